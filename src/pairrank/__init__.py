@@ -1,0 +1,1 @@
+"""pairrank: every pair, at the price of a pointwise model."""

@@ -1,0 +1,137 @@
+"""The contracts between layers: PairLoss, PairSum, Objective, Solver; the Solution record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pairrank.preferences import Preferences
+
+FloatArray = NDArray[np.float64]
+
+
+class LinearMap(Protocol):
+    """A symmetric linear map of the coefficients or of the scores."""
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the map times `v`, as a new array."""
+        ...
+
+
+class Curvature(LinearMap, Protocol):
+    """The (generalised) Hessian of a pair sum by the scores, at fixed scores."""
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, one number a row."""
+        ...
+
+
+class PairSum(Protocol):
+    """A loss bound to preferences: it owns its buffers and knows scores only.
+
+    Scores, gradients and vectors are in the user's row order, float64, of shape (n_rows,). What is
+    returned is the caller's to keep: no later call writes into it.
+    """
+
+    def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
+        """Return the sum over all pairs and its gradient (or a subgradient) by the scores."""
+        ...
+
+    def curvature(self, scores: FloatArray) -> Curvature:
+        """Return the (generalised) Hessian at these scores; it stays valid when others are asked."""
+        ...
+
+
+class PairLoss(Protocol):
+    """What a pair costs, as a function of its margin d = s_i - s_j, i preferred to j."""
+
+    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
+        """Return the cost of each margin (order 0) or its derivative (order 1, 2)."""
+        ...
+
+    def sum_over(
+        self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
+    ) -> PairSum:
+        """Bind the loss to preferences; `route` picks the algorithm, `eps` the error allowed."""
+        ...
+
+
+class Objective(Protocol):
+    """What a solver sees: a loss of w, and a penalty/2 |w|^2 kept apart."""
+
+    n_features: int
+    penalty: float
+    reference_norm: float
+    """|gradient| at w = 0, which `tol` is relative to wherever the solver starts."""
+
+    def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
+        """Return the loss without the penalty, and its gradient or a subgradient."""
+        ...
+
+    def hessian(self, w: FloatArray) -> LinearMap:
+        """Return the Hessian at `w`, penalty included."""
+        ...
+
+    def preconditioner(self, w: FloatArray) -> LinearMap | None:
+        """Return an approximate inverse of the Hessian at `w`, or None."""
+        ...
+
+
+class Status(Enum):
+    """How a solver ended; the value is a sentence for people."""
+
+    CONVERGED = "The gradient is below tol times its norm at zero."
+    MAX_ITER = "The iterations reached max_iter before the gradient fell below tol."
+    NO_PROGRESS = "No step lowers the objective any further at this precision."
+    PRECISION = "float32 features end the descent before tol; pass float64 for more digits."
+    INTERRUPTED = "The fit was interrupted; these are the best weights so far."
+    STOPPED = "The callback asked to stop."
+    OVERFLOW = "The loss overflowed; scale the features down."
+
+    @property
+    def ok(self) -> bool:
+        """Whether the result needs no warning."""
+        return self in (Status.CONVERGED, Status.STOPPED)
+
+
+class Step(NamedTuple):
+    """One outer iteration, as callbacks and histories see it."""
+
+    n_iter: int
+    value: float
+    gradient_norm: float
+    coef: FloatArray
+    seconds: float
+
+
+Callback = Callable[[Step], "bool | None"]
+
+
+class Solution(NamedTuple):
+    """What a solver returns."""
+
+    coef: FloatArray
+    status: Status
+    n_iter: int
+    history: list[dict[str, Any]]
+
+
+class Solver(Protocol):
+    """Minimise an objective; blind to ranking."""
+
+    def __call__(
+        self,
+        objective: Objective,
+        w0: FloatArray,
+        *,
+        tol: float,
+        max_iter: int,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Return the solution; never raise for numerical trouble, say it in the status."""
+        ...

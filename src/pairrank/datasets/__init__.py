@@ -1,0 +1,1 @@
+"""Data sets: loaders from a registry, generators, discretisation."""

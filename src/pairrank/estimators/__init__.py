@@ -1,0 +1,1 @@
+"""Estimators: preferences, a loss and a solver composed, with scikit-learn's face."""

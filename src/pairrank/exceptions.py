@@ -1,0 +1,29 @@
+"""Errors and warnings that a user may catch."""
+
+
+class PairrankError(ValueError):
+    """Input that pairrank cannot work with; every such error says what, where, and the remedy."""
+
+
+class NoPairsError(PairrankError):
+    """No preference is left to learn from or to measure on."""
+
+
+class FileFormatError(PairrankError):
+    """A file is torn, damaged, of a newer version, or not what its name says."""
+
+
+class DatasetNotFoundError(PairrankError, FileNotFoundError):
+    """A registered data set is not in `data_home`; the message says where it can be had."""
+
+
+class PairrankWarning(UserWarning):
+    """Something that a user should know, while the result still stands."""
+
+
+class NoPairsWarning(PairrankWarning):
+    """A fold or a data set holds no preference, so its pairwise accuracy is NaN."""
+
+
+class CacheWarning(PairrankWarning):
+    """No folder can be written for compiled code: it is compiled anew in every process."""

@@ -1,0 +1,1 @@
+"""Choosing models by folds of queries: splitters, scorers, paths, CV estimators."""

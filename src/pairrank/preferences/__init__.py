@@ -1,0 +1,1 @@
+"""Who is preferred to whom: Levels, OrderGraph, Pairs."""

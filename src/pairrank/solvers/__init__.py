@@ -1,0 +1,1 @@
+"""Solvers: they see an Objective and return a Solution; blind to ranking."""
