@@ -1,0 +1,62 @@
+# Every target is the only command a fresh machine with Python 3.11+ needs: it makes .venv, installs
+# what it lacks (again only when pyproject.toml changed), and runs.
+VENV ?= .venv
+BIN := $(VENV)/bin
+CANDIDATES ?= python3 python3.13 python3.12 python3.11 python
+NEEDS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
+
+.PHONY: help demo test test-all lint format bench clean
+help:
+	@echo "make demo      fit RankSVM beside Ridge and show the ten best rows"
+	@echo "make test      the tests, minutes"
+	@echo "make test-all  the slow tests too"
+	@echo "make lint      ruff, mypy and numpydoc over the code"
+	@echo "make format    let ruff rewrite what it can"
+	@echo "make bench     list the benchmarks"
+	@echo "make clean     remove .venv and every cache"
+
+demo: $(VENV)/installed-core
+	@$(BIN)/pairrank demo
+
+test: $(VENV)/installed-dev
+	@$(BIN)/python -m pytest -n auto $(ARGS)
+
+test-all: $(VENV)/installed-dev
+	@$(BIN)/python -m pytest -n auto -m "slow or not slow" $(ARGS)
+
+lint: $(VENV)/installed-dev
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/numpydoc lint $$(git ls-files 'src/*.py' 2>/dev/null || find src -name '*.py')
+	@echo "lint: clean"
+
+format: $(VENV)/installed-dev
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+bench: $(VENV)/installed-dev
+	@echo "Run one with $(BIN)/python FILE (--help lists its options):"
+	@for f in $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)); do \
+	    printf '  %-32s %s\n' "$$f" "$$(head -n 1 $$f | tr -d '"')"; done
+
+clean:
+	rm -rf $(VENV) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@for p in $(CANDIDATES); do \
+	    if $$p -c '$(NEEDS)' 2>/dev/null; then \
+	        echo "make: creating $(VENV) with $$($$p --version)"; exec $$p -m venv $(VENV); fi; done; \
+	echo "make: no Python >= 3.11 with venv among: $(CANDIDATES)." >&2; \
+	echo "make: install one, or name yours: make CANDIDATES=/path/to/python3.12" >&2; exit 1
+
+$(VENV)/installed-core: pyproject.toml | $(BIN)/python
+	@echo "make: installing pairrank into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(BIN)/python
+	@echo "make: installing pairrank and its development tools into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@ $(VENV)/installed-core

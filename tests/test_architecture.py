@@ -1,0 +1,268 @@
+"""The layers hold: imports go down, libraries stay in their rooms, files keep one purpose."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[1] / "src" / "pairrank"
+
+LAYERS: dict[str, float] = {
+    **dict.fromkeys(["exceptions", "_protocols"], 0),
+    "sums": 1,
+    **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "solvers"], 2),
+    **dict.fromkeys(["objective", "metrics", "datasets", "io"], 3),
+    "estimators": 4.0,
+    "model_selection": 4.1,
+    "recommend": 4.2,
+    **dict.fromkeys(["plotting", "export", "cli", "distributed", "torch_losses", "boosting"], 5),
+    **dict.fromkeys(["__init__", "__main__"], 6),
+}
+"""A room is a module or package right under pairrank; imports go to its layer or a lower one."""
+
+STRANGERS = {
+    "solvers": {"_validation", "preferences", "losses", "kernels", "sums"},
+    "losses": {"solvers", "kernels"},
+    "preferences": {"losses", "solvers", "kernels"},
+    "kernels": {"losses", "solvers", "preferences"},
+    "_validation": {"losses", "solvers", "kernels"},
+}
+"""Rooms of one layer (or below) that must not know one another."""
+
+SKLEARN_ROOMS = {"_validation", "kernels", "datasets", "estimators", "model_selection", "recommend"}
+LEAVES = {"plotting", "export", "cli", "distributed", "torch_losses", "boosting"}
+FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend"}
+LIBRARIES: dict[str, set[str]] = {
+    "sklearn": SKLEARN_ROOMS | LEAVES,
+    "numba": {"sums"},
+    "torch": {"torch_losses"},
+    "dask": {"distributed"},
+    "matplotlib": {"plotting"},
+    "lightgbm": {"boosting"},
+    "xgboost": {"boosting"},
+    "typer": {"cli"},
+    "rich": {"cli"},
+    "click": set(),
+    "clarabel": set(),
+    "joblib": SKLEARN_ROOMS,
+    **dict.fromkeys(["narwhals", "pandas", "polars", "pyarrow"], FRAMES),
+}
+"""Libraries with a room of their own; the standard library, numpy and scipy are everywhere's."""
+
+EVERYWHERE = {"numpy", "scipy", "pairrank"} | sys.stdlib_module_names
+SUMS_MAY_USE = {"numpy", "numba", "pairrank"} | sys.stdlib_module_names
+
+MAX_LINES = 400
+MAX_CAPTION = 110
+
+
+def room_of(module: str) -> str:
+    """Return the part of a dotted name right under pairrank (`__init__` for pairrank itself)."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 1 else "__init__"
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    if not isinstance(node, ast.If):
+        return False
+    test = node.test
+    return "TYPE_CHECKING" in (getattr(test, "id", None), getattr(test, "attr", None))
+
+
+def imports(module: str, tree: ast.Module, *, is_package: bool) -> Iterator[tuple[str, str | None]]:
+    """Yield (module, name) of every import that can run, those in functions included."""
+
+    def visit(node: ast.AST) -> Iterator[tuple[str, str | None]]:
+        if is_type_checking(node):
+            for child in node.orelse:  # type: ignore[attr-defined]
+                yield from visit(child)
+            return
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                here = module.split(".")
+                up = here[: len(here) - node.level + is_package]
+                base = ".".join([*up, base] if base else up)
+            yield from ((base, alias.name) for alias in node.names)
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child)
+
+    yield from visit(tree)
+
+
+def read_modules(root: Path = SOURCE) -> dict[str, tuple[ast.Module, bool]]:
+    """Return the syntax tree of every module by its dotted name, and whether it is a package."""
+    modules = {}
+    for path in sorted(root.rglob("*.py")):
+        parts = list(path.relative_to(root.parent).with_suffix("").parts)
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        modules[name] = (ast.parse(path.read_text(encoding="utf-8")), is_package)
+    return modules
+
+
+def import_graph(modules: dict[str, tuple[ast.Module, bool]]) -> dict[str, set[str]]:
+    """Return what each module of pairrank imports of pairrank, submodules resolved."""
+    graph: dict[str, set[str]] = {}
+    for module, (tree, is_package) in modules.items():
+        targets = set()
+        for base, name in imports(module, tree, is_package=is_package):
+            full = f"{base}.{name}" if name else base
+            if base.split(".")[0] == "pairrank":
+                targets.add(full if full in modules else base)
+        graph[module] = targets - {module}
+    return graph
+
+
+def layer_violations(modules: dict[str, tuple[ast.Module, bool]]) -> list[str]:
+    found = []
+    for module, targets in import_graph(modules).items():
+        room = room_of(module)
+        if room not in LAYERS:
+            found.append(f"{module}: the room {room!r} stands in no layer")
+            continue
+        for target in sorted(targets):
+            other = room_of(target)
+            if LAYERS.get(other, 99) > LAYERS[room]:
+                found.append(f"{module} imports {target}, a layer above its own")
+            elif other in STRANGERS.get(room, set()):
+                found.append(f"{module} imports {target}: {room} must not know {other}")
+    return found
+
+
+def library_violations(modules: dict[str, tuple[ast.Module, bool]]) -> list[str]:
+    found = []
+    for module, (tree, is_package) in modules.items():
+        room = room_of(module)
+        for base, name in imports(module, tree, is_package=is_package):
+            top = base.split(".")[0]
+            allowed = LIBRARIES.get(top)
+            special = base.startswith("scipy.special") or (base, name) == ("scipy", "special")
+            if allowed is not None and room not in allowed:
+                found.append(f"{module} imports {base}, which belongs in {sorted(allowed)}")
+            elif allowed is None and top not in EVERYWHERE:
+                found.append(f"{module} imports {base}, which is no declared library")
+            elif room == "sums" and top not in SUMS_MAY_USE and not special:
+                found.append(f"{module} imports {base}: sums take numba, numpy and scipy.special")
+            elif (top, name) in {("numba", "njit"), ("numba", "jit")} and module[-4:] != "_jit":
+                found.append(f"{module} imports numba.{name}: the one decorator is in sums/_jit")
+    return found
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the import circles, each as the walk that closes it."""
+    found, done = [], set()
+
+    def walk(module: str, trail: list[str]) -> None:
+        if module in trail:
+            found.append([*trail[trail.index(module) :], module])
+        elif module not in done:
+            for target in sorted(graph.get(module, ())):
+                walk(target, [*trail, module])
+            done.add(module)
+
+    for module in sorted(graph):
+        walk(module, [])
+    return found
+
+
+def synthetic(**sources: str) -> dict[str, tuple[ast.Module, bool]]:
+    """Return modules from their source; `a__b` is pairrank.a.b."""
+    return {
+        "pairrank." + name.replace("__", "."): (ast.parse(text), False)
+        for name, text in sources.items()
+    }
+
+
+def test_imports_go_down_only():
+    assert layer_violations(read_modules()) == []
+
+
+def test_no_import_circle():
+    assert circles(import_graph(read_modules())) == []
+
+
+def test_libraries_stay_in_their_rooms():
+    assert library_violations(read_modules()) == []
+
+
+@pytest.mark.parametrize(
+    ("sources", "complaint"),
+    [
+        ({"losses__hinge": "from pairrank.estimators import RankSVM"}, "a layer above"),
+        ({"sums__x": "def f():\n    from ..preferences import Levels"}, "a layer above"),
+        ({"solvers__tron": "from pairrank.preferences import Levels"}, "must not know"),
+        ({"solvers__tron": "import pairrank.sums.sorting"}, "must not know"),
+        ({"losses__hinge": "from ..solvers import tron"}, "must not know"),
+        ({"estimators__svm": "from pairrank.model_selection import QueryKFold"}, "a layer above"),
+        ({"metrics": "import pairrank"}, "a layer above"),
+        ({"cellar": "import numpy"}, "stands in no layer"),
+    ],
+)
+def test_a_wrong_import_is_found(sources, complaint):
+    assert any(complaint in line for line in layer_violations(synthetic(**sources)))
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"metrics": "from sklearn.utils import check_array"},
+        {"solvers__tron": "def f():\n    import sklearn"},
+        {"losses__hinge": "import numba"},
+        {"estimators__svm": "import torch.nn"},
+        {"metrics": "import dask.array as da"},
+        {"cli": "import matplotlib.pyplot as plt"},
+        {"export": "import lightgbm"},
+        {"objective": "import requests"},
+        {"sums__hinge": "from numba import njit"},
+        {"sums__hinge": "from scipy import sparse"},
+        {"metrics": "try:\n    import pandas\nexcept ImportError:\n    pandas = None"},
+    ],
+)
+def test_a_library_outside_its_room_is_found(sources):
+    assert len(library_violations(synthetic(**sources))) == 1
+
+
+def test_imports_for_types_alone_are_free():
+    text = "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import sklearn, pairrank.cli"
+    assert layer_violations(synthetic(metrics=text)) == []
+    assert library_violations(synthetic(metrics=text)) == []
+
+
+def test_a_circle_is_found():
+    modules = synthetic(io__a="from pairrank.io import b", io__b="from .a import thing")
+    assert circles(import_graph(modules)) == [["pairrank.io.a", "pairrank.io.b", "pairrank.io.a"]]
+
+
+def source_files() -> list[str]:
+    return [str(path.relative_to(SOURCE)) for path in sorted(SOURCE.rglob("*.py"))]
+
+
+@pytest.mark.parametrize("name", source_files())
+def test_a_file_has_a_caption_and_one_purpose(name):
+    lines = (SOURCE / name).read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= MAX_LINES, f"{name} has outgrown one purpose: split it"
+    assert lines, f"{name} is empty: give it its caption"
+    assert lines[0].startswith('"""'), f"{name}: the first line is its caption, a docstring"
+    assert 12 <= len(lines[0].strip('" ')) <= MAX_CAPTION, f"{name}: a caption of one line"
+
+
+HEAVY = [
+    *["numba", "sklearn.model_selection", "sklearn.linear_model", "matplotlib", "torch", "dask"],
+    *["lightgbm", "xgboost", "pandas", "polars", "pyarrow", "typer", "rich", "clarabel"],
+]
+
+
+def test_importing_pairrank_is_light():
+    code = f"import sys, pairrank; print([m for m in {HEAVY!r} if m in sys.modules])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "[]"

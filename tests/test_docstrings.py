@@ -1,0 +1,77 @@
+"""Docstrings: every example runs, and the public face documents each of its parameters."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+from numpydoc.validate import validate
+
+import pairrank
+
+SOURCE = Path(pairrank.__file__).parent
+OPTIONAL = {
+    "plotting": "matplotlib",
+    "torch_losses": "torch",
+    "boosting": "lightgbm",
+    "distributed": "dask",
+}
+FACES = ["pairrank", "pairrank.metrics", "pairrank.datasets", "pairrank.io"]
+ASKED = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "SS03", "SS06", "RT01"}
+
+
+def module_names() -> list[str]:
+    names = []
+    for path in sorted(SOURCE.rglob("*.py")):
+        parts = ["pairrank", *path.relative_to(SOURCE).with_suffix("").parts]
+        names.append(".".join(parts).removesuffix(".__init__"))
+    return names
+
+
+def import_or_skip(name: str):
+    if needs := OPTIONAL.get(name.split(".")[-1]):
+        pytest.importorskip(needs)
+    return importlib.import_module(name)
+
+
+def public_objects() -> list[str]:
+    """Return the dotted names of the functions and classes that the faces offer."""
+    found = set()
+    for face in FACES:
+        try:
+            module = importlib.import_module(face)
+        except ModuleNotFoundError as error:
+            if error.name != face:
+                raise
+            continue
+        offered = set(getattr(module, "__all__", ())) | set(dir(module))
+        for name in offered:
+            thing = getattr(module, name)
+            code = inspect.isfunction(thing) or inspect.isclass(thing)
+            if code and not name.startswith("_") and thing.__module__.startswith("pairrank"):
+                found.add(f"{thing.__module__}.{thing.__qualname__}")
+    return sorted(found)
+
+
+@pytest.mark.parametrize("name", module_names())
+def test_examples_run(name):
+    module = import_or_skip(name)
+    options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    assert doctest.testmod(module, optionflags=options).failed == 0
+
+
+@pytest.mark.parametrize("name", public_objects())
+def test_the_public_face_is_documented(name):
+    complaints = [f"{code}: {text}" for code, text in validate(name)["errors"] if code in ASKED]
+    if is_exception(name):
+        complaints = [line for line in complaints if not line.startswith("PR01")]
+    assert complaints == []
+
+
+def is_exception(name: str) -> bool:
+    module, _, attribute = name.rpartition(".")
+    thing = getattr(importlib.import_module(module), attribute)
+    return inspect.isclass(thing) and issubclass(thing, BaseException)
