@@ -43,7 +43,7 @@ class PairSum(Protocol):
         ...
 
     def curvature(self, scores: FloatArray) -> Curvature:
-        """Return the (generalised) Hessian at these scores; it stays valid when others are asked."""
+        """Return the (generalised) Hessian at these scores, valid while others are asked too."""
         ...
 
 

@@ -1,1 +1,9 @@
 """Who is preferred to whom: Levels, OrderGraph, Pairs."""
+
+from pairrank.preferences.levels import Levels as Levels
+from pairrank.preferences.order_graph import Graph as Graph
+from pairrank.preferences.order_graph import OrderGraph as OrderGraph
+from pairrank.preferences.order_graph import as_graph as as_graph
+from pairrank.preferences.pairs import Pairs as Pairs
+
+Preferences = Levels | Pairs

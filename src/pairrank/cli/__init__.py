@@ -1,0 +1,10 @@
+"""The command line: pairrank train, predict, evaluate, info, convert, demo."""
+
+from __future__ import annotations
+
+
+def main() -> None:
+    """Run the command line; the entry point of the installed `pairrank`."""
+    from pairrank.cli.app import app
+
+    app(prog_name="pairrank")

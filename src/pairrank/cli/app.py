@@ -1,0 +1,44 @@
+"""The application: its commands, its version, and the guard around them all."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from pairrank.cli._guard import GuardedGroup
+from pairrank.cli.demo import demo
+from pairrank.cli.files import convert, info
+from pairrank.cli.scoring import evaluate, predict
+from pairrank.cli.train import train
+
+app = typer.Typer(
+    cls=GuardedGroup,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Learn to rank from preferences: every pair, at the price of a pointwise model.",
+    epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted.",
+)
+for command in (train, predict, evaluate, info, convert, demo):
+    app.command()(command)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pairrank {version('pairrank')}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    show_version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and stop."
+        ),
+    ] = False,
+) -> None:
+    """Learn to rank from preferences: every pair, at the price of a pointwise model."""

@@ -1,0 +1,276 @@
+"""Pairs: explicit comparisons, a `y` that cross-validation can split."""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.preferences._codes import query_codes
+
+FloatArray = NDArray[np.float64]
+
+
+class Pairs:
+    """Explicit comparisons: row i[k] is preferred to row j[k].
+
+    It stands where `y` stands and counts as one value a row: it has a shape and a length, and
+    indexing by rows keeps the pairs with both ends inside, renumbered, so that grid search and
+    cross-validation split it as they split labels.
+
+    Parameters
+    ----------
+    i, j : array-like of int, shape (n_pairs,)
+        The preferred row and the other.
+    weight : array-like of float, shape (n_pairs,), optional
+        Non-negative weights; None: 1 each. They multiply the product of the rows' weights.
+    magnitude : array-like of float, shape (n_pairs,), optional
+        The difference wanted by square and tube losses; None: 1 each. 0 is a tie: other losses
+        count it in both directions at half the weight, and take no other magnitude.
+    n_rows : int, optional
+        Rows that the indices count; None: the largest index + 1.
+
+    Raises
+    ------
+    PairrankError
+        If lengths differ, an index is not a whole number or out of range, i[k] equals j[k], a
+        weight is negative, or a number is not finite.
+
+    Notes
+    -----
+    Costs O(n_pairs); indices are kept as int32, 8 bytes a pair.
+
+    Examples
+    --------
+    >>> pairs = Pairs([2, 0, 3], [0, 1, 1])
+    >>> pairs
+    Pairs(n_pairs=3, n_rows=4)
+    >>> pairs[[0, 2, 3]].i, pairs[[0, 2, 3]].j
+    (array([1], dtype=int32), array([0], dtype=int32))
+    """
+
+    def __init__(
+        self,
+        i: ArrayLike,
+        j: ArrayLike,
+        weight: ArrayLike | None = None,
+        magnitude: ArrayLike | None = None,
+        *,
+        n_rows: int | None = None,
+    ) -> None:
+        first, second = _as_index(i, "i"), _as_index(j, "j")
+        if first.size != second.size:
+            raise PairrankError(f"i has {first.size} entries and j {second.size}: one pair each")
+        highest = int(max(first.max(initial=-1), second.max(initial=-1)))
+        self.n_rows = highest + 1 if n_rows is None else int(n_rows)
+        if self.n_rows >= 2**31:
+            raise PairrankError(f"{self.n_rows} rows are too many: at most 2**31 - 1")
+        for name, index in (("i", first), ("j", second)):
+            outside = (index < 0) | (index >= self.n_rows)
+            if outside.any():
+                at = int(outside.argmax())
+                raise PairrankError(
+                    f"{name}[{at}] = {index[at]} is not a row: rows go from 0 to {self.n_rows - 1}"
+                )
+        same = first == second
+        if same.any():
+            at = int(same.argmax())
+            raise PairrankError(f"pair {at} compares row {first[at]} with itself; remove it")
+        self.i: NDArray[np.int32] = first.astype(np.int32, copy=False)
+        self.j: NDArray[np.int32] = second.astype(np.int32, copy=False)
+        self.weight = _as_numbers(weight, "weight", first.size)
+        self.magnitude = _as_numbers(magnitude, "magnitude", first.size)
+        if self.weight is not None and (self.weight < 0).any():
+            at = int((self.weight < 0).argmax())
+            raise PairrankError(f"weight[{at}] = {self.weight[at]} is negative")
+        self.pair_scale = 1.0
+        self.row_weight = float(self.n_rows)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """One value a row, as cross-validation counts: (n_rows,)."""
+        return (self.n_rows,)
+
+    @property
+    def ndim(self) -> int:
+        """Always 1."""
+        return 1
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of comparisons."""
+        return int(self.i.size)
+
+    @property
+    def pair_weight(self) -> float:
+        """T, the total weight of the comparisons."""
+        return float(self.i.size if self.weight is None else self.weight.sum())
+
+    def __len__(self) -> int:
+        return self.n_rows
+
+    def __repr__(self) -> str:
+        return f"Pairs(n_pairs={self.n_pairs}, n_rows={self.n_rows})"
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError("Pairs are comparisons, not an array of labels; this function needs labels")
+
+    def __getitem__(self, key: Any) -> Pairs:
+        """Keep the pairs with both ends among the rows asked for, renumbered in their order."""
+        rows = self._rows(key)
+        place = np.full(self.n_rows, -1, dtype=np.int32)
+        place[rows] = np.arange(rows.size, dtype=np.int32)
+        if np.count_nonzero(place >= 0) != rows.size:
+            raise PairrankError("a row is asked for twice: comparisons cannot be resampled by rows")
+        i, j = place[self.i], place[self.j]
+        return self._kept((i >= 0) & (j >= 0), i, j, rows.size)
+
+    def to_layout(self, values: FloatArray) -> FloatArray:
+        """Bring a value a row of X, to the rows that the indices count."""
+        return values
+
+    def require_pairs(self) -> None:
+        """Raise a NoPairsError where there is no comparison to learn from."""
+        if not self.n_pairs:
+            raise NoPairsError("there is no comparison of positive weight to learn from")
+
+    def bound(
+        self,
+        n_rows: int,
+        *,
+        qid: NDArray[Any] | None = None,
+        sample_weight: FloatArray | None = None,
+        normalize: str | None = None,
+        ties: bool = True,
+    ) -> Pairs:
+        """Return the comparisons over the rows of an X, weights multiplied in and scaled.
+
+        Parameters
+        ----------
+        n_rows : int
+            Rows of X, at least as many as the indices count.
+        qid : array of shape (n_rows,), optional
+            Queries; a pair across two of them is an error.
+        sample_weight : array of shape (n_rows,), optional
+            Row weights: a pair's weight is multiplied by the product of its rows'.
+        normalize : None, "rows" or "query"
+            As for labels: the sum is multiplied by W/T, or query q's by W/(n_queries T_q).
+        ties : bool
+            Turn ties (magnitude 0) into both directions at half the weight, and refuse other
+            magnitudes than 1; False keeps magnitudes as they are.
+        """
+        if self.n_rows > n_rows:
+            raise PairrankError(f"the pairs count {self.n_rows} rows but X has {n_rows}")
+        result = self._resized(n_rows)
+        codes = None if qid is None else _check_queries(result, qid)
+        if sample_weight is not None:
+            result = result._weighted(sample_weight)
+        if ties and result.magnitude is not None:
+            result = result._without_ties()
+        if normalize is not None and result.n_pairs:
+            result._normalize(normalize, codes, sample_weight)
+        return result
+
+    def _rows(self, key: Any) -> NDArray[np.int64]:
+        if isinstance(key, tuple):
+            if len(key) != 1 and not (len(key) == 2 and key[1] is Ellipsis):
+                raise PairrankError("Pairs are indexed by rows alone")
+            key = key[0]
+        if np.ndim(key) == 0 and not isinstance(key, slice):
+            raise PairrankError("Pairs are indexed by many rows at once, not by a single one")
+        return np.arange(self.n_rows)[key if isinstance(key, slice) else np.asarray(key)]
+
+    def _kept(
+        self, keep: NDArray[np.bool_], i: NDArray[np.int32], j: NDArray[np.int32], n_rows: int
+    ) -> Pairs:
+        result = object.__new__(Pairs)
+        result.i, result.j = i[keep], j[keep]
+        result.weight = None if self.weight is None else self.weight[keep]
+        result.magnitude = None if self.magnitude is None else self.magnitude[keep]
+        result.n_rows, result.row_weight, result.pair_scale = n_rows, float(n_rows), 1.0
+        return result
+
+    def _resized(self, n_rows: int) -> Pairs:
+        result = object.__new__(Pairs)
+        result.__dict__.update(self.__dict__, n_rows=n_rows, row_weight=float(n_rows))
+        return result
+
+    def _weighted(self, sample_weight: FloatArray) -> Pairs:
+        product = sample_weight[self.i] * sample_weight[self.j]
+        weight = product if self.weight is None else product * self.weight
+        result = self._resized(self.n_rows)
+        result.weight = weight
+        if not (weight > 0).all():
+            result = result._kept(weight > 0, self.i, self.j, self.n_rows)
+        result.row_weight = float(sample_weight.sum())
+        return result
+
+    def _without_ties(self) -> Pairs:
+        assert self.magnitude is not None
+        tie = self.magnitude == 0
+        other = ~tie & (self.magnitude != 1)
+        if other.any():
+            at = int(other.argmax())
+            raise PairrankError(
+                f"magnitude[{at}] = {self.magnitude[at]}: this loss takes only 1 (preferred) and "
+                "0 (a tie); use RankRLS, MPRank or SVRank for the size of a preference"
+            )
+        result = self._resized(self.n_rows)
+        result.row_weight = self.row_weight
+        result.magnitude = None
+        if tie.any():
+            weight = np.where(tie, 0.5, 1.0) * (1.0 if self.weight is None else self.weight)
+            result.i = np.concatenate((self.i, self.j[tie]))
+            result.j = np.concatenate((self.j, self.i[tie]))
+            result.weight = np.concatenate((weight, weight[tie]))
+        return result
+
+    def _normalize(
+        self, mode: str, codes: NDArray[np.int32] | None, sample_weight: FloatArray | None
+    ) -> None:
+        if mode == "rows" or codes is None:
+            self.pair_scale = self.row_weight / self.pair_weight
+            return
+        weight = np.ones(self.n_pairs) if self.weight is None else self.weight
+        query = codes[self.i]
+        kept = codes if sample_weight is None else codes[sample_weight > 0]
+        mean = self.row_weight / np.unique(kept).size
+        self.weight = weight * (mean / np.bincount(query, weight))[query]
+
+
+def _check_queries(pairs: Pairs, qid: NDArray[Any]) -> NDArray[np.int32]:
+    identifiers, codes = query_codes(qid)
+    across = codes[pairs.i] != codes[pairs.j]
+    if across.any():
+        at = int(across.argmax())
+        first, second = identifiers[codes[pairs.i[at]]], identifiers[codes[pairs.j[at]]]
+        raise PairrankError(
+            f"pair {at} compares rows {pairs.i[at]} and {pairs.j[at]} of different queries "
+            f"({first!r} and {second!r}); remove it, or give no qid"
+        )
+    return codes
+
+
+def _as_index(values: ArrayLike, name: str) -> NDArray[Any]:
+    index = np.asarray(values)
+    if index.ndim != 1:
+        raise PairrankError(f"{name} must have one dimension, got shape {index.shape}")
+    if index.dtype.kind in "iu":
+        return index
+    if index.size and not (index.dtype.kind == "f" and (index == np.rint(index)).all()):
+        raise PairrankError(f"{name} must hold row numbers (whole numbers from 0)")
+    return index.astype(np.int64)
+
+
+def _as_numbers(values: ArrayLike | None, name: str, size: int) -> FloatArray | None:
+    if values is None:
+        return None
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.shape != (size,):
+        raise PairrankError(f"{name} has shape {numbers.shape}, but there are {size} pairs")
+    if not np.isfinite(numbers).all():
+        at = int((~np.isfinite(numbers)).argmax())
+        raise PairrankError(f"{name}[{at}] = {numbers[at]} is not finite")
+    return numbers
