@@ -13,6 +13,10 @@ class FileFormatError(PairrankError):
     """A file is torn, damaged, of a newer version, or not what its name says."""
 
 
+class FileAccessError(PairrankError, OSError):
+    """A file cannot be read or written: missing, not permitted, or the disk is full."""
+
+
 class DatasetNotFoundError(PairrankError, FileNotFoundError):
     """A registered data set is not in `data_home`; the message says where it can be had."""
 

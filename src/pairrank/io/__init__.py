@@ -1,1 +1,16 @@
 """Files in and out: svmlight, CSV, Parquet, model files."""
+
+from pairrank.io._atomic import atomic_write as atomic_write
+from pairrank.io.csv_text import read_csv as read_csv
+from pairrank.io.csv_text import write_csv as write_csv
+from pairrank.io.dispatch import format_of as format_of
+from pairrank.io.dispatch import read_rows as read_rows
+from pairrank.io.dispatch import write_rows as write_rows
+from pairrank.io.model_file import ModelRecord as ModelRecord
+from pairrank.io.model_file import read_model as read_model
+from pairrank.io.model_file import write_model as write_model
+from pairrank.io.parquet import read_parquet as read_parquet
+from pairrank.io.parquet import write_parquet as write_parquet
+from pairrank.io.rows import Rows as Rows
+from pairrank.io.svmlight import read_svmlight as read_svmlight
+from pairrank.io.svmlight_writer import write_svmlight as write_svmlight

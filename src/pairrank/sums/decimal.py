@@ -80,7 +80,7 @@ def _leading_zeros(w):
 
 @compiled
 def bits_of(mantissa, power):
-    """Return the IEEE bits of mantissa * 10^power, mantissa >= 0 an int64, nearest and ties to even."""
+    """Return the bits of mantissa * 10^power (an int64, not negative), nearest, ties to even."""
     if mantissa == 0 or power < _LOWEST_POWER:
         return _ZERO
     if power > _HIGHEST_POWER:

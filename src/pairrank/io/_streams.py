@@ -1,0 +1,127 @@
+"""Where bytes come from and go to: paths, compressed files, standard streams, file objects."""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import gzip
+import io
+import lzma
+import os
+import sys
+import zlib
+from collections.abc import Iterator
+from typing import IO, Any
+
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+from pairrank.io._atomic import STANDARD_STREAM, atomic_write
+
+COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
+
+_MAGIC = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
+
+
+def name_of(source: Any) -> str:
+    """Return what messages call a source or a target."""
+    if isinstance(source, str | os.PathLike):
+        name = os.fspath(source)
+        return "standard input" if name == STANDARD_STREAM else name
+    return str(getattr(source, "name", "the file object"))
+
+
+@contextlib.contextmanager
+def open_source(source: Any) -> Iterator[IO[bytes]]:
+    """Open a path, "-" (standard input) or a binary file object for reading, decompressed.
+
+    Compression (gzip, bzip2, xz) is told by the first bytes, not by the name.
+
+    Raises
+    ------
+    FileAccessError
+        No such file, a folder, not permitted.
+    FileFormatError
+        Compressed data that is damaged or cut.
+    """
+    with contextlib.ExitStack() as stack:
+        stream = _open_raw(source, stack)
+        opener = _decompressor(stream)
+        if opener is not None:
+            stream = stack.enter_context(opener(stream, "rb"))
+        try:
+            yield stream
+        except _DAMAGE as error:
+            raise FileFormatError(_damage(source, error)) from error
+        except OSError as error:
+            if isinstance(error, PairrankError) or error.errno is not None:
+                raise
+            raise FileFormatError(_damage(source, error)) from error
+
+
+def _open_raw(source: Any, stack: contextlib.ExitStack) -> Any:
+    if isinstance(source, str | os.PathLike):
+        name = os.fspath(source)
+        if name == STANDARD_STREAM:
+            return sys.stdin.buffer
+        try:
+            return stack.enter_context(open(name, "rb"))
+        except OSError as error:
+            raise FileAccessError(
+                f"cannot read {name}: {error.strerror}; check the path and its permissions"
+            ) from error
+    if not hasattr(source, "read") or isinstance(source, io.TextIOBase):
+        raise PairrankError(
+            f"the source is a {type(source).__name__}; give a path, '-' or a file opened in binary "
+            "mode"
+        )
+    return source
+
+
+def _decompressor(stream: Any) -> Any:
+    start = _first_bytes(stream)
+    for magic, opener in _MAGIC.items():
+        if start.startswith(magic):
+            return opener
+    return None
+
+
+def _first_bytes(stream: Any) -> bytes:
+    if hasattr(stream, "peek"):
+        return bytes(stream.peek(6)[:6])
+    if hasattr(stream, "seekable") and stream.seekable():
+        start = stream.read(6)
+        stream.seek(-len(start), io.SEEK_CUR)
+        return bytes(start)
+    return b""
+
+
+def _damage(source: Any, error: Exception) -> str:
+    return (
+        f"{name_of(source)}: the compressed data is damaged or cut ({error}); fetch it or make it "
+        "again"
+    )
+
+
+@contextlib.contextmanager
+def open_target(target: Any) -> Iterator[IO[bytes]]:
+    """Open a path, "-" or a binary file object for writing, compressed where the name says so.
+
+    Paths are written whole or not at all, see `atomic_write`.
+    """
+    if not isinstance(target, str | os.PathLike):
+        yield target
+        return
+    name = os.fspath(target)
+    with atomic_write(name, "wb") as file, _compressor(name, file) as compressed:
+        yield compressed
+
+
+def _compressor(name: str, file: IO[bytes]) -> contextlib.AbstractContextManager[Any]:
+    lowered = name.lower()
+    if lowered.endswith(".gz"):
+        return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
+    if lowered.endswith(".bz2"):
+        return bz2.BZ2File(file, "wb")
+    if lowered.endswith(".xz"):
+        return lzma.LZMAFile(file, "wb")
+    return contextlib.nullcontext(file)
