@@ -1,1 +1,4 @@
 """What a pair costs, as small frozen records; each names its pair sum."""
+
+from pairrank.losses.hinge import Hinge as Hinge
+from pairrank.losses.hinge import SquaredHinge as SquaredHinge
