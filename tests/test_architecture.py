@@ -15,7 +15,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "pairrank"
 LAYERS: dict[str, float] = {
     **dict.fromkeys(["exceptions", "_protocols"], 0),
     "sums": 1,
-    **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "solvers"], 2),
+    **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
     **dict.fromkeys(["objective", "metrics", "datasets", "io"], 3),
     "estimators": 4.0,
     "model_selection": 4.1,
@@ -26,9 +26,9 @@ LAYERS: dict[str, float] = {
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""
 
 STRANGERS = {
-    "solvers": {"_validation", "preferences", "losses", "kernels", "sums"},
-    "losses": {"solvers", "kernels"},
-    "preferences": {"losses", "solvers", "kernels"},
+    "solvers": {"_validation", "preferences", "losses", "kernels", "design", "sums"},
+    "losses": {"solvers", "kernels", "design"},
+    "preferences": {"losses", "solvers", "kernels", "design"},
     "kernels": {"losses", "solvers", "preferences"},
     "_validation": {"losses", "solvers", "kernels"},
 }

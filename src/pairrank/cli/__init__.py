@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 
 def main() -> None:
     """Run the command line; the entry point of the installed `pairrank`."""
-    from pairrank.cli.app import app
-
+    try:
+        from pairrank.cli.app import app
+    except KeyboardInterrupt:
+        sys.exit(130)
     app(prog_name="pairrank")

@@ -12,6 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from pairrank.exceptions import PairrankError
+
 BAD_INPUT = 1
 INTERRUPTED = 130
 BROKEN_PIPE = 141
@@ -54,6 +56,8 @@ def complain(message: str, *, kind: str = "error") -> None:
 
 def sentence(error: Exception) -> str:
     """Return what went wrong, as one line that a user can act on."""
+    if isinstance(error, PairrankError):
+        return str(error)
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
         return f"{where}{error.strerror}; name a file that can be read or written."

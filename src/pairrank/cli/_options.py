@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 
-class Format(str, Enum):
+class Format(StrEnum):
     """How rows are written down in a file."""
 
     auto = "auto"
@@ -17,14 +17,14 @@ class Format(str, Enum):
     parquet = "parquet"
 
 
-class Graph(str, Enum):
+class Graph(StrEnum):
     """Which levels are preferred to which."""
 
     full = "full"
     chain = "chain"
 
 
-class Normalize(str, Enum):
+class Normalize(StrEnum):
     """What the sum over pairs is multiplied by."""
 
     none = "none"
@@ -32,7 +32,7 @@ class Normalize(str, Enum):
     query = "query"
 
 
-class Dtype(str, Enum):
+class Dtype(StrEnum):
     """How the features are held in memory."""
 
     float32 = "float32"
@@ -52,6 +52,17 @@ Qid = Annotated[
 ]
 Weight = Annotated[
     str | None, typer.Option("--weight", metavar="COLUMN", help="CSV, Parquet: the row weights.")
+]
+GraphOption = Annotated[
+    Graph, typer.Option("--graph", help="full: every lower level; chain: the next lower one.")
+]
+NormalizeOption = Annotated[
+    Normalize,
+    typer.Option("--normalize", help="rows: C means the same for any size; none: the plain sum."),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option("--drop", metavar="COLUMN", help="CSV, Parquet: leave out; may be repeated."),
 ]
 FormatOption = Annotated[
     Format, typer.Option("--format", help="The data's format; auto goes by the file's name.")

@@ -1,0 +1,106 @@
+"""Rows in and files out: one way from a command's options to what it works on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pairrank.exceptions import PairrankError
+
+if TYPE_CHECKING:
+    from pairrank.io import Rows
+    from pairrank.preferences import Levels
+
+
+class Columns(NamedTuple):
+    """How a data file is to be read: its format and the names of its columns."""
+
+    label: str | None = "label"
+    qid: str | None = None
+    weight: str | None = None
+    drop: Sequence[str] = ()
+    format: str = "auto"
+    dtype: str = "float64"
+
+
+def load_rows(
+    source: str,
+    columns: Columns,
+    *,
+    n_features: int | None = None,
+    features: Sequence[str] | None = None,
+) -> Rows:
+    """Return the rows of a file or of standard input.
+
+    Parameters
+    ----------
+    source : str
+        A path, or "-" for standard input.
+    columns : Columns
+        Format, special columns and dtype.
+    n_features : int, optional
+        The features that a model knows: svmlight rows are padded to them, more are refused.
+    features : sequence of str, optional
+        Their names: the columns of CSV and Parquet that are taken, in this order.
+
+    Raises
+    ------
+    PairrankError
+        If the file cannot be read as rows.
+    """
+    from pairrank.io import read_rows
+
+    return read_rows(
+        source,
+        format=columns.format,
+        label=columns.label,
+        qid=columns.qid,
+        weight=columns.weight,
+        drop=() if features is not None else columns.drop,
+        features=features,
+        n_features=n_features,
+        dtype=np.dtype(columns.dtype),
+    )
+
+
+def check_output(path: str) -> None:
+    """Refuse an output that cannot be written, before any work is done for it.
+
+    Raises
+    ------
+    PairrankError
+        If the path is a folder, or stands in one that is not there or may not be written.
+    """
+    if path == "-":
+        return
+    target = Path(path)
+    if target.is_dir():
+        raise PairrankError(f"{path}: is a folder; name a file to write.")
+    if not target.parent.is_dir():
+        raise PairrankError(f"{path}: its folder does not exist; make it, or name another.")
+    if not os.access(target.parent, os.W_OK):
+        raise PairrankError(f"{path}: its folder may not be written; name another.")
+
+
+def levels_of(rows: Rows, graph: Any = "full") -> Levels:
+    """Return who is preferred to whom among the rows."""
+    from pairrank.preferences import Levels
+
+    if rows.y is None:
+        raise PairrankError("the rows have no labels; name their column with --label.")
+    return Levels.build(rows.y, rows.qid, graph=graph, sample_weight=rows.weight)
+
+
+def facts_of(rows: Rows, levels: Levels) -> dict[str, Any]:
+    """Return the counts that describe rows: rows, features, queries, levels, pairs."""
+    return {
+        "rows": rows.X.shape[0],
+        "features": rows.X.shape[1],
+        "queries": levels.n_queries,
+        "levels": int(levels.labels.size),
+        "n_pairs": int(levels.n_pairs),
+    }

@@ -1,0 +1,172 @@
+"""pairrank train: from a file of rows to a model file."""
+
+from __future__ import annotations
+
+import re
+import time
+import warnings
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from pairrank._protocols import Status
+from pairrank.cli import _options as options
+from pairrank.cli._guard import INTERRUPTED, complain
+from pairrank.cli._models import METRICS, MODELS, make_model, measure, one_of, positive
+from pairrank.cli._report import Progress, print_facts, print_json, print_table
+from pairrank.cli._rows import Columns, check_output, facts_of, levels_of, load_rows
+
+if TYPE_CHECKING:
+    from pairrank.io import Rows
+
+INTERRUPTED_STATUS = Status.INTERRUPTED.name.lower()
+
+
+def train(
+    data: options.Data,
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="MODEL", help="The model file; - is stdout.")
+    ],
+    model: Annotated[
+        str, typer.Option(callback=one_of(MODELS), help=f"One of {', '.join(MODELS)}.")
+    ] = "ranksvm",
+    cost: Annotated[
+        float, typer.Option("-C", callback=positive, help="Weight of the pairs against |w|^2/2.")
+    ] = 1.0,
+    normalize: options.NormalizeOption = options.Normalize.rows,
+    graph: options.GraphOption = options.Graph.full,
+    loss: Annotated[str | None, typer.Option(help="What a pair costs; the model's own.")] = None,
+    tol: Annotated[
+        float | None, typer.Option(callback=positive, help="Relative gradient at which to stop.")
+    ] = None,
+    max_iter: Annotated[int | None, typer.Option(min=1, help="At most so many steps.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of whatever is drawn.")] = None,
+    valid: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Validation rows, measured by --metric.")
+    ] = None,
+    metric: Annotated[
+        str, typer.Option(callback=one_of(METRICS), help=f"One of {', '.join(METRICS)}.")
+    ] = "pairwise_accuracy",
+    search: Annotated[
+        bool, typer.Option("--search", help="Pick C from 2^-15 ... 2^10 on the --valid rows.")
+    ] = False,
+    label: options.Label = "label",
+    qid: options.Qid = None,
+    weight: options.Weight = None,
+    drop: options.Drop = None,
+    data_format: options.FormatOption = options.Format.auto,
+    dtype: options.DtypeOption = options.Dtype.float64,
+    quiet: options.Quiet = False,
+    as_json: options.Json = False,
+) -> None:
+    """Learn a ranking function from the rows of DATA and write it to MODEL.
+
+    Ctrl-C ends the descent and keeps the best weights so far.
+    """
+    check_usage(data, output, valid, search=search, as_json=as_json)
+    check_output(output)
+    columns = Columns(label, qid, weight, drop or (), data_format.value, dtype.value)
+    rows = load_rows(data, columns)
+    valid_rows = None if valid is None else load_like(rows, valid, columns)
+    ranker = make_model(
+        model,
+        C=cost,
+        normalize=None if normalize is options.Normalize.none else normalize.value,
+        graph=graph.value,
+        random_state=seed,
+        **given(loss=loss, tol=tol, max_iter=max_iter),
+    )
+    facts = facts_of(rows, levels_of(rows, graph.value))
+    start = time.perf_counter()
+    with Progress(quiet=quiet, n_pairs=facts["n_pairs"]) as progress:
+        if search and valid_rows is not None:
+            ranker = search_cost(ranker, rows, valid_rows, metric, quiet=quiet)
+        else:
+            fit(ranker, rows, progress)
+    summary = summarise(ranker, facts, time.perf_counter() - start)
+    if valid_rows is not None:
+        summary[f"valid {metric}"] = measure(metric, valid_rows, ranker.predict(valid_rows.X))
+    save(ranker, rows, output)
+    report(summary, output, quiet=quiet, as_json=as_json)
+    if summary["status"] == INTERRUPTED_STATUS:
+        complain(f"interrupted: {output} holds the best weights so far.", kind="warning")
+        raise typer.Exit(INTERRUPTED)
+
+
+def check_usage(data: str, output: str, valid: str | None, *, search: bool, as_json: bool) -> None:
+    """Refuse options that cannot go together."""
+    if search and valid is None:
+        raise typer.BadParameter("--search picks C on validation rows: give --valid FILE.")
+    if as_json and output == "-":
+        raise typer.BadParameter("standard output takes the model or --json: name a file with -o.")
+    if data == valid == "-":
+        raise typer.BadParameter("standard input holds DATA or --valid, not both: name a file.")
+
+
+def load_like(rows: Rows, source: str, columns: Columns) -> Rows:
+    """Return the rows of another file with the same features."""
+    names = rows.feature_names
+    return load_rows(source, columns, n_features=rows.X.shape[1], features=names)
+
+
+def fit(ranker: Any, rows: Rows, progress: Progress) -> None:
+    """Fit on the rows; that Ctrl-C ended it is told once the model is written, not as a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
+        ranker.fit(rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight, callback=progress)
+
+
+def search_cost(ranker: Any, rows: Rows, valid_rows: Rows, metric: str, *, quiet: bool) -> Any:
+    """Return the ranker of the path over C = 2^-15 ... 2^10 that ranks the validation rows best."""
+    from pairrank.model_selection import regularization_path
+
+    path = regularization_path(
+        ranker,
+        rows.X,
+        rows.y,
+        Cs=np.logspace(-15, 10, 26, base=2.0),
+        qid=rows.qid,
+        sample_weight=rows.weight,
+        X_val=valid_rows.X,
+        y_val=valid_rows.y,
+        qid_val=valid_rows.qid,
+        scoring=lambda scores: measure(metric, valid_rows, scores),
+    )
+    if not quiet:
+        table = zip(path.Cs, path.scores, strict=True)
+        print_table("The path over C", ["C", metric], table, err=True)
+    return path.best_estimator
+
+
+def given(**params: Any) -> dict[str, Any]:
+    """Return the parameters that were given at the command line."""
+    return {name: value for name, value in params.items() if value is not None}
+
+
+def summarise(ranker: Any, facts: dict[str, Any], seconds: float) -> dict[str, Any]:
+    """Return what is worth knowing of a fit."""
+    return {
+        "model": type(ranker).__name__,
+        **facts,
+        "C": ranker.C,
+        "objective": float(ranker.objective_),
+        "iterations": int(ranker.n_iter_),
+        "status": ranker.status_,
+        "seconds": seconds,
+    }
+
+
+def save(ranker: Any, rows: Rows, output: str) -> None:
+    """Write the model file, with the features' names where the data had some."""
+    if rows.feature_names is not None:
+        ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+    ranker.save(output)
+
+
+def report(summary: dict[str, Any], output: str, *, quiet: bool, as_json: bool) -> None:
+    """Show the summary: JSON where asked for, else a table, beside the model if that is piped."""
+    if as_json:
+        print_json(summary)
+    elif not quiet:
+        print_facts(f"Trained on {summary['rows']:,} rows", summary, err=output == "-")

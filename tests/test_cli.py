@@ -1,0 +1,262 @@
+"""The command line: every command, its files, its JSON and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from cli_rows import N_FEATURES, make_rows
+from pairrank.cli.app import app
+from pairrank.io import read_csv, read_svmlight, write_csv, write_svmlight
+
+METRICS = {"pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "n_pairs"}
+
+
+def run(*arguments: str, stdin: bytes | None = None, code: int = 0):
+    """Run a command in this process and check how it ended."""
+    result = CliRunner().invoke(app, [str(each) for each in arguments], input=stdin)
+    assert result.exit_code == code, (result.exit_code, result.stderr, result.exception)
+    assert "Traceback" not in result.stderr
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with training, validation and test rows and a trained model."""
+    home = tmp_path_factory.mktemp("cli")
+    for seed, name in enumerate(["train", "valid", "test"]):
+        rows = make_rows(seed)
+        write_svmlight(home / f"{name}.txt", rows)
+        write_csv(home / f"{name}.csv", rows)
+    run("train", home / "train.txt", "-o", home / "model", "--quiet")
+    return home
+
+
+def scores_of(text: str) -> np.ndarray:
+    return np.array([float(line) for line in text.splitlines()])
+
+
+def test_training_writes_a_model_that_predicts_in_row_order(folder, tmp_path):
+    run("predict", folder / "model", folder / "test.txt", "-o", tmp_path / "scores")
+    scores = scores_of((tmp_path / "scores").read_text())
+    rows = read_svmlight(folder / "test.txt")
+    from pairrank import load_model
+
+    np.testing.assert_array_equal(scores, load_model(folder / "model").predict(rows.X))
+    assert len(scores) == 60
+
+
+def test_evaluate_prints_the_metrics_by_name(folder):
+    record = json.loads(run("evaluate", folder / "model", folder / "test.txt", "--json").stdout)
+    assert set(record) == METRICS
+    assert record["pairwise_accuracy"] > 0.85
+    from pairrank import load_model, metrics
+
+    rows = read_svmlight(folder / "test.txt")
+    scores = load_model(folder / "model").predict(rows.X)
+    expected = metrics.pairwise_accuracy(rows.y, scores, qid=rows.qid)
+    assert record["pairwise_accuracy"] == expected
+    assert record["ndcg@10"] == metrics.ndcg_score(rows.y, scores, qid=rows.qid, k=10)
+    joined = rows.qid[:, None] == rows.qid[None, :]
+    assert record["n_pairs"] == np.sum(joined & (rows.y[:, None] > rows.y[None, :]))
+
+
+def test_evaluate_prints_a_table_for_people(folder):
+    shown = run("evaluate", folder / "model", folder / "test.txt").stdout
+    assert all(name in shown for name in METRICS)
+
+
+def test_train_reports_progress_on_stderr_and_a_summary_on_stdout(folder, tmp_path):
+    result = run("train", folder / "train.txt", "-o", tmp_path / "m")
+    assert "objective" in result.stderr
+    assert "gradient" in result.stderr
+    assert "pairs" in result.stderr
+    assert "RankSVM" in result.stdout
+    quiet = run("train", folder / "train.txt", "-o", tmp_path / "m", "--quiet")
+    assert quiet.stdout == ""
+    assert quiet.stderr == ""
+
+
+def test_train_json_is_one_object(folder, tmp_path):
+    valid = ["--valid", folder / "valid.txt", "--metric", "mean_ndcg"]
+    result = run("train", folder / "train.txt", "-o", tmp_path / "m", "--json", *valid)
+    record = json.loads(result.stdout)
+    assert record["rows"] == 60
+    assert record["features"] == N_FEATURES
+    assert record["queries"] == 6
+    assert 0.5 < record["valid mean_ndcg"] <= 1
+    assert math.isfinite(record["objective"])
+
+
+def test_train_options_reach_the_model(folder, tmp_path):
+    from pairrank import load_model
+
+    options = ["-C", "0.25", "--normalize", "none", "--graph", "chain", "--tol", "1e-5"]
+    more = ["--max-iter", "77", "--seed", "3", "--dtype", "float32", "--loss", "squared_hinge"]
+    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", *options, *more)
+    params = load_model(tmp_path / "m").get_params()
+    wanted = {"C": 0.25, "normalize": None, "graph": "chain", "tol": 1e-5, "max_iter": 77}
+    assert {name: params[name] for name in wanted} == wanted
+    assert params["random_state"] == 3
+
+
+def test_search_picks_the_best_cost_on_the_validation_rows(folder, tmp_path):
+    from pairrank import RankSVM, metrics
+
+    search = ["--search", "--valid", folder / "valid.txt", "--metric", "pairwise_accuracy"]
+    result = run("train", folder / "train.txt", "-o", tmp_path / "m", "--json", *search)
+    record = json.loads(result.stdout)
+    train, valid = read_svmlight(folder / "train.txt"), read_svmlight(folder / "valid.txt")
+    best = max(
+        metrics.pairwise_accuracy(
+            valid.y,
+            RankSVM(C=2.0**power).fit(train.X, train.y, qid=train.qid).predict(valid.X),
+            qid=valid.qid,
+        )
+        for power in range(-15, 11)
+    )
+    assert record["valid pairwise_accuracy"] >= best - 0.02
+    assert math.log2(record["C"]) in range(-15, 11)
+
+
+def test_csv_columns_are_found_by_name_whatever_their_order(folder, tmp_path):
+    columns = ["--qid", "qid", "--label", "label"]
+    run("train", folder / "train.csv", "-o", tmp_path / "m", "-q", *columns)
+    lines = [line.split(",") for line in (folder / "test.csv").read_text().splitlines()]
+    shuffled = tmp_path / "shuffled.csv"
+    shuffled.write_text("\n".join(",".join(reversed(line)) for line in lines) + "\n")
+    straight = run("predict", tmp_path / "m", folder / "test.csv").stdout
+    assert run("predict", tmp_path / "m", shuffled).stdout == straight
+    from_text = run("predict", folder / "model", folder / "test.txt").stdout
+    np.testing.assert_allclose(scores_of(straight), scores_of(from_text), rtol=1e-9)
+
+
+def test_weights_change_the_model(folder, tmp_path):
+    rows = make_rows(0)
+    write_csv(tmp_path / "w.csv", rows._replace(weight=np.linspace(0.1, 9, 60)))
+    columns = ["--qid", "qid", "--weight", "weight"]
+    run("train", tmp_path / "w.csv", "-o", tmp_path / "m", "-q", *columns)
+    weighted = run("predict", tmp_path / "m", folder / "test.csv").stdout
+    assert weighted != run("predict", folder / "model", folder / "test.txt").stdout
+
+
+def test_a_model_without_names_takes_columns_by_place(folder):
+    columns = ["--label", "label", "--qid", "qid"]
+    by_place = run("predict", folder / "model", folder / "test.csv", *columns).stdout
+    assert by_place == run("predict", folder / "model", folder / "test.txt").stdout
+    columns = ["--drop", "label", "--drop", "qid"]
+    assert run("predict", folder / "model", folder / "test.csv", *columns).stdout == by_place
+
+
+def test_dashes_are_standard_input_and_output(folder, tmp_path):
+    text = (folder / "train.txt").read_bytes()
+    model = run("train", "-", "-o", "-", "-q", stdin=text).stdout_bytes
+    (tmp_path / "m").write_bytes(model)
+    data = (folder / "test.txt").read_bytes()
+    piped = run("predict", tmp_path / "m", "-", stdin=data).stdout
+    assert piped == run("predict", folder / "model", folder / "test.txt").stdout
+
+
+def test_info_describes_a_model_and_rows(folder):
+    model = json.loads(run("info", folder / "model", "--json").stdout)
+    assert model["model"] == "RankSVM"
+    rows = json.loads(run("info", folder / "train.txt", "--json").stdout)
+    assert (rows["rows"], rows["features"], rows["queries"]) == (60, N_FEATURES, 6)
+    assert rows["levels"] == 3
+    assert "60" in run("info", folder / "train.txt").stdout
+    assert "RankSVM" in run("info", folder / "model").stdout
+
+
+def test_convert_goes_there_and_back(folder, tmp_path):
+    pytest.importorskip("pyarrow")
+    columns = ["--qid", "qid"]
+    run("convert", folder / "train.txt", tmp_path / "a.csv")
+    run("convert", tmp_path / "a.csv", tmp_path / "b.parquet", *columns)
+    run("convert", tmp_path / "b.parquet", tmp_path / "c.txt", *columns)
+    first, last = read_svmlight(folder / "train.txt"), read_svmlight(tmp_path / "c.txt")
+    np.testing.assert_array_equal(np.asarray(first.X), np.asarray(last.X))
+    np.testing.assert_array_equal(first.y, last.y)
+    np.testing.assert_array_equal(first.qid, last.qid)
+    piped = run("convert", "-", "-", "--to", "csv", stdin=(folder / "train.txt").read_bytes())
+    (tmp_path / "d.csv").write_bytes(piped.stdout_bytes)
+    np.testing.assert_array_equal(read_csv(tmp_path / "d.csv", qid="qid").X, np.asarray(first.X))
+
+
+def test_demo_shows_both_models_and_ten_rows():
+    record = json.loads(run("demo", "--json").stdout)
+    assert set(record) == {"RankSVM", "Ridge"}
+    assert all(0.6 < each["pairwise accuracy"] < 0.9 for each in record.values())
+    shown = run("demo").stdout
+    assert "Ridge" in shown
+    assert " 10 " in shown
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["train"],
+        ["trian", "x"],
+        ["train", "x", "-o", "m", "--model", "nosuch"],
+        ["train", "x", "-o", "m", "--metric", "nosuch"],
+        ["train", "x", "-o", "m", "--normalize", "columns"],
+        ["train", "x", "-o", "m", "-C", "much"],
+        ["train", "x", "-o", "m", "-C", "0"],
+        ["train", "x", "-o", "m", "-C", "nan"],
+        ["train", "x", "-o", "m", "--tol", "-1"],
+        ["train", "x", "-o", "m", "--max-iter", "0"],
+        ["train", "x", "-o", "m", "--search"],
+        ["train", "x", "-o", "-", "--json"],
+        ["train", "-", "-o", "m", "--valid", "-"],
+        ["evaluate", "m"],
+        ["info", "x", "--nosuch"],
+        ["demo", "--seed", "-1"],
+    ],
+)
+def test_wrong_usage_exits_with_2(arguments):
+    result = run(*arguments, code=2)
+    assert result.stdout == ""
+    assert "Usage" in result.stderr
+
+
+def test_version_and_help():
+    assert run("--version").stdout.startswith("pairrank ")
+    for command in ("train", "predict", "evaluate", "info", "convert", "demo"):
+        assert command in run("--help").stdout
+        assert "Usage" in run(command, "--help").stdout
+
+
+def launch(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, "-m", "pairrank", *map(str, arguments)],
+        capture_output=True,
+        timeout=120,
+        check=False,
+        **options,
+    )
+
+
+def test_commands_work_in_a_pipe_of_processes(folder):
+    done = launch("predict", folder / "model", "-", input=(folder / "test.txt").read_bytes())
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert len(done.stdout.splitlines()) == 60
+
+
+def test_a_reader_that_goes_away_is_no_error(folder, tmp_path):
+    write_svmlight(tmp_path / "many.txt", make_rows(1, n_rows=60_000))
+    command = f"{sys.executable} -m pairrank predict {folder}/model {tmp_path}/many.txt"
+    done = subprocess.run(
+        ["bash", "-c", f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}"],
+        capture_output=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.stderr == b""
+    assert len(done.stdout.splitlines()) == 1
+    assert done.returncode == 141
