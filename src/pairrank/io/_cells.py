@@ -33,8 +33,7 @@ class CellParser:
         self.position = {column: number for number, column in enumerate(header)}
         self.features = [self.position[column] for column in roles.features]
         self.X: list[np.ndarray[Any, Any]] = []
-        self.labels: list[str] = []
-        self.label_lines: list[int] = []
+        self.labels: list[np.ndarray[Any, Any]] = []
         self.weights: list[np.ndarray[Any, Any]] = []
         self.code_of: dict[str, int] = {}
         self.codes: list[np.ndarray[Any, Any]] = []
@@ -53,8 +52,7 @@ class CellParser:
             codes = [self.code_of.setdefault(query, len(self.code_of)) for query in queries]
             self.codes.append(np.array(codes, dtype=np.int32))
         if self.roles.label is not None:
-            self.labels += self._filled(block, self.roles.label)
-            self.label_lines += block.lines
+            self.labels.append(self._block_labels(block, self.roles.label))
 
     def _weights(self, block: TextBlock, column: str) -> np.ndarray[Any, Any]:
         position = self.position[column]
@@ -62,6 +60,24 @@ class CellParser:
         if weights is None:
             raise self._refusal(block, [column])
         return weights
+
+    def _block_labels(self, block: TextBlock, column: str) -> np.ndarray[Any, Any]:
+        """Return the labels as numbers, or as text where all, also the earlier ones, are names."""
+        texts = self._filled(block, column)
+        numbers = _numbers(texts, len(texts))
+        named = self.labels[0].dtype.kind == "U" if self.labels else _is_word(texts[0])
+        if not named and numbers is not None:
+            return numbers
+        if named and all(map(_is_word, texts)):
+            return np.array(texts)
+        for line, text in zip(block.lines, texts, strict=True):
+            if _is_word(text) != named or (not named and _numbers([text], 1) is None):
+                raise FileFormatError(
+                    f"{self.name}, line {line}: the label {text!r} is "
+                    f"{'not a name' if named else 'not a finite number'}, the others are; use "
+                    "numbers for all rows, or names for all"
+                )
+        raise AssertionError("labels are refused without one to blame")
 
     def _filled(self, block: TextBlock, column: str) -> list[str]:
         position = self.position[column]
@@ -108,22 +124,7 @@ class CellParser:
         return Rows(X, self._y(), self._qid(), weight, list(self.roles.features), None)
 
     def _y(self) -> np.ndarray[Any, Any] | None:
-        if self.roles.label is None:
-            return None
-        y = _numbers(self.labels, len(self.labels))
-        if y is not None:
-            return y
-        if all(_is_word(text) for text in self.labels):
-            return np.array(self.labels)
-        line, text = next(
-            (line, text)
-            for line, text in zip(self.label_lines, self.labels, strict=True)
-            if _numbers([text], 1) is None
-        )
-        raise FileFormatError(
-            f"{self.name}, line {line}: the label {text!r} is not a finite number, others are; use "
-            "numbers for all rows, or names for all"
-        )
+        return np.concatenate(self.labels) if self.labels else None
 
     def _qid(self) -> np.ndarray[Any, Any] | None:
         if not self.codes:

@@ -49,7 +49,9 @@ def find_roles(
         taken = {*named, *drop}
         features = [column for column in header if column not in taken]
     if not features:
-        raise FileFormatError(f"{name}: no column is left as a feature; {_listed(list(header))}")
+        raise FileFormatError(
+            f"{name}: no column is left as a feature; the columns are {_listed(list(header))}"
+        )
     return Roles(label, qid, weight, list(features))
 
 

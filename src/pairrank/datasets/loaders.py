@@ -1,0 +1,185 @@
+"""Readers of the registered formats; `READERS` names them for the registry."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairrank.datasets.arff import read_arff
+from pairrank.datasets.files import open_file
+from pairrank.datasets.record import DatasetRecord
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io import read_svmlight
+
+
+class Parts(NamedTuple):
+    """What a reader returns: the first four parts of a Dataset."""
+
+    X: Any
+    y: np.ndarray[Any, Any]
+    qid: np.ndarray[Any, Any] | None
+    feature_names: list[str] | None
+
+
+Reader = Callable[..., Parts]
+
+
+def choose(record: DatasetRecord, option: str, value: Any, allowed: Any) -> Any:
+    """Return `value` if it is among `allowed`, else say which are."""
+    if value not in allowed:
+        listed = ", ".join(repr(one) for one in allowed)
+        raise PairrankError(f"{record.name}: {option}={value!r}; there are {listed}")
+    return value
+
+
+def load_arff(record: DatasetRecord, home: Path) -> Parts:
+    """Read an ARFF file, target last."""
+    (file,) = record.files
+    text = io.TextIOWrapper(open_file(record, home, file), encoding="utf-8")
+    table = read_arff(text, file, drop_missing=record.settings.get("drop_missing", False))
+    return Parts(table.values[:, :-1].copy(), table.values[:, -1].copy(), None, table.names[:-1])
+
+
+def load_zipped_table(record: DatasetRecord, home: Path) -> Parts:
+    """Read the one plain table in a zip archive, target last."""
+    (file,) = record.files
+    with _open_zip(record, home, file) as archive:
+        table = _read_table(archive.read(record.settings["member"]))
+    names = list(record.settings["columns"])
+    return Parts(table[:, :-1].copy(), table[:, -1].copy(), None, names)
+
+
+def load_chu_ordinal(
+    record: DatasetRecord,
+    home: Path,
+    *,
+    dataset: str = "abalone",
+    n_bins: int = 5,
+    partition: int = 1,
+    subset: str = "train",
+) -> Parts:
+    """Read one of Chu and Ghahramani's partitions; labels are 1 to n_bins."""
+    archives = record.settings["archives"]
+    file = archives[choose(record, "dataset", dataset, archives)]
+    choose(record, "n_bins", n_bins, (5, 10))
+    choose(record, "partition", partition, range(1, 21))
+    choose(record, "subset", subset, ("train", "test"))
+    pattern = re.compile(rf"{n_bins}bins?/[^/]*_{subset}_{n_bins}\.{partition}\Z")
+    with _open_zip(record, home, file) as archive:
+        members = [name for name in archive.namelist() if pattern.search(name)]
+        if len(members) != 1:
+            raise FileFormatError(f"{file}: {len(members)} members match {pattern.pattern}")
+        table = _read_table(archive.read(members[0]))
+    return Parts(table[:, :-1].copy(), table[:, -1].copy(), None, None)
+
+
+def load_letor_folds(
+    record: DatasetRecord, home: Path, *, fold: int = 1, subset: str | None = None
+) -> Parts:
+    """Read a fold of LETOR: three parts to train, the next to validate, the next to test.
+
+    Without a subset, all five parts.
+    """
+    files = list(record.files)
+    choose(record, "fold", fold, range(1, len(files) + 1))
+    choose(record, "subset", subset, ("train", "valid", "test", None))
+    turned = files[fold - 1 :] + files[: fold - 1]
+    taken = {"train": turned[:-2], "valid": turned[-2:-1], "test": turned[-1:], None: files}[subset]
+    return _read_parts(record, home, taken)
+
+
+def load_svmlight_parts(
+    record: DatasetRecord, home: Path, *, fold: int | None = None, subset: str | None = None
+) -> Parts:
+    """Read disjoint parts: all of them, or part `fold` as test and the others as train."""
+    files = list(record.files)
+    choose(record, "fold", fold, (None, *range(1, len(files) + 1)))
+    choose(record, "subset", subset, (None, "train", "test"))
+    if (fold is None) != (subset is None):
+        raise PairrankError(f"{record.name}: fold and subset go together; give both, or none")
+    if fold is None:
+        return _read_parts(record, home, files)
+    test = files[fold - 1]
+    rest = [file for file in files if file != test]
+    return _read_parts(record, home, [test] if subset == "test" else rest)
+
+
+def load_svmlight_named(record: DatasetRecord, home: Path, *, subset: str | None = None) -> Parts:
+    """Read the file that the settings name by `subset`, or the default ones."""
+    subsets = record.settings["subsets"]
+    default = record.settings.get("default")
+    name = choose(record, "subset", default if subset is None else subset, subsets)
+    return _read_parts(record, home, subsets[name])
+
+
+def load_untidy_csv(record: DatasetRecord, home: Path) -> Parts:
+    """Read a CSV of numbers and words: words one-hot, an empty number is its column's median."""
+    import csv
+
+    settings = record.settings
+    (file,) = record.files
+    with io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="") as text:
+        header, *rows = csv.reader(text)
+    columns = dict(zip(header, zip(*rows, strict=True), strict=True))
+    y = np.array([float(cell) for cell in columns.pop(settings["label"])])
+    qid = np.array(columns.pop(settings["qid"]))
+    for column in settings["drop"]:
+        columns.pop(column)
+    names: list[str] = []
+    parts: list[np.ndarray[Any, Any]] = []
+    for column, cells in columns.items():
+        if column in settings["words"]:
+            words = sorted(set(cells))
+            names += [f"{column}={word}" for word in words]
+            parts += [np.array([cell == word for cell in cells], dtype=float) for word in words]
+        else:
+            values = np.array([float(cell) if cell else np.nan for cell in cells])
+            parts.append(np.where(np.isnan(values), np.nanmedian(values), values))
+            names.append(column)
+    return Parts(np.column_stack(parts), y, qid, names)
+
+
+def _read_parts(record: DatasetRecord, home: Path, files: Any) -> Parts:
+    """Read svmlight files and stack them."""
+    from scipy import sparse
+
+    width = record.settings["n_features"]
+    is_sparse = record.settings.get("sparse", False)
+    parts = [
+        read_svmlight(
+            open_file(record, home, file), n_features=width, sparse=is_sparse, zero_based=False
+        )
+        for file in files
+    ]
+    blocks = [part.X for part in parts]
+    X = sparse.vstack(blocks, format="csr") if is_sparse else np.concatenate(blocks)
+    y = np.concatenate([part.y for part in parts if part.y is not None])
+    qids = [part.qid for part in parts if part.qid is not None]
+    return Parts(X, y, np.concatenate(qids) if qids else None, None)
+
+
+def _open_zip(record: DatasetRecord, home: Path, file: str) -> zipfile.ZipFile:
+    return zipfile.ZipFile(open_file(record, home, file))
+
+
+def _read_table(content: bytes) -> np.ndarray[Any, Any]:
+    """Return a plain table of numbers, parted by blanks or commas."""
+    lines = content.decode("ascii").replace(",", " ").splitlines()
+    return np.loadtxt(lines, dtype=np.float64, ndmin=2)
+
+
+READERS: dict[str, Reader] = {
+    "arff": load_arff,
+    "zipped_table": load_zipped_table,
+    "chu_ordinal": load_chu_ordinal,
+    "letor_folds": load_letor_folds,
+    "svmlight_parts": load_svmlight_parts,
+    "svmlight_named": load_svmlight_named,
+    "untidy_csv": load_untidy_csv,
+}

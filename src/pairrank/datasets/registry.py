@@ -1,0 +1,86 @@
+"""The registry of data sets, and `load`.
+
+Adding a set is one record in a tuple of records: its files, the reader (a name in
+`loaders.READERS`) and the reader's settings.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+from typing import Any
+
+from pairrank.datasets.files import find_home
+from pairrank.datasets.judged import JUDGED
+from pairrank.datasets.record import Dataset, DatasetRecord
+from pairrank.datasets.regression import REGRESSION
+from pairrank.exceptions import PairrankError
+
+REGISTRY: dict[str, DatasetRecord] = {record.name: record for record in (*REGRESSION, *JUDGED)}
+
+
+def list_datasets() -> list[str]:
+    """Return the names of the registered sets.
+
+    Examples
+    --------
+    >>> "letor4_mq2008" in list_datasets()
+    True
+    """
+    return sorted(REGISTRY)
+
+
+def describe(name: str) -> DatasetRecord:
+    """Return what the registry states of a set: source, licence, shape, target, files, papers.
+
+    Examples
+    --------
+    >>> describe("abalone").n_rows
+    4177
+    """
+    if name not in REGISTRY:
+        raise PairrankError(f"no data set {name!r}; there are {', '.join(list_datasets())}")
+    return REGISTRY[name]
+
+
+def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
+    """Load a registered data set from a local folder; nothing is fetched.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_datasets()`.
+    data_home : path-like, optional
+        The folder that holds one folder a set. None: the environment variable PAIRRANK_DATA.
+    **options
+        What the set knows, see `describe(name).options`: `fold` and `subset`, `n_bins` and others.
+
+    Returns
+    -------
+    Dataset
+        `X`, `y`, `qid`, `feature_names`, `record`.
+
+    Raises
+    ------
+    DatasetNotFoundError
+        No folder is named, or a file is missing; the message says where the set can be had.
+    FileFormatError
+        A file whose checksum differs from the registered one.
+    PairrankError
+        A name or an option that is not known.
+    """
+    from pairrank.datasets.loaders import READERS
+
+    record = describe(name)
+    reader = READERS[record.reader]
+    known = [
+        option
+        for option, parameter in inspect.signature(reader).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        there = ", ".join(known) if known else "none"
+        raise PairrankError(f"{name}: no option {', '.join(unknown)}; there are: {there}")
+    parts = reader(record, find_home(record, data_home), **options)
+    return Dataset(parts.X, parts.y, parts.qid, parts.feature_names, record)
