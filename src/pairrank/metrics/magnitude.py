@@ -1,0 +1,171 @@
+"""How well differences of scores keep differences of labels: MSD and M1D."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairrank._validation import check_choice
+from pairrank.metrics._inputs import as_mapping, by_query, check_rows, nothing_to_measure
+
+FloatArray = NDArray[np.float64]
+
+
+def msd(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    average: Literal["pairs", "queries"] = "pairs",
+    per_query: bool = False,
+) -> Any:
+    """Return the mean squared difference between score differences and label differences.
+
+    The mean of ((s_j - s_i) - (y_j - y_i))^2 over all ordered pairs of rows of a query, i = j
+    included: twice the variance of the residuals s - y.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Labels, any finite numbers.
+    scores : array-like of shape (n_rows,)
+        The scores to judge; an offset of a whole query changes nothing.
+    qid : array-like of shape (n_rows,), optional
+        Queries; None: all rows are one query.
+    sample_weight : array-like of shape (n_rows,), optional
+        Row weights; a pair weighs the product of its rows' weights.
+    average : {"pairs", "queries"}
+        The mean over the ordered pairs of all queries, or of the queries' means.
+    per_query : bool
+        Return {qid: value} instead; without qid the one query is called None.
+
+    Returns
+    -------
+    float or dict
+        A number >= 0, 0 is best; infinite where differences beyond 1e150 are squared.
+
+    Raises
+    ------
+    PairrankError
+        If lengths differ, a value is not finite, a weight is negative or an option is unknown.
+
+    Notes
+    -----
+    Costs O(m) for m rows.
+
+    References
+    ----------
+    Cortes et al. 2007, Eq. 30.
+
+    Examples
+    --------
+    >>> msd([1, 2, 4], [11, 12, 13])
+    0.4444444444444444
+    """
+    return _mean_difference(y_true, scores, qid, sample_weight, average, per_query, _squares)
+
+
+def m1d(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    average: Literal["pairs", "queries"] = "pairs",
+    per_query: bool = False,
+) -> Any:
+    """Return the mean absolute difference between score differences and label differences.
+
+    The mean of abs((s_j - s_i) - (y_j - y_i)) over all ordered pairs of rows of a query, i = j
+    included.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Labels, any finite numbers.
+    scores : array-like of shape (n_rows,)
+        The scores to judge; an offset of a whole query changes nothing.
+    qid : array-like of shape (n_rows,), optional
+        Queries; None: all rows are one query.
+    sample_weight : array-like of shape (n_rows,), optional
+        Row weights; a pair weighs the product of its rows' weights.
+    average : {"pairs", "queries"}
+        The mean over the ordered pairs of all queries, or of the queries' means.
+    per_query : bool
+        Return {qid: value} instead; without qid the one query is called None.
+
+    Returns
+    -------
+    float or dict
+        A number >= 0, 0 is best.
+
+    Raises
+    ------
+    PairrankError
+        If lengths differ, a value is not finite, a weight is negative or an option is unknown.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows: the residuals s - y are sorted, and each gap between neighbours
+    counts for the pairs that it separates.
+
+    References
+    ----------
+    Cortes et al. 2007, Eq. 31.
+
+    Examples
+    --------
+    >>> m1d([1, 2, 4], [11, 12, 13])
+    0.4444444444444444
+    """
+    return _mean_difference(y_true, scores, qid, sample_weight, average, per_query, _distances)
+
+
+def _mean_difference(
+    y_true: Any,
+    scores: Any,
+    qid: Any,
+    sample_weight: Any,
+    average: str,
+    per_query: bool,
+    mean_of: Callable[[FloatArray, FloatArray, NDArray[np.int64]], FloatArray],
+) -> Any:
+    check_choice(average, "average", ("pairs", "queries"))
+    judged = check_rows(y_true, scores, qid, sample_weight)
+    rows = by_query(judged)
+    if rows.starts.size == 1:
+        return {} if per_query else nothing_to_measure("there is no row")
+    weight = np.ones(rows.order.size) if judged.weight is None else judged.weight[rows.order]
+    totals = np.add.reduceat(weight, rows.starts[:-1])
+    shares = weight / np.repeat(totals, np.diff(rows.starts))
+    with np.errstate(over="ignore", invalid="ignore"):
+        residuals = judged.scores[rows.order] - judged.labels[rows.order]
+        means = mean_of(residuals, shares, rows.starts)
+    if per_query:
+        return as_mapping(rows.identifiers, means, np.ones(means.size, dtype=bool))
+    if average == "queries":
+        return float(means.mean())
+    return float(np.average(means, weights=totals**2))
+
+
+def _squares(residuals: FloatArray, shares: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
+    """Return the mean of (r_i - r_j)^2 over the ordered pairs of each query."""
+    sizes = np.diff(starts)
+    centred = residuals - np.repeat(residuals[starts[:-1]], sizes)
+    centred -= np.repeat(np.add.reduceat(shares * centred, starts[:-1]), sizes)
+    return 2.0 * np.add.reduceat(shares * centred * centred, starts[:-1])
+
+
+def _distances(residuals: FloatArray, shares: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
+    """Return the mean of |r_i - r_j| over the ordered pairs of each query."""
+    from pairrank.sums.gaps import absolute_differences
+    from pairrank.sums.segment_sort import sort_segments_with
+
+    sort_segments_with(
+        residuals, shares, starts, np.empty_like(residuals), np.empty_like(residuals)
+    )
+    return absolute_differences(residuals, shares, starts)

@@ -1,0 +1,234 @@
+"""Normalised discounted cumulative gain, at one position and averaged over all."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairrank._validation import check_choice, check_number
+from pairrank.exceptions import PairrankError
+from pairrank.metrics._inputs import (
+    ByQuery,
+    Judged,
+    as_mapping,
+    by_query,
+    check_rows,
+    nothing_to_measure,
+)
+
+FloatArray = NDArray[np.float64]
+Discount = Literal["standard", "letor"]
+
+
+def ndcg_score(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    k: int | None = None,
+    discount: Discount = "standard",
+    empty: float | Literal["skip"] = 0.0,
+    per_query: bool = False,
+) -> Any:
+    """Return NDCG@k averaged over the queries.
+
+    A query's value is DCG@k of its rows in the order of the scores, divided by that of the best
+    order; DCG@k is the sum over positions i <= k of (2^y - 1) d(i). Rows of tied scores get the
+    expected value over their orders. Gains are scaled by the query's largest, so that labels in
+    the thousands do not overflow.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Labels, not negative; 0 is irrelevant. They need not be whole numbers.
+    scores : array-like of shape (n_rows,)
+        The scores to judge; higher is better.
+    qid : array-like of shape (n_rows,), optional
+        Queries; None: all rows are one query.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights, constant within a query: the query's weight in the mean.
+    k : int, optional
+        Positions that count; None, or more than a query has: all of them.
+    discount : {"standard", "letor"}
+        d(i) = 1/log2(i + 1), or 1/log2(max(2, i)) as in LETOR and MSLR.
+    empty : float or "skip"
+        What a query without a row of positive label counts, or that it is left out.
+    per_query : bool
+        Return {qid: value} of the queries that count instead; without qid the one is called None.
+
+    Returns
+    -------
+    float or dict
+        A number in [0, 1]; NaN, with a NoPairsWarning, where every query is left out.
+
+    Raises
+    ------
+    PairrankError
+        If lengths differ, a value is not finite, a label is negative, weights vary within a query,
+        or an option is unknown.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows.
+
+    References
+    ----------
+    Lee & Lin 2014, Eq. 39; McSherry & Najork 2008 for tied scores.
+
+    Examples
+    --------
+    >>> round(ndcg_score([3, 2, 0, 1], [0.9, 0.2, 0.8, 0.1]), 4)
+    0.9508
+    """
+    if k is not None:
+        check_number(k, "k", integer=True)
+    return _average(y_true, scores, qid, sample_weight, k, discount, empty, per_query, mean=False)
+
+
+def mean_ndcg(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    discount: Discount = "letor",
+    empty: float | Literal["skip"] = 0.0,
+    per_query: bool = False,
+) -> Any:
+    """Return the mean of NDCG@k over all k = 1..l_q, averaged over the queries.
+
+    LETOR's and MSLR's measure: the sum over k of NDCG@k divided by l_q, the rows of the query.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_rows,)
+        Labels, not negative; 0 is irrelevant.
+    scores : array-like of shape (n_rows,)
+        The scores to judge; higher is better.
+    qid : array-like of shape (n_rows,), optional
+        Queries; None: all rows are one query.
+    sample_weight : array-like of shape (n_rows,), optional
+        Weights, constant within a query: the query's weight in the mean.
+    discount : {"letor", "standard"}
+        d(i) = 1/log2(max(2, i)), or 1/log2(i + 1).
+    empty : float or "skip"
+        What a query without a row of positive label counts, or that it is left out.
+    per_query : bool
+        Return {qid: value} of the queries that count instead; without qid the one is called None.
+
+    Returns
+    -------
+    float or dict
+        A number in [0, 1]; NaN, with a NoPairsWarning, where every query is left out.
+
+    Raises
+    ------
+    PairrankError
+        As `ndcg_score` does.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows: running sums serve every k. Tied scores count as in `ndcg_score`.
+
+    References
+    ----------
+    Lee & Lin 2014, Eq. 39 and the text below it.
+
+    Examples
+    --------
+    >>> round(mean_ndcg([0, 1, 2, 0, 1], [3, 2, 1, 1, 2], qid=[1, 1, 1, 2, 2]), 4)
+    0.6622
+    """
+    return _average(y_true, scores, qid, sample_weight, None, discount, empty, per_query, mean=True)
+
+
+def _average(
+    y_true: Any,
+    scores: Any,
+    qid: Any,
+    sample_weight: Any,
+    k: int | None,
+    discount: str,
+    empty: float | str,
+    per_query: bool,
+    *,
+    mean: bool,
+) -> Any:
+    check_choice(discount, "discount", ("standard", "letor"))
+    if empty != "skip":
+        check_number(empty, "empty", inclusive=True)
+    judged = check_rows(y_true, scores, qid, sample_weight)
+    _require_relevance(judged.labels)
+    rows = by_query(judged)
+    values = _ndcg_of_queries(judged, rows, k, discount, mean)
+    counted = np.ones(values.size, dtype=bool)
+    if empty == "skip":
+        counted = ~np.isnan(values)
+    else:
+        values[np.isnan(values)] = empty
+    weight = _query_weights(judged, rows)
+    if per_query:
+        return as_mapping(rows.identifiers, values, counted)
+    if not counted.any():
+        return nothing_to_measure("no query has a row of positive label")
+    return float(np.average(values[counted], weights=weight[counted]))
+
+
+def _ndcg_of_queries(
+    judged: Judged, rows: ByQuery, k: int | None, discount: str, mean: bool
+) -> FloatArray:
+    """Return NDCG of each query, NaN where no label is positive."""
+    from pairrank.sums.gains import discounted_gains
+    from pairrank.sums.segment_sort import sort_segments, sort_segments_with
+
+    longest = int(np.diff(rows.starts).max(initial=0))
+    scores = judged.scores[rows.order]
+    gains = _scaled_gains(judged.labels[rows.order], rows.starts)
+    ideal, first, second = gains.copy(), np.empty_like(gains), np.empty_like(gains)
+    sort_segments(ideal, rows.starts, first)
+    sort_segments_with(scores, gains, rows.starts, first, second)
+    cutoff = longest if k is None else min(int(k), longest)
+    positions = np.arange(1.0, longest + 1.0)
+    shifted = positions + 1.0 if discount == "standard" else np.maximum(2.0, positions)
+    return discounted_gains(scores, gains, ideal, rows.starts, 1.0 / np.log2(shifted), cutoff, mean)
+
+
+def _scaled_gains(labels: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
+    """Return (2^y - 1)/2^top, top the query's largest label: no label overflows."""
+    if labels.size == 0:
+        return np.zeros(0)
+    top = np.repeat(np.maximum.reduceat(labels, starts[:-1]), np.diff(starts))
+    with np.errstate(under="ignore"):
+        small = np.expm1(np.minimum(labels, 1.0) * np.log(2.0)) * np.exp2(-top)
+        large = np.exp2(labels - top) - np.exp2(-top)
+    return np.where(labels < 1.0, small, large)
+
+
+def _require_relevance(labels: NDArray[Any]) -> None:
+    if (labels < 0).any():
+        row = int((labels < 0).argmax())
+        raise PairrankError(
+            f"y_true is {labels[row]} in row {row}: the gain 2^y - 1 needs labels that are not "
+            "negative; shift them, or use pairwise_accuracy"
+        )
+
+
+def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray:
+    """Return each query's weight, which all of its rows must share."""
+    if judged.weight is None:
+        return np.ones(rows.starts.size - 1)
+    weight = judged.weight[rows.order]
+    if weight.size == 0:
+        return np.ones(0)
+    first = weight[rows.starts[:-1]]
+    differs = weight != np.repeat(first, np.diff(rows.starts))
+    if differs.any():
+        row = int(rows.order[differs.argmax()])
+        raise PairrankError(
+            f"sample_weight is {judged.weight[row]} in row {row}, unlike in other rows of its "
+            "query: NDCG takes one weight a query"
+        )
+    return first
