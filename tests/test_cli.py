@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 
@@ -146,6 +147,26 @@ def test_weights_change_the_model(folder, tmp_path):
     assert weighted != run("predict", folder / "model", folder / "test.txt").stdout
 
 
+def test_evaluate_weighs_rows_in_pair_metrics_only(folder, tmp_path):
+    write_csv(tmp_path / "w.csv", make_rows(2)._replace(weight=np.linspace(0.1, 9, 60)))
+    model = ["evaluate", folder / "model", tmp_path / "w.csv", "--json", "--qid", "qid"]
+    weighted = json.loads(run(*model, "--weight", "weight").stdout)
+    plain = json.loads(run(*model, "--drop", "weight").stdout)
+    same = {name for name in METRICS if weighted[name] == plain[name]}
+    assert same == {"mean_ndcg", "ndcg@10", "n_pairs"}
+
+
+def test_evaluate_leaves_ndcg_out_where_labels_are_negative(folder, tmp_path):
+    rows = make_rows(2)
+    write_svmlight(tmp_path / "signs.txt", rows._replace(y=np.where(rows.y > 1, 1.0, -1.0)))
+    result = run("evaluate", folder / "model", tmp_path / "signs.txt", "--json")
+    record = json.loads(result.stdout)
+    assert record["mean_ndcg"] is None
+    assert record["ndcg@10"] is None
+    assert record["pairwise_accuracy"] > 0.8
+    assert "mean_ndcg and ndcg@10" in result.stderr
+
+
 def test_a_model_without_names_takes_columns_by_place(folder):
     columns = ["--label", "label", "--qid", "qid"]
     by_place = run("predict", folder / "model", folder / "test.csv", *columns).stdout
@@ -188,7 +209,7 @@ def test_convert_goes_there_and_back(folder, tmp_path):
     np.testing.assert_array_equal(read_csv(tmp_path / "d.csv", qid="qid").X, np.asarray(first.X))
 
 
-def test_demo_shows_both_models_and_ten_rows():
+def test_the_demo_shows_both_models_and_ten_rows():
     record = json.loads(run("demo", "--json").stdout)
     assert set(record) == {"RankSVM", "Ridge"}
     assert all(0.6 < each["pairwise accuracy"] < 0.9 for each in record.values())
@@ -248,15 +269,32 @@ def test_commands_work_in_a_pipe_of_processes(folder):
     assert len(done.stdout.splitlines()) == 60
 
 
-def test_a_reader_that_goes_away_is_no_error(folder, tmp_path):
-    write_svmlight(tmp_path / "many.txt", make_rows(1, n_rows=60_000))
-    command = f"{sys.executable} -m pairrank predict {folder}/model {tmp_path}/many.txt"
+@pytest.mark.skipif(os.name == "nt", reason="needs a Unix terminal")
+def test_progress_on_a_terminal_is_one_line_that_goes_away(folder, tmp_path):
+    ours, theirs = os.openpty()
     done = subprocess.run(
-        ["bash", "-c", f"{command} | head -n 1; exit ${{PIPESTATUS[0]}}"],
-        capture_output=True,
+        [sys.executable, "-m", "pairrank", "train", folder / "train.txt", "-o", tmp_path / "m"],
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env={**os.environ, "TERM": "xterm"},
         timeout=120,
-        check=False,
+        check=True,
     )
-    assert done.stderr == b""
-    assert len(done.stdout.splitlines()) == 1
-    assert done.returncode == 141
+    os.close(theirs)
+    shown = os.read(ours, 1 << 16)
+    os.close(ours)
+    assert b"objective" in shown
+    assert shown.endswith(b"\x1b[2K"), "the line is wiped at the end"
+    assert b"\x1b" not in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_error(folder):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pairrank", "predict", folder / "model", folder / "test.txt"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=120) == 141
+    process.stderr.close()

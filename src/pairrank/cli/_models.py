@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
@@ -17,13 +17,23 @@ MODELS: dict[str, str] = {
 }
 """Name at the command line -> class of the estimator."""
 
-METRICS: dict[str, tuple[str, dict[str, Any]]] = {
-    "pairwise_accuracy": ("pairwise_accuracy", {}),
-    "mean_ndcg": ("mean_ndcg", {}),
-    "ndcg@10": ("ndcg_score", {"k": 10}),
-    "kendall_tau": ("kendall_tau", {}),
+
+class Metric(NamedTuple):
+    """A function of pairrank.metrics with its options."""
+
+    function: str
+    options: dict[str, Any]
+    gains: bool
+    """Labels are gains: none is negative, and only queries can have weights, not rows."""
+
+
+METRICS: dict[str, Metric] = {
+    "pairwise_accuracy": Metric("pairwise_accuracy", {}, gains=False),
+    "mean_ndcg": Metric("mean_ndcg", {}, gains=True),
+    "ndcg@10": Metric("ndcg_score", {"k": 10}, gains=True),
+    "kendall_tau": Metric("kendall_tau", {}, gains=False),
 }
-"""Name at the command line -> function of pairrank.metrics and its options."""
+"""Name at the command line -> what measures it."""
 
 
 def one_of(table: dict[str, Any]) -> Callable[[str], str]:
@@ -56,8 +66,7 @@ def measure(name: str, rows: Rows, scores: Any) -> float:
     """Return a metric of scores against the rows' labels."""
     from pairrank import metrics
 
-    function, options = METRICS[name]
-    value = getattr(metrics, function)(
-        rows.y, scores, qid=rows.qid, sample_weight=rows.weight, **options
-    )
-    return float(value)
+    metric = METRICS[name]
+    weight = None if metric.gains else rows.weight
+    function = getattr(metrics, metric.function)
+    return float(function(rows.y, scores, qid=rows.qid, sample_weight=weight, **metric.options))

@@ -43,12 +43,14 @@ def print_table(
     title: str, columns: list[str], rows: Iterable[Iterable[Any]], *, err: bool = False
 ) -> None:
     """Print a table whose first column is text and whose others are figures."""
-    table = Table(title=title, title_justify="left", show_header=any(columns))
+    table = Table(show_header=any(columns))
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 else "right", overflow="fold")
     for row in rows:
         table.add_row(*(Text(figure(each)) for each in row))
-    Console(stderr=err).print(table)
+    console = Console(stderr=err)
+    console.print(Text(title), soft_wrap=True)
+    console.print(table)
 
 
 def figure(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import typer
 
 from pairrank.cli import _options as options
+from pairrank.cli._guard import complain
 from pairrank.cli._models import METRICS, measure
 from pairrank.cli._report import print_facts, print_json
 from pairrank.cli._rows import Columns, check_output, levels_of, load_rows
@@ -63,12 +65,23 @@ def evaluate(
     scores = ranker.scores(rows)
     levels = levels_of(rows)
     levels.require_pairs()
-    record: dict[str, Any] = {name: measure(name, rows, scores) for name in METRICS}
+    record = measure_all(rows, scores)
     record["n_pairs"] = int(levels.n_pairs)
     if as_json:
         print_json(record)
     else:
         print_facts(f"{model} on {data}", record)
+
+
+def measure_all(rows: Rows, scores: Any) -> dict[str, Any]:
+    """Return every metric; NaN, with a warning, for those that negative labels leave undefined."""
+    names = list(METRICS)
+    if rows.y is not None and rows.y.min() < 0:
+        undefined = [name for name in names if METRICS[name].gains]
+        complain(f"{' and '.join(undefined)} need labels of 0 and more.", kind="warning")
+        names = [name for name in names if name not in undefined]
+    values = {name: measure(name, rows, scores) for name in names}
+    return {name: values.get(name, math.nan) for name in METRICS}
 
 
 class Ranker:
