@@ -2,49 +2,77 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
+import re
 
 from pairrank.exceptions import FileFormatError
 
 _SHOWN = 40
+_INDEX = re.compile(r"-?[0-9]+\Z")
 
 
-class LineError(NamedTuple):
-    """The parser's error code, the number of the line, and the token that it stumbled over."""
+def explain(name: str, code: int, line: int, token: bytes) -> FileFormatError:
+    """Return the error to raise for the token that the parser stumbled over.
 
-    code: int
-    line: int
-    token: bytes
-
-
-def explain(name: str, error: LineError) -> FileFormatError:
-    """Return the error to raise for `error` in the file `name`."""
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    code : int
+        The parser's error.
+    line : int
+    token : bytes
+    """
     from pairrank.sums import svmlight as kernel
 
+    text = token.decode("utf-8", "replace")
+    shown = repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")
     sentences = {
-        kernel.BAD_LABEL: "the label {token!r} is not a number; a row starts with its label",
-        kernel.NO_LABEL: "the label is missing before {token!r}; a row starts with its label",
-        kernel.LABEL_NOT_FINITE: "the label {token!r} is not finite; drop the row or mend it",
-        kernel.EMPTY_QID: "'qid:' without a query; write qid:1, or leave qid out of every row",
-        kernel.LATE_QID: "{token!r} stands among the features; qid comes right after the label",
+        kernel.BAD_QID: "'qid:' without a query; write qid:1, or leave qid out of every row",
         kernel.QID_MISSING: "no qid, though earlier rows have one; give every row a qid, or none",
-        kernel.QID_UNEXPECTED: (
-            "{token!r}, though earlier rows have no qid; give every row a qid, or none"
-        ),
-        kernel.TORN_PAIR: "{token!r} is no index:value pair; the line is torn",
-        kernel.BAD_INDEX: "the index in {token!r} is not a whole number",
-        kernel.NEGATIVE_INDEX: "the index in {token!r} is negative; they count from 1, or from 0",
-        kernel.INDEX_TOO_LARGE: "the index in {token!r} is too large; 2147483646 is the highest",
-        kernel.DUPLICATE_INDEX: "the index of {token!r} comes twice; merge the two values",
-        kernel.UNORDERED_INDEX: "the index of {token!r} is below the one before; sort them",
-        kernel.NO_VALUE: "{token!r} has no value; the line is torn",
-        kernel.BAD_VALUE: "the value in {token!r} is not a number",
-        kernel.VALUE_NOT_FINITE: (
-            "the value in {token!r} is not finite; leave the pair out, or impute a value"
-        ),
+        kernel.QID_UNEXPECTED: "a qid, though earlier rows have none; give every row one, or none",
+        kernel.DUPLICATE_INDEX: f"the index of {shown} comes twice; merge the two values",
+        kernel.UNORDERED_INDEX: f"the index of {shown} is below the one before it; sort them",
     }
-    token = error.token.decode("utf-8", "replace")
-    if len(token) > _SHOWN:
-        token = token[:_SHOWN] + "..."
-    sentence = sentences[error.code].format(token=token)
-    return FileFormatError(f"{name}, line {error.line}: {sentence}")
+    if code == kernel.BAD_LABEL:
+        sentence = _label_sentence(text, shown)
+    elif code == kernel.BAD_PAIR:
+        sentence = _pair_sentence(text, shown, kernel.MAX_INDEX_ALLOWED)
+    else:
+        sentence = sentences[code]
+    return FileFormatError(f"{name}, line {line}: {sentence}")
+
+
+def _label_sentence(text: str, shown: str) -> str:
+    if ":" in text:
+        return f"the label is missing before {shown}; a row starts with its label"
+    if _is_infinite(text):
+        return f"the label {shown} is not finite; drop the row or mend it"
+    return f"the label {shown} is not a number; a row starts with its label, a number"
+
+
+def _pair_sentence(text: str, shown: str, highest: int) -> str:
+    index, colon, value = text.partition(":")
+    if index == "qid":
+        return f"{shown} stands among the features; qid comes right after the label"
+    if not colon:
+        return f"{shown} is no index:value pair; the line is torn"
+    if not _INDEX.match(index):
+        return f"the index in {shown} is not a whole number"
+    if index.startswith("-"):
+        return f"the index in {shown} is negative; indices count from 1, or from 0"
+    if int(index[:19]) > highest:
+        return f"the index in {shown} is too large; {highest} is the highest"
+    if not value:
+        return f"{shown} has no value; the line is torn"
+    if _is_infinite(value):
+        return f"the value in {shown} is not finite; leave the pair out, or impute a value"
+    return f"the value in {shown} is not a number"
+
+
+def _is_infinite(text: str) -> bool:
+    """Whether Python reads the text as NaN or infinity."""
+    try:
+        return not math.isfinite(float(text))
+    except ValueError:
+        return False

@@ -12,7 +12,7 @@ from scipy import sparse as sp
 
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._streams import name_of, open_source
-from pairrank.io._svmlight_errors import LineError, explain
+from pairrank.io._svmlight_errors import explain
 from pairrank.io.rows import Rows
 
 _BLOCK = 4 << 20
@@ -155,18 +155,15 @@ class _Reader:
         row_ends = np.empty(n_lines, dtype=np.int64)
         indices = np.empty(n_colons, dtype=np.int32)
         values = np.empty(n_colons)
-        runs = np.empty((n_lines, 4), dtype=np.int64)
+        runs = np.empty((n_lines, 3), dtype=np.int64)
         comments = np.empty((n_lines, 2), dtype=np.int64)
         long_tokens = np.empty((n_lines + n_colons, 4), dtype=np.int64)
-        state[[kernel.N_ROWS, kernel.N_ENTRIES, kernel.N_LONG, kernel.N_RUNS]] = 0
         self.line = kernel.parse_block(
             text, self.line, labels, row_ends, indices, values, runs, comments, long_tokens, state
         )
         if state[kernel.ERROR] != kernel.FINE:
             token = block[state[kernel.ERROR_START] : state[kernel.ERROR_END]]
-            raise explain(
-                self.name, LineError(int(state[kernel.ERROR]), int(state[kernel.ERROR_LINE]), token)
-            )
+            raise explain(self.name, int(state[kernel.ERROR]), int(state[kernel.ERROR_LINE]), token)
         for start, end, slot, is_value in long_tokens[: state[kernel.N_LONG]].tolist():
             (values if is_value else labels)[slot] = float(block[start:end])
         n_rows, n_entries = int(state[kernel.N_ROWS]), int(state[kernel.N_ENTRIES])
@@ -182,7 +179,7 @@ class _Reader:
         if len(runs) == 0:
             return
         codes = np.empty(len(runs), dtype=np.int64)
-        for run, (_, start, end, _) in enumerate(runs.tolist()):
+        for run, (_, start, end) in enumerate(runs.tolist()):
             codes[run] = self.code_of.setdefault(block[start:end], len(self.code_of))
         lengths = np.diff(runs[:, 0], append=n_rows)
         self.codes.append(np.repeat(codes.astype(np.int32), lengths))

@@ -13,8 +13,7 @@ from pairrank.sums._jit import compiled
 
 NUMBER = 0
 NOT_A_NUMBER = 1
-NOT_FINITE = 2
-TOO_LONG = 3
+TOO_LONG = 2
 
 _MAX_DIGITS = 18
 _LOWEST_POWER = -342
@@ -118,19 +117,6 @@ def bits_of(mantissa, power):
 
 
 @compiled
-def _word_status(text, start, end):
-    """Tell inf, infinity and nan (any case, any sign) from what is no number at all."""
-    if end - start not in (3, 8):
-        return NOT_A_NUMBER
-    first, second, third = text[start] | 32, text[start + 1] | 32, text[start + 2] | 32
-    if first == 110 and second == 97 and third == 110 and end - start == 3:
-        return NOT_FINITE
-    if first == 105 and second == 110 and third == 102:
-        return NOT_FINITE
-    return NOT_A_NUMBER
-
-
-@compiled
 def parse_number(text, start, end, out, out_bits, slot):
     """Parse text[start:end] into out[slot] and return a status.
 
@@ -145,14 +131,13 @@ def parse_number(text, start, end, out, out_bits, slot):
     Returns
     -------
     int
-        NUMBER, NOT_A_NUMBER, NOT_FINITE, or TOO_LONG where more digits are needed than are read
-        here: the caller then asks Python's float.
+        NUMBER; NOT_A_NUMBER, also for NaN, infinity and what overflows; or TOO_LONG where more
+        digits are needed than are read here: the caller then asks Python's float.
     """
     at = start
     negative = text[at] == 45
     if negative or text[at] == 43:
         at += 1
-    first = at
     mantissa = 0
     n_digits = 0
     n_dropped = 0
@@ -177,7 +162,7 @@ def parse_number(text, start, end, out, out_bits, slot):
             break
         at += 1
     if n_seen == 0:
-        return _word_status(text, first, end)
+        return NOT_A_NUMBER
     power = n_dropped
     if point >= 0:
         power -= at - point - 1
@@ -208,6 +193,6 @@ def parse_number(text, start, end, out, out_bits, slot):
     if truncated and bits != bits_of(mantissa + 1, power):
         return TOO_LONG
     if bits == _INFINITY:
-        return NOT_FINITE
+        return NOT_A_NUMBER
     out_bits[slot] = bits | _SIGN if negative else bits
     return NUMBER
