@@ -71,10 +71,9 @@ class Progress:
     solver and a context manager.
     """
 
-    def __init__(self, *, quiet: bool, n_pairs: int, prefix: str = "") -> None:
+    def __init__(self, *, quiet: bool, n_pairs: int) -> None:
         self.quiet = quiet
         self.n_pairs = n_pairs
-        self.prefix = prefix
         self._console = Console(stderr=True)
         self._live: Live | None = None
 
@@ -98,10 +97,15 @@ class Progress:
         if self.quiet:
             return
         line = (
-            f"{self.prefix}{step.n_iter:4d}  objective {step.value:.6g}  "
+            f"{step.n_iter:4d}  objective {step.value:.6g}  "
             f"gradient {step.gradient_norm:.3g}  pairs {self.n_pairs:,}  {step.seconds:.2f} s"
         )
         if self._live is not None:
             self._live.update(Text(line))
         else:
             typer.echo(line, err=True)
+
+    def keep(self, line: str) -> None:
+        """Leave a line for good."""
+        if not self.quiet:
+            self._console.print(Text(line), soft_wrap=True)

@@ -14,7 +14,7 @@ from pairrank._protocols import Status
 from pairrank.cli import _options as options
 from pairrank.cli._guard import INTERRUPTED, complain
 from pairrank.cli._models import METRICS, MODELS, make_model, measure, one_of, positive
-from pairrank.cli._report import Progress, print_facts, print_json, print_table
+from pairrank.cli._report import Progress, print_facts, print_json
 from pairrank.cli._rows import Columns, check_output, facts_of, levels_of, load_rows
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def train(
     start = time.perf_counter()
     with Progress(quiet=quiet, n_pairs=facts["n_pairs"]) as progress:
         if search and valid_rows is not None:
-            ranker = search_cost(ranker, rows, valid_rows, metric, quiet=quiet)
+            ranker = search_cost(ranker, rows, valid_rows, metric, progress)
         else:
             fit(ranker, rows, progress)
     summary = summarise(ranker, facts, time.perf_counter() - start)
@@ -105,9 +105,11 @@ def check_usage(data: str, output: str, valid: str | None, *, search: bool, as_j
 
 
 def load_like(rows: Rows, source: str, columns: Columns) -> Rows:
-    """Return the rows of another file with the same features."""
+    """Return the rows of another file with the same features, and a pair among them."""
     names = rows.feature_names
-    return load_rows(source, columns, n_features=rows.X.shape[1], features=names)
+    others = load_rows(source, columns, n_features=rows.X.shape[1], features=names)
+    levels_of(others).require_pairs()
+    return others
 
 
 def fit(ranker: Any, rows: Rows, progress: Progress) -> None:
@@ -117,25 +119,28 @@ def fit(ranker: Any, rows: Rows, progress: Progress) -> None:
         ranker.fit(rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight, callback=progress)
 
 
-def search_cost(ranker: Any, rows: Rows, valid_rows: Rows, metric: str, *, quiet: bool) -> Any:
+def search_cost(ranker: Any, rows: Rows, valid_rows: Rows, metric: str, progress: Progress) -> Any:
     """Return the ranker of the path over C = 2^-15 ... 2^10 that ranks the validation rows best."""
     from pairrank.model_selection import regularization_path
+
+    def judge(candidate: Any, X: Any, y: Any) -> float:
+        value = measure(metric, valid_rows, candidate.predict(X))
+        progress.keep(
+            f"C {candidate.C:<12g} {metric} {value:.5f}  objective {candidate.objective_:.6g}  "
+            f"steps {candidate.n_iter_}"
+        )
+        return value
 
     path = regularization_path(
         ranker,
         rows.X,
         rows.y,
-        Cs=np.logspace(-15, 10, 26, base=2.0),
         qid=rows.qid,
         sample_weight=rows.weight,
         X_val=valid_rows.X,
         y_val=valid_rows.y,
-        qid_val=valid_rows.qid,
-        scoring=lambda scores: measure(metric, valid_rows, scores),
+        scoring=judge,
     )
-    if not quiet:
-        table = zip(path.Cs, path.scores, strict=True)
-        print_table("The path over C", ["C", metric], table, err=True)
     return path.best_estimator
 
 
