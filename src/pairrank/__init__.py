@@ -1,1 +1,39 @@
 """pairrank: every pair, at the price of a pointwise model."""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from pairrank.estimators.rank_svm import RankSVM as RankSVM
+from pairrank.preferences import OrderGraph as OrderGraph
+from pairrank.preferences import Pairs as Pairs
+
+if TYPE_CHECKING:
+    from pairrank.estimators.model_files import load_model as load_model
+    from pairrank.model_selection import QueryKFold as QueryKFold
+    from pairrank.model_selection import RankSVMCV as RankSVMCV
+    from pairrank.model_selection import regularization_path as regularization_path
+
+__version__ = "0.1.0"
+
+_LAZY = {
+    "QueryKFold": "pairrank.model_selection",
+    "RankSVMCV": "pairrank.model_selection",
+    "regularization_path": "pairrank.model_selection",
+    "load_model": "pairrank.estimators.model_files",
+}
+_MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection")
+
+__all__ = ["OrderGraph", "Pairs", "RankSVM", "__version__", *_LAZY, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    """Load what needs heavier libraries at its first use."""
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
+    if name in _MODULES:
+        return importlib.import_module(f"pairrank.{name}")
+    raise AttributeError(f"module 'pairrank' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

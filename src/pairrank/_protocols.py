@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,8 @@ class Objective(Protocol):
     penalty: float
     reference_norm: float
     """|gradient| at w = 0, which `tol` is relative to wherever the solver starts."""
+    precision: float
+    """Relative changes of the value below this are rounding."""
 
     def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return the loss without the penalty, and its gradient or a subgradient."""
@@ -79,6 +81,10 @@ class Objective(Protocol):
 
     def preconditioner(self, w: FloatArray) -> LinearMap | None:
         """Return an approximate inverse of the Hessian at `w`, or None."""
+        ...
+
+    def refine(self) -> bool:
+        """Bring a sampled Hessian nearer to the exact one; False where it is exact already."""
         ...
 
 
@@ -100,13 +106,17 @@ class Status(Enum):
 
 
 class Step(NamedTuple):
-    """One outer iteration, as callbacks and histories see it."""
+    """One outer iteration, as callbacks and histories see it; a history leaves `coef` out."""
 
     n_iter: int
     value: float
     gradient_norm: float
-    coef: FloatArray
+    coef: FloatArray | None
     seconds: float
+    n_evaluations: int
+    """Evaluations of loss and gradient so far."""
+    n_products: int
+    """Products with the Hessian so far."""
 
 
 Callback = Callable[[Step], "bool | None"]
@@ -118,7 +128,7 @@ class Solution(NamedTuple):
     coef: FloatArray
     status: Status
     n_iter: int
-    history: list[dict[str, Any]]
+    history: list[Step]
 
 
 class Solver(Protocol):

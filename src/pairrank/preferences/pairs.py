@@ -127,9 +127,27 @@ class Pairs:
         i, j = place[self.i], place[self.j]
         return self._kept((i >= 0) & (j >= 0), i, j, rows.size)
 
-    def to_layout(self, values: FloatArray) -> FloatArray:
-        """Bring a value a row of X, to the rows that the indices count."""
-        return values
+    def net_weight(self) -> FloatArray:
+        """Return the weight of the comparisons each row wins less that of those it loses."""
+        wins = np.bincount(self.i, self.weight, self.n_rows)
+        losses = np.bincount(self.j, self.weight, self.n_rows)
+        return self.pair_scale * (wins - losses)
+
+    def sample(
+        self, n_rows: int, generator: np.random.Generator
+    ) -> tuple[NDArray[np.int32], Pairs]:
+        """Draw about `n_rows` comparisons; return their rows, and pairs that stand for all."""
+        drawn = np.sort(generator.integers(0, self.n_pairs, min(n_rows, self.n_pairs)))
+        if n_rows >= self.n_pairs:
+            drawn = np.arange(self.n_pairs)
+        rows, places = np.unique(np.append(self.i[drawn], self.j[drawn]), return_inverse=True)
+        sample = object.__new__(Pairs)
+        sample.i, sample.j = places.astype(np.int32).reshape(2, -1)
+        sample.weight = None if self.weight is None else self.weight[drawn]
+        sample.magnitude = None if self.magnitude is None else self.magnitude[drawn]
+        sample.n_rows, sample.row_weight = rows.size, float(rows.size)
+        sample.pair_scale = self.pair_scale * self.pair_weight / sample.pair_weight
+        return rows, sample
 
     def require_pairs(self) -> None:
         """Raise a NoPairsError where there is no comparison to learn from."""

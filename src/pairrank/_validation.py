@@ -1,0 +1,172 @@
+"""Array-likes, frames and sparse matrices in; canonical arrays out, or a clear error."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import validate_data
+
+from pairrank.exceptions import PairrankError
+
+FloatArray = NDArray[np.float64]
+
+
+def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+    """Return X as a dense or CSR matrix of float64 or float32, without a copy where it is one.
+
+    Sets or checks `n_features_in_` and `feature_names_in_` on the estimator, as scikit-learn does.
+    Raises a ValueError that names the first row and feature that is not finite.
+    """
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=(np.float64, np.float32),
+        ensure_all_finite=False,
+    )
+    check_finite_matrix(X)
+    return X
+
+
+def check_finite_matrix(X: Any) -> None:
+    """Raise a PairrankError that names the first entry of a matrix that is not finite; O(size)."""
+    values = X.data if sparse.issparse(X) else X
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(values.sum(dtype=values.dtype)):
+            return
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    if sparse.issparse(X):
+        entry = int(np.argmin(finite))
+        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+        feature, value = int(X.indices[entry]), values[entry]
+    else:
+        row, feature = (int(at) for at in np.unravel_index(np.argmin(finite), finite.shape))
+        value = values[row, feature]
+    raise PairrankError(
+        f"X contains {_name_of(value)} in row {row}, feature {feature}; "
+        "replace or impute what is not finite"
+    )
+
+
+def check_labels(y: Any, n_rows: int | None = None) -> NDArray[Any]:
+    """Return labels as a float64 or text array of shape (n_rows,)."""
+    if y is None:
+        raise PairrankError("y is None: ranking requires y to be passed, but the target y is None")
+    labels = np.asarray(y)
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        labels = labels[:, 0]
+    if labels.ndim != 1:
+        raise PairrankError(f"y must have one dimension, got shape {labels.shape}")
+    check_length(labels, "y", n_rows)
+    if labels.dtype.kind in "US":
+        return labels
+    if labels.dtype == object and any(isinstance(label, str) for label in labels):
+        mixed = [row for row, label in enumerate(labels) if not isinstance(label, str)]
+        if mixed:
+            raise PairrankError(f"y mixes text with {labels[mixed[0]]!r} in row {mixed[0]}")
+        return labels.astype(str)
+    return _as_floats(labels, "y")
+
+
+def check_query_ids(qid: Any, n_rows: int | None = None) -> NDArray[Any] | None:
+    """Return query identifiers as an array of numbers, text or objects, or None."""
+    if qid is None:
+        return None
+    identifiers = np.asarray(qid) if hasattr(qid, "dtype") else _from_sequence(qid)
+    if identifiers.ndim == 2 and identifiers.shape[1] == 1:
+        identifiers = identifiers[:, 0]
+    if identifiers.ndim != 1:
+        raise PairrankError(f"qid must have one dimension, got shape {identifiers.shape}")
+    check_length(identifiers, "qid", n_rows)
+    if identifiers.dtype.kind == "f" and np.isnan(identifiers).any():
+        row = int(np.isnan(identifiers).argmax())
+        raise PairrankError(f"qid is missing in row {row}; give every row its query")
+    return identifiers
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    """Return row weights as float64 of shape (n_rows,), or None where there are none."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Real):
+        return _not_negative(np.full(n_rows, float(sample_weight)))
+    weights = np.asarray(sample_weight)
+    if weights.ndim != 1:
+        raise PairrankError(
+            f"sample_weight must have one dimension, got shape {weights.shape}: "
+            "Sample weights must be 1D array or scalar"
+        )
+    check_length(weights, "sample_weight", n_rows)
+    return _not_negative(_as_floats(weights, "sample_weight"))
+
+
+def check_length(values: Any, name: str, n_rows: int | None) -> None:
+    """Raise a PairrankError where an array has not one entry a row."""
+    if n_rows is not None and len(values) != n_rows:
+        raise PairrankError(
+            f"{name} has {len(values)} entries for {n_rows} rows of X: inconsistent lengths"
+        )
+
+
+def check_number(
+    value: Any, name: str, *, low: float = 0.0, inclusive: bool = False, integer: bool = False
+) -> None:
+    """Raise a PairrankError where a parameter is no finite number above `low`."""
+    kind = numbers.Integral if integer else numbers.Real
+    wanted = "a whole number" if integer else "a finite number"
+    bound = f"{'at least' if inclusive else 'above'} {low:g}"
+    valid = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
+    if not valid or value < low or (value == low and not inclusive):
+        raise PairrankError(f"{name} must be {wanted} {bound}, got {value!r}")
+
+
+def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
+    """Raise a PairrankError where a parameter is none of its choices."""
+    if not any(type(value) is type(choice) and value == choice for choice in choices):
+        listed = ", ".join(map(repr, choices))
+        raise PairrankError(f"{name} must be one of {listed}; got {value!r}")
+
+
+def _from_sequence(values: Any) -> NDArray[Any]:
+    """Turn a list into an array that keeps every identifier whole and as it is."""
+    values = list(values)
+    kinds = {type(value) for value in values}
+    if kinds <= {int} or kinds <= {str} or kinds <= {float, int}:
+        return np.asarray(values)
+    result = np.empty(len(values), dtype=object)
+    result[:] = values
+    return result
+
+
+def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
+    if values.dtype.kind == "c":
+        raise PairrankError(f"{name} holds complex numbers: Complex data not supported")
+    try:
+        floats = values.astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise PairrankError(f"{name} must hold numbers: {error}") from None
+    finite = np.isfinite(floats)
+    if not finite.all():
+        row = int(np.argmin(finite))
+        raise PairrankError(f"{name} contains {_name_of(floats[row])} in row {row}")
+    return floats
+
+
+def _not_negative(weights: FloatArray) -> FloatArray:
+    if (weights < 0).any():
+        row = int((weights < 0).argmax())
+        raise PairrankError(f"sample_weight[{row}] = {weights[row]} is negative")
+    if not (weights > 0).any():
+        raise PairrankError("every sample_weight is zero: no row is left")
+    return weights
+
+
+def _name_of(value: Any) -> str:
+    return "NaN" if np.isnan(value) else "infinity (inf)"

@@ -1,0 +1,154 @@
+"""What every ranker shares: scores, positions, pairwise accuracy, and the checks before a fit."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from pairrank import _validation as validation
+from pairrank._protocols import Solution, Status
+from pairrank.design import Design
+from pairrank.exceptions import PairrankError
+from pairrank.preferences import Levels, Pairs, Preferences, as_graph
+
+FloatArray = NDArray[np.float64]
+
+
+class BaseRanker(BaseEstimator):
+    """A linear ranker: `coef_` gives scores; queries and row weights are routed by default."""
+
+    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": True}
+    __metadata_request__score: ClassVar = {"qid": True, "sample_weight": True}
+
+    coef_: FloatArray
+    graph: Any
+
+    def predict(self, X: Any) -> FloatArray:
+        """Return scores; higher ranks better.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), float64
+
+        Raises
+        ------
+        ValueError
+            If X is not finite, or has other features than the ranker was fitted on.
+
+        Notes
+        -----
+        Costs O(n_rows n_features), or O(non-zeros).
+        """
+        check_is_fitted(self)
+        return Design(validation.check_features(self, X, reset=False)).scores(self.coef_)
+
+    def rank(self, X: Any, qid: Any = None) -> NDArray[np.int64]:
+        """Return each row's position within its query, 1 = best; ties in the order of rows.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        qid : array-like of shape (n_rows,), optional
+            Query identifiers; None: all rows are one query.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int64
+
+        Notes
+        -----
+        Costs a prediction and O(m log m).
+        """
+        scores = self.predict(X)
+        identifiers = validation.check_query_ids(qid, scores.size)
+        layout = Levels.build(np.zeros(scores.size), identifiers)
+        query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_start))
+        order = np.lexsort((layout.row_of, -scores[layout.row_of], query))
+        positions = np.empty(scores.size, dtype=np.int64)
+        places = np.arange(scores.size) - layout.query_start[query] + 1
+        positions[layout.row_of[order]] = places
+        return positions
+
+    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
+        """Return the pairwise accuracy of the scores over the ranker's own order graph.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,), or Pairs
+        qid, sample_weight : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        float
+            The weighted part of preferences in the right order, tied scores counting half; NaN,
+            with a warning, where there is no preference.
+
+        Notes
+        -----
+        Costs a prediction and O(m log m).
+        """
+        from pairrank.metrics import pairwise_accuracy
+
+        scores = self.predict(X)
+        return pairwise_accuracy(y, scores, qid=qid, sample_weight=sample_weight, graph=self.graph)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted ranker to a model file, which holds no code; see `load_model`."""
+        from pairrank.estimators.model_files import save_model
+
+        save_model(self, path)
+
+    def _check_fit_input(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any, *, reset: bool = True
+    ) -> tuple[Any, Any, NDArray[Any] | None, FloatArray | None]:
+        """Validate what `fit` was given, before any work starts."""
+        X = validation.check_features(self, X, reset=reset)
+        n_rows = X.shape[0]
+        if not isinstance(y, Pairs):
+            y = validation.check_labels(y, n_rows)
+        identifiers = validation.check_query_ids(qid, n_rows)
+        return X, y, identifiers, validation.check_weights(sample_weight, n_rows)
+
+    def _preferences(
+        self,
+        y: Any,
+        qid: NDArray[Any] | None,
+        sample_weight: FloatArray | None,
+        n_rows: int,
+        normalize: str | None,
+    ) -> Preferences:
+        """Return the scaled preferences to learn from; an error where there are none."""
+        if isinstance(y, Pairs):
+            if as_graph(self.graph) != "full":
+                raise PairrankError("Pairs are preferences already: leave graph at its default")
+            pairs = y.bound(n_rows, qid=qid, sample_weight=sample_weight, normalize=normalize)
+            pairs.require_pairs()
+            return pairs
+        levels = Levels.build(y, qid, graph=self.graph, sample_weight=sample_weight)
+        levels.require_pairs()
+        return levels.normalized(normalize)
+
+    def _keep(self, solution: Solution) -> Self:
+        """Set what a solver found as fitted attributes; warn where it did not converge."""
+        self.coef_ = solution.coef
+        self.n_iter_ = solution.n_iter
+        self.status_ = solution.status.name.lower()
+        self.history_ = solution.history
+        self.objective_ = solution.history[-1].value if solution.history else float("nan")
+        if solution.status is Status.OVERFLOW:
+            raise PairrankError(solution.status.value)
+        if not solution.status.ok:
+            warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)
+        return self

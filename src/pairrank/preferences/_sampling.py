@@ -1,0 +1,129 @@
+"""Samples of preferences: whole queries where there are many, else rows of every group."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from pairrank.preferences.levels import Levels
+
+_FEW_QUERIES = 30
+"""With fewer queries in the sample than this, its rows are drawn within the queries instead."""
+
+
+def sample_levels(
+    levels: Levels, n_rows: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int32], Levels]:
+    """Draw about `n_rows` rows; return them and the preferences among them.
+
+    The sample's pair scale is raised so that its pair sum estimates that of all rows. Whole queries
+    are drawn where the sample would hold many; else rows within each query and level, one from each
+    stretch of the layout, with levels that are rare kept in larger part and weighted down.
+    O(sample + groups).
+    """
+    n_kept = levels.row_of.size
+    if n_rows >= n_kept / 2:
+        places = np.arange(n_kept)
+        factor = None
+    elif levels.n_queries * n_rows / n_kept >= _FEW_QUERIES:
+        places = _whole_queries(levels, n_rows, generator)
+        factor = None
+    else:
+        places, factor = _rows_by_group(levels, n_rows, generator)
+    sample = _restricted(levels, places, factor)
+    return levels.row_of[places], sample
+
+
+def _whole_queries(
+    levels: Levels, n_rows: int, generator: np.random.Generator
+) -> NDArray[np.int64]:
+    start = levels.query_start
+    order = generator.permutation(levels.n_queries)
+    enough = int(np.searchsorted(np.cumsum(np.diff(start)[order]), n_rows)) + 1
+    drawn = np.sort(order[:enough])
+    return _ranges(start[drawn], start[drawn + 1])
+
+
+def _rows_by_group(
+    levels: Levels, n_rows: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64] | None]:
+    sizes = np.diff(levels.group_start)
+    n_kept = levels.row_of.size
+    if sizes.size > n_rows / 8:
+        return _one_a_stretch(np.zeros(1), np.array([n_kept]), np.array([n_rows]), generator), None
+    even = n_rows * sizes / n_kept
+    least = np.minimum(sizes, n_rows / (4 * sizes.size))
+    drawn = np.minimum(np.ceil(np.maximum(even, least)), sizes).astype(np.int64)
+    places = _one_a_stretch(levels.group_start[:-1], sizes, drawn, generator)
+    if (drawn <= 1.1 * even + 1).all():
+        return places, None
+    return places, np.repeat(sizes / drawn, drawn)
+
+
+def _one_a_stretch(
+    starts: NDArray[Any],
+    sizes: NDArray[np.int64],
+    drawn: NDArray[np.int64],
+    generator: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Draw one place from each of `drawn` equal stretches of every range; ascending, distinct."""
+    counter = _ranges(np.zeros_like(drawn), drawn)
+    width = np.repeat(sizes / drawn, drawn)
+    offset = np.floor((counter + generator.random(counter.size)) * width)
+    last = np.repeat(sizes - 1, drawn)
+    places = np.repeat(starts, drawn).astype(np.int64) + np.minimum(offset, last).astype(np.int64)
+    return np.unique(places) if (np.diff(places) <= 0).any() else places
+
+
+def _ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Concatenate arange(start, stop) over the ranges."""
+    lengths = stops - starts
+    ends = np.cumsum(lengths)
+    total = int(ends[-1]) if ends.size else 0
+    return np.arange(total) + np.repeat(starts - (ends - lengths), lengths)
+
+
+def _restricted(
+    levels: Levels, places: NDArray[np.int64], factor: NDArray[np.float64] | None
+) -> Levels:
+    """Return the preferences among some places of the layout, numbered as they stand there."""
+    from pairrank.preferences.levels import count_pairs
+
+    bounds = np.searchsorted(places, levels.group_start)
+    present = np.flatnonzero(np.diff(bounds))
+    query_group = np.searchsorted(present, levels.query_group)
+    queries = np.flatnonzero(np.diff(query_group))
+    query_group = np.append(query_group[queries], present.size)
+    group_start = np.append(bounds[present], places.size)
+    edges = levels.edges
+    if edges is not None:
+        number = np.full(levels.group_level.size, -1, dtype=np.int64)
+        number[present] = np.arange(present.size)
+        edges = number[edges]
+        edges = edges[(edges >= 0).all(axis=1)]
+    weight = None if levels.weight is None else levels.weight[places]
+    if factor is not None:
+        weight = factor if weight is None else weight * factor
+    n_pairs, query_pair_weight = count_pairs(group_start, query_group, edges, weight)
+    scale = levels.pair_scale
+    total = float(np.sum(scale * levels.query_pair_weight))
+    scale = scale if np.ndim(scale) == 0 else np.asarray(scale)[queries]
+    drawn = float(np.sum(scale * query_pair_weight))
+    return replace(
+        levels,
+        n_rows=places.size,
+        row_of=np.arange(places.size, dtype=np.int32),
+        in_order=True,
+        group_start=group_start,
+        group_level=levels.group_level[present],
+        query_group=query_group,
+        edges=edges,
+        weight=weight,
+        pair_scale=scale * (total / drawn) if drawn > 0 else scale,
+        n_pairs=n_pairs,
+        query_pair_weight=query_pair_weight,
+    )

@@ -1,0 +1,223 @@
+"""TRON: trust region Newton with preconditioned conjugate gradients."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pairrank._protocols import (
+    Callback,
+    FloatArray,
+    LinearMap,
+    Objective,
+    Solution,
+    Status,
+    Step,
+)
+
+
+@dataclass(frozen=True)
+class Tron:
+    r"""Trust region Newton (Lin & More 1999; Lin, Weng & Keerthi 2008; Lee & Lin 2014, Sec. 4.1).
+
+    Minimises f(w) = loss(w) + penalty/2 \|w\|^2 by steps s that lower the model
+    q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35), found by conjugate gradients preconditioned
+    with M until \|r\| <= cg_tol \|g\| in the norm of M^-1 or the region's border (Steihaug 1983);
+    a step is taken if it lowers f by eta_0 of what the model foretold (Eq. 36), and Delta follows
+    Eq. 37. It stops when \|g\| <= tol \|g(0)\| (Eq. 38).
+
+    The Hessian may come from a sample: a step is judged by the true f, and where the objective can
+    `refine` its model it is asked to as soon as the gradient falls too slowly or a step fails.
+
+    Parameters
+    ----------
+    cg_tol : float
+        Relative residual at which the inner iterations stop.
+    max_cg : int
+        Inner iterations a step at the most.
+
+    Notes
+    -----
+    A step costs one evaluation of loss and gradient and one Hessian product an inner iteration.
+    """
+
+    cg_tol: float = 0.1
+    max_cg: int = 1000
+    eta_0: float = 1e-4
+    eta_1: float = 0.25
+    eta_2: float = 0.75
+    sigma_1: float = 0.25
+    sigma_2: float = 0.5
+    sigma_3: float = 4.0
+
+    def __call__(
+        self,
+        objective: Objective,
+        w0: FloatArray,
+        *,
+        tol: float,
+        max_iter: int,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Minimise the objective from `w0`; see `Solver`."""
+        run = _Run(self, objective, w0, tol, callback)
+        try:
+            status = run.descend(max_iter)
+        except KeyboardInterrupt:
+            status = Status.INTERRUPTED
+        return Solution(run.w, status, run.n_iter, run.history)
+
+
+class _CGStep(NamedTuple):
+    step: FloatArray
+    decrease: float
+    norm: float
+    on_border: bool
+
+
+class _Run:
+    """One descent: the current point, its model, and the trust region."""
+
+    def __init__(
+        self,
+        rule: Tron,
+        objective: Objective,
+        w0: FloatArray,
+        tol: float,
+        callback: Callback | None,
+    ) -> None:
+        self.rule, self.objective, self.callback, self.tol = rule, objective, callback, tol
+        self.w = np.array(w0, dtype=np.float64)
+        self.history: list[Step] = []
+        self.n_iter = self.n_evaluations = self.n_products = 0
+        self.start = time.perf_counter()
+
+    def descend(self, max_iter: int) -> Status:
+        self.value, self.gradient = self._evaluate(self.w)
+        if not np.isfinite(self.value):
+            return Status.OVERFLOW
+        target = self.tol * self.objective.reference_norm
+        radius = np.inf
+        while True:
+            if self._report():
+                return Status.STOPPED
+            if np.linalg.norm(self.gradient) <= target:
+                return Status.CONVERGED
+            if self.n_iter >= max_iter:
+                return Status.MAX_ITER
+            hessian = self.objective.hessian(self.w)
+            inverse = self.objective.preconditioner(self.w)
+            if self.n_iter == 0:
+                radius = _inverse_norm(self.gradient, inverse)
+            radius, stuck = self._advance(hessian, inverse, radius)
+            if stuck is not None:
+                return stuck
+            self.n_iter += 1
+
+    def _advance(
+        self, hessian: LinearMap, inverse: LinearMap | None, radius: float
+    ) -> tuple[float, Status | None]:
+        """Shrink the region until a step is taken; return the new radius, and why none was."""
+        rule, objective = self.rule, self.objective
+        while True:
+            found = self._inner(hessian, inverse, radius)
+            value, gradient = self._evaluate(self.w + found.step)
+            slope = float(self.gradient @ found.step)
+            decrease = self.value - value
+            radius = self._new_radius(radius, found, decrease, slope)
+            old_norm, norm = np.linalg.norm(self.gradient), np.linalg.norm(gradient)
+            noise = objective.precision * abs(self.value)
+            at_noise = found.decrease <= noise and abs(decrease) <= noise
+            if decrease > rule.eta_0 * found.decrease or (at_noise and norm < old_norm):
+                self.w, self.value, self.gradient = self.w + found.step, value, gradient
+                slow = norm > 0.3 * old_norm and not found.on_border
+                if slow or decrease < rule.eta_1 * found.decrease:
+                    objective.refine()
+                return radius, None
+            if objective.refine():
+                hessian = objective.hessian(self.w)
+                inverse = objective.preconditioner(self.w)
+            elif at_noise or radius == 0.0:
+                return radius, Status.PRECISION if noise > 1e-9 else Status.NO_PROGRESS
+
+    def _inner(self, hessian: LinearMap, inverse: LinearMap | None, radius: float) -> _CGStep:
+        """Steihaug's conjugate gradients: lower g's + s'Hs/2 within the region."""
+        step = np.zeros_like(self.gradient)
+        residual = -self.gradient
+        scaled = residual if inverse is None else inverse.matvec(residual)
+        direction = scaled.copy()
+        rho = float(residual @ scaled)
+        stop = self.rule.cg_tol**2 * rho
+        step_step = step_direction = 0.0
+        direction_direction = rho
+        on_border = False
+        for _ in range(self.rule.max_cg):
+            if rho <= stop:
+                break
+            product = hessian.matvec(direction)
+            self.n_products += 1
+            alpha = rho / float(direction @ product)
+            new_square = step_step + 2 * alpha * step_direction + alpha**2 * direction_direction
+            if new_square > radius**2 * (1 + 1e-10):
+                gap = radius**2 - step_step
+                root = np.sqrt(step_direction**2 + direction_direction * gap)
+                alpha = gap / (step_direction + root)
+                on_border = True
+            step += alpha * direction
+            residual -= alpha * product
+            if on_border:
+                step_step = radius**2
+                break
+            step_step = new_square
+            scaled = residual if inverse is None else inverse.matvec(residual)
+            new_rho = float(residual @ scaled)
+            beta = new_rho / rho
+            step_direction = beta * (step_direction + alpha * direction_direction)
+            direction_direction = new_rho + beta**2 * direction_direction
+            direction = scaled + beta * direction
+            rho = new_rho
+        decrease = -0.5 * float(self.gradient @ step - step @ residual)
+        return _CGStep(step, decrease, float(np.sqrt(step_step)), on_border)
+
+    def _new_radius(self, radius: float, found: _CGStep, decrease: float, slope: float) -> float:
+        """Follow Eq. 37, at the minimiser of the parabola through both values and the slope."""
+        rule = self.rule
+        if not np.isfinite(decrease):
+            return rule.sigma_1 * found.norm
+        if self.n_iter == 0:
+            radius = min(radius, found.norm)
+        bend = -decrease - slope
+        scale = rule.sigma_3 if bend <= 0 else max(rule.sigma_1, -0.5 * slope / bend)
+        reach = scale * found.norm
+        if decrease < rule.eta_0 * found.decrease:
+            return min(reach, rule.sigma_2 * radius)
+        if decrease < rule.eta_1 * found.decrease:
+            return max(rule.sigma_1 * radius, min(reach, rule.sigma_2 * radius))
+        if decrease < rule.eta_2 * found.decrease:
+            return max(rule.sigma_1 * radius, min(reach, rule.sigma_3 * radius))
+        if found.on_border:
+            return rule.sigma_3 * radius
+        return max(radius, min(reach, rule.sigma_3 * radius))
+
+    def _evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
+        self.n_evaluations += 1
+        loss, gradient = self.objective.loss_and_gradient(w)
+        penalty = self.objective.penalty
+        return loss + 0.5 * penalty * float(w @ w), gradient + penalty * w
+
+    def _report(self) -> bool:
+        norm = float(np.linalg.norm(self.gradient))
+        seconds = time.perf_counter() - self.start
+        step = Step(
+            self.n_iter, self.value, norm, self.w, seconds, self.n_evaluations, self.n_products
+        )
+        self.history.append(step._replace(coef=None))
+        return self.callback is not None and self.callback(step) is True
+
+
+def _inverse_norm(gradient: FloatArray, inverse: LinearMap | None) -> float:
+    scaled = gradient if inverse is None else inverse.matvec(gradient)
+    return float(np.sqrt(gradient @ scaled))
