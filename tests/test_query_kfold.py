@@ -1,0 +1,213 @@
+"""QueryKFold: whole queries in each fold, and qid carried through scikit-learn's searches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import UnsetMetadataPassedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pairrank import Pairs, QueryKFold, RankSVM
+from pairrank.exceptions import PairrankError
+from pairrank.metrics import pairwise_accuracy
+
+IDENTIFIERS = st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=60)
+
+
+@pytest.fixture
+def routing():
+    with config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.fixture(scope="module")
+def judged():
+    """Rows of twelve queries whose labels say nothing across queries: offsets swamp them."""
+    rng = np.random.default_rng(0)
+    qid = rng.permutation(np.repeat(np.arange(12), 15))
+    X = rng.normal(size=(qid.size, 3))
+    y = np.rint(2 * X[:, 0] + X[:, 1] + 0.3 * rng.normal(size=qid.size)) + 100.0 * (qid % 3)
+    return X, y, qid
+
+
+@settings(max_examples=60)
+@given(qid=IDENTIFIERS, n_splits=st.integers(2, 4), shuffle=st.booleans(), by_size=st.booleans())
+def test_every_query_is_tested_once_and_never_torn(qid, n_splits, shuffle, by_size):
+    cv = QueryKFold(n_splits, shuffle=shuffle, random_state=0, stratify_by_size=by_size)
+    if len(set(qid)) < n_splits:
+        with pytest.raises(PairrankError, match="fewer n_splits"):
+            cv.split(qid, qid=qid)
+        return
+    tested = []
+    for train, test in cv.split(np.zeros((len(qid), 1)), qid=qid):
+        assert not {qid[row] for row in train} & {qid[row] for row in test}
+        assert sorted([*train, *test]) == list(range(len(qid)))
+        assert test.size
+        tested.extend(test)
+    assert sorted(tested) == list(range(len(qid)))
+
+
+def test_queries_stay_in_their_order_unless_shuffled():
+    qid = ["z", "z", "a", "m", "m", "b"]
+    tests = [test.tolist() for _, test in QueryKFold(2).split(qid, qid=qid)]
+    assert tests == [[0, 1, 2], [3, 4, 5]]
+    shuffled = QueryKFold(4, shuffle=True, random_state=3)
+    first, second = ([test.tolist() for _, test in shuffled.split(qid, qid=qid)] for _ in "12")
+    assert first == second
+    assert first != [test.tolist() for _, test in QueryKFold(4).split(qid, qid=qid)]
+
+
+def test_stratifying_by_size_balances_the_rows():
+    qid = np.repeat(np.arange(40), np.arange(1, 41))
+    sizes = [test.size for _, test in QueryKFold(4, stratify_by_size=True).split(qid, qid=qid)]
+    assert max(sizes) - min(sizes) <= 40
+    plain = [test.size for _, test in QueryKFold(4).split(qid, qid=qid)]
+    assert max(plain) - min(plain) > 200
+
+
+def test_a_split_without_qid_names_the_remedy():
+    X = np.zeros((6, 1))
+    for groups in (None, [1, 1, 2, 2, 3, 3]):
+        with pytest.raises(PairrankError, match="enable_metadata_routing=True"):
+            QueryKFold(2).split(X, None, groups)
+    with pytest.raises(PairrankError, match="5 entries for 6 rows"):
+        QueryKFold(2).split(X, qid=[1, 1, 2, 2, 3])
+    with pytest.raises(PairrankError, match="n_splits must be"):
+        QueryKFold(1).split(X, qid=[1, 1, 2, 2, 3, 3])
+
+
+def test_a_search_without_routing_gets_that_error(judged):
+    X, y, _ = judged
+    with pytest.raises(PairrankError, match="enable_metadata_routing=True"):
+        GridSearchCV(RankSVM(), {"C": [1.0]}, cv=QueryKFold(3)).fit(X, y)
+
+
+def by_hand(model, X, y, qid, sample_weight=None, n_splits=3):
+    scores = []
+    for train, test in QueryKFold(n_splits).split(X, qid=qid):
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight[train]}
+        fitted = clone(model).fit(X[train], y[train], qid=qid[train], **weights)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight[test]}
+        scores.append(pairwise_accuracy(y[test], fitted.predict(X[test]), qid=qid[test], **weights))
+    return scores
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("weighted", [False, True])
+def test_cross_validation_carries_queries_and_weights(judged, weighted):
+    X, y, qid = judged
+    weight = np.random.default_rng(1).integers(1, 4, y.size) if weighted else None
+    params = {"qid": qid, "sample_weight": weight} if weighted else {"qid": qid}
+    scores = cross_val_score(RankSVM(), X, y, cv=QueryKFold(3), params=params)
+    assert scores == pytest.approx(by_hand(RankSVM(), X, y, qid, weight), rel=1e-12)
+    assert min(scores) > 0.85
+
+
+@pytest.mark.usefixtures("routing")
+def test_grid_search_carries_queries_and_weights(judged):
+    X, y, qid = judged
+    weight = np.random.default_rng(1).integers(1, 4, y.size)
+    search = GridSearchCV(RankSVM(), {"C": [1e-3, 1.0]}, cv=QueryKFold(3))
+    search.fit(X, y, qid=qid, sample_weight=weight)
+    assert search.n_splits_ == 3
+    for place, C in enumerate([1e-3, 1.0]):
+        wanted = np.mean(by_hand(RankSVM(C), X, y, qid, weight))
+        assert search.cv_results_["mean_test_score"][place] == pytest.approx(wanted, rel=1e-12)
+    best = RankSVM(**search.best_params_).fit(X, y, qid=qid, sample_weight=weight)
+    assert search.best_estimator_.coef_ == pytest.approx(best.coef_)
+    wanted = pairwise_accuracy(y, best.predict(X), qid=qid, sample_weight=weight)
+    assert search.score(X, y, qid=qid, sample_weight=weight) == pytest.approx(wanted)
+
+
+@pytest.mark.usefixtures("routing")
+def test_nested_search_carries_queries_and_weights(judged):
+    X, y, qid = judged
+    weight = np.random.default_rng(1).integers(1, 4, y.size)
+    search = GridSearchCV(RankSVM(), {"C": [1e-2, 1.0]}, cv=QueryKFold(2))
+    params = {"qid": qid, "sample_weight": weight}
+    scores = cross_val_score(search, X, y, cv=QueryKFold(3), params=params)
+    for score, (train, test) in zip(scores, QueryKFold(3).split(X, qid=qid), strict=True):
+        inner = clone(search).fit(X[train], y[train], qid=qid[train], sample_weight=weight[train])
+        own = {"qid": qid[test], "sample_weight": weight[test]}
+        wanted = pairwise_accuracy(y[test], inner.predict(X[test]), **own)
+        assert score == pytest.approx(wanted, rel=1e-12)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("scaler_takes_weights", [False, True])
+def test_a_pipeline_carries_queries_and_weights(judged, scaler_takes_weights):
+    X, y, qid = judged
+    weight = np.random.default_rng(1).integers(1, 4, y.size)
+    scaler = StandardScaler().set_fit_request(sample_weight=scaler_takes_weights)
+    model = make_pipeline(scaler, RankSVM())
+    search = GridSearchCV(model, {"ranksvm__C": [1e-3, 1.0]}, cv=QueryKFold(3))
+    search.fit(X, y, qid=qid, sample_weight=weight)
+    wanted = np.mean(by_hand(search.best_estimator_, X, y, qid, weight))
+    assert search.best_score_ == pytest.approx(wanted, rel=1e-12)
+    Xs = scaler.fit_transform(X, sample_weight=weight if scaler_takes_weights else None)
+    alone = RankSVM(search.best_params_["ranksvm__C"]).fit(Xs, y, qid=qid, sample_weight=weight)
+    assert search.best_estimator_[-1].coef_ == pytest.approx(alone.coef_)
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_pipeline_carries_queries_as_they_are(judged):
+    X, y, qid = judged
+    model = make_pipeline(StandardScaler(), RankSVM())
+    scores = cross_val_score(model, X, y, cv=QueryKFold(3), params={"qid": qid})
+    assert scores == pytest.approx(by_hand(model, X, y, qid), rel=1e-12)
+    with pytest.raises(UnsetMetadataPassedError, match="sample_weight"):
+        model.fit(X, y, qid=qid, sample_weight=np.ones(y.size))
+
+
+@pytest.mark.usefixtures("routing")
+def test_cross_val_predict_gives_scores_of_whole_queries(judged):
+    X, y, qid = judged
+    scores = cross_val_predict(RankSVM(), X, y, cv=QueryKFold(3), params={"qid": qid})
+    for train, test in QueryKFold(3).split(X, qid=qid):
+        fitted = RankSVM().fit(X[train], y[train], qid=qid[train])
+        assert scores[test] == pytest.approx(fitted.predict(X[test]))
+
+
+@pytest.mark.usefixtures("routing")
+def test_comparisons_are_split_with_their_rows(judged):
+    X, y, qid = judged
+    i, j = np.nonzero((y[:, None] > y[None, :]) & (qid[:, None] == qid[None, :]))
+    pairs = Pairs(i, j, n_rows=y.size)
+    search = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=QueryKFold(3)).fit(X, pairs, qid=qid)
+    by_labels = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=QueryKFold(3)).fit(X, y, qid=qid)
+    found, wanted = (s.cv_results_["mean_test_score"] for s in (search, by_labels))
+    assert found == pytest.approx(wanted, abs=2e-3)
+    for (train, test), (_, again) in zip(
+        QueryKFold(3).split(X, pairs, qid=qid), QueryKFold(3).split(X, y, qid=qid), strict=True
+    ):
+        assert (test == again).all()
+        assert pairs[train].n_pairs + pairs[test].n_pairs == pairs.n_pairs
+
+
+def test_comparisons_without_queries_are_split_by_rows(judged):
+    X, y, qid = judged
+    i, j = np.nonzero((y[:, None] > y[None, :]) & (qid[:, None] == qid[None, :]))
+    search = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=3)
+    search.fit(X, Pairs(i, j, n_rows=y.size))
+    assert search.best_score_ > 0.85
+
+
+@pytest.mark.usefixtures("routing")
+def test_several_scorers_and_a_pipeline_step_at_once(judged):
+    X, y, qid = judged
+    scoring = {"accuracy": "pairwise_accuracy", "tau": "kendall_tau"}
+    from pairrank.model_selection import get_query_scorer
+
+    scoring = {name: get_query_scorer(metric) for name, metric in scoring.items()}
+    model = Pipeline([("scale", StandardScaler()), ("rank", RankSVM())])
+    found = cross_validate(
+        model, X, y, cv=QueryKFold(3), scoring=scoring, params={"qid": qid}, return_train_score=True
+    )
+    assert found["test_accuracy"] == pytest.approx(by_hand(model, X, y, qid), rel=1e-12)
+    assert (found["train_tau"] > 0.6).all()
