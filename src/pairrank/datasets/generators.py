@@ -209,7 +209,10 @@ def _query_sizes(
         if high < low:
             raise PairrankError(f"rows_per_query is ({low}, {high}); give the lower first")
         return rng.integers(low, high, n_queries, endpoint=True)
-    sizes = np.broadcast_to(np.asarray(rows_per_query, dtype=np.int64), (n_queries,))
+    given = np.asarray(rows_per_query, dtype=np.int64)
+    if given.ndim > 1 or given.size not in (1, n_queries):
+        raise PairrankError(f"rows_per_query has {given.size} sizes for {n_queries} queries")
+    sizes = np.broadcast_to(given.ravel(), (n_queries,))
     _check_sizes(rows_per_query=int(sizes.min()))
     return sizes
 

@@ -93,7 +93,7 @@ class CellParser:
     def _refusal(self, block: TextBlock, columns: list[str]) -> FileFormatError:
         """Return the error that says which cell of `columns` is not a finite number."""
         texts = [column for column in columns if self._holds_only_text(block, column)]
-        if texts:
+        if texts and not self.X:
             listed = ", ".join(repr(column) for column in texts)
             return FileFormatError(
                 f"{self.name}: columns {listed} hold text, features are numbers; drop or encode "

@@ -1,0 +1,247 @@
+"""The registry: every real set has its shape and its checksum, and errors say where to look."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pairrank import datasets
+from pairrank.datasets import REGISTRY, describe, discretize, list_datasets, load
+from pairrank.datasets.arff import read_arff
+from pairrank.datasets.loaders import READERS
+from pairrank.exceptions import DatasetNotFoundError, FileFormatError, PairrankError
+
+
+@pytest.mark.parametrize("name", list_datasets())
+def test_every_real_set_is_what_the_registry_states(data_home, name):
+    data = load(name, data_home)
+    assert data.X.shape == (data.record.n_rows, data.record.n_columns)
+    assert data.y.shape == (data.record.n_rows,)
+    assert data.y.dtype == np.float64
+    values = data.X.data if sparse.issparse(data.X) else data.X
+    assert np.isfinite(values).all()
+    assert len(np.unique(data.y)) > 1
+    assert data.feature_names is None or len(data.feature_names) == data.X.shape[1]
+    assert data.qid is None or data.qid.shape == data.y.shape
+
+
+@pytest.mark.parametrize("name", list_datasets())
+def test_every_record_is_complete(name):
+    record = describe(name)
+    assert record.name == name
+    for text in (record.title, record.source, record.licence, record.target):
+        assert text
+    assert record.reader in READERS
+    assert record.files
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in record.files.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "shape", "n_queries"),
+    [
+        ("letor4_mq2008", {"fold": 1, "subset": "train"}, (9630, 46), 471),
+        ("letor4_mq2008", {"fold": 1, "subset": "valid"}, (2707, 46), 157),
+        ("letor4_mq2008", {"fold": 1, "subset": "test"}, (2874, 46), 156),
+        ("letor4_mq2008", {"fold": 4, "subset": "train"}, (2707 + 2874 + 2933, 46), 470),
+        ("letor4_mq2008", {"fold": 4, "subset": "test"}, (3062, 46), 157),
+        ("letor4_mq2008", {}, (15211, 46), 784),
+        ("mslr_sample", {}, (6042, 136), 54),
+        ("mslr_sample", {"subset": "test"}, (1900, 136), 18),
+        ("webis_clueweb09_ltr", {}, (26646, 42), 61),
+        ("libsvm_a9a", {"subset": "test"}, (16281, 123), None),
+        ("sofia_ml_demo", {"subset": "test"}, (1000, 109621), None),
+        ("chu_ordinal", {"dataset": "stock", "n_bins": 10, "subset": "test"}, (350, 9), None),
+        ("algolia_movie_search", {}, (1958, 114), 814),
+    ],
+)
+def test_parts_of_real_sets_have_their_shapes(data_home, name, options, shape, n_queries):
+    data = load(name, data_home, **options)
+    assert data.X.shape == shape
+    assert (None if data.qid is None else len(set(data.qid.tolist()))) == n_queries
+
+
+def test_the_folds_of_webis_part_the_rows(data_home):
+    whole = load("webis_clueweb09_ltr", data_home)
+    train = load("webis_clueweb09_ltr", data_home, fold=2, subset="train")
+    test = load("webis_clueweb09_ltr", data_home, fold=2, subset="test")
+    assert len(train.y) + len(test.y) == len(whole.y)
+    assert not set(train.qid.tolist()) & set(test.qid.tolist())
+
+
+@pytest.mark.parametrize("n_bins", [5, 10])
+@pytest.mark.parametrize(
+    "name", ["abalone", "autompg", "housing", "stock", "triazines", "wisconsin"]
+)
+def test_bins_of_equal_width_are_chu_s(data_home, name, n_bins):
+    parts = [
+        load("chu_ordinal", data_home, dataset=name, n_bins=n_bins, partition=20, subset=subset)
+        for subset in ("train", "test")
+    ]
+    theirs = np.concatenate([part.y for part in parts]) - 1
+    ours = discretize(load(name, data_home).y, n_bins, by="width")
+    assert np.bincount(ours, minlength=n_bins).tolist() == np.bincount(theirs.astype(int)).tolist()
+
+
+def test_the_papers_pairs_come_out(data_home):
+    """Raykar's Table 1 counts the pairs of 4/5 of the rows: bins of equal width for California."""
+
+    def n_pairs(labels):
+        counts = np.bincount(labels)
+        return (counts.sum() ** 2 - (counts**2).sum()) // 2
+
+    california = n_pairs(discretize(load("cal_housing", data_home).y, 3, by="width"))
+    abalone = n_pairs(discretize(load("abalone", data_home).y, 3, by="count"))
+    assert 0.64 * california == pytest.approx(82420255, rel=1e-3)
+    assert 0.64 * abalone == pytest.approx(3713729, rel=3e-3)
+
+
+def test_the_untidy_file_has_scattered_queries_and_no_gap(data_home):
+    data = load("algolia_movie_search", data_home)
+    changes = np.count_nonzero(data.qid[1:] != data.qid[:-1]) + 1
+    assert changes > len(set(data.qid.tolist()))
+    assert {"type=MOVIE", "type=SHOW"} < set(data.feature_names)
+
+
+def make_home(tmp_path, monkeypatch, content: bytes):
+    """A data_home with one registered set of our own."""
+    record = describe("servo")
+    digest = hashlib.sha256(content).hexdigest()
+    monkeypatch.setitem(REGISTRY, "servo", _with_files(record, {"servo.arff.gz": digest}))
+    folder = tmp_path / "servo"
+    folder.mkdir()
+    return folder
+
+
+def _with_files(record, files):
+    from dataclasses import replace
+
+    return replace(record, files=files)
+
+
+ARFF = b"@relation r\n@attribute a {3,4}\n@attribute b real\n@data\n3,0.5\n4,0.25\n"
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_a_file_may_lie_there_packed_or_plain(tmp_path, monkeypatch, packed):
+    folder = make_home(tmp_path, monkeypatch, ARFF)
+    if packed:
+        (folder / "servo.arff.gz").write_bytes(gzip.compress(ARFF))
+    else:
+        (folder / "servo.arff").write_bytes(ARFF)
+    data = load("servo", tmp_path)
+    assert data.X.tolist() == [[3.0], [4.0]]
+    assert data.y.tolist() == [0.5, 0.25]
+
+
+def test_another_checksum_is_refused(tmp_path, monkeypatch):
+    folder = make_home(tmp_path, monkeypatch, ARFF)
+    (folder / "servo.arff.gz").write_bytes(gzip.compress(ARFF + b"3,1\n"))
+    with pytest.raises(FileFormatError, match=r"checksum differs.*source: "):
+        load("servo", tmp_path)
+    (folder / "servo.arff.gz").write_bytes(gzip.compress(ARFF)[:-9])
+    with pytest.raises(FileFormatError, match="damaged or cut"):
+        load("servo", tmp_path)
+
+
+def test_a_missing_set_says_where_it_can_be_had(tmp_path, monkeypatch):
+    monkeypatch.delenv("PAIRRANK_DATA", raising=False)
+    with pytest.raises(DatasetNotFoundError, match=r"PAIRRANK_DATA.*S1\.txt\.gz.*microsoft\.com"):
+        load("letor4_mq2008")
+    with pytest.raises(FileNotFoundError, match=r"S1\.txt\.gz is missing .*source: https"):
+        load("letor4_mq2008", tmp_path)
+    monkeypatch.setenv("PAIRRANK_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match=r"abalone\.arff\.gz is missing"):
+        load("abalone")
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("nothing", {}, "no data set 'nothing'; there are abalone"),
+        ("abalone", {"fold": 1}, "no option fold; there are: none"),
+        ("letor4_mq2008", {"bin": 1}, "no option bin; there are: fold, subset"),
+        ("letor4_mq2008", {"fold": 6}, r"fold=6; there are 1, 2, 3, 4, 5"),
+        ("letor4_mq2008", {"subset": "vali"}, "subset='vali'; there are 'train', 'valid', 'test'"),
+        ("webis_clueweb09_ltr", {"fold": 1}, "fold and subset go together"),
+        ("chu_ordinal", {"dataset": "iris"}, "dataset='iris'; there are 'abalone'"),
+        ("chu_ordinal", {"n_bins": 7}, "n_bins=7; there are 5, 10"),
+        ("chu_ordinal", {"partition": 21}, "partition=21"),
+        ("libsvm_a9a", {"subset": "valid"}, "subset='valid'; there are 'train', 'test'"),
+    ],
+)
+def test_names_and_options_that_are_not_known_are_refused(tmp_path, name, options, message):
+    with pytest.raises(PairrankError, match=message):
+        load(name, tmp_path, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no @data"),
+        ("hello\n@data\n", "line 1: 'hello' has no place"),
+        ("@data\n1\n", "@data without @attribute"),
+        ("@attribute a real\n@data\n", "no rows"),
+        ("@attribute a string\n@data\nx\n", "of type 'string'"),
+        ("@attribute a real\n@data\n1,2\n", "line 3: 2 values for 1 attributes"),
+        ("@attribute a real\n@data\nx\n", "line 3: 'x' is no number"),
+        ("@attribute a {u,v}\n@data\nw\n", "line 3: 'w' is no value of 'a'"),
+        ("@attribute a real\n@data\n?\n", "line 3: a value is missing"),
+    ],
+)
+def test_bad_arff_is_refused_with_its_line(text, message):
+    with pytest.raises(FileFormatError, match=message):
+        read_arff(io.StringIO(text), "file.arff")
+
+
+def test_arff_rows_with_gaps_are_dropped_on_request():
+    text = (
+        "% c\n@RELATION 'r'\n@attribute 'a b' { 1, 2}\n@ATTRIBUTE c REAL\n@DATA\n1,2\n?,3\n2, 4,\n"
+    )
+    table = read_arff(io.StringIO(text), "file.arff", drop_missing=True)
+    assert table.values.tolist() == [[1, 2], [2, 4]]
+    assert table.names == ["a b", "c"]
+    assert table.n_dropped == 1
+
+
+def test_equal_counts_never_split_ties():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 30, 1000) / 7
+    labels = discretize(y, 5)
+    assert labels.dtype == np.int64
+    for value in np.unique(y):
+        assert len(set(labels[y == value].tolist())) == 1
+    order = np.argsort(y, kind="stable")
+    assert (np.diff(labels[order]) >= 0).all()
+    assert np.abs(np.bincount(labels, minlength=5) - 200).max() <= 40
+    assert np.bincount(discretize(rng.random(1000), 8)).tolist() == [125] * 8
+
+
+def test_equal_widths_close_bins_on_the_right():
+    assert discretize([0.0, 1.0, 1.1, 2.0, 4.0], 4, by="width").tolist() == [0, 0, 1, 1, 3]
+    assert discretize([2.0, 2.0], 3, by="width").tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    ("y", "n_bins", "by", "message"),
+    [
+        ([], 2, "count", "shape"),
+        ([[1.0]], 2, "count", "shape"),
+        ([1.0, np.nan], 2, "count", r"y\[1\] is nan"),
+        ([1.0], 1, "count", "n_bins is 1"),
+        ([1.0], 2, "size", "'count' or 'width'"),
+    ],
+)
+def test_targets_that_cannot_be_cut_are_refused(y, n_bins, by, message):
+    with pytest.raises(PairrankError, match=message):
+        discretize(y, n_bins, by=by)
+
+
+def test_the_face_names_what_it_offers():
+    for name in ("load", "describe", "list_datasets", "discretize", "make_queries", "make_utility"):
+        assert callable(getattr(datasets, name))

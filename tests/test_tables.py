@@ -1,0 +1,298 @@
+"""CSV and Parquet: columns by role, clear errors, files written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+import pairrank.io.csv_text as csv_text
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+from pairrank.io import (
+    Rows,
+    atomic_write,
+    format_of,
+    read_csv,
+    read_parquet,
+    read_rows,
+    write_csv,
+    write_parquet,
+    write_rows,
+)
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+ROLES = {"label": "grade", "qid": "query", "weight": "w"}
+
+
+def example(dtype=np.float64, *, text=False) -> Rows:
+    rng = np.random.default_rng(3)
+    y = np.array(["low", "high", "low"] if text else [0.0, 2.5, -1.0])
+    return Rows(
+        rng.standard_normal((3, 2)).astype(dtype),
+        y,
+        np.array(["q 1", "é,2", "q 1"]),
+        np.array([1.0, 0.5, 2.0]),
+        ["a b", 'c"d'],
+    )
+
+
+def assert_same(back: Rows, rows: Rows) -> None:
+    assert np.array_equal(back.X, rows.X)
+    assert back.X.dtype == rows.X.dtype
+    for one, other in ((back.y, rows.y), (back.qid, rows.qid), (back.weight, rows.weight)):
+        assert np.array_equal(one, other)
+    assert back.feature_names == rows.feature_names
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet"])
+def test_what_is_written_reads_back(tmp_path, name, text, dtype):
+    rows = example(dtype, text=text)
+    write_rows(tmp_path / name, rows, **ROLES)
+    assert_same(read_rows(tmp_path / name, **ROLES, dtype=dtype), rows)
+
+
+@given(
+    values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=9),
+    narrow=st.booleans(),
+)
+def test_every_number_survives_csv(values, narrow):
+    dtype = np.float32 if narrow else np.float64
+    with np.errstate(over="ignore"):
+        X = np.array(values, dtype=dtype)[:, None]
+    X[~np.isfinite(X)] = 1
+    target = io.BytesIO()
+    write_csv(target, Rows(X, np.array(values)))
+    back = read_csv(io.BytesIO(target.getvalue()), dtype=dtype)
+    assert np.array_equal(back.X, X)
+    assert np.array_equal(back.y, values)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_sparse_rows_are_written_with_their_zeros(tmp_path, name):
+    X = sparse.csr_array(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    write_rows(tmp_path / name, Rows(X, np.array([1.0, 2.0])))
+    back = read_rows(tmp_path / name)
+    assert np.array_equal(back.X, X.toarray())
+    assert back.feature_names == ["x1", "x2"]
+    assert back.qid is None
+    assert back.weight is None
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_columns_can_be_named_and_dropped(tmp_path, name):
+    path = tmp_path / name
+    write_rows(path, example(), **ROLES)
+    X = example().X
+    picked = read_rows(path, label=None, features=['c"d'])
+    assert picked.y is None
+    assert np.array_equal(picked.X[:, 0], X[:, 1])
+    dropped = read_rows(path, label="grade", drop=["query", "a b"])
+    assert dropped.feature_names == ["w", 'c"d']
+    with pytest.raises(PairrankError, match="2 feature columns, 3 are expected"):
+        read_rows(path, **ROLES, n_features=3)
+
+
+@pytest.mark.parametrize("size", [1, 4, 1000])
+def test_blocks_of_rows_change_nothing(monkeypatch, size):
+    monkeypatch.setattr(csv_text, "_CELLS_A_BLOCK", size)
+    text = "label,q,a,b\n" + "".join(f"{k % 3},{k // 2},{k},{-k}\n\n" for k in range(20))
+    rows = read_csv(io.BytesIO(text.encode()), qid="q")
+    assert rows.X.tolist() == [[k, -k] for k in range(20)]
+    assert rows.qid.tolist() == [k // 2 for k in range(20)]
+    assert rows.qid.dtype == np.int64
+    assert rows.y.tolist() == [k % 3 for k in range(20)]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty; a header"),
+        ("a,label\n", "no rows below the header"),
+        ("a,b\n1,2\n", "no column 'label'; the columns are 'a', 'b'"),
+        ("label\n1\n", "no column is left as a feature; the columns are 'label'"),
+        ("a,a,label\n1,2,3\n", "the header names 'a' more than once"),
+        ("a,label\n1,2,3\n", "line 2: 3 cells, the header has 2"),
+        ("a,label\n1,2\n,3\n", "line 3: column 'a': an empty cell"),
+        ("a,label\n1,2\n \t,3\n", "line 3: column 'a': an empty cell"),
+        ("a,label\n1,2\nnan,3\n", "line 3: column 'a': 'nan' is not a finite number"),
+        ("a,label\n1,2\n1,3\n-inf,3\n", "line 4: column 'a': '-inf' is not a finite number"),
+        ("a,label\n1,2\nx,3\n", "line 3: column 'a': 'x' is not a finite number"),
+        ("a,label\n1,2\n1_0,3\n", "line 3: column 'a': '1_0' is not a finite number"),
+        ("a,b,c,label\n1,x,p,2\n2,y,q,3\n", "columns 'b', 'c' hold text"),
+        ("a,label\n1,\n", "line 2: the column 'label' is empty"),
+        ("a,label\n1,2\n1,x\n", "line 3: the label 'x' is not a finite number"),
+        ("a,label\n1,2\n1,nan\n", "line 3: the label 'nan' is not a finite number"),
+        ("a,label\n1,x\n1,2\n", "line 3: the label '2' is not a name"),
+        ('a,label\n"1,2\n', "line 2: unexpected end of data"),
+        (b"\xff\xfea,label\n1,2\n", "not UTF-8"),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 1000])
+def test_bad_csv_is_refused_with_column_and_line(monkeypatch, text, message, size):
+    monkeypatch.setattr(csv_text, "_CELLS_A_BLOCK", size)
+    with pytest.raises(FileFormatError, match=message):
+        read_csv(io.BytesIO(text if isinstance(text, bytes) else text.encode()))
+
+
+def test_qid_and_weight_cells_must_be_filled():
+    text = b"label,q,w,a\n1,x,1,1\n1,,1,1\n"
+    with pytest.raises(FileFormatError, match="line 3: the column 'q' is empty"):
+        read_csv(io.BytesIO(text), qid="q", weight="w")
+    with pytest.raises(FileFormatError, match="line 2: column 'w': an empty cell"):
+        read_csv(io.BytesIO(b"label,w,a\n1,,1\n"), weight="w")
+    with pytest.raises(PairrankError, match="column 'q' is asked for in two roles"):
+        read_csv(io.BytesIO(text), qid="q", weight="q")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"label": [1.0, 2.0], "a": [1.0, None]}, "row 1 .*column 'a' is empty"),
+        ({"label": [1.0, 2.0], "a": [float("nan"), 1.0]}, "row 0 .*column 'a' is not finite"),
+        ({"label": [1.0, None], "a": [1, 2]}, "row 1 .*column 'label' is empty"),
+        ({"label": ["x", None], "a": [1, 2]}, "row 1 .*column 'label' is empty"),
+        (
+            {"label": [1.0, 2.0], "a": [1, 2], "b": ["x", "y"]},
+            "columns 'b' .String. are no numbers",
+        ),
+        ({"label": [], "a": []}, "no rows"),
+        ({"label": [1.0]}, "no column is left"),
+        ({"b": [1.0]}, "no column 'label'; the columns are 'b'"),
+    ],
+)
+def test_bad_parquet_is_refused_with_column_and_row(tmp_path, columns, message):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table(columns), path)
+    with pytest.raises(FileFormatError, match=message):
+        read_parquet(path)
+
+
+def test_parquet_keeps_whole_qids_and_reads_booleans(tmp_path):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"label": [3, 1], "q": [2**60, 7], "a": [True, False]}), path)
+    rows = read_parquet(path, qid="q")
+    assert rows.qid.tolist() == [2**60, 7]
+    assert rows.X.tolist() == [[1.0], [0.0]]
+    assert rows.y.dtype == np.float64
+
+
+def test_cut_parquet_is_refused(tmp_path):
+    path = tmp_path / "rows.parquet"
+    write_parquet(path, example())
+    data = path.read_bytes()
+    for bad, message in ((data[:-9], "is cut"), (data[:4] + data[-4:], "damaged"), (b"", "is cut")):
+        path.write_bytes(bad)
+        with pytest.raises(FileFormatError, match=message):
+            read_parquet(path, label=None)
+
+
+def test_polars_serves_where_pyarrow_is_absent(tmp_path, monkeypatch):
+    pytest.importorskip("polars")
+    import pairrank.io.parquet as parquet
+
+    monkeypatch.setattr(parquet, "_backend", lambda: "polars")
+    write_parquet(tmp_path / "rows.parquet", example(), **ROLES)
+    assert_same(read_parquet(tmp_path / "rows.parquet", **ROLES), example())
+
+
+def test_parquet_without_a_library_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(ImportError, match=r"pairrank\[parquet\]"):
+        write_parquet("never.parquet", example())
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a.TXT", "svmlight"), ("b.letor.xz", "svmlight"), ("c.csv.bz2", "csv"), ("-", "svmlight")],
+)
+def test_the_name_tells_the_format(name, expected):
+    assert format_of(name) == expected
+
+
+def test_an_unknown_format_is_refused():
+    with pytest.raises(PairrankError, match="does not tell the format"):
+        read_rows("rows.xlsx")
+    with pytest.raises(PairrankError, match="no format 'xls'"):
+        read_rows("rows.txt", format="xls")
+    with pytest.raises(PairrankError, match="compresses by itself"):
+        write_rows("rows.parquet.gz", example())
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    rows = example()._replace(feature_names=["label", "b"])
+    with pytest.raises(PairrankError, match="two columns would be named 'label'"):
+        write_csv(tmp_path / "rows.csv", rows)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_while_writing_leaves_the_old_file(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("old")
+
+    def interrupted():
+        with atomic_write(path, "w") as file:
+            file.write("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with pytest.raises(FileAccessError, match="No space left"), atomic_write(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_that_may_not_be_written_is_an_error(tmp_path, monkeypatch):
+    def refuse(**options):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(FileAccessError, match="Permission denied"):
+        write_csv(tmp_path / "rows.csv", example())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_absent_folder_is_an_error(tmp_path):
+    with pytest.raises(FileAccessError, match="No such file or directory"):
+        write_csv(tmp_path / "absent" / "rows.csv", example())
+
+
+def test_atomic_write_keeps_links_and_permissions(tmp_path):
+    path, link = tmp_path / "real", tmp_path / "link"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with atomic_write(link, "w") as file:
+        file.write("new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    mask = os.umask(0o022)
+    try:
+        with atomic_write(tmp_path / "fresh") as file:
+            file.write(b"x")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o644
+    with pytest.raises(ValueError, match="mode"), atomic_write(path, "a"):
+        pass
+
+
+def test_standard_output_is_written_and_left_open(monkeypatch):
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
+    write_rows("-", example(), format="csv", **ROLES)
+    assert out.getvalue().startswith(b'grade,query,w,a b,"c""d"\n0,q 1,1,')
