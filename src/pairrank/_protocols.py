@@ -31,6 +31,14 @@ class Curvature(LinearMap, Protocol):
         ...
 
 
+class MultipleCurvature(Curvature, Protocol):
+    """A curvature that takes many vectors at once."""
+
+    def matmat(self, vectors: FloatArray) -> FloatArray:
+        """Return the Hessian times each row of `vectors`, (n_vectors, n_rows)."""
+        ...
+
+
 class PairSum(Protocol):
     """A loss bound to preferences: it owns its buffers and knows scores only.
 
@@ -42,7 +50,7 @@ class PairSum(Protocol):
         """Return the sum over all pairs and its gradient (or a subgradient) by the scores."""
         ...
 
-    def curvature(self, scores: FloatArray) -> Curvature:
+    def curvature(self, scores: FloatArray) -> MultipleCurvature:
         """Return the (generalised) Hessian at these scores, valid while others are asked too."""
         ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class PairObjective:
         What the pair sum and the squared norm are multiplied by.
     route, eps : str, float
         The pair sum's algorithm and error, see `PairLoss.sum_over`.
-    model : SampledModel, optional
+    model : HessianModel, optional
         Where the Hessian comes from; None: from every pair.
 
     Notes
@@ -45,7 +45,7 @@ class PairObjective:
         penalty: float,
         route: str = "auto",
         eps: float = 1e-6,
-        model: SampledModel | None = None,
+        model: HessianModel | None = None,
     ) -> None:
         self.design = X if isinstance(X, Design) else Design(X)
         self.loss, self.factor, self.penalty = loss, factor, penalty
@@ -84,6 +84,25 @@ class PairObjective:
         if self._scores_at is None or not np.array_equal(self._scores_at[0], w):
             self._scores_at = (w.copy(), self.design.scores(w))
         return self._scores_at[1]
+
+
+class HessianModel(Protocol):
+    """Where an objective's Hessian comes from, other than from every pair."""
+
+    exact: bool
+    """Whether the exact Hessian has taken over; the model still preconditions it."""
+
+    def hessian(self, w: FloatArray) -> LinearMap:
+        """Return an approximate Hessian at `w`, penalty included."""
+        ...
+
+    def inverse(self, w: FloatArray) -> LinearMap:
+        """Return its inverse."""
+        ...
+
+    def refine(self) -> bool:
+        """Come nearer to the exact Hessian; False where that cannot be."""
+        ...
 
 
 class ExactHessian:
@@ -193,7 +212,8 @@ class SampledModel:
         return True
 
     def _draw(self, n_rows: int) -> None:
-        rows, self.drawn = self.preferences.sample(n_rows, self.generator)
+        rows, drawn = self.preferences.sample(n_rows, self.generator)
+        self.drawn: Preferences = drawn
         self.design = Design(_as_dense(self.X[rows]))
         self.pair_sum = self.loss.sum_over(self.drawn)
         self._columns: NDArray[Any] = np.ascontiguousarray(self.design.X.T, dtype=np.float64)

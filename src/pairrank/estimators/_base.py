@@ -30,6 +30,13 @@ class BaseRanker(BaseEstimator):
     coef_: FloatArray
     graph: Any
 
+    def __sklearn_tags__(self) -> Any:
+        """Say to scikit-learn that sparse rows are welcome and a target is needed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
     def predict(self, X: Any) -> FloatArray:
         """Return scores; higher ranks better.
 

@@ -220,6 +220,7 @@ class RankSVM(BaseRanker):
         scores: list[float] = []
 
         def validate(step: Step) -> None:
+            assert step.coef is not None
             scores.append(
                 pairwise_accuracy(
                     y_val,

@@ -163,9 +163,7 @@ class Levels:
         else:
             low, high = self.edges.T
             net = np.bincount(high, sizes[low], n_groups) - np.bincount(low, sizes[high], n_groups)
-        scale = (
-            self.pair_scale if np.ndim(self.pair_scale) == 0 else self.pair_scale[query_of_group]
-        )
+        scale = np.broadcast_to(self.pair_scale, self.n_queries)[query_of_group]
         by_row = np.repeat(net * scale, np.diff(self.group_start))
         return self.from_layout(by_row if self.weight is None else by_row * self.weight)
 

@@ -131,7 +131,7 @@ class Pairs:
         """Return the weight of the comparisons each row wins less that of those it loses."""
         wins = np.bincount(self.i, self.weight, self.n_rows)
         losses = np.bincount(self.j, self.weight, self.n_rows)
-        return self.pair_scale * (wins - losses)
+        return np.asarray(self.pair_scale * (wins - losses), dtype=np.float64)
 
     def sample(
         self, n_rows: int, generator: np.random.Generator
