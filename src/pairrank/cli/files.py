@@ -50,9 +50,10 @@ def describe_model(path: str) -> dict[str, Any]:
     from pairrank.io import read_model
 
     record = read_model(path)
-    facts: dict[str, Any] = {"model": record.estimator, **record.info}
+    facts: dict[str, Any] = {"model": record.estimator}
+    facts |= {name.rstrip("_"): value for name, value in record.info.items()}
     facts |= {f"param {name}": value for name, value in record.params.items()}
-    facts |= {f"array {name}": list(np.shape(array)) for name, array in record.arrays.items()}
+    facts |= {f"shape of {name}": np.shape(array) for name, array in record.arrays.items()}
     return facts
 
 
