@@ -62,6 +62,19 @@ def make_randnet(
     linear, and is cut into `n_bins` bins. Raykar et al. (2007) use 1,000 and 5,000 rows; their
     numbers of pairs mean bins of equal width, not of equal count.
 
+    Parameters
+    ----------
+    n_rows, n_features : int
+        Shape of X.
+    n_hidden : int
+        Hidden units.
+    n_bins : int
+        Labels run from 0 to n_bins - 1.
+    by : {"width", "count"}
+        Bins of equal width or of equal count, see `discretize`.
+    random_state : int, Generator or None
+        The seed; None draws anew.
+
     Returns
     -------
     Generated
@@ -99,6 +112,17 @@ def make_randpoly(
     Features are uniform in [-1, 1]. The utility is the mean of three terms, each scaled to mean 0
     and variance 1 over the rows: a random linear one, sum_i x_i x_P(i) and sum_i x_i x_Q(i) x_R(i)
     with random permutations P, Q, R; it is cut into `n_bins` bins.
+
+    Parameters
+    ----------
+    n_rows, n_features : int
+        Shape of X.
+    n_bins : int
+        Labels run from 0 to n_bins - 1.
+    by : {"width", "count"}
+        Bins of equal width or of equal count, see `discretize`.
+    random_state : int, Generator or None
+        The seed; None draws anew.
 
     Returns
     -------

@@ -22,6 +22,11 @@ REGISTRY: dict[str, DatasetRecord] = {record.name: record for record in (*REGRES
 def list_datasets() -> list[str]:
     """Return the names of the registered sets.
 
+    Returns
+    -------
+    list of str
+        As `load` and `describe` take them.
+
     Examples
     --------
     >>> "letor4_mq2008" in list_datasets()
@@ -32,6 +37,16 @@ def list_datasets() -> list[str]:
 
 def describe(name: str) -> DatasetRecord:
     """Return what the registry states of a set: source, licence, shape, target, files, papers.
+
+    Parameters
+    ----------
+    name : str
+        One of `list_datasets()`.
+
+    Returns
+    -------
+    DatasetRecord
+        The set's record.
 
     Examples
     --------

@@ -55,6 +55,11 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
 def load_model(path: str | os.PathLike[str]) -> Any:
     """Read a fitted ranker from a model file; "-" is standard input.
 
+    Parameters
+    ----------
+    path : str or path-like
+        A file that `save` wrote.
+
     Returns
     -------
     A ranker that predicts as the one saved did.

@@ -144,6 +144,15 @@ def write_csv(
     Every number reads back the same. Features without names are called x1, x2, ...; comments are
     not written. The cost is O(cells), also for sparse X, whose zeros are written.
 
+    Parameters
+    ----------
+    target : str, path-like or binary file object
+        "-" is standard output.
+    rows : Rows
+        What is written.
+    label, qid, weight : str
+        Names of the columns.
+
     Raises
     ------
     PairrankError

@@ -31,6 +31,18 @@ def format_of(source: Any, format: str = "auto") -> str:
 
     Standard streams and file objects are svmlight where `format` does not say otherwise.
 
+    Parameters
+    ----------
+    source : str, path-like or file object
+        What is read or written.
+    format : {"auto", "svmlight", "csv", "parquet"}
+        What was asked for.
+
+    Returns
+    -------
+    str
+        One of `FORMATS`.
+
     Examples
     --------
     >>> format_of("train.txt.gz"), format_of("clicks.csv"), format_of("-")
@@ -123,7 +135,19 @@ def write_rows(
     qid: str = "qid",
     weight: str = "weight",
 ) -> None:
-    """Write rows as svmlight text, CSV or Parquet, whole or not at all; see `read_rows`."""
+    """Write rows as svmlight text, CSV or Parquet, whole or not at all; see `read_rows`.
+
+    Parameters
+    ----------
+    target : str, path-like or binary file object
+        "-" is standard output.
+    rows : Rows
+        What is written.
+    format : {"auto", "svmlight", "csv", "parquet"}
+        "auto" goes by the end of the name.
+    label, qid, weight : str
+        Names of the columns of CSV and Parquet.
+    """
     kind = format_of(target, format)
     if kind == "svmlight":
         from pairrank.io.svmlight_writer import write_svmlight

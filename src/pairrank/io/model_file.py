@@ -68,6 +68,13 @@ class ModelRecord(NamedTuple):
 def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
     """Write a model file, whole or not at all; "-" is standard output.
 
+    Parameters
+    ----------
+    path : str or path-like
+        Where to.
+    record : ModelRecord
+        What is written.
+
     Raises
     ------
     PairrankError
@@ -150,6 +157,16 @@ def _plain(value: Any, where: str) -> Any:
 
 def read_model(path: str | os.PathLike[str]) -> ModelRecord:
     """Read a model file; "-" is standard input.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Where from.
+
+    Returns
+    -------
+    ModelRecord
+        What the file holds.
 
     Raises
     ------

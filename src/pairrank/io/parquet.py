@@ -29,7 +29,23 @@ def read_parquet(
 ) -> Rows:
     """Read Parquet; every column without another role is a feature.
 
-    Parameters and what is returned are those of `read_csv`; a numeric qid keeps its type.
+    Parameters
+    ----------
+    source : str, path-like or binary file object
+        "-" is standard input.
+    label, qid, weight : str, optional
+        Names of columns. `label=None` reads rows without labels, as for prediction.
+    features : sequence of str, optional
+        The feature columns, in this order. None: all the columns left, in the file's order.
+    drop : sequence of str
+        Columns to leave out.
+    dtype : float64 or float32
+        Of X.
+
+    Returns
+    -------
+    Rows
+        As from `read_csv`; a numeric qid keeps its type.
 
     Raises
     ------
@@ -141,6 +157,15 @@ def write_parquet(
     """Write rows as Parquet: label, qid and weight where there are any, then features.
 
     Features without names are called x1, x2, ...; comments are not written; float32 stays float32.
+
+    Parameters
+    ----------
+    target : str, path-like or binary file object
+        "-" is standard output.
+    rows : Rows
+        What is written.
+    label, qid, weight : str
+        Names of the columns.
 
     Raises
     ------
