@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank.preferences._counts import count_pairs
+
 if TYPE_CHECKING:
     from pairrank.preferences.levels import Levels
 
@@ -91,8 +93,6 @@ def _restricted(
     levels: Levels, places: NDArray[np.int64], factor: NDArray[np.float64] | None
 ) -> Levels:
     """Return the preferences among some places of the layout, numbered as they stand there."""
-    from pairrank.preferences.levels import count_pairs
-
     bounds = np.searchsorted(places, levels.group_start)
     present = np.flatnonzero(np.diff(bounds))
     query_group = np.searchsorted(present, levels.query_group)

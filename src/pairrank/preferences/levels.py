@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import level_codes, query_codes
+from pairrank.preferences._counts import count_pairs, group_totals
 from pairrank.preferences._sampling import sample_levels
 from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
 
@@ -153,7 +154,7 @@ class Levels:
         In the user's order, (n_rows,), scaled by `pair_scale`; O(m). Times phi'(0), the gradient of
         any pair sum at equal scores.
         """
-        sizes = _group_totals(np.diff(self.group_start), self.group_start, self.weight)
+        sizes = group_totals(np.diff(self.group_start), self.group_start, self.weight)
         n_groups = self.group_level.size
         query_of_group = np.repeat(np.arange(self.n_queries), np.diff(self.query_group))
         if self.edges is None:
@@ -297,42 +298,3 @@ def _explicit_edges(
         found.append(np.column_stack((lows[hit], at[hit])))
     edges = np.concatenate(found) if found else np.empty((0, 2), dtype=np.int64)
     return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-
-
-def count_pairs(
-    group_start: NDArray[np.int64],
-    query_group: NDArray[np.int64],
-    edges: NDArray[np.int64] | None,
-    weight: FloatArray | None,
-) -> tuple[int, FloatArray]:
-    """Return the number of preferences, and their total weight by query; O(groups + edges)."""
-    sizes = np.diff(group_start)
-    counts = _pairs_by_query(sizes, query_group, edges)
-    if weight is None:
-        return int(counts.sum()), counts.astype(np.float64)
-    totals = _group_totals(sizes, group_start, weight)
-    return int(counts.sum()), _pairs_by_query(totals, query_group, edges)
-
-
-def _group_totals(
-    sizes: NDArray[np.int64], group_start: NDArray[np.int64], weight: FloatArray | None
-) -> FloatArray:
-    if weight is None or not sizes.size:
-        return sizes.astype(np.float64)
-    return np.add.reduceat(weight, group_start[:-1])
-
-
-def _pairs_by_query(
-    sizes: NDArray[Any], query_group: NDArray[np.int64], edges: NDArray[np.int64] | None
-) -> NDArray[Any]:
-    """Sum over the joined groups of each query of the product of their sizes."""
-    if edges is None:
-        below = np.cumsum(sizes) - sizes
-        query_of_group = np.repeat(np.arange(query_group.size - 1), np.diff(query_group))
-        products = sizes * (below - below[query_group[:-1]][query_of_group])
-        ends = query_group
-    else:
-        products = sizes[edges[:, 0]] * sizes[edges[:, 1]]
-        ends = np.searchsorted(edges[:, 0], query_group)
-    running = np.concatenate((np.zeros(1, dtype=products.dtype), np.cumsum(products)))
-    return running[ends[1:]] - running[ends[:-1]]
