@@ -1,0 +1,166 @@
+"""TRON on objectives that have nothing to do with ranking, then against scipy on pair sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pairrank import Pairs
+from pairrank._protocols import Status
+from pairrank.losses import SquaredHinge
+from pairrank.objective import PairObjective, SampledModel
+from pairrank.preferences import Levels
+from pairrank.solvers.tron import Tron
+from solvers import lbfgs
+
+
+class Matrix:
+    def __init__(self, matrix):
+        self.matrix = matrix
+
+    def matvec(self, v):
+        return self.matrix @ v
+
+
+class Smooth:
+    """sum of sqrt(1 + (a_k'w - b_k)^2), with the Hessian exact, diagonal, or plainly wrong."""
+
+    precision = 1e-12
+
+    def __init__(self, hessian="exact", inverse="none", rows=60, features=7, penalty=0.1):
+        rng = np.random.default_rng(0)
+        self.A = rng.normal(size=(rows, features)) * np.logspace(0, 2, features)
+        self.b = 10 * rng.normal(size=rows)
+        self.penalty, self.n_features = penalty, features
+        self.kind, self.inverse_kind = hessian, inverse
+        self.reference_norm = np.linalg.norm(self.loss_and_gradient(np.zeros(features))[1])
+        self.refined = 0
+
+    def loss_and_gradient(self, w):
+        residual = self.A @ w - self.b
+        root = np.sqrt(1 + residual**2)
+        return float(root.sum()), self.A.T @ (residual / root)
+
+    def exact(self, w):
+        residual = self.A @ w - self.b
+        bend = (1 + residual**2) ** -1.5
+        return self.A.T @ (bend[:, None] * self.A) + self.penalty * np.eye(self.n_features)
+
+    def hessian(self, w):
+        wrong = self.kind == "wrong" and not self.refined
+        return Matrix(self.exact(w) * (0.02 if wrong else 1.0))
+
+    def preconditioner(self, w):
+        if self.inverse_kind == "none":
+            return None
+        exact = self.exact(w)
+        if self.inverse_kind == "diagonal":
+            return Matrix(np.diag(1 / np.diag(exact)))
+        return Matrix(np.linalg.inv(exact))
+
+    def refine(self):
+        self.refined += 1
+        return self.kind == "wrong" and self.refined == 1
+
+
+@pytest.mark.parametrize("hessian", ["exact", "wrong"])
+@pytest.mark.parametrize("inverse", ["none", "diagonal", "exact"])
+def test_it_finds_the_minimum_of_a_smooth_convex_function(hessian, inverse):
+    objective = Smooth(hessian, inverse)
+    found = Tron()(objective, np.zeros(7), tol=1e-9, max_iter=200)
+    reference = lbfgs(objective, np.zeros(7), tol=1e-6, max_iter=5000)
+    assert found.status is Status.CONVERGED
+    assert found.history[-1].value <= reference.history[-1].value + 1e-9
+    values = [step.value for step in found.history]
+    assert all(np.diff(values) <= 1e-9)
+
+
+def test_a_model_that_foretells_badly_is_refined():
+    objective = Smooth("wrong", "exact")
+    Tron()(objective, np.zeros(7), tol=1e-9, max_iter=200)
+    assert objective.refined
+
+
+def test_the_last_iterate_is_kept_at_max_iter_and_at_a_callback_that_stops():
+    found = Tron()(Smooth(), np.zeros(7), tol=1e-12, max_iter=2)
+    assert found.status is Status.MAX_ITER
+    assert found.n_iter == 2
+    assert len(found.history) == 3
+    seen = []
+    stopped = Tron()(
+        Smooth(),
+        np.zeros(7),
+        tol=1e-12,
+        max_iter=50,
+        callback=lambda step: seen.append(step.coef) or step.n_iter == 1,
+    )
+    assert stopped.status is Status.STOPPED
+    np.testing.assert_array_equal(stopped.coef, seen[-1])
+
+
+def test_an_interrupt_returns_the_best_weights_so_far():
+    def interrupt(step):
+        if step.n_iter == 2:
+            raise KeyboardInterrupt
+
+    found = Tron()(Smooth(), np.zeros(7), tol=1e-12, max_iter=50, callback=interrupt)
+    assert found.status is Status.INTERRUPTED
+    assert found.history[-1].value < found.history[0].value
+
+
+def test_an_overflow_is_said_and_not_raised():
+    class Endless(Smooth):
+        def loss_and_gradient(self, w):
+            return np.inf, np.full(7, np.inf)
+
+    assert Tron()(Endless(), np.ones(7), tol=1e-3, max_iter=5).status is Status.OVERFLOW
+
+
+def test_tolerance_beyond_the_precision_ends_without_progress():
+    objective = Smooth()
+    found = Tron()(objective, np.zeros(7), tol=1e-300, max_iter=500)
+    assert found.status is Status.NO_PROGRESS
+    assert found.n_iter < 100
+
+
+def problems():
+    rng = np.random.default_rng(7)
+    for number in range(10):
+        m, d = int(rng.integers(40, 400)), int(rng.integers(2, 30))
+        X = rng.normal(size=(m, d)) * rng.lognormal(sigma=0.7, size=d)
+        if number % 3 == 1:
+            X = sparse.random_array((m, d), density=0.3, rng=rng, format="csr")
+        noisy = X @ rng.normal(size=d) + rng.normal(size=m)
+        y = noisy if number % 2 else np.digitize(noisy, np.quantile(noisy, [0.3, 0.6, 0.9]))
+        qid = rng.integers(0, 5, m) if number % 4 else None
+        weight = rng.random(m) if number % 5 == 0 else None
+        graph = "chain" if number in (4, 7) else "full"
+        C = 10.0 ** rng.integers(-3, 3)
+        levels = Levels.build(np.asarray(y, float), qid, graph=graph, sample_weight=weight)
+        yield pytest.param(X, levels.normalized("rows"), C, id=f"problem{number}")
+    i, j = rng.integers(0, 200, (2, 600))
+    pairs = Pairs(i[i != j], j[i != j], n_rows=200).bound(200, normalize="rows")
+    yield pytest.param(rng.normal(size=(200, 6)), pairs, 3.0, id="pairs")
+
+
+@pytest.mark.parametrize(("X", "preferences", "C"), list(problems()))
+def test_the_optimum_equals_that_of_lbfgs(X, preferences, C):
+    def objective(model=None):
+        return PairObjective(X, preferences, SquaredHinge(), factor=C, penalty=1.0, model=model)
+
+    start = np.zeros(X.shape[1])
+    reference = lbfgs(objective(), start, tol=1e-7, max_iter=20_000)
+    sampled = SampledModel(
+        X,
+        preferences,
+        SquaredHinge(),
+        factor=C,
+        penalty=1.0,
+        n_rows=50,
+        generator=np.random.default_rng(0),
+    )
+    for model in (None, sampled):
+        found = Tron()(objective(model), start, tol=1e-9, max_iter=1000)
+        assert found.history[-1].value == pytest.approx(reference.history[-1].value, rel=1e-8)
+        np.testing.assert_allclose(found.coef, reference.coef, rtol=1e-3, atol=1e-4)
