@@ -9,9 +9,11 @@ import numpy as np
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
+from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
     from pairrank.losses.hinge_sums import HingeSum
+    from pairrank.losses.pairs_hinge import PairsHingeSum
     from pairrank.preferences import Preferences
 
 ROUTES = ("auto", "flat_tree", "selection_tree", "direct")
@@ -51,7 +53,7 @@ class SquaredHinge:
 
     def sum_over(
         self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
-    ) -> HingeSum:
+    ) -> HingeSum | PairsHingeSum:
         """Bind the loss to preferences; see `Hinge.sum_over`."""
         return _bind(preferences, self.margin, True, route)
 
@@ -86,7 +88,7 @@ class Hinge:
 
     def sum_over(
         self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
-    ) -> HingeSum:
+    ) -> HingeSum | PairsHingeSum:
         """Bind the loss to preferences.
 
         Parameters
@@ -106,13 +108,19 @@ class Hinge:
         return _bind(preferences, self.margin, False, route)
 
 
-def _bind(preferences: Preferences, margin: float, squared: bool, route: str) -> HingeSum:
+def _bind(
+    preferences: Preferences, margin: float, squared: bool, route: str
+) -> HingeSum | PairsHingeSum:
     if route not in ROUTES:
         names = ", ".join(map(repr, ROUTES))
         raise PairrankError(f"there is no pair sum route {route!r}; choose one of {names}")
-    from pairrank.losses.hinge_sums import hinge_sum
+    if isinstance(preferences, Pairs):
+        from pairrank.losses.pairs_hinge import PairsHingeSum
 
-    return hinge_sum(preferences, float(margin), squared, route)
+        return PairsHingeSum(preferences, float(margin), squared)
+    from pairrank.losses.hinge_sums import HingeSum
+
+    return HingeSum(preferences, float(margin), squared)
 
 
 def _refuse_order(order: int) -> FloatArray:

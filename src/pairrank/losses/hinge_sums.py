@@ -1,4 +1,4 @@
-"""The pair sums of hinge and squared hinge, bound to preferences."""
+"""The pair sums of hinge and squared hinge over levels: routes, the sorted state, curvature."""
 
 from __future__ import annotations
 
@@ -7,154 +7,300 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Levels, Pairs, Preferences
+from pairrank.losses.hinge_schedule import Schedule, make_schedule
+from pairrank.preferences import Levels
 from pairrank.sums.blocks import gamma_in_blocks, gradient_in_blocks
+from pairrank.sums.hinge import (
+    gamma_over_edges,
+    gradient_over_edges,
+    positions_over_edges,
+    running_sums,
+)
+from pairrank.sums.layout import gather, scatter_add
+from pairrank.sums.merging import gamma_over_tree, gradient_over_tree, plan_tree
+from pairrank.sums.sorting import scratch, sort_segments
+
+_PLAN_BYTES_A_ROW = 40
+_PLAN_BYTES = 64 << 20
+_NO_WEIGHT = np.empty(0)
+_NO_STARTS = np.empty(0, dtype=np.int64)
 
 
 class HingeSum:
-    """The sum of a hinge loss over all preferences."""
+    """The sum of a hinge loss over the preferences of `Levels`, with gradient and curvature.
 
-    def __init__(self, levels: Levels, margin: float, squared: bool, route: str) -> None:
-        self.levels = levels
-        self.margin, self.squared, self.route = margin, squared, route
-        self.blocks, self.block_scale = _blocks(levels)
-        starts = levels.query_start
-        scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
-        self.row_scale = np.repeat(scale, np.diff(starts))
-        self.weight = np.empty(0) if levels.weight is None else levels.weight
-        if levels.weight is not None:
-            self.row_scale = self.row_scale * levels.weight
-        self.ones = np.ones(levels.row_of.size)
+    Small queries are summed pair by pair. In larger ones every group is sorted by score; up to six
+    levels, and under any graph but the full one, each edge is then one merge of two groups, and with
+    more levels the groups are merged upwards in a tree. Made by `SquaredHinge.sum_over` and
+    `Hinge.sum_over`.
+
+    Notes
+    -----
+    The sort, the positions and the orders of the last scores are kept for the curvature at the same
+    scores, unless they need more than 40 bytes a row (and 64 MB): then they are found anew.
+    """
+
+    def __init__(self, levels: Levels, margin: float, squared: bool) -> None:
+        self.levels, self.margin, self.squared = levels, margin, squared
+        self.schedule = make_schedule(levels)
+        scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
+        self.job_scale = scale[self.schedule.job_query]
+        self.edge_scale = scale[self.schedule.edge_query]
+        self.node_scale = scale[self.schedule.node_query]
+        self.weight = None if levels.weight is None else _to_user(levels, levels.weight)
+        self.row_scale = _row_scale(levels, scale)
+        self._state: _Sorted | None = None
 
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        laid = np.ascontiguousarray(self.levels.to_layout(np.asarray(scores, dtype=np.float64)))
-        gradient = np.zeros(laid.size)
-        values = gradient_in_blocks(
-            self.blocks, laid, self.weight, self.ones, self.margin, self.squared, gradient
-        )
+        """Return the sum over all pairs and its gradient by the scores, (n_rows,)."""
+        scores = self._as_scores(scores)
+        if not np.isfinite(scores).all():
+            return np.inf, np.full(scores.size, np.nan)
+        gradient = np.zeros(scores.size)
+        value = self._pair_by_pair(scores, gradient)
+        value += self.state(scores).gradient(self, gradient)
         gradient *= self.row_scale * (2.0 if self.squared else 1.0)
-        return float(values @ self.block_scale), self._back(gradient)
+        return (np.inf if np.isnan(value) else float(value)), gradient
 
     def curvature(self, scores: FloatArray) -> HingeCurvature:
+        """Return the generalised Hessian at these scores (Lee & Lin, Eq. 11).
+
+        Raises
+        ------
+        PairrankError
+            For the hinge, which has none.
+        """
         if not self.squared:
-            raise PairrankError("the hinge has no curvature; use SquaredHinge")
-        return HingeCurvature(self, scores)
+            raise PairrankError("the hinge has no curvature to solve with; use SquaredHinge")
+        return HingeCurvature(self, self.state(self._as_scores(scores)))
 
     def counts(self, scores: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        laid = np.array(self.levels.to_layout(np.asarray(scores, dtype=np.float64)))
-        sides = []
-        for plus, minus in ((1.0, 0.0), (0.0, 1.0)):
-            gamma = np.zeros(laid.size)
-            gamma_in_blocks(self.blocks, laid, self.ones, self.margin, plus, minus, gamma)
-            sides.append(self._back(gamma).astype(np.int64))
-        return sides[0], sides[1]
+        """Return l+ and l- of each row: how many rows it violates with that are preferred to it,
+        and that it is preferred to (Eqs. 14 to 17), weights aside.
+        """
+        state = self.state(self._as_scores(scores))
+        ones = np.ones(self.levels.n_rows)
+        plus = state.gamma(self, ones, 1.0, 0.0)
+        return plus.astype(np.int64), state.gamma(self, ones, 0.0, 1.0).astype(np.int64)
 
-    def _back(self, values: FloatArray) -> FloatArray:
-        return self.levels.from_layout(values)
+    def state(self, scores: FloatArray) -> _Sorted:
+        """Return what is fixed while the scores are, from the last call if they are the same."""
+        if self._state is None or not np.array_equal(self._state.scores, scores):
+            self._state = None
+            self._state = _Sorted(self, scores)
+        return self._state
+
+    def _pair_by_pair(self, scores: FloatArray, gradient: FloatArray) -> float:
+        if not len(self.schedule.jobs):
+            return 0.0
+        levels = self.levels
+        return gradient_in_blocks(
+            self.schedule.jobs, self.job_scale, _edges(levels), levels.group_start, levels.row_of,
+            scores, _NO_WEIGHT if levels.weight is None else levels.weight, self.margin,
+            self.squared, np.empty((3, _longest_job(self.schedule, levels))), gradient,
+        )  # fmt: skip
+
+    def _as_scores(self, scores: FloatArray) -> FloatArray:
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        if scores.shape != (self.levels.n_rows,):
+            raise PairrankError(
+                f"scores have shape {scores.shape}, but there are {self.levels.n_rows} rows"
+            )
+        return scores
+
+
+class _Sorted:
+    """What is fixed while the scores are: sorted groups, positions, and merge orders."""
+
+    def __init__(self, owner: HingeSum, scores: FloatArray) -> None:
+        schedule, levels = owner.schedule, owner.levels
+        self.scores = scores.copy()
+        self.sorted, self.rows = _sort(schedule, levels, scores)
+        self.weight = _NO_WEIGHT
+        if owner.weight is not None and len(schedule.ranges):
+            self.weight = np.empty(self.rows.size)
+            gather(owner.weight, self.rows, self.weight)
+        self.starts, self.positions = self._edge_positions(owner)
+        self.tree_starts = _starts(schedule.nodes[:, 2] - schedule.nodes[:, 0], 5, levels)
+        self.tree: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]] | None = None
+
+    def gradient(self, owner: HingeSum, result: FloatArray) -> float:
+        """Add the pairs of sorted rows to `result`; return their value."""
+        schedule, levels = owner.schedule, owner.levels
+        if not len(schedule.ranges):
+            return 0.0
+        gradient = np.zeros(self.rows.size)
+        rows = self.rows
+        value = 0.0
+        if len(schedule.edges):
+            value += gradient_over_edges(
+                schedule.edges, owner.edge_scale, levels.group_start, self.sorted, self.weight,
+                owner.margin, owner.squared, self.starts, self.positions,
+                np.empty((5, _longest_group(schedule, levels))), gradient,
+            )  # fmt: skip
+        if len(schedule.nodes):
+            rows = rows.copy()
+            longest, longest_run = _longest_node(schedule)
+            value += gradient_over_tree(
+                schedule.nodes, owner.node_scale, self.sorted.copy(), rows, self.weight.copy(),
+                owner.margin, owner.squared, np.empty((5, longest_run)), np.empty(longest + 2),
+                np.empty(longest, np.int32), np.empty(longest, np.int32),
+                np.empty(longest, np.bool_), gradient,
+            )  # fmt: skip
+        scatter_add(gradient, rows, schedule.ranges, 1.0, result)
+        return value
+
+    def gamma(self, owner: HingeSum, x: FloatArray, plus: float, minus: float) -> FloatArray:
+        """Return each row's sum of x over the rows that it violates with, by direction."""
+        schedule, levels = owner.schedule, owner.levels
+        result = np.zeros(levels.n_rows)
+        if len(schedule.jobs):
+            gamma_in_blocks(
+                schedule.jobs, _edges(levels), levels.group_start, levels.row_of, self.scores,
+                x, owner.margin, plus, minus, np.empty((3, _longest_job(schedule, levels))), result,
+            )  # fmt: skip
+        if not len(schedule.ranges):
+            return result
+        carried = np.empty(self.rows.size)
+        gather(x, self.rows, carried)
+        gamma = np.zeros(self.rows.size)
+        rows = self.rows
+        if len(schedule.edges):
+            forward = np.empty(self.rows.size + levels.group_start.size - 1)
+            backward = np.empty_like(forward)
+            running_sums(carried, levels.group_start[1:], forward, backward)
+            gamma_over_edges(
+                schedule.edges, levels.group_start, self.sorted, forward, backward, owner.margin,
+                self.starts, self.positions, plus, minus, gamma,
+            )  # fmt: skip
+        if len(schedule.nodes):
+            rows = self._gamma_over_tree(owner, plus, minus, carried, gamma)
+        scatter_add(gamma, rows, schedule.ranges, 1.0, result)
+        return result
+
+    def _gamma_over_tree(
+        self, owner: HingeSum, plus: float, minus: float, carried: FloatArray, gamma: FloatArray
+    ) -> NDArray[np.int32]:
+        nodes = owner.schedule.nodes
+        longest, _ = _longest_node(owner.schedule)
+        runs, rows_runs = np.empty(longest + 2), np.empty(longest, np.int32)
+        if len(self.tree_starts) and self.tree is None:
+            rows = self.rows.copy()
+            total = int(self.tree_starts[-1] + nodes[-1, 2] - nodes[-1, 0])
+            positions, upper = np.empty(total, np.int32), np.empty(total, np.bool_)
+            plan_tree(
+                nodes, self.tree_starts, self.sorted.copy(), rows, owner.margin, runs, rows_runs,
+                positions, upper,
+            )  # fmt: skip
+            self.tree = rows, positions, upper
+        if self.tree is not None:
+            rows, positions, upper = self.tree
+            scores = self.sorted
+        else:
+            rows, scores = self.rows.copy(), self.sorted.copy()
+            positions, upper = np.empty(longest, np.int32), np.empty(longest, np.bool_)
+        gamma_over_tree(
+            nodes, self.tree_starts, scores, rows, owner.margin, plus, minus, runs, rows_runs,
+            positions, upper, carried, gamma,
+        )  # fmt: skip
+        return rows
+
+    def _edge_positions(self, owner: HingeSum) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        edges, start = owner.schedule.edges, owner.levels.group_start
+        sizes = np.diff(start)[edges].sum(axis=1)
+        starts = _starts(sizes, 4, owner.levels)
+        if not len(starts):
+            return starts, np.empty(int(sizes.max(initial=0)), np.int32)
+        positions = np.empty(int(sizes.sum()), np.int32)
+        positions_over_edges(edges, start, self.sorted, owner.margin, starts, positions)
+        return starts, positions
 
 
 class HingeCurvature:
-    def __init__(self, owner: HingeSum, scores: FloatArray) -> None:
-        self.owner = owner
-        self.laid = np.array(owner.levels.to_layout(np.asarray(scores, dtype=np.float64)))
-        weight = owner.weight if owner.weight.size else owner.ones
-        self.weight = weight
-        self.total = self._gamma(np.asarray(weight), 1.0, 1.0)
+    """The generalised Hessian 2 A' D A of the squared hinge at fixed scores (Eqs. 11 to 17)."""
 
-    def _gamma(self, x: FloatArray, plus: float, minus: float) -> FloatArray:
-        gamma = np.zeros(x.size)
-        gamma_in_blocks(self.owner.blocks, self.laid, x, self.owner.margin, plus, minus, gamma)
-        return gamma
+    def __init__(self, owner: HingeSum, state: _Sorted) -> None:
+        self.owner, self.state = owner, state
+        weight = np.ones(owner.levels.n_rows) if owner.weight is None else owner.weight
+        self._violating = state.gamma(owner, weight, 1.0, 1.0)
+        self._scale = 2.0 * owner.row_scale
 
     def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`, (n_rows,)."""
         owner = self.owner
-        laid = np.asarray(owner.levels.to_layout(np.asarray(v, dtype=np.float64)))
-        result = self.total * laid - self._gamma(laid * self.weight, 1.0, 1.0)
-        return owner._back(2.0 * owner.row_scale * result)
+        v = owner._as_scores(v)
+        x = v if owner.weight is None else owner.weight * v
+        result = self.state.gamma(owner, x, -1.0, -1.0)
+        result += self._violating * v
+        result *= self._scale
+        return result
 
     def matmat(self, vectors: FloatArray) -> FloatArray:
-        """Shape (k, n_rows) C order."""
-        return np.stack([self.matvec(v) for v in vectors])
+        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
+        result = np.empty_like(vectors, dtype=np.float64)
+        for at, vector in enumerate(vectors):
+            result[at] = self.matvec(vector)
+        return result
 
     def diagonal(self) -> FloatArray:
-        return self.owner._back(2.0 * self.owner.row_scale * self.total)
+        """Return the diagonal, (n_rows,)."""
+        return self._scale * self._violating
 
     def gamma(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        owner = self.owner
-        laid = np.array(owner.levels.to_layout(np.asarray(v, dtype=np.float64)))
-        plus, minus = self._gamma(laid, 1.0, 0.0), self._gamma(laid, 0.0, 1.0)
-        return owner._back(plus), owner._back(minus)
+        """Return gamma+ and gamma- of Eq. 17: the sums of v over the rows that violate with each
+        row and are preferred to it, and that it is preferred to, weights aside.
+        """
+        v = self.owner._as_scores(v)
+        plus = self.state.gamma(self.owner, v, 1.0, 0.0)
+        return plus, self.state.gamma(self.owner, v, 0.0, 1.0)
 
 
-def _blocks(levels: Levels) -> tuple[NDArray[np.int64], FloatArray]:
-    start = levels.group_start
-    sizes = np.diff(levels.query_group)
-    query_of_group = np.repeat(np.arange(sizes.size), sizes)
-    if levels.edges is None:
-        high = np.arange(start.size - 1)
-        first = levels.query_start[query_of_group]
-        blocks = np.column_stack((first, start[high], start[high], start[high + 1]))
-    else:
-        low, high = levels.edges[:, 0], levels.edges[:, 1]
-        blocks = np.column_stack((start[low], start[low + 1], start[high], start[high + 1]))
-    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
-    return np.ascontiguousarray(blocks.astype(np.int64)), scale[query_of_group[high]]
+def _sort(
+    schedule: Schedule, levels: Levels, scores: FloatArray
+) -> tuple[FloatArray, NDArray[np.int32]]:
+    if not len(schedule.ranges):
+        return np.empty(0), np.empty(0, np.int32)
+    longest = int(np.diff(schedule.segments, axis=1).max())
+    whole = int(np.diff(schedule.ranges, axis=1).sum()) == levels.row_of.size
+    laid = np.empty(levels.row_of.size) if whole else np.zeros(levels.row_of.size)
+    rows = np.empty_like(levels.row_of) if whole else levels.row_of.copy()
+    sort_segments(scores, levels.row_of, schedule.segments, laid, rows, *scratch(longest))
+    return laid, rows
 
 
-class PairsHingeSum(HingeSum):
-    """The same over explicit comparisons."""
-
-    def __init__(self, pairs: Pairs, margin: float, squared: bool, route: str) -> None:
-        self.pairs = pairs
-        self.margin, self.squared, self.route = margin, squared, route
-        self.pair_weight = np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight
-
-    def _over(self, scores: FloatArray) -> FloatArray:
-        scores = np.asarray(scores, dtype=np.float64)
-        return self.margin - (scores[self.pairs.i] - scores[self.pairs.j])
-
-    def _scatter(self, values: FloatArray) -> FloatArray:
-        n = self.pairs.n_rows
-        return np.bincount(self.pairs.i, values, n) - np.bincount(self.pairs.j, values, n)
-
-    def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        over = np.maximum(self._over(scores), 0.0)
-        weight = self.pair_weight * self.pairs.pair_scale
-        if self.squared:
-            return float(weight @ over**2), self._scatter(-2.0 * weight * over)
-        return float(weight @ over), self._scatter(-weight * (over > 0))
-
-    def curvature(self, scores: FloatArray) -> PairsCurvature:  # type: ignore[override]
-        return PairsCurvature(self, self._over(scores) > 0)
-
-    def counts(self, scores: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        violates = self._over(scores) > 0
-        n = self.pairs.n_rows
-        plus = np.bincount(self.pairs.j[violates], minlength=n)
-        return plus, np.bincount(self.pairs.i[violates], minlength=n)
+def _starts(sizes: NDArray[np.int64], item: int, levels: Levels) -> NDArray[np.int64]:
+    """Return where the plan of each edge or node starts, or nothing where it takes too much."""
+    total = int(sizes.sum())
+    if item * total > max(_PLAN_BYTES, _PLAN_BYTES_A_ROW * levels.row_of.size):
+        return _NO_STARTS
+    return np.cumsum(sizes) - sizes
 
 
-class PairsCurvature:
-    def __init__(self, owner: PairsHingeSum, violates: NDArray[np.bool_]) -> None:
-        self.owner = owner
-        self.weight = 2.0 * owner.pairs.pair_scale * owner.pair_weight * violates
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        pairs = self.owner.pairs
-        v = np.asarray(v, dtype=np.float64)
-        return self.owner._scatter(self.weight * (v[pairs.i] - v[pairs.j]))
-
-    def matmat(self, vectors: FloatArray) -> FloatArray:
-        return np.stack([self.matvec(v) for v in vectors])
-
-    def diagonal(self) -> FloatArray:
-        pairs = self.owner.pairs
-        n = pairs.n_rows
-        return np.bincount(pairs.i, self.weight, n) + np.bincount(pairs.j, self.weight, n)
+def _edges(levels: Levels) -> NDArray[np.int64]:
+    return np.empty((0, 2), dtype=np.int64) if levels.edges is None else levels.edges
 
 
-def hinge_sum(preferences: Preferences, margin: float, squared: bool, route: str) -> HingeSum:
-    """Return the pair sum for the kind of preferences."""
-    if isinstance(preferences, Pairs):
-        return PairsHingeSum(preferences, margin, squared, route)
-    return HingeSum(preferences, margin, squared, route)
+def _longest_job(schedule: Schedule, levels: Levels) -> int:
+    jobs = schedule.jobs
+    return int((levels.group_start[jobs[:, 1]] - levels.group_start[jobs[:, 0]]).max())
+
+
+def _longest_group(schedule: Schedule, levels: Levels) -> int:
+    return int(np.diff(levels.group_start)[schedule.edges].max())
+
+
+def _longest_node(schedule: Schedule) -> tuple[int, int]:
+    low, middle, high = schedule.nodes.T
+    return int((high - low).max()), int(max((middle - low).max(), (high - middle).max()))
+
+
+def _to_user(levels: Levels, values: FloatArray) -> FloatArray:
+    return values if levels.in_order else levels.from_layout(values)
+
+
+def _row_scale(levels: Levels, scale: FloatArray) -> float | FloatArray:
+    """Return what a row's gradient is multiplied by: its weight times its query's scale."""
+    if levels.weight is None and np.ndim(levels.pair_scale) == 0:
+        return float(levels.pair_scale)
+    by_row = np.repeat(scale, np.diff(levels.query_start))
+    return _to_user(levels, by_row if levels.weight is None else by_row * levels.weight)

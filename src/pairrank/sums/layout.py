@@ -29,3 +29,18 @@ def counting_order(keys, n_keys, order):
             result[starts[key]] = row
             starts[key] += 1
     return result
+
+
+@compiled
+def gather(values, rows, out):
+    """Write the values of rows, out[k] = values[rows[k]]."""
+    for k in range(len(rows)):
+        out[k] = values[rows[k]]
+
+
+@compiled
+def scatter_add(values, rows, ranges, factor, out):
+    """Add factor * values[k] to out[rows[k]] for k in the ranges (n, 2)."""
+    for at in range(len(ranges)):
+        for k in range(ranges[at, 0], ranges[at, 1]):
+            out[rows[k]] += factor * values[k]

@@ -1,0 +1,124 @@
+"""What every sum means, pair by pair: slow definitions that the fast paths are checked against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairrank.preferences import OrderGraph
+
+
+def preferences_of(y: Sequence[Any], qid: Sequence[Any] | None, graph: Any) -> list[tuple]:
+    """Return every (i, j), i preferred to j, as the words of the vocabulary say."""
+    rows = range(len(y))
+    return [
+        (i, j)
+        for i in rows
+        for j in rows
+        if (qid is None or qid[i] == qid[j]) and _is_edge(y, qid, graph, i, j)
+    ]
+
+
+def _is_edge(y: Sequence[Any], qid: Sequence[Any] | None, graph: Any, i: int, j: int) -> bool:
+    if isinstance(graph, OrderGraph):
+        return (y[j], y[i]) in graph.edges
+    if graph == "full":
+        return bool(y[i] > y[j])
+    between = (
+        label
+        for row, label in enumerate(y)
+        if (qid is None or qid[row] == qid[i]) and y[j] < label < y[i]
+    )
+    return bool(y[i] > y[j]) and next(between, None) is None
+
+
+class Margin(NamedTuple):
+    """One pair: its rows, its weight, and its margin d = s_i - s_j."""
+
+    i: int
+    j: int
+    weight: float
+    d: float
+
+
+def margins_of(
+    pairs: Sequence[tuple], scores: Any, weight: Any = None, scale: Any = None
+) -> Iterator[Margin]:
+    """Yield every pair with its margin; `scale(i)` is what a pair of row i's query is scaled by."""
+    for i, j in pairs:
+        w = 1.0 if weight is None else float(weight[i]) * float(weight[j])
+        yield Margin(i, j, w * (1.0 if scale is None else scale(i)), float(scores[i] - scores[j]))
+
+
+class Sum(NamedTuple):
+    """A sum over pairs with its gradient, and the sums of the absolute contributions to both."""
+
+    value: float
+    gradient: np.ndarray
+    value_size: float
+    gradient_size: np.ndarray
+
+
+def pair_sum(
+    pairs: Sequence[tuple],
+    scores: Any,
+    cost: Callable[[float], float],
+    slope: Callable[[float], float],
+    weight: Any = None,
+    scale: Any = None,
+) -> Sum:
+    """Sum cost(d) and slope(d) over every pair.
+
+    A pair's margin is known to eps (1 + |d|), so that a contribution counts for its size with 1 + |d|
+    in the place of the excess: no order of summation could do better near the kink.
+    """
+    value, value_size = 0.0, 0.0
+    gradient, size = np.zeros(len(scores)), np.zeros(len(scores))
+    for i, j, w, d in margins_of(pairs, scores, weight, scale):
+        value += w * cost(d)
+        gradient[i] += w * slope(d)
+        gradient[j] -= w * slope(d)
+        if cost(d) > 0.0:
+            far = -1.0 - abs(d)
+            value_size += w * max(cost(d), cost(far))
+            size[[i, j]] += w * max(abs(slope(d)), abs(slope(far)))
+    return Sum(value, gradient, value_size, size)
+
+
+def hessian_product(
+    pairs: Sequence[tuple],
+    scores: Any,
+    bend: Callable[[float], float],
+    v: Any,
+    weight: Any = None,
+    scale: Any = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the Hessian times v and the sum of its absolute contributions, bend = phi''."""
+    product, size = np.zeros(len(scores)), np.zeros(len(scores))
+    for i, j, w, d in margins_of(pairs, scores, weight, scale):
+        product[i] += w * bend(d) * (v[i] - v[j])
+        product[j] -= w * bend(d) * (v[i] - v[j])
+        size[[i, j]] += w * bend(d) * (abs(v[i]) + abs(v[j]))
+    return product, size
+
+
+def hinge(margin: float, squared: bool) -> tuple[Callable, Callable, Callable]:
+    """Return cost, slope and bend of the hinge or the squared hinge as functions of one margin."""
+
+    def excess(d: float) -> float:
+        return max(0.0, margin - d)
+
+    if squared:
+        return (
+            lambda d: excess(d) ** 2,
+            lambda d: -2.0 * excess(d),
+            lambda d: 2.0 if margin - d > 0.0 else 0.0,
+        )
+    return excess, lambda d: -1.0 if margin - d > 0.0 else 0.0, lambda d: 0.0
+
+
+def violations(pairs: Sequence[tuple], scores: Any, margin: float) -> list[tuple]:
+    """Return the pairs with margin - (s_i - s_j) > 0, strictly."""
+    return [(i, j) for i, j in pairs if margin - (float(scores[i]) - float(scores[j])) > 0.0]
