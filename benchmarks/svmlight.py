@@ -6,7 +6,6 @@ import argparse
 import statistics
 import tempfile
 import time
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,22 +49,13 @@ def check(path: Path, has_qid: bool) -> None:
         raise SystemExit(f"the two readers disagree on {path}")
 
 
-def peak_bytes(path: Path) -> int:
-    """Return the peak of memory while pairrank reads, X included."""
-    tracemalloc.start()
-    read_svmlight(path)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
 def main() -> None:
     """Time both readers in turn and print the ratios."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1.0, help="1: files of 20 to 60 MB")
     parser.add_argument("--repeat", type=int, default=5)
     options = parser.parse_args()
-    print(f"{'file':20}{'MB':>7}{'MB/s':>8}{'times faster':>14}{'spread':>16}{'peak / X':>10}")
+    print(f"{'file':20}{'MB':>7}{'MB/s':>8}{'times faster':>14}{'spread':>16}")
     with tempfile.TemporaryDirectory() as folder:
         for name, path in make_files(Path(folder), options.scale).items():
             has_qid = name.startswith("dense")
@@ -78,12 +68,10 @@ def main() -> None:
                 )
                 ratios.append(theirs / ours[-1])
             size = path.stat().st_size / 1e6
-            X = read_svmlight(path).X
-            held = X.nbytes if isinstance(X, np.ndarray) else X.data.nbytes * 3 / 2
             spread = f"{min(ratios):.1f} to {max(ratios):.1f}"
             print(
                 f"{name:20}{size:7.1f}{size / statistics.median(ours):8.0f}"
-                f"{statistics.median(ratios):14.1f}{spread:>16}{peak_bytes(path) / held:10.2f}"
+                f"{statistics.median(ratios):14.1f}{spread:>16}"
             )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from typing import IO, Any, Literal, NamedTuple
+from typing import IO, Any, Literal
 
 import numpy as np
 from scipy import sparse as sp
 
 from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io._growing import GrowingArray
 from pairrank.io._streams import name_of, open_source
 from pairrank.io._svmlight_errors import explain
 from pairrank.io.rows import Rows
@@ -19,15 +20,6 @@ _BLOCK = 4 << 20
 _SPARSE_BELOW = 0.25
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
-
-
-class _Chunk(NamedTuple):
-    """The entries of one block; `row_ends` counts from the block's first entry."""
-
-    labels: np.ndarray[Any, Any]
-    row_ends: np.ndarray[Any, Any]
-    indices: np.ndarray[Any, Any]
-    values: np.ndarray[Any, Any]
 
 
 def read_svmlight(
@@ -76,8 +68,9 @@ def read_svmlight(
 
     Notes
     -----
-    One pass, O(bytes), in blocks of 4 MiB; beyond X and y it holds 16 bytes a stated value at most,
-    given back block by block while X is filled.
+    One pass, O(bytes), in blocks of 4 MiB. Its arrays grow in place: beyond what it returns it
+    holds an index (4 bytes) a stated value where X is dense, the values too where rows leave some
+    out, and a quarter of slack.
 
     Examples
     --------
@@ -127,7 +120,7 @@ def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 class _Reader:
-    """Takes blocks of text, keeps their chunks of arrays, and puts them together."""
+    """Takes blocks of text and keeps what they state in arrays that grow."""
 
     def __init__(self, name: str, dtype: np.dtype[Any], comments: bool) -> None:
         from pairrank.sums import svmlight as kernel
@@ -135,9 +128,12 @@ class _Reader:
         self.kernel = kernel
         self.name = name
         self.dtype = dtype
-        self.chunks: list[_Chunk | None] = []
+        self.labels = GrowingArray(np.float64)
+        self.row_ends = GrowingArray(np.int64)
+        self.indices = GrowingArray(np.int32)
+        self.values = GrowingArray(dtype)
         self.comments: list[str] | None = [] if comments else None
-        self.codes: list[np.ndarray[Any, Any]] = []
+        self.codes = GrowingArray(np.int32)
         self.code_of: dict[bytes, int] = {}
         self.line = 1
         self.state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
@@ -167,13 +163,12 @@ class _Reader:
         for start, end, slot, is_value in long_tokens[: state[kernel.N_LONG]].tolist():
             (values if is_value else labels)[slot] = float(block[start:end])
         n_rows, n_entries = int(state[kernel.N_ROWS]), int(state[kernel.N_ENTRIES])
-        if n_rows:
-            self._keep_qid(block, runs[: state[kernel.N_RUNS]], n_rows)
-            self._keep_comments(block, comments[:n_rows])
-            parsed = values[:n_entries].astype(self.dtype, copy=False)
-            self.chunks.append(
-                _Chunk(labels[:n_rows], row_ends[:n_rows], indices[:n_entries], parsed)
-            )
+        self._keep_qid(block, runs[: state[kernel.N_RUNS]], n_rows)
+        self._keep_comments(block, comments[:n_rows])
+        self.labels.append(labels[:n_rows])
+        self.row_ends.append(row_ends[:n_rows] + len(self.values))
+        self.indices.append(indices[:n_entries])
+        self.values.append(values[:n_entries])
 
     def _keep_qid(self, block: bytes, runs: np.ndarray[Any, Any], n_rows: int) -> None:
         if len(runs) == 0:
@@ -182,7 +177,7 @@ class _Reader:
         for run, (_, start, end) in enumerate(runs.tolist()):
             codes[run] = self.code_of.setdefault(block[start:end], len(self.code_of))
         lengths = np.diff(runs[:, 0], append=n_rows)
-        self.codes.append(np.repeat(codes.astype(np.int32), lengths))
+        self.codes.append(np.repeat(codes, lengths))
 
     def _keep_comments(self, block: bytes, spans: np.ndarray[Any, Any]) -> None:
         if self.comments is not None:
@@ -192,20 +187,20 @@ class _Reader:
             ]
 
     def rows(self, zero_based: Any, n_features: int | None, sparse: Any) -> Rows:
-        """Put the chunks together."""
-        if not self.chunks:
+        """Make the rows of what was taken."""
+        if len(self.labels) == 0:
             raise FileFormatError(f"{self.name}: no rows; the file is empty or holds comments only")
-        chunks = [chunk for chunk in self.chunks if chunk is not None]
-        y = np.concatenate([chunk.labels for chunk in chunks])
         shift = self._shift(zero_based)
         width = self._width(shift, n_features)
-        n_entries = sum(len(chunk.indices) for chunk in chunks)
-        del chunks
         if sparse == "auto":
-            sparse = n_entries < _SPARSE_BELOW * len(y) * width
+            sparse = len(self.values) < _SPARSE_BELOW * len(self.labels) * width
+        qid = self._qid()
+        y = self.labels.take()
+        row_ends = self.row_ends.take()
+        indices = self.indices.take()
+        indices -= np.int32(shift)
         build = self._csr if sparse else self._dense
-        X = build(len(y), width, n_entries, shift)
-        return Rows(X, y, self._qid(), None, None, self.comments)
+        return Rows(build(row_ends, indices, width), y, qid, None, None, self.comments)
 
     def _shift(self, zero_based: Any) -> int:
         lowest = self.state[self.kernel.MIN_INDEX]
@@ -235,38 +230,23 @@ class _Reader:
             )
         return n_features
 
-    def _drain(self) -> Iterator[_Chunk]:
-        """Yield the chunks, forgetting each."""
-        for number, chunk in enumerate(self.chunks):
-            self.chunks[number] = None
-            if chunk is not None:
-                yield chunk
-
-    def _dense(self, n_rows: int, width: int, n_entries: int, shift: int) -> Any:
-        X = np.empty((n_rows, width), dtype=self.dtype)
-        row = 0
-        for chunk in self._drain():
-            end = row + len(chunk.row_ends)
-            self.kernel.scatter_rows(chunk.row_ends, chunk.indices, chunk.values, shift, X[row:end])
-            row = end
+    def _dense(self, row_ends: Any, indices: Any, width: int) -> Any:
+        values = self.values.take()
+        if len(values) == len(row_ends) * width:
+            return values.reshape(len(row_ends), width)
+        X = np.empty((len(row_ends), width), dtype=self.dtype)
+        self.kernel.scatter_rows(row_ends, indices, values, X)
         return X
 
-    def _csr(self, n_rows: int, width: int, n_entries: int, shift: int) -> Any:
-        integer = np.int32 if n_entries <= np.iinfo(np.int32).max else np.int64
-        data = np.empty(n_entries, dtype=self.dtype)
-        indices = np.empty(n_entries, dtype=integer)
-        indptr = np.zeros(n_rows + 1, dtype=integer)
-        row = entry = 0
-        for chunk in self._drain():
-            last = entry + len(chunk.indices)
-            data[entry:last] = chunk.values
-            np.subtract(chunk.indices, shift, out=indices[entry:last])
-            indptr[row + 1 : row + 1 + len(chunk.row_ends)] = chunk.row_ends + entry
-            row, entry = row + len(chunk.row_ends), last
-        return sp.csr_array((data, indices, indptr), shape=(n_rows, width))
+    def _csr(self, row_ends: Any, indices: Any, width: int) -> Any:
+        integer = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
+        indptr = np.zeros(len(row_ends) + 1, dtype=integer)
+        indptr[1:] = row_ends
+        data = (self.values.take(), indices.astype(integer, copy=False), indptr)
+        return sp.csr_array(data, shape=(len(row_ends), width))
 
     def _qid(self) -> np.ndarray[Any, Any] | None:
-        if not self.codes:
+        if len(self.codes) == 0:
             return None
         try:
             texts = [token.decode("utf-8") for token in self.code_of]
@@ -276,4 +256,4 @@ class _Reader:
             ) from error
         whole = all(_INTEGER.match(text) for text in texts)
         names = np.array([int(text) for text in texts] if whole else texts)
-        return names[np.concatenate(self.codes)]
+        return names[self.codes.take()]

@@ -186,11 +186,11 @@ def parse_block(text, line, labels, row_ends, indices, values, runs, comments, l
 
 
 @compiled
-def scatter_rows(row_ends, indices, values, shift, out):
-    """Write the rows of a block into the dense `out`, zeros elsewhere; O(cells of out)."""
+def scatter_rows(row_ends, indices, values, out):
+    """Write rows of entries into the dense `out`, zeros elsewhere; O(cells of out)."""
     entry = 0
     for row in range(len(row_ends)):
         out[row, :] = 0
         while entry < row_ends[row]:
-            out[row, indices[entry] - shift] = values[entry]
+            out[row, indices[entry]] = values[entry]
             entry += 1
