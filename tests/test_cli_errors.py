@@ -247,6 +247,30 @@ def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch):
     assert np.any(load_model(tmp_path / "m").coef_ != 0)
 
 
+def test_control_c_in_a_search_keeps_the_best_so_far(folder, tmp_path, monkeypatch):
+    from pairrank import RankSVM, load_model
+
+    fits = []
+
+    def interrupted_at_the_third(self, *arguments, **options):
+        fits.append(self.C)
+        fit(self, *arguments, **options)
+        if len(fits) == 3:
+            self.status_ = "interrupted"
+        return self
+
+    fit = RankSVM.fit
+    monkeypatch.setattr(RankSVM, "fit", interrupted_at_the_third)
+    search = ["--search", "--valid", f"{folder}/rows.txt", "-q"]
+    result = CliRunner().invoke(
+        app, ["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", *search]
+    )
+    assert result.exit_code == 130
+    assert "best weights so far" in result.stderr
+    assert fits == [2.0**-15, 2.0**-14, 2.0**-13]
+    assert load_model(tmp_path / "m").C in fits
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
 def test_control_c_while_reading_writes_nothing(tmp_path):
     process = subprocess.Popen(

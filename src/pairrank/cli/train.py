@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import time
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -19,8 +21,6 @@ from pairrank.cli._rows import Columns, check_output, facts_of, levels_of, load_
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
-
-INTERRUPTED_STATUS = Status.INTERRUPTED.name.lower()
 
 
 def train(
@@ -79,17 +79,18 @@ def train(
     )
     facts = facts_of(rows, levels_of(rows, graph.value))
     start = time.perf_counter()
-    with Progress(quiet=quiet, n_pairs=facts["n_pairs"]) as progress:
+    with Progress(quiet=quiet, n_pairs=facts["n_pairs"]) as progress, quiet_interrupt():
         if search and valid_rows is not None:
-            ranker = search_cost(ranker, rows, valid_rows, metric, progress)
+            ranker, whole = search_cost(ranker, rows, valid_rows, metric, progress)
         else:
-            fit(ranker, rows, progress)
+            ranker.fit(rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight, callback=progress)
+            whole = ranker.status_ != Status.INTERRUPTED.name.lower()
     summary = summarise(ranker, facts, time.perf_counter() - start)
     if valid_rows is not None:
         summary[f"valid {metric}"] = measure(metric, valid_rows, ranker.predict(valid_rows.X))
     save(ranker, rows, output)
     report(summary, output, quiet=quiet, as_json=as_json)
-    if summary["status"] == INTERRUPTED_STATUS:
+    if not whole:
         complain(f"interrupted: {output} holds the best weights so far.", kind="warning")
         raise typer.Exit(INTERRUPTED)
 
@@ -112,16 +113,23 @@ def load_like(rows: Rows, source: str, columns: Columns) -> Rows:
     return others
 
 
-def fit(ranker: Any, rows: Rows, progress: Progress) -> None:
-    """Fit on the rows; that Ctrl-C ended it is told once the model is written, not as a warning."""
+@contextmanager
+def quiet_interrupt() -> Iterator[None]:
+    """Leave it to us to tell that Ctrl-C ended a fit, once the model is written."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
-        ranker.fit(rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight, callback=progress)
+        yield
 
 
-def search_cost(ranker: Any, rows: Rows, valid_rows: Rows, metric: str, progress: Progress) -> Any:
-    """Return the ranker of the path over C = 2^-15 ... 2^10 that ranks the validation rows best."""
-    from pairrank.model_selection import regularization_path
+def search_cost(
+    ranker: Any, rows: Rows, valid_rows: Rows, metric: str, progress: Progress
+) -> tuple[Any, bool]:
+    """Return the best ranker of the path over C, and whether the path was walked to its end.
+
+    C runs from 2^-15 to 2^10, as in Lee & Lin 2014; best is by the metric on the validation rows,
+    the smallest C of equals.
+    """
+    from pairrank.model_selection.path import PAPER_VALUES, regularization_path
 
     def judge(candidate: Any, X: Any, y: Any) -> float:
         value = measure(metric, valid_rows, candidate.predict(X))
@@ -135,13 +143,15 @@ def search_cost(ranker: Any, rows: Rows, valid_rows: Rows, metric: str, progress
         ranker,
         rows.X,
         rows.y,
+        values=PAPER_VALUES,
         qid=rows.qid,
         sample_weight=rows.weight,
         X_val=valid_rows.X,
         y_val=valid_rows.y,
         scoring=judge,
     )
-    return path.best_estimator
+    progress.keep(f"best: C {path.best_value:g}, {metric} {path.best_score:.5f}")
+    return path.best_estimator, len(path.values) == len(PAPER_VALUES)
 
 
 def given(**params: Any) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.scorers import get_query_scorer
 
 FloatArray = NDArray[np.float64]
-PAPER_VALUES = 2.0 ** np.arange(-15, 11)
+PAPER_VALUES = tuple(2.0**power for power in range(-15, 11))
 """C = 2^-15 .. 2^10, the search of Lee & Lin 2014, Section 4.4."""
 
 
@@ -123,7 +123,8 @@ def regularization_path(
 
     Notes
     -----
-    Costs one fit a value; from a neighbour's solution a fit takes a few iterations.
+    Costs one fit a value; from a neighbour's solution a fit takes a few iterations. Ctrl-C in a fit
+    ends the path there: `values` and the rest hold what was reached.
 
     References
     ----------
@@ -151,14 +152,15 @@ def regularization_path(
         ranker = _last_step(model)
         coefs.append(np.array(ranker.coef_))
         n_iters.append(int(getattr(ranker, "n_iter_", 0)))
-        if X_val is None:
-            continue
-        scores.append(float(scorer(model, X_val, y_val, **judged)))
-        if scores[-1] > best_score:
-            best, best_score = copy.deepcopy(model), scores[-1]
+        if X_val is not None:
+            scores.append(float(scorer(model, X_val, y_val, **judged)))
+            if scores[-1] > best_score:
+                best, best_score = copy.deepcopy(model), scores[-1]
+        if getattr(ranker, "status_", None) == "interrupted":
+            break
     return RegularizationPath(
         param=param,
-        values=grid,
+        values=grid[: len(coefs)],
         coefs=np.array(coefs),
         scores=np.array(scores) if scores else None,
         n_iters=np.array(n_iters, dtype=np.int64),
