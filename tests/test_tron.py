@@ -9,8 +9,9 @@ from scipy import sparse
 from pairrank import Pairs
 from pairrank._protocols import Status
 from pairrank.losses import SquaredHinge
-from pairrank.objective import PairObjective, SampledModel
+from pairrank.objective import PairObjective
 from pairrank.preferences import Levels
+from pairrank.sampled_model import SampledModel
 from pairrank.solvers.tron import Tron
 from solvers import lbfgs
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import linalg
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss
 from pairrank.design import Design
@@ -66,8 +64,9 @@ class PairObjective:
 
     def hessian(self, w: FloatArray) -> LinearMap:
         """Return the (generalised) Hessian at `w`, of every pair or of the model's sample."""
-        if self.model is not None and not self.model.exact:
-            return self.model.hessian(w)
+        modelled = None if self.model is None else self.model.hessian(w)
+        if modelled is not None:
+            return modelled
         return ExactHessian(
             self.design, self.pair_sum.curvature(self._scores(w)), self.factor, self.penalty
         )
@@ -89,11 +88,8 @@ class PairObjective:
 class HessianModel(Protocol):
     """Where an objective's Hessian comes from, other than from every pair."""
 
-    exact: bool
-    """Whether the exact Hessian has taken over; the model still preconditions it."""
-
-    def hessian(self, w: FloatArray) -> LinearMap:
-        """Return an approximate Hessian at `w`, penalty included."""
+    def hessian(self, w: FloatArray) -> LinearMap | None:
+        """Return a Hessian at `w`, penalty included; None: that of every pair is better."""
         ...
 
     def inverse(self, w: FloatArray) -> LinearMap:
@@ -115,131 +111,3 @@ class ExactHessian:
         """Return the Hessian times `v`; two products with X and one with the curvature."""
         bent = self.curvature.matvec(self.design.scores(v))
         return self.penalty * v + self.factor * self.design.transposed(bent)
-
-
-class SymmetricMatrix:
-    """A positive definite matrix, its products and its solutions."""
-
-    def __init__(self, matrix: FloatArray) -> None:
-        self.matrix = matrix
-        try:
-            self.factor = linalg.cho_factor(matrix, check_finite=False)
-        except linalg.LinAlgError:
-            lift = 1e-10 * np.trace(matrix) / matrix.shape[0]
-            self.matrix = matrix + lift * np.eye(matrix.shape[0])
-            self.factor = linalg.cho_factor(self.matrix, check_finite=False)
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the matrix times `v`."""
-        return self.matrix @ v
-
-    def solve(self, v: FloatArray) -> FloatArray:
-        """Return the inverse times `v`."""
-        return linalg.cho_solve(self.factor, v, check_finite=False)
-
-
-class _Inverse:
-    def __init__(self, matrix: SymmetricMatrix) -> None:
-        self.matvec = matrix.solve
-
-
-class SampledModel:
-    """The Hessian of a sample of rows as a factorised matrix: a model, never the truth.
-
-    Parameters
-    ----------
-    X : ndarray or CSR matrix
-    preferences : Levels or Pairs
-        Of all rows; samples are drawn from them.
-    loss : PairLoss
-    factor, penalty : float
-        As for the objective.
-    n_rows : int
-        Rows to draw at first; `refine` draws four times as many, and beyond half of all rows the
-        objective's exact Hessian takes over, preconditioned with the last sample.
-    generator : numpy.random.Generator
-
-    Notes
-    -----
-    A matrix costs O(sample * n_features^2), a factorisation O(n_features^3).
-    """
-
-    def __init__(
-        self,
-        X: Any,
-        preferences: Preferences,
-        loss: PairLoss,
-        *,
-        factor: float,
-        penalty: float,
-        n_rows: int,
-        generator: np.random.Generator,
-    ) -> None:
-        self.X, self.preferences, self.loss = X, preferences, loss
-        self.factor, self.penalty, self.generator = factor, penalty, generator
-        self.exact = False
-        self._draw(n_rows)
-
-    def start(self, *, tol: float, max_iter: int, solver: Any) -> FloatArray:
-        """Return the sample's own solution to a loose tolerance: where to start from."""
-        sample = PairObjective(
-            self.design,
-            self.drawn,
-            self.loss,
-            factor=self.factor,
-            penalty=self.penalty,
-            model=_Fixed(self),
-        )
-        return solver(sample, np.zeros(self.design.n_features), tol=tol, max_iter=max_iter).coef
-
-    def hessian(self, w: FloatArray) -> LinearMap:
-        """Return the sample's Hessian at `w`, raised to stand for every pair."""
-        return self._matrix(w)
-
-    def inverse(self, w: FloatArray) -> LinearMap:
-        """Return the inverse of the sample's Hessian at `w`."""
-        return _Inverse(self._matrix(w))
-
-    def refine(self) -> bool:
-        """Draw a sample four times as large, or give way to the exact Hessian."""
-        if self.exact:
-            return False
-        n_rows = 4 * self.design.n_rows
-        if n_rows > self.X.shape[0] // 2:
-            self.exact = True
-        else:
-            self._draw(n_rows)
-        return True
-
-    def _draw(self, n_rows: int) -> None:
-        rows, drawn = self.preferences.sample(n_rows, self.generator)
-        self.drawn: Preferences = drawn
-        self.design = Design(_as_dense(self.X[rows]))
-        self.pair_sum = self.loss.sum_over(self.drawn)
-        self._columns: NDArray[Any] = np.ascontiguousarray(self.design.X.T, dtype=np.float64)
-        self._known: tuple[FloatArray, SymmetricMatrix] | None = None
-
-    def _matrix(self, w: FloatArray) -> SymmetricMatrix:
-        if self._known is None or not np.array_equal(self._known[0], w):
-            curvature = self.pair_sum.curvature(self.design.scores(w))
-            bent = curvature.matmat(self._columns)
-            matrix = self.factor * (self._columns @ bent.T)
-            matrix.flat[:: matrix.shape[0] + 1] += self.penalty
-            self._known = w.copy(), SymmetricMatrix(matrix)
-        return self._known[1]
-
-
-class _Fixed:
-    """A sampled model that takes its own sample for the truth."""
-
-    exact = False
-
-    def __init__(self, model: SampledModel) -> None:
-        self.hessian, self.inverse = model.hessian, model.inverse
-
-    def refine(self) -> bool:
-        return False
-
-
-def _as_dense(X: Any) -> NDArray[Any]:
-    return X.toarray() if hasattr(X, "toarray") else X

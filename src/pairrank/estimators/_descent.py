@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Step
-from pairrank.objective import PairObjective, SampledModel
+from pairrank.objective import PairObjective
 from pairrank.preferences import Preferences
+from pairrank.sampled_model import SampledModel
 from pairrank.solvers.tron import Tron
 
 _MAX_DENSE_FEATURES = 2000
@@ -47,8 +48,8 @@ def minimize(
         model = _model(X, preferences, loss, problem, np.random.default_rng(seed))
     objective = PairObjective(X, preferences, loss, route=route, eps=eps, model=model, **problem)
     tron = Tron()
-    if w0 is None and model is not None:
-        w0 = model.start(tol=max(tol, 0.02), max_iter=50, solver=tron)
+    if w0 is None and model is not None and not model.is_whole:
+        w0 = model.start(tron, tol=max(tol, 0.02), max_iter=50)
     if w0 is None:
         w0 = np.zeros(objective.n_features)
     return tron(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
