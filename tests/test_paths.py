@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
 
 from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, RankSVMCV, regularization_path
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
@@ -158,7 +160,7 @@ def test_the_search_scores_every_fold_and_refits(judged, weighted):
 
 def test_the_search_takes_any_folds_and_scorer(judged):
     X, y, qid = judged
-    by_int = RankSVMCV(GRID, cv=5, scoring="mean_ndcg").fit(X, y, qid=qid)
+    by_int = RankSVMCV(GRID, cv=np.int64(5), scoring="mean_ndcg").fit(X, y, qid=qid)
     scorer = make_query_scorer(mean_ndcg)
     stated = RankSVMCV(GRID, cv=QueryKFold(5), scoring=scorer).fit(X, y, qid=qid)
     listed = list(QueryKFold(5).split(X, qid=qid))
@@ -175,6 +177,15 @@ def test_the_search_without_queries_folds_the_rows(judged):
     assert (first.scores_ == second.scores_).all()
     other = RankSVMCV(GRID, cv=3, random_state=7).fit(X, y)
     assert (first.scores_ != other.scores_).any()
+    rare = np.zeros(y.size)
+    rare[:3] = 1.0
+    assert not np.isnan(RankSVMCV(GRID, cv=3).fit(X, rare).scores_).any()
+    i, j = np.nonzero(y[:, None] > y[None, :])
+    of_pairs = RankSVMCV(GRID, cv=3).fit(X, Pairs(i, j, n_rows=y.size))
+    assert of_pairs.best_score_ == pytest.approx(first.best_score_, abs=0.05)
+    for cv in (1, y.size + 1):
+        with pytest.raises(PairrankError, match="cv"):
+            RankSVMCV(GRID, cv=cv).fit(X, y)
 
 
 def test_the_search_judges_by_its_own_graph(judged):
@@ -201,6 +212,10 @@ def test_a_fold_without_a_pair_to_judge_by_is_left_out():
     search = RankSVMCV(GRID, cv=3).fit(X, y, qid=qid)
     assert np.isnan(search.scores_[2]).all()
     assert search.best_score_ == 1.0
+    taught_nothing = [(np.arange(8, 12), np.arange(8)), (np.arange(4), np.arange(4, 8))]
+    search = RankSVMCV(GRID, cv=taught_nothing).fit(X, y, qid=qid)
+    assert np.isnan(search.scores_[0]).all()
+    assert search.best_score_ == 1.0
     with pytest.raises(NoPairsError, match="fewer folds"):
         RankSVMCV(GRID, cv=[(np.arange(8), np.arange(8, 12))]).fit(X, y, qid=qid)
 
@@ -213,6 +228,18 @@ def test_the_search_carries_queries_within_a_search(judged):
     for score, (train, test) in zip(scores, QueryKFold(2).split(X, qid=qid), strict=True):
         inner = clone(search).fit(X[train], y[train], qid=qid[train])
         assert score == pytest.approx(inner.score(X[test], y[test], qid=qid[test]), rel=1e-12)
+
+
+def test_the_search_passes_scikit_learns_checks():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        results = check_estimator(RankSVMCV(Cs=[0.1, 1.0], cv=2), on_fail=None)
+    failed = [result["check_name"] for result in results if result["status"] == "failed"]
+    assert failed == []
+
+
+def test_the_search_prints_what_was_changed():
+    assert repr(RankSVMCV(cv=3)) == "RankSVMCV(cv=3)"
 
 
 @pytest.mark.parametrize(

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.model_selection import KFold, check_cv
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_random_state
 
+from pairrank._validation import check_number
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators.rank_svm import RankSVM
-from pairrank.exceptions import NoPairsError, NoPairsWarning
+from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.model_selection.path import (
     PAPER_VALUES,
     check_positive_values,
@@ -20,6 +22,7 @@ from pairrank.model_selection.path import (
 )
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import QueryKFold, Split
+from pairrank.preferences import Pairs
 
 
 class RankSVMCV(BaseRanker):
@@ -34,8 +37,9 @@ class RankSVMCV(BaseRanker):
     Cs : array-like of float
         The values to try; by default the paper's 2^-15 .. 2^10.
     cv : int, splitter or iterable of (training rows, test rows), optional
-        An int (None: 5) means a QueryKFold where there is a qid and a shuffled KFold of rows where
-        there is none. Other splitters than QueryKFold get the qid as their groups.
+        An int (None: 5) means a QueryKFold where there is a qid. Where there is none, rows are
+        dealt out at random, by label: every fold spans them all (of Pairs, a shuffled KFold).
+        Other splitters than QueryKFold get the qid as their groups.
     scoring : str or callable
         "pairwise_accuracy" over the ranker's own graph, "mean_ndcg", "ndcg@10", "kendall_tau", or
         a scorer; see `get_query_scorer`.
@@ -49,7 +53,8 @@ class RankSVMCV(BaseRanker):
     Cs_ : ndarray of shape (n_values,)
         The values tried, ascending.
     scores_ : ndarray of shape (n_folds, n_values)
-        The score of each fold at each C; NaN where the fold's test rows hold no pair.
+        The score of each fold at each C; NaN where its training or test rows hold no pair: the
+        mean is over the others.
     best_score_ : float
         The mean over folds at `C_`.
     best_estimator_ : RankSVM
@@ -119,13 +124,14 @@ class RankSVMCV(BaseRanker):
         Raises
         ------
         ValueError
-            If input or a parameter is wrong, or a fold has no preference to learn from.
+            If input or a parameter is wrong, or no fold has pairs to learn from and to judge by.
         """
         grid = check_positive_values(np.ravel(self.Cs), "Cs")
         scorer = get_query_scorer(self.scoring)
         X, y, qid, sample_weight = self._check_fit_input(X, y, qid, sample_weight)
         ranker = RankSVM(**self._shared_parameters())
         ranker._check_parameters()
+        ranker._preferences(y, qid, sample_weight, X.shape[0], None)
         rows = {"qid": qid, "sample_weight": sample_weight}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NoPairsWarning)
@@ -138,7 +144,7 @@ class RankSVMCV(BaseRanker):
         self.Cs_ = grid
         scored = ~np.isnan(self.scores_).all(axis=1)
         if not scored.any():
-            raise NoPairsError("no fold's test rows hold a pair to judge by; take fewer folds")
+            raise NoPairsError("no fold has pairs to learn from and to judge by; take fewer folds")
         means = np.nanmean(self.scores_[scored], axis=0)
         self.best_score_, self.C_ = float(means.max()), float(grid[means.argmax()])
         self._adopt(ranker.set_params(C=self.C_).fit(X, y, **rows))
@@ -149,22 +155,32 @@ class RankSVMCV(BaseRanker):
         return {name: value for name, value in self.get_params().items() if name not in own}
 
     def _splits(self, X: Any, y: Any, qid: Any) -> Iterator[Split]:
-        cv = 5 if self.cv is None else self.cv
-        if isinstance(cv, int):
+        cv, seed = 5 if self.cv is None else self.cv, self.random_state
+        if isinstance(cv, Integral):
             if qid is not None:
                 return QueryKFold(cv).split(X, y, qid=qid)
-            return KFold(cv, shuffle=True, random_state=self._fold_seed()).split(X)
+            return _folds_of_rows(y, X.shape[0], cv, 0 if seed is None else seed)
         if isinstance(cv, QueryKFold):
             return cv.split(X, y, qid=qid)
         return check_cv(cv).split(X, y, qid)
-
-    def _fold_seed(self) -> Any:
-        return 0 if self.random_state is None else self.random_state
 
     def _adopt(self, ranker: RankSVM) -> None:
         self.best_estimator_ = ranker
         for name in ("coef_", "n_iter_", "status_", "history_", "objective_", "n_pairs_"):
             setattr(self, name, getattr(ranker, name))
+
+
+def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Split]:
+    """Deal rows out in the order of their labels, equal ones at random."""
+    check_number(n_folds, "cv", low=2, inclusive=True, integer=True)
+    if n_folds > n_rows:
+        raise PairrankError(f"{n_rows} rows cannot make {n_folds} folds: take a smaller cv")
+    if isinstance(y, Pairs):
+        return KFold(n_folds, shuffle=True, random_state=seed).split(y)
+    order = check_random_state(seed).permutation(n_rows)
+    fold_of = np.empty(n_rows, dtype=np.int64)
+    fold_of[order[np.argsort(y[order], kind="stable")]] = np.arange(n_rows) % n_folds
+    return ((np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds))
 
 
 def _scores_of_fold(
@@ -182,7 +198,12 @@ def _scores_of_fold(
         for part in split
     )
     validation = {f"{name}_val": value for name, value in test.items()}
-    path = regularization_path(ranker, **train, **validation, values=grid, scoring=scorer)
+    try:
+        path = regularization_path(ranker, **train, **validation, values=grid, scoring=scorer)
+    except NoPairsError:
+        return np.full(grid.size, np.nan)
+    if path.values.size < grid.size:
+        raise KeyboardInterrupt("the search was interrupted before its folds could be compared")
     return np.asarray(path.scores)
 
 
