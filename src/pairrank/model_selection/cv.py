@@ -158,8 +158,8 @@ class RankSVMCV(BaseRanker):
         cv, seed = 5 if self.cv is None else self.cv, self.random_state
         if isinstance(cv, Integral):
             if qid is not None:
-                return QueryKFold(cv).split(X, y, qid=qid)
-            return _folds_of_rows(y, X.shape[0], cv, 0 if seed is None else seed)
+                return QueryKFold(int(cv)).split(X, y, qid=qid)
+            return _folds_of_rows(y, X.shape[0], int(cv), 0 if seed is None else seed)
         if isinstance(cv, QueryKFold):
             return cv.split(X, y, qid=qid)
         return check_cv(cv).split(X, y, qid)
