@@ -71,8 +71,8 @@ def pair_sum(
 ) -> Sum:
     """Sum cost(d) and slope(d) over every pair.
 
-    A pair's margin is known to eps (1 + |d|), so that a contribution counts for its size with 1 + |d|
-    in the place of the excess: no order of summation could do better near the kink.
+    A pair's margin is known to eps (1 + |d|), so that a contribution counts with 1 + |d| in the
+    place of the excess: no order of summation could do better near the kink.
     """
     value, value_size = 0.0, 0.0
     gradient, size = np.zeros(len(scores)), np.zeros(len(scores))

@@ -118,6 +118,10 @@ def _bind(
         from pairrank.losses.pairs_hinge import PairsHingeSum
 
         return PairsHingeSum(preferences, float(margin), squared)
+    if route in ("selection_tree", "direct") and preferences.edges is None:
+        from pairrank.losses.hinge_sweeps import SweptHingeSum
+
+        return SweptHingeSum(preferences, float(margin), squared, route)
     from pairrank.losses.hinge_sums import HingeSum
 
     return HingeSum(preferences, float(margin), squared)

@@ -1,4 +1,4 @@
-"""What a hinge sum does to which rows: small runs pair by pair, few levels by edges, many by tree."""
+"""How a hinge sum divides its rows: small runs pair by pair, few levels by edges, many by tree."""
 
 from __future__ import annotations
 
@@ -141,4 +141,21 @@ def _trees(levels: Levels, queries: IntArray) -> tuple[IntArray, IntArray, IntAr
         np.repeat(queries, [len(leaves) for leaves in all_leaves[1:]]),
         np.concatenate(all_nodes),
         np.repeat(queries, [len(nodes) for nodes in all_nodes[1:]]),
+    )
+
+
+def whole_queries(levels: Levels) -> Schedule:
+    """Sort each query of several levels as one range, and leave the pairs to sweeps over it."""
+    chosen = np.diff(levels.query_group) > 1
+    ranges = _ranges(levels, chosen)
+    none = np.empty(0, dtype=np.int64)
+    return Schedule(
+        segments=ranges,
+        ranges=ranges,
+        jobs=none.reshape(0, 4),
+        job_query=none,
+        edges=none.reshape(0, 2),
+        edge_query=none,
+        nodes=none.reshape(0, 3),
+        node_query=none,
     )

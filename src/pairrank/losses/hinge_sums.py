@@ -30,7 +30,7 @@ class HingeSum:
     """The sum of a hinge loss over the preferences of `Levels`, with gradient and curvature.
 
     Small queries are summed pair by pair. In larger ones every group is sorted by score; up to six
-    levels, and under any graph but the full one, each edge is then one merge of two groups, and with
+    levels, and under any graph but the full one, each edge is then one merge of two groups; with
     more levels the groups are merged upwards in a tree. Made by `SquaredHinge.sum_over` and
     `Hinge.sum_over`.
 
@@ -42,14 +42,14 @@ class HingeSum:
 
     def __init__(self, levels: Levels, margin: float, squared: bool) -> None:
         self.levels, self.margin, self.squared = levels, margin, squared
-        self.schedule = make_schedule(levels)
+        self.schedule = self._schedule(levels)
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
         self.job_scale = scale[self.schedule.job_query]
         self.edge_scale = scale[self.schedule.edge_query]
         self.node_scale = scale[self.schedule.node_query]
-        self.weight = None if levels.weight is None else _to_user(levels, levels.weight)
+        self.weight = None if levels.weight is None else to_user(levels, levels.weight)
         self.row_scale = _row_scale(levels, scale)
-        self._state: _Sorted | None = None
+        self._state: SortedScores | None = None
 
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum over all pairs and its gradient by the scores, (n_rows,)."""
@@ -83,12 +83,18 @@ class HingeSum:
         plus = state.gamma(self, ones, 1.0, 0.0)
         return plus.astype(np.int64), state.gamma(self, ones, 0.0, 1.0).astype(np.int64)
 
-    def state(self, scores: FloatArray) -> _Sorted:
+    def state(self, scores: FloatArray) -> SortedScores:
         """Return what is fixed while the scores are, from the last call if they are the same."""
         if self._state is None or not np.array_equal(self._state.scores, scores):
             self._state = None
-            self._state = _Sorted(self, scores)
+            self._state = self._sorted(scores)
         return self._state
+
+    def _schedule(self, levels: Levels) -> Schedule:
+        return make_schedule(levels)
+
+    def _sorted(self, scores: FloatArray) -> SortedScores:
+        return SortedScores(self, scores)
 
     def _pair_by_pair(self, scores: FloatArray, gradient: FloatArray) -> float:
         if not len(self.schedule.jobs):
@@ -109,13 +115,13 @@ class HingeSum:
         return scores
 
 
-class _Sorted:
+class SortedScores:
     """What is fixed while the scores are: sorted groups, positions, and merge orders."""
 
     def __init__(self, owner: HingeSum, scores: FloatArray) -> None:
         schedule, levels = owner.schedule, owner.levels
         self.scores = scores.copy()
-        self.sorted, self.rows = _sort(schedule, levels, scores)
+        self.sorted, self.rows = sort_scores(schedule, levels, scores)
         self.weight = _NO_WEIGHT
         if owner.weight is not None and len(schedule.ranges):
             self.weight = np.empty(self.rows.size)
@@ -219,7 +225,7 @@ class _Sorted:
 class HingeCurvature:
     """The generalised Hessian 2 A' D A of the squared hinge at fixed scores (Eqs. 11 to 17)."""
 
-    def __init__(self, owner: HingeSum, state: _Sorted) -> None:
+    def __init__(self, owner: HingeSum, state: SortedScores) -> None:
         self.owner, self.state = owner, state
         weight = np.ones(owner.levels.n_rows) if owner.weight is None else owner.weight
         self._violating = state.gamma(owner, weight, 1.0, 1.0)
@@ -255,9 +261,10 @@ class HingeCurvature:
         return plus, self.state.gamma(self.owner, v, 0.0, 1.0)
 
 
-def _sort(
+def sort_scores(
     schedule: Schedule, levels: Levels, scores: FloatArray
 ) -> tuple[FloatArray, NDArray[np.int32]]:
+    """Return the scores sorted within each segment of the schedule, and their rows."""
     if not len(schedule.ranges):
         return np.empty(0), np.empty(0, np.int32)
     longest = int(np.diff(schedule.segments, axis=1).max())
@@ -294,7 +301,8 @@ def _longest_node(schedule: Schedule) -> tuple[int, int]:
     return int((high - low).max()), int(max((middle - low).max(), (high - middle).max()))
 
 
-def _to_user(levels: Levels, values: FloatArray) -> FloatArray:
+def to_user(levels: Levels, values: FloatArray) -> FloatArray:
+    """Bring a value a row of the layout to the user's order; the result may be `values`."""
     return values if levels.in_order else levels.from_layout(values)
 
 
@@ -303,4 +311,4 @@ def _row_scale(levels: Levels, scale: FloatArray) -> float | FloatArray:
     if levels.weight is None and np.ndim(levels.pair_scale) == 0:
         return float(levels.pair_scale)
     by_row = np.repeat(scale, np.diff(levels.query_start))
-    return _to_user(levels, by_row if levels.weight is None else by_row * levels.weight)
+    return to_user(levels, by_row if levels.weight is None else by_row * levels.weight)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pairrank.sums._jit import compiled, compiled_reassociating
 
 

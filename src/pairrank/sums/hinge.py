@@ -14,8 +14,6 @@ is not negative; the additions are compensated, so the error does not grow with 
 
 from __future__ import annotations
 
-import numpy as np
-
 from pairrank.sums._jit import compiled
 from pairrank.sums.blocks import excess
 
