@@ -35,7 +35,7 @@ class GuardedGroup(TyperGroup):
                 sys.stdout.flush()
                 return result
         except KeyboardInterrupt:
-            complain("interrupted; nothing was written.")
+            complain("interrupted; nothing was written")
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
@@ -60,14 +60,14 @@ def sentence(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.strerror:
         where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}; name a file that can be read or written."
+        return f"{where}{error.strerror}; name a file that can be read or written"
     if isinstance(error, MemoryError):
-        return "memory ran out; use --dtype float32, or fewer rows or features."
+        return "memory ran out; use --dtype float32, or fewer rows or features"
     if isinstance(error, (ValueError, OSError, ImportError)):
         return str(error) or type(error).__name__
     return (
         f"a fault in pairrank, {type(error).__name__}: {error}; "
-        "set PAIRRANK_DEBUG=1 to see where, and report it, please."
+        "set PAIRRANK_DEBUG=1 to see where, and report it, please"
     )
 
 

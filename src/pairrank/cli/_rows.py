@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pairrank._validation import check_weights
 from pairrank.exceptions import PairrankError
 
 if TYPE_CHECKING:
@@ -54,7 +56,9 @@ def load_rows(
     """
     from pairrank.io import read_rows
 
-    return read_rows(
+    if source != "-" and not Path(source).exists():
+        raise PairrankError(f"cannot read {source!r}: there is no such file; check the path")
+    rows = read_rows(
         source,
         format=columns.format,
         label=columns.label,
@@ -65,6 +69,18 @@ def load_rows(
         n_features=n_features,
         dtype=np.dtype(columns.dtype),
     )
+    with named(source):
+        check_weights(rows.weight, rows.X.shape[0])
+    return rows
+
+
+@contextmanager
+def named(source: str) -> Iterator[None]:
+    """Let an error about rows say which file they are from."""
+    try:
+        yield
+    except PairrankError as error:
+        raise type(error)(f"{source}: {error}") from None
 
 
 def check_output(path: str) -> None:
@@ -77,13 +93,15 @@ def check_output(path: str) -> None:
     """
     if path == "-":
         return
+    if not path:
+        raise PairrankError("the output's name is empty; name a file, or - for standard output")
     target = Path(path)
     if target.is_dir():
-        raise PairrankError(f"{path}: is a folder; name a file to write.")
+        raise PairrankError(f"{path}: is a folder; name a file to write")
     if not target.parent.is_dir():
-        raise PairrankError(f"{path}: its folder does not exist; make it, or name another.")
+        raise PairrankError(f"{path}: its folder does not exist; make it, or name another")
     if not os.access(target.parent, os.W_OK):
-        raise PairrankError(f"{path}: its folder may not be written; name another.")
+        raise PairrankError(f"{path}: its folder may not be written; name another")
 
 
 def levels_of(rows: Rows, graph: Any = "full") -> Levels:
@@ -91,8 +109,20 @@ def levels_of(rows: Rows, graph: Any = "full") -> Levels:
     from pairrank.preferences import Levels
 
     if rows.y is None:
-        raise PairrankError("the rows have no labels; name their column with --label.")
+        raise PairrankError("the rows have no labels; name their column with --label")
     return Levels.build(rows.y, rows.qid, graph=graph, sample_weight=rows.weight)
+
+
+def require_pairs(levels: Levels, source: str) -> None:
+    """Refuse rows none of which is preferred to another, before any work is done on them.
+
+    Raises
+    ------
+    NoPairsError
+        That names the file.
+    """
+    with named(source):
+        levels.require_pairs()
 
 
 def facts_of(rows: Rows, levels: Levels) -> dict[str, Any]:

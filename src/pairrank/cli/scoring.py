@@ -13,7 +13,7 @@ from pairrank.cli import _options as options
 from pairrank.cli._guard import complain
 from pairrank.cli._models import METRICS, measure
 from pairrank.cli._report import print_facts, print_json
-from pairrank.cli._rows import Columns, check_output, levels_of, load_rows
+from pairrank.cli._rows import Columns, check_output, levels_of, load_rows, require_pairs
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
@@ -62,9 +62,9 @@ def evaluate(
     ranker = Ranker(model)
     columns = Columns(label, qid, weight, drop or (), data_format.value, dtype.value)
     rows = ranker.load_rows(data, columns)
-    scores = ranker.scores(rows)
     levels = levels_of(rows)
-    levels.require_pairs()
+    require_pairs(levels, data)
+    scores = ranker.scores(rows)
     record = measure_all(rows, scores)
     record["n_pairs"] = int(levels.n_pairs)
     if as_json:

@@ -17,7 +17,7 @@ from pairrank.cli import _options as options
 from pairrank.cli._guard import INTERRUPTED, complain
 from pairrank.cli._models import METRICS, MODELS, make_model, measure, one_of, positive
 from pairrank.cli._report import Progress, print_facts, print_json
-from pairrank.cli._rows import Columns, check_output, facts_of, levels_of, load_rows
+from pairrank.cli._rows import Columns, check_output, facts_of, levels_of, load_rows, require_pairs
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
@@ -77,7 +77,10 @@ def train(
         random_state=seed,
         **given(loss=loss, tol=tol, max_iter=max_iter),
     )
-    facts = facts_of(rows, levels_of(rows, graph.value))
+    levels = levels_of(rows, graph.value)
+    require_pairs(levels, data)
+    facts = facts_of(rows, levels)
+    del levels
     start = time.perf_counter()
     with Progress(quiet=quiet, n_pairs=facts["n_pairs"]) as progress, quiet_interrupt():
         if search and valid_rows is not None:
@@ -109,7 +112,7 @@ def load_like(rows: Rows, source: str, columns: Columns) -> Rows:
     """Return the rows of another file with the same features, and a pair among them."""
     names = rows.feature_names
     others = load_rows(source, columns, n_features=rows.X.shape[1], features=names)
-    levels_of(others).require_pairs()
+    require_pairs(levels_of(others), source)
     return others
 
 

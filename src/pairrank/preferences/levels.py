@@ -191,10 +191,13 @@ class Levels:
         if self.n_pairs:
             return
         if self.row_of.size == 1:
-            raise NoPairsError("there is 1 sample of positive weight, so nothing to compare")
+            raise NoPairsError(
+                "there is 1 sample of positive weight, so nothing to compare: give more"
+            )
         if self.labels.size == 1:
             raise NoPairsError(
-                f"y holds one class only ({self.labels[0]!r}), so no row is preferred to another"
+                f"y holds one class only ({self.labels[0]}), so no row is preferred to another: "
+                "give rows of two labels at least"
             )
         raise NoPairsError(
             f"no preference among {self.row_of.size} rows in {self.n_queries} queries: "
