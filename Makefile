@@ -25,11 +25,12 @@ test-all: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -n auto -m "slow or not slow" $(ARGS)
 
 lint: $(VENV)/installed-dev
-	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check .
-	@$(BIN)/mypy
-	@$(BIN)/numpydoc lint $$(git ls-files 'src/*.py' 2>/dev/null || find src -name '*.py')
-	@echo "lint: clean"
+	@status=0; \
+	$(BIN)/ruff check . || status=1; \
+	$(BIN)/ruff format --check . || status=1; \
+	$(BIN)/mypy || status=1; \
+	$(BIN)/numpydoc lint $$(find src -name '*.py') || status=1; \
+	exit $$status
 
 format: $(VENV)/installed-dev
 	@$(BIN)/ruff check --fix .
