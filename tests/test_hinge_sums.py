@@ -7,21 +7,22 @@ from typing import Any
 
 import numpy as np
 import pytest
-from definitions import hessian_product, hinge, pair_sum, preferences_of, violations
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import KINDS, Problem, problems, scores_of
 
+from definitions import hessian_product, hinge, pair_sum, preferences_of, violations
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.losses import Hinge, SquaredHinge, hinge_schedule, hinge_sums
-from pairrank.preferences import Levels, OrderGraph, Pairs
+from pairrank.preferences import Levels, Pairs
+from strategies import KINDS, Problem, problems, scores_of
 
 EPS = 1e-13
 """Ten times better than what is promised, so that a promise kept by luck is found out."""
 
 ROUTES = ("flat_tree", "selection_tree", "direct")
 PLANS = {
-    "pair_by_pair": {"SMALL_QUERY": 1000},
+    "as_it_is": {},
+    "pair_by_pair": {"SMALL_QUERY": 1000, "ROWS_A_LEVEL": 1000, "FEW_GROUPS": 0},
     "edges": {"SMALL_QUERY": 0, "FEW_GROUPS": 1000},
     "tree": {"SMALL_QUERY": 0, "FEW_GROUPS": 0, "LEAF_ROWS": 1},
     "tree_of_leaves": {"SMALL_QUERY": 0, "FEW_GROUPS": 2, "LEAF_ROWS": 5},
@@ -78,7 +79,7 @@ def assert_matches(bound: Any, problem: Problem, margin: float, squared: bool) -
     product, size = hessian_product(pairs, scores, bend, v, weight)
     assert_close(curvature.matvec(v), product, size)
     assert_close(curvature.matmat(v[np.newaxis])[0], product, size)
-    ones, size = hessian_product(pairs, scores, bend, np.ones(scores.size), weight)
+    _, size = hessian_product(pairs, scores, bend, np.ones(scores.size), weight)
     assert_close(curvature.diagonal(), size / 2, size)
     for found, ends, others in zip(curvature.gamma(v), (j, i), (i, j), strict=True):
         wanted_gamma = np.bincount(ends, v[others], scores.size)
@@ -115,3 +116,183 @@ def test_explicit_pairs_equal_the_double_loop(problem, squared):
     bound = Pairs(i, j, n_rows=n_rows).bound(n_rows, sample_weight=problem.weight)
     loss = SquaredHinge() if squared else Hinge()
     assert_matches(loss.sum_over(bound), problem, 1.0, squared)
+
+
+def random_levels(
+    n_rows: int, n_levels: int, *, seed: int = 0, graph: Any = "full", queries: int = 1
+) -> tuple[Levels, np.ndarray, np.random.Generator]:
+    generator = np.random.default_rng(seed)
+    y = generator.integers(0, n_levels, n_rows).astype(float)
+    qid = generator.integers(0, queries, n_rows) if queries > 1 else None
+    return Levels.build(y, qid, graph=graph), generator.normal(size=n_rows), generator
+
+
+@pytest.mark.parametrize("normalize", ["rows", "query"])
+@pytest.mark.parametrize("plan", PLANS)
+@given(problem=problems(graphs=("full", "chain")))
+@settings(max_examples=20)
+def test_scaled_pairs_are_scaled_everywhere(plan, normalize, problem):
+    with pytest.MonkeyPatch.context() as patch:
+        make_plan(patch, plan)
+        levels = levels_of(problem, normalize)
+        bound = SquaredHinge().sum_over(levels)
+        codes = np.zeros(problem.y.size, int) if problem.qid is None else problem.qid
+        order = {q: at for at, q in enumerate(np.unique(codes[levels.row_of]))}
+        scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+        cost, slope, bend = hinge(1.0, True)
+        made = (pairs_of(problem), problem.scores)
+        extra = (problem.weight, lambda i: scale[order[codes[i]]])
+        wanted = pair_sum(*made, cost, slope, *extra)
+        value, gradient = bound.value_and_gradient(problem.scores)
+        assert_close(value, wanted.value, wanted.value_size)
+        assert_close(gradient, wanted.gradient, wanted.gradient_size)
+        product, size = hessian_product(*made, bend, problem.v, *extra)
+        assert_close(bound.curvature(problem.scores).matvec(problem.v), product, size)
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), SquaredHinge(0.0), Hinge(), Hinge(0.5)])
+@pytest.mark.parametrize("n_levels", [2, 5, 900])
+def test_gradient_and_curvature_are_the_differences(loss, n_levels):
+    levels, scores, generator = random_levels(1000, n_levels)
+    bound = loss.sum_over(levels)
+    towards, step = generator.normal(size=scores.size), 1e-7
+    (below, down), (above, up) = (
+        bound.value_and_gradient(scores + side * step * towards) for side in (-1, 1)
+    )
+    slope = bound.value_and_gradient(scores)[1] @ towards
+    assert (above - below) / (2 * step) == pytest.approx(slope, rel=1e-5)
+    if isinstance(loss, SquaredHinge):
+        product = bound.curvature(scores).matvec(towards)
+        assert (up - down) / (2 * step) == pytest.approx(product, rel=1e-3, abs=1e-3 * n_levels)
+
+
+@pytest.mark.parametrize("n_levels", [2, 5, 40, 3000])
+@pytest.mark.parametrize("kind", KINDS)
+def test_routes_agree_on_thousands_of_rows(kind, n_levels):
+    generator = np.random.default_rng(5)
+    scores = scores_of(kind, 6000, generator)
+    y, qid = generator.integers(0, n_levels, 6000) * 1.0, generator.integers(0, 3, 6000)
+    levels = Levels.build(y, qid, sample_weight=generator.random(6000))
+    results = [compare_route(route, levels, scores, generator) for route in ROUTES]
+    for other in results[1:]:
+        for found, wanted in zip(other, results[0], strict=True):
+            size = np.abs(wanted).max() if np.ndim(wanted) else abs(wanted)
+            np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12 * size)
+
+
+def compare_route(route: str, levels: Levels, scores: np.ndarray, generator: Any) -> list:
+    bound = SquaredHinge().sum_over(levels, route=route)
+    v = np.sin(np.arange(scores.size))
+    curvature = bound.curvature(scores)
+    return [*bound.value_and_gradient(scores), curvature.matvec(v), *bound.counts(scores)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_levels", [2, 5, 100])
+def test_routes_agree_on_a_million_rows(n_levels):
+    levels, scores, generator = random_levels(1_000_000, n_levels)
+    results = [compare_route(route, levels, scores, generator) for route in ROUTES]
+    for other in results[1:]:
+        for found, wanted in zip(other, results[0], strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12 * np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("n_levels", [2, 5, 500])
+def test_order_of_rows_does_not_matter(n_levels):
+    levels, scores, generator = random_levels(1000, n_levels)
+    order = generator.permutation(scores.size)
+    shuffled = Levels.build(labels_of(levels)[order])
+    value, gradient = SquaredHinge().sum_over(levels).value_and_gradient(scores)
+    again, moved = SquaredHinge().sum_over(shuffled).value_and_gradient(scores[order])
+    assert again == pytest.approx(value, rel=1e-13)
+    np.testing.assert_allclose(moved, gradient[order], rtol=1e-12)
+
+
+def labels_of(levels: Levels) -> np.ndarray:
+    level = np.repeat(levels.group_level, np.diff(levels.group_start))
+    return levels.from_layout(levels.labels[level].astype(float))
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_an_outlier_costs_the_others_no_digits(plan, monkeypatch):
+    make_plan(monkeypatch, plan)
+    levels, scores, _ = random_levels(300, 7)
+    bound = SquaredHinge().sum_over(levels)
+    quiet = scores.copy()
+    labels = labels_of(levels)
+    best = int(np.flatnonzero(labels == labels.max())[0])
+    quiet[best], scores[best] = 1e3, 1e150
+    wanted, found = bound.value_and_gradient(quiet), bound.value_and_gradient(scores)
+    assert found[0] == pytest.approx(wanted[0], rel=1e-13)
+    np.testing.assert_allclose(found[1], wanted[1], rtol=1e-13)
+
+
+@pytest.mark.parametrize("plan", PLANS)
+@pytest.mark.parametrize("route", ROUTES)
+def test_far_scores_overflow_to_infinity(plan, route, monkeypatch):
+    make_plan(monkeypatch, plan)
+    levels, scores, _ = random_levels(60, 3)
+    bound = SquaredHinge().sum_over(levels, route=route)
+    value, gradient = bound.value_and_gradient(1e150 * scores)
+    assert np.isfinite(value)
+    assert np.isfinite(gradient).all()
+    value, gradient = bound.value_and_gradient(1e200 * scores)
+    assert value == np.inf
+    assert np.isfinite(gradient).all()
+    assert bound.value_and_gradient(np.where(scores > 0, np.inf, scores))[0] == np.inf
+
+
+def test_a_changed_array_is_seen_and_a_curvature_outlives_it():
+    levels, scores, generator = random_levels(2000, 5)
+    bound = SquaredHinge().sum_over(levels)
+    first = bound.value_and_gradient(scores)
+    curvature, v = bound.curvature(scores), generator.normal(size=scores.size)
+    product = curvature.matvec(v)
+    kept = scores.copy()
+    scores += generator.normal(size=scores.size)
+    other = bound.value_and_gradient(scores)
+    assert other[0] != first[0]
+    assert (curvature.matvec(v) == product).all()
+    again = bound.value_and_gradient(kept)
+    assert again[0] == first[0]
+    assert (again[1] == first[1]).all()
+
+
+@pytest.mark.parametrize("n_levels", [2, 20])
+def test_gradient_and_curvature_share_one_sort(n_levels, monkeypatch):
+    levels, scores, _ = random_levels(3000, n_levels)
+    bound = SquaredHinge().sum_over(levels)
+    bound.value_and_gradient(scores)
+    monkeypatch.setattr(hinge_sums, "sort_segments", lambda *args: pytest.fail("sorted again"))
+    bound.curvature(scores.copy()).matvec(scores)
+    bound.counts(scores)
+
+
+def test_many_pairs_are_counted_exactly():
+    n_rows = 400_000
+    levels = Levels.build(np.arange(n_rows) % 2.0)
+    plus, minus = SquaredHinge().sum_over(levels).counts(np.zeros(n_rows))
+    assert int(plus.sum()) == int(minus.sum()) == (n_rows // 2) ** 2 == levels.n_pairs
+
+
+@pytest.mark.parametrize("loss", [SquaredHinge(), Hinge(0.25)])
+def test_phi_is_what_is_summed(loss):
+    levels, scores, _ = random_levels(50, 4)
+    pairs = preferences_of(labels_of(levels), None, "full")
+    d = np.array([scores[i] - scores[j] for i, j in pairs])
+    assert loss.phi(d).sum() == pytest.approx(loss.sum_over(levels).value_and_gradient(scores)[0])
+    cost, slope, bend = hinge(loss.margin, isinstance(loss, SquaredHinge))
+    for order, function in enumerate((cost, slope, bend)):
+        assert loss.phi(d, order=order).tolist() == [function(x) for x in d]
+
+
+def test_wrong_requests_are_refused():
+    levels, scores, _ = random_levels(50, 4)
+    with pytest.raises(PairrankError, match="'fast'; choose one of 'auto', 'flat_tree'"):
+        SquaredHinge().sum_over(levels, route="fast")
+    with pytest.raises(PairrankError, match="no curvature"):
+        Hinge().sum_over(levels).curvature(scores)
+    with pytest.raises(PairrankError, match=r"shape \(49,\), but there are 50 rows"):
+        SquaredHinge().sum_over(levels).value_and_gradient(scores[1:])
+    with pytest.raises(PairrankError, match="order 0, 1 and 2, got 3"):
+        SquaredHinge().phi(scores, order=3)

@@ -46,10 +46,10 @@ class SquaredHinge:
         """
         over = np.maximum(self.margin - np.asarray(d, dtype=np.float64), 0.0)
         if order == 0:
-            return np.square(over)
+            return over * over
         if order == 1:
             return -2.0 * over
-        return 2.0 * (over > 0.0) if order == 2 else _refuse_order(order)
+        return np.where(over > 0.0, 2.0, 0.0) if order == 2 else _refuse_order(order)
 
     def sum_over(
         self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6

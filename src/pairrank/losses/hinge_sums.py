@@ -42,14 +42,13 @@ class HingeSum:
 
     def __init__(self, levels: Levels, margin: float, squared: bool) -> None:
         self.levels, self.margin, self.squared = levels, margin, squared
-        self.schedule = self._schedule(levels)
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
-        self.job_scale = scale[self.schedule.job_query]
-        self.edge_scale = scale[self.schedule.edge_query]
-        self.node_scale = scale[self.schedule.node_query]
+        self.query_scale = scale
+        self.schedule = self._schedule(levels)
+        self._product_schedule: Schedule | None = None
         self.weight = None if levels.weight is None else to_user(levels, levels.weight)
         self.row_scale = _row_scale(levels, scale)
-        self._state: SortedScores | None = None
+        self._states: dict[bool, SortedScores] = {}
 
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum over all pairs and its gradient by the scores, (n_rows,)."""
@@ -57,8 +56,7 @@ class HingeSum:
         if not np.isfinite(scores).all():
             return np.inf, np.full(scores.size, np.nan)
         gradient = np.zeros(scores.size)
-        value = self._pair_by_pair(scores, gradient)
-        value += self.state(scores).gradient(self, gradient)
+        value = self.state(scores).gradient(self, gradient)
         gradient *= self.row_scale * (2.0 if self.squared else 1.0)
         return (np.inf if np.isnan(value) else float(value)), gradient
 
@@ -72,7 +70,7 @@ class HingeSum:
         """
         if not self.squared:
             raise PairrankError("the hinge has no curvature to solve with; use SquaredHinge")
-        return HingeCurvature(self, self.state(self._as_scores(scores)))
+        return HingeCurvature(self, self.state(self._as_scores(scores), products=True))
 
     def counts(self, scores: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return l+ and l- of each row: how many rows it violates with that are preferred to it,
@@ -83,28 +81,31 @@ class HingeSum:
         plus = state.gamma(self, ones, 1.0, 0.0)
         return plus.astype(np.int64), state.gamma(self, ones, 0.0, 1.0).astype(np.int64)
 
-    def state(self, scores: FloatArray) -> SortedScores:
-        """Return what is fixed while the scores are, from the last call if they are the same."""
-        if self._state is None or not np.array_equal(self._state.scores, scores):
-            self._state = None
-            self._state = self._sorted(scores)
-        return self._state
+    def state(self, scores: FloatArray, *, products: bool = False) -> SortedScores:
+        """Return what is fixed while the scores are, from the last call if they are the same.
+
+        Gradients and Hessian products share it, unless small queries are better treated apart.
+        """
+        schedule = self._schedule_of_products() if products else self.schedule
+        key = schedule is not self.schedule
+        known = self._states.get(key)
+        if known is None or not np.array_equal(known.scores, scores):
+            self._states.pop(key, None)
+            known = self._states[key] = self._sorted(schedule, scores)
+        return known
+
+    def _schedule_of_products(self) -> Schedule:
+        if self._product_schedule is None:
+            schedule = make_schedule(self.levels, products=True)
+            same = np.array_equal(schedule.ranges, self.schedule.ranges)
+            self._product_schedule = self.schedule if same else schedule
+        return self._product_schedule
 
     def _schedule(self, levels: Levels) -> Schedule:
         return make_schedule(levels)
 
-    def _sorted(self, scores: FloatArray) -> SortedScores:
-        return SortedScores(self, scores)
-
-    def _pair_by_pair(self, scores: FloatArray, gradient: FloatArray) -> float:
-        if not len(self.schedule.jobs):
-            return 0.0
-        levels = self.levels
-        return gradient_in_blocks(
-            self.schedule.jobs, self.job_scale, _edges(levels), levels.group_start, levels.row_of,
-            scores, _NO_WEIGHT if levels.weight is None else levels.weight, self.margin,
-            self.squared, np.empty((3, _longest_job(self.schedule, levels))), gradient,
-        )  # fmt: skip
+    def _sorted(self, schedule: Schedule, scores: FloatArray) -> SortedScores:
+        return SortedScores(self, schedule, scores)
 
     def _as_scores(self, scores: FloatArray) -> FloatArray:
         scores = np.ascontiguousarray(scores, dtype=np.float64)
@@ -118,8 +119,9 @@ class HingeSum:
 class SortedScores:
     """What is fixed while the scores are: sorted groups, positions, and merge orders."""
 
-    def __init__(self, owner: HingeSum, scores: FloatArray) -> None:
-        schedule, levels = owner.schedule, owner.levels
+    def __init__(self, owner: HingeSum, schedule: Schedule, scores: FloatArray) -> None:
+        levels = owner.levels
+        self.schedule = schedule
         self.scores = scores.copy()
         self.sorted, self.rows = sort_scores(schedule, levels, scores)
         self.weight = _NO_WEIGHT
@@ -131,34 +133,46 @@ class SortedScores:
         self.tree: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]] | None = None
 
     def gradient(self, owner: HingeSum, result: FloatArray) -> float:
-        """Add the pairs of sorted rows to `result`; return their value."""
-        schedule, levels = owner.schedule, owner.levels
+        """Add every pair to `result`, but for the row's own weight and scale; return the value."""
+        schedule, levels = self.schedule, owner.levels
+        value = self._pair_by_pair(owner, result)
         if not len(schedule.ranges):
-            return 0.0
+            return value
         gradient = np.zeros(self.rows.size)
         rows = self.rows
-        value = 0.0
         if len(schedule.edges):
             value += gradient_over_edges(
-                schedule.edges, owner.edge_scale, levels.group_start, self.sorted, self.weight,
-                owner.margin, owner.squared, self.starts, self.positions,
+                schedule.edges, owner.query_scale[schedule.edge_query], levels.group_start,
+                self.sorted, self.weight, owner.margin, owner.squared, self.starts, self.positions,
                 np.empty((5, _longest_group(schedule, levels))), gradient,
             )  # fmt: skip
         if len(schedule.nodes):
             rows = rows.copy()
             longest, longest_run = _longest_node(schedule)
             value += gradient_over_tree(
-                schedule.nodes, owner.node_scale, self.sorted.copy(), rows, self.weight.copy(),
-                owner.margin, owner.squared, np.empty((5, longest_run)), np.empty(longest + 2),
+                schedule.nodes, owner.query_scale[schedule.node_query], self.sorted.copy(), rows,
+                self.weight.copy(), owner.margin, owner.squared, np.empty((5, longest_run)),
+                np.empty(longest + 2),
                 np.empty(longest, np.int32), np.empty(longest, np.int32),
                 np.empty(longest, np.bool_), gradient,
             )  # fmt: skip
         scatter_add(gradient, rows, schedule.ranges, 1.0, result)
         return value
 
+    def _pair_by_pair(self, owner: HingeSum, result: FloatArray) -> float:
+        schedule, levels = self.schedule, owner.levels
+        if not len(schedule.jobs):
+            return 0.0
+        return gradient_in_blocks(
+            schedule.jobs, owner.query_scale[schedule.job_query], _edges(levels),
+            levels.group_start, levels.row_of, self.scores,
+            _NO_WEIGHT if levels.weight is None else levels.weight, owner.margin,
+            owner.squared, np.empty((3, _longest_job(schedule, levels))), result,
+        )  # fmt: skip
+
     def gamma(self, owner: HingeSum, x: FloatArray, plus: float, minus: float) -> FloatArray:
         """Return each row's sum of x over the rows that it violates with, by direction."""
-        schedule, levels = owner.schedule, owner.levels
+        schedule, levels = self.schedule, owner.levels
         result = np.zeros(levels.n_rows)
         if len(schedule.jobs):
             gamma_in_blocks(
@@ -187,8 +201,8 @@ class SortedScores:
     def _gamma_over_tree(
         self, owner: HingeSum, plus: float, minus: float, carried: FloatArray, gamma: FloatArray
     ) -> NDArray[np.int32]:
-        nodes = owner.schedule.nodes
-        longest, _ = _longest_node(owner.schedule)
+        nodes = self.schedule.nodes
+        longest, _ = _longest_node(self.schedule)
         runs, rows_runs = np.empty(longest + 2), np.empty(longest, np.int32)
         if len(self.tree_starts) and self.tree is None:
             rows = self.rows.copy()
@@ -212,7 +226,7 @@ class SortedScores:
         return rows
 
     def _edge_positions(self, owner: HingeSum) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        edges, start = owner.schedule.edges, owner.levels.group_start
+        edges, start = self.schedule.edges, owner.levels.group_start
         sizes = np.diff(start)[edges].sum(axis=1)
         starts = _starts(sizes, 4, owner.levels)
         if not len(starts):

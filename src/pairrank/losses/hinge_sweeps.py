@@ -21,9 +21,8 @@ class SweptHingeSum(HingeSum):
         super().__init__(levels, margin, squared)
         self.by_tree = route == "selection_tree"
         groups = np.diff(levels.query_group)
-        scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), groups.size)
         self.n_levels = np.ascontiguousarray(groups[groups > 1])
-        self.query_scale = scale[groups > 1]
+        self.swept_scale = self.query_scale[groups > 1]
         level = np.arange(levels.group_level.size) - np.repeat(levels.query_group[:-1], groups)
         self.level = np.zeros(levels.n_rows, dtype=np.int32)
         self.level[levels.row_of] = np.repeat(level, np.diff(levels.group_start))
@@ -31,16 +30,20 @@ class SweptHingeSum(HingeSum):
     def _schedule(self, levels: Levels) -> Schedule:
         return whole_queries(levels)
 
-    def _sorted(self, scores: FloatArray) -> SortedScores:
-        return SweptScores(self, scores)
+    def _schedule_of_products(self) -> Schedule:
+        return self.schedule
+
+    def _sorted(self, schedule: Schedule, scores: FloatArray) -> SortedScores:
+        return SweptScores(self, schedule, scores)
 
 
 class SweptScores(SortedScores):
     """Whole queries sorted by score, with the level of each row."""
 
-    def __init__(self, owner: SweptHingeSum, scores: FloatArray) -> None:
+    def __init__(self, owner: SweptHingeSum, schedule: Schedule, scores: FloatArray) -> None:
+        self.schedule = schedule
         self.scores = scores.copy()
-        self.sorted, self.rows = sort_scores(owner.schedule, owner.levels, scores)
+        self.sorted, self.rows = sort_scores(schedule, owner.levels, scores)
         self.level = owner.level[self.rows]
         self.weight = np.empty(0) if owner.weight is None else owner.weight[self.rows]
 
@@ -55,7 +58,7 @@ class SweptScores(SortedScores):
             return 0.0
         gradient = np.zeros(self.rows.size)
         value = sweep(
-            owner.schedule.ranges, owner.query_scale, self.sorted, self.level, owner.n_levels,
+            self.schedule.ranges, owner.swept_scale, self.sorted, self.level, owner.n_levels,
             self.weight, owner.margin, owner.squared, gradient,
         )  # fmt: skip
         self._give_back(owner, gradient, result)
@@ -72,7 +75,7 @@ class SweptScores(SortedScores):
         if len(owner.n_levels):
             gamma = np.zeros(self.rows.size)
             sweep(
-                owner.schedule.ranges, self.sorted, self.level, owner.n_levels, x[self.rows],
+                self.schedule.ranges, self.sorted, self.level, owner.n_levels, x[self.rows],
                 owner.margin, plus, minus, gamma,
             )  # fmt: skip
             self._give_back(owner, gamma, result)
@@ -81,4 +84,4 @@ class SweptScores(SortedScores):
     def _give_back(self, owner: HingeSum, values: FloatArray, result: FloatArray) -> None:
         from pairrank.sums.layout import scatter_add
 
-        scatter_add(values, self.rows, owner.schedule.ranges, 1.0, result)
+        scatter_add(values, self.rows, self.schedule.ranges, 1.0, result)

@@ -88,10 +88,11 @@ class PairsCurvature:
         weight = self.weight if self.weight.size else np.full(self.i.size, 2.0)
         n_rows = self.owner.pairs.n_rows
         ends = np.bincount(self.i, weight, n_rows) + np.bincount(self.j, weight, n_rows)
-        return self.scale * ends
+        return np.asarray(self.scale * ends, dtype=np.float64)
 
     def gamma(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return gamma+ and gamma- of Eq. 17, weights aside."""
         v = self.owner._as_scores(v)
         n_rows = self.owner.pairs.n_rows
-        return np.bincount(self.j, v[self.i], n_rows), np.bincount(self.i, v[self.j], n_rows)
+        plus = np.bincount(self.j, v[self.i], n_rows).astype(np.float64)
+        return plus, np.bincount(self.i, v[self.j], n_rows).astype(np.float64)
