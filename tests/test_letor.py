@@ -1,4 +1,9 @@
-"""RankSVM on LETOR 4.0 MQ2008, fold 1, as Tables 2 and 5 of Lee & Lin 2014 have it."""
+"""RankSVM on LETOR 4.0 MQ2008, fold 1, as Tables 2 and 5 of Lee & Lin 2014 have it.
+
+The search is the paper's: TRON to its default stop, each C from zero. 157 validation queries tell
+the better values of C apart by a thousandth of mean NDCG, so that another stop picks another C:
+exact optima pick C = 2^-12, which reaches 0.4647 on the test rows.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +34,7 @@ def test_the_search_over_c_reaches_the_published_figures(
 ):
     train, valid, test = fold["train"], fold["valid"], fold["test"]
     path = regularization_path(
-        RankSVM(normalize=None),
+        RankSVM(normalize=None, solver="tron"),
         train.X,
         train.y,
         qid=train.qid,
@@ -37,6 +42,7 @@ def test_the_search_over_c_reaches_the_published_figures(
         y_val=valid.y,
         qid_val=valid.qid,
         scoring=scoring,
+        warm_start=False,
     )
     assert path.best_estimator.n_pairs_ == 52_325
     scores = path.best_estimator.predict(test.X)

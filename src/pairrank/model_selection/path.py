@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -86,8 +87,9 @@ def regularization_path(
     qid_val: Any = None,
     sample_weight_val: Any = None,
     scoring: str | Callable[..., float] = "pairwise_accuracy",
+    warm_start: bool = True,
 ) -> RegularizationPath:
-    """Fit an estimator at each value of a parameter, warm, and pick by validation rows.
+    """Fit an estimator at each value of a parameter and pick by validation rows.
 
     With its defaults and validation rows this is the search over C of the paper, in one call.
 
@@ -103,13 +105,16 @@ def regularization_path(
     param : str
         The parameter to vary.
     values : array-like of float, shape (n_values,)
-        Its values; they are taken in ascending order, each fit starting from the last.
+        Its values, taken in ascending order.
     qid, sample_weight : array-like of shape (n_rows,), optional
         Queries and row weights of the training rows.
     X_val, y_val, qid_val, sample_weight_val : optional
         Validation rows; without them nothing is scored and no value is best.
     scoring : str or callable
         A name that `get_query_scorer` knows, or a scorer.
+    warm_start : bool
+        Start each fit from the last one's solution, where the estimator can. False starts each
+        from zero, as the paper did.
 
     Returns
     -------
@@ -144,7 +149,7 @@ def regularization_path(
     scorer = get_query_scorer(scoring)
     routed = _given(qid=qid, sample_weight=sample_weight)
     judged = _given(qid=qid_val, sample_weight=sample_weight_val)
-    model = _warm_clone(estimator, param)
+    model = _clone_for(estimator, param, warm_start)
     coefs, scores, n_iters = [], [], []
     best, best_score = None, -np.inf
     for value in grid:
@@ -165,7 +170,7 @@ def regularization_path(
         scores=np.array(scores) if scores else None,
         n_iters=np.array(n_iters, dtype=np.int64),
         best_index=None if best is None else scores.index(best_score),
-        best_estimator=None if best is None else best.set_params(**_cold(estimator, param)),
+        best_estimator=None if best is None else best.set_params(**_stated(estimator, param)),
     )
 
 
@@ -180,27 +185,31 @@ def _given(**arguments: Any) -> dict[str, Any]:
     return {name: value for name, value in arguments.items() if value is not None}
 
 
-def _warm_switch(param: str) -> str:
-    """Return the name of `warm_start` beside the parameter, in a pipeline too."""
+def _beside(param: str, name: str) -> str:
+    """Return the name of another parameter of the same step of a pipeline."""
     step, dots, _ = param.rpartition("__")
-    return f"{step}{dots}warm_start"
+    return f"{step}{dots}{name}"
 
 
-def _warm_clone(estimator: Any, param: str) -> Any:
+def _clone_for(estimator: Any, param: str, warm_start: bool) -> Any:
     model = clone(estimator)
     known = model.get_params()
     if param not in known:
         choices = ", ".join(sorted(known))
         raise PairrankError(f"the estimator has no parameter {param!r}; it has {choices}")
-    if _warm_switch(param) in known:
-        model.set_params(**{_warm_switch(param): True})
+    switch, tol = _beside(param, "warm_start"), _beside(param, "tol")
+    if switch in known:
+        model.set_params(**{switch: warm_start})
+    if switch in known and warm_start and isinstance(known.get(tol), Real):
+        model.set_params(**{tol: known[tol] / 10})
     return model
 
 
-def _cold(estimator: Any, param: str) -> dict[str, Any]:
-    """Return the warm_start setting of the estimator as it was given."""
-    switch, known = _warm_switch(param), estimator.get_params()
-    return {switch: known[switch]} if switch in known else {}
+def _stated(estimator: Any, param: str) -> dict[str, Any]:
+    """Return what `_clone_for` changed, as the estimator was given."""
+    known = estimator.get_params()
+    names = (_beside(param, "warm_start"), _beside(param, "tol"))
+    return {name: known[name] for name in names if name in known}
 
 
 def _last_step(model: Any) -> Any:
