@@ -1,4 +1,4 @@
-"""The distribution sort: numpy's stable order on every kind of scores, cheap on the hard ones too."""
+"""The distribution sort: numpy's stable order on every kind of scores, hard ones too."""
 
 from __future__ import annotations
 
