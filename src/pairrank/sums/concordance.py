@@ -8,7 +8,7 @@ Counts are int64 and exact without row weights; with weights they are float64 su
 import numpy as np
 
 from pairrank.sums._jit import compiled
-from pairrank.sums.segment_sort import sort_segments, sort_segments_with
+from pairrank.sums.segment_sort import copy, sort_segments, sort_segments_with
 
 
 @compiled
@@ -74,7 +74,7 @@ def count_full(x, group_start, query_group):
                 discordant += _merge_counting(source, runs[k], runs[k + 1], runs[k + 2], target)
                 runs[k // 2] = runs[k]
             if n_runs % 2:
-                target[runs[n_runs - 1] : high] = source[runs[n_runs - 1] : high]
+                copy(source, runs[n_runs - 1], high, target)
                 runs[n_runs // 2] = runs[n_runs - 1]
             n_runs = (n_runs + 1) // 2
             runs[n_runs] = high
@@ -185,8 +185,8 @@ def weigh_full(x, weight, group_start, query_group):
                 runs[k // 2] = start
             if n_runs % 2:
                 start = runs[n_runs - 1]
-                target[start:high] = source[start:high]
-                mates_target[start:high] = mates[start:high]
+                copy(source, start, high, target)
+                copy(mates, start, high, mates_target)
                 runs[n_runs // 2] = start
             n_runs = (n_runs + 1) // 2
             runs[n_runs] = high

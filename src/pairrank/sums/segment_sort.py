@@ -52,6 +52,13 @@ def merge_with(source, carried, low, middle, high, target, carried_target):
 
 
 @compiled
+def copy(source, low, high, target):
+    """Copy source[low:high] to the same places of target (a slice takes numba long to compile)."""
+    for k in range(low, high):
+        target[k] = source[k]
+
+
+@compiled
 def _sort_blocks(x, low, high):
     for start in range(low, high, BLOCK):
         for k in range(start + 1, min(start + BLOCK, high)):
@@ -96,7 +103,7 @@ def sort_segments(x, starts, buffer):
             width *= 2
             passes += 1
         if passes % 2:
-            x[low:high] = buffer[low:high]
+            copy(buffer, low, high, x)
 
 
 @compiled
@@ -116,5 +123,5 @@ def sort_segments_with(x, carried, starts, buffer, carried_buffer):
             width *= 2
             passes += 1
         if passes % 2:
-            x[low:high] = buffer[low:high]
-            carried[low:high] = carried_buffer[low:high]
+            copy(buffer, low, high, x)
+            copy(carried_buffer, low, high, carried)
