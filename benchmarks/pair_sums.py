@@ -1,0 +1,254 @@
+"""Hinge pair sums: every route, size and number of levels, beside expit, np.sort and the paper's.
+
+A cell of the first tables is the squared hinge's value and gradient at new scores, sort included,
+in nanoseconds a row and in times of `scipy.special.expit` of the same scores, timed in turn. Both
+are medians. A route is left out where it would take minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import _harness as harness
+
+harness.use_own_cache()
+
+import numpy as np  # noqa: E402
+from scipy.special import expit  # noqa: E402
+
+from _trees import double_loop, prsvm_plus, tree_by_levels, tree_by_scores  # noqa: E402
+from pairrank.losses import SquaredHinge  # noqa: E402
+from pairrank.preferences import Levels, Pairs  # noqa: E402
+
+LEVELS = ("2", "5", "100", "m")
+ROUTES = ("flat_tree", "selection_tree", "direct")
+BARS = {"2": 10.0, "5": 20.0, "m": 70.0}
+BAR_EXPONENT, BAR_BYTES = 1.15, 120
+BUDGET = 8.0
+ROWS_OF_A_QUERY = 100
+
+
+def make(n_rows: int, levels: str, many: bool) -> tuple[np.ndarray[Any, Any], ...]:
+    """Return labels, query identifiers (or None), and normal scores."""
+    generator = np.random.default_rng(n_rows)
+    if levels == "m":
+        y = generator.permutation(n_rows)
+    else:
+        y = generator.integers(0, int(levels), n_rows)
+    qid = np.arange(n_rows) // ROWS_OF_A_QUERY if many else None
+    return y.astype(np.float64), qid, generator.normal(size=n_rows)
+
+
+def is_affordable(route: str, n_rows: int, levels: str, many: bool) -> bool:
+    """Whether a route ends in seconds."""
+    n_levels = (ROWS_OF_A_QUERY if many else n_rows) if levels == "m" else int(levels)
+    if route == "selection_tree":
+        return n_rows <= 1_000_000 or n_levels <= 5
+    return route != "direct" or n_rows * n_levels <= 100_000_000
+
+
+def fresh(y: Any, qid: Any, scores: Any, route: str) -> Callable[[], Any]:
+    """Return a call that sums at scores that the sum has not seen."""
+    bound = SquaredHinge().sum_over(Levels.build(y, qid), route=route)
+    others = scores.copy()
+
+    def call() -> Any:
+        others[0] = -others[0]
+        return bound.value_and_gradient(others)
+
+    return call
+
+
+def routes_table(sizes: list[int], many: bool, repeat: int) -> tuple[list[list[Any]], dict]:
+    """Time the routes of every size and number of levels; return rows and ratios to expit."""
+    rows, flat = [], {}
+    for levels in LEVELS:
+        for n_rows in sizes:
+            y, qid, scores = make(n_rows, levels, many)
+            out = np.empty(n_rows)
+            chosen = [route for route in ROUTES if is_affordable(route, n_rows, levels, many)]
+            calls = {route: fresh(y, qid, scores, route) for route in chosen}
+            calls["expit"] = lambda scores=scores, out=out: expit(scores, out=out) is None
+            calls["sort"] = lambda scores=scores: np.sort(scores) is None
+            for call in calls.values():
+                call()
+            timed = harness.in_turn(calls, repeat, budget=BUDGET)
+            cells = [_cell(timed, route, n_rows) for route in ROUTES]
+            unit = 1e9 / n_rows
+            plain = [timed[name].median * unit for name in ("expit", "sort")]
+            rows.append([levels, f"{n_rows:,}", *cells, *plain])
+            times = harness.ratio(timed["flat_tree"], timed["expit"])
+            flat[levels, n_rows] = times.median, times.spread, timed["flat_tree"].median
+            print(*rows[-1], flush=True)
+    return rows, flat
+
+
+def _cell(timed: dict[str, harness.Timing], route: str, n_rows: int) -> str:
+    if route not in timed:
+        return "-"
+    times = harness.ratio(timed[route], timed["expit"]).median
+    return f"{timed[route].median * 1e9 / n_rows:.0f} ns, {times:.1f}x"
+
+
+def bars_table(flat: dict, sizes: list[int]) -> Iterator[list[Any]]:
+    """Compare the largest size with the bars, and fit how the time grows from 1e5 rows on."""
+    grown = [n_rows for n_rows in sizes if n_rows >= 100_000]
+    for levels, bar in BARS.items():
+        times, spread, _ = flat[levels, sizes[-1]]
+        yield [f"{levels} levels, {sizes[-1]:,} rows", f"{times:.1f}x ({spread})", f"<= {bar:.0f}x"]
+    if len(grown) > 1:
+        for levels in LEVELS:
+            found = harness.growth_exponent(grown, [flat[levels, n][2] for n in grown])
+            yield [f"exponent, {levels} levels", f"{found:.2f}", f"<= {BAR_EXPONENT}"]
+
+
+def rivals_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
+    """Time the paper's other methods beside ours, in one query."""
+    rivals = {
+        "double loop": (double_loop, 10_000, 10_000),
+        "AA tree by levels": (tree_by_levels, 1_000_000, 1_000_000),
+        "AA tree by scores": (tree_by_scores, 1_000_000, 1_000_000),
+        "PRSVM+": (prsvm_plus, 1_000_000, 100),
+    }
+    for levels in LEVELS:
+        for n_rows in (n for n in sizes if n <= 1_000_000):
+            y, qid, scores = make(n_rows, levels, False)
+            names, level = np.unique(y, return_inverse=True)
+            calls: dict[str, Callable[[], Any]] = {
+                "flat_tree": fresh(y, qid, scores, "flat_tree"),
+                "selection_tree": fresh(y, qid, scores, "selection_tree"),
+            }
+            wanted = SquaredHinge().sum_over(Levels.build(y)).value_and_gradient(scores)
+            for name, (method, most_rows, most_levels) in rivals.items():
+                if n_rows <= most_rows and names.size <= most_levels:
+                    more = () if method is double_loop else (names.size,)
+                    value, gradient = method(scores, level, *more)
+                    np.testing.assert_allclose(value, wanted[0], rtol=1e-9)
+                    np.testing.assert_allclose(gradient, wanted[1], rtol=1e-6, atol=1e-6 * n_rows)
+                    calls[name] = lambda m=method, s=scores, k=level, e=more: m(s, k, *e) is None
+            for name in ("flat_tree", "selection_tree"):
+                calls[name]()
+            timed = harness.in_turn(calls, repeat, budget=BUDGET)
+            cells = [
+                f"{timed[name].median * 1e9 / n_rows:.0f}" if name in timed else "-"
+                for name in ("flat_tree", "selection_tree", *rivals)
+            ]
+            print(levels, n_rows, *cells, flush=True)
+            yield [levels, f"{n_rows:,}", *cells]
+
+
+def products_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
+    """Time Hessian products at scores that are known, one vector and 50 at once."""
+    for levels in LEVELS:
+        for n_rows in sizes:
+            y, qid, scores = make(n_rows, levels, False)
+            curvature = SquaredHinge().sum_over(Levels.build(y, qid)).curvature(scores)
+            v = np.random.default_rng(0).normal(size=n_rows)
+            calls = {"one": lambda c=curvature, v=v: c.matvec(v) is None}
+            if n_rows <= 100_000:
+                many = np.tile(v, (50, 1))
+                calls["many"] = lambda c=curvature, v=many: c.matmat(v) is None
+            for call in calls.values():
+                call()
+            timed = harness.in_turn(calls, repeat, budget=BUDGET)
+            unit = 1e9 / n_rows
+            many_cell = timed["many"].median * unit / 50 if "many" in timed else "-"
+            yield [levels, f"{n_rows:,}", timed["one"].median * unit, many_cell]
+
+
+def pairs_table(repeat: int) -> Iterator[list[Any]]:
+    """Time the sum over explicit comparisons."""
+    for n_pairs in (1_000_000, 10_000_000):
+        generator = np.random.default_rng(0)
+        n_rows = n_pairs // 10
+        i = generator.integers(0, n_rows, n_pairs)
+        j = (i + generator.integers(1, n_rows, n_pairs)) % n_rows
+        bound = SquaredHinge().sum_over(Pairs(i, j, n_rows=n_rows).bound(n_rows))
+        scores = generator.normal(size=n_rows)
+        bound.value_and_gradient(scores)
+        calls = {"pairs": lambda b=bound, s=scores: b.value_and_gradient(s) is None}
+        timed = harness.in_turn(calls, repeat)
+        yield [f"{n_pairs:,}", f"{n_rows:,}", timed["pairs"].median * 1e9 / n_pairs]
+
+
+def measure_peak(n_rows: int, levels: str, many: bool) -> None:
+    """Print the bytes a row, beyond labels and scores, at the peak of build, sum and gradient."""
+    y, qid, scores = make(1000, levels, many)
+    SquaredHinge().sum_over(Levels.build(y, qid)).value_and_gradient(scores)
+    y, qid, scores = make(n_rows, levels, many)
+    Path("/proc/self/clear_refs").write_text("5")
+    start = _memory("VmRSS")
+    bound = SquaredHinge().sum_over(Levels.build(y, qid))
+    building = _memory("VmHWM") - start
+    Path("/proc/self/clear_refs").write_text("5")
+    bound.value_and_gradient(scores)
+    summing = _memory("VmHWM") - start
+    print(building / n_rows, summing / n_rows)
+
+
+def _memory(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status has no {field}")
+
+
+def peaks_table(n_rows: int) -> Iterator[list[Any]]:
+    """Measure the peaks, each in a process of its own."""
+    for levels in LEVELS:
+        for many in (False, True):
+            command = [sys.executable, __file__, "--peak", str(n_rows), levels, str(int(many))]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            building, summing = map(float, done.stdout.split())
+            where = f"queries of {ROWS_OF_A_QUERY}" if many else "one query"
+            yield [levels, where, f"{building:.0f}", f"{summing:.0f}", f"<= {BAR_BYTES}"]
+
+
+def main() -> None:
+    """Run every table and print Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", default="10000,100000,1000000,10000000")
+    parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--peak", nargs=3, metavar=("ROWS", "LEVELS", "MANY"))
+    options = parser.parse_args()
+    if options.peak:
+        measure_peak(int(options.peak[0]), options.peak[1], options.peak[2] == "1")
+        return
+    sizes = [int(size) for size in options.sizes.split(",")]
+    columns = ("levels", "rows", *ROUTES, "expit, ns", "np.sort, ns")
+    one, flat = routes_table(sizes, False, options.repeat)
+    queries, _ = routes_table(sizes, True, options.repeat)
+    print("\n## Pair sums of the squared hinge\n", harness.header(), "", sep="\n")
+    sections = (
+        ("Bars", ("what", "found", "bar"), bars_table(flat, sizes)),
+        ("One query: value and gradient", columns, one),
+        (f"Queries of {ROWS_OF_A_QUERY} rows: value and gradient", columns, queries),
+        (
+            "The paper's other methods, one query, ns a row",
+            ("levels", "rows", "flat_tree", "selection_tree", "double loop",
+             "AA tree by levels", "AA tree by scores", "PRSVM+"),
+            list(rivals_table(sizes, options.repeat)),
+        ),
+        (
+            "Hessian products, ns a row and vector",
+            ("levels", "rows", "one vector", "50 vectors"),
+            list(products_table(sizes, options.repeat)),
+        ),
+        ("Explicit pairs", ("pairs", "rows", "ns a pair"), pairs_table(options.repeat)),
+        (
+            f"Peak bytes a row beyond labels and scores, {sizes[-1]:,} rows",
+            ("levels", "queries", "building preferences", "value and gradient", "bar"),
+            peaks_table(sizes[-1]),
+        ),
+    )  # fmt: skip
+    for title, names, rows in sections:
+        print(f"### {title}\n", harness.table(names, rows), "", sep="\n", flush=True)
+
+
+if __name__ == "__main__":
+    main()
