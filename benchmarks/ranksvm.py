@@ -1,0 +1,322 @@
+"""Whole RankSVM fits beside LIBLINEAR-ranksvm and others, at an equal objective.
+
+``--liblinear PATH`` names LIBLINEAR-ranksvm 2.11's ``train`` program. Its training alone is timed:
+a build that prints ``training_seconds S`` around its call of train() says it; else the wall time
+counts less that of a run with ``-e 1e10``. The data is written as svmlight text to a temporary
+folder first. Both stop at the gradient's norm relative to that at 0; objectives are computed here,
+in float64, from the weights of both.
+
+"At an equal objective" counts pairrank's fastest fit among the tolerances tried whose objective is
+no more than 1e-6 above the rival's, relative; where 1e-3 and 1e-5 do not reach it, 1e-6 and then
+1e-7 are tried. FastSurvivalSVM takes dense rows, one query and no equal labels: it gets the first
+2,000 rows of the sparse problem, as pairrank does beside it. LinearSVC gets 50,000 pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import _harness as harness
+from _rivals import Liblinear, Problem, Rival, fit_sampled_pairs, fit_survival
+from pairrank import RankSVM
+from pairrank.datasets import load, make_queries, make_utility
+
+CS = (1e-4, 1.0, 100.0)
+TOLERANCES = (1e-3, 1e-5)
+TIGHTER = (1e-6, 1e-7)
+EQUAL = 1e-6
+BARS = {"dense": 10.0, "sparse": 3.0, "binary": 3.0}
+Timing = harness.Timing
+
+
+class Fit(NamedTuple):
+    """One C and tolerance: RankSVM, its objective, and LIBLINEAR where it ran."""
+
+    C: float
+    tol: float
+    seconds: Timing
+    model: RankSVM
+    objective: float
+    rival: Rival | None
+    rival_seconds: Timing | None
+    rival_objective: float
+
+
+def dense(scale: float) -> Problem:
+    """Return 200,040 x 136 float32 in queries of 120, correlated as real features are."""
+    made = make_queries(
+        int(1667 * scale),
+        120,
+        136,
+        n_levels=5,
+        latent=25,
+        condition=1e4,
+        dtype=np.float32,
+        random_state=0,
+    )
+    return Problem("dense", made.X, made.y, made.qid)
+
+
+def sparse(scale: float) -> Problem:
+    """Return 60,000 x 5,000 with 40 entries a row, one query, real labels."""
+    made = make_utility(int(60_000 * scale), 5000, nnz_per_row=40, random_state=0)
+    return Problem("sparse", made.X, made.y, None)
+
+
+def binary(scale: float) -> Problem:
+    """Return 100,000 x 50,000 with 40 entries a row, one query, two levels."""
+    made = make_utility(int(100_000 * scale), 50_000, nnz_per_row=40, n_levels=2, random_state=0)
+    return Problem("binary", made.X, made.y, None)
+
+
+def mq2008(scale: float) -> Problem | None:
+    """Return the training rows of MQ2008's fold 1, where PAIRRANK_DATA holds it."""
+    if not os.environ.get("PAIRRANK_DATA"):
+        return None
+    data = load("letor4_mq2008", fold=1, subset="train")
+    return Problem("mq2008", data.X, data.y, data.qid)
+
+
+PROBLEMS: dict[str, Callable[[float], Problem | None]] = {
+    "dense": dense,
+    "sparse": sparse,
+    "binary": binary,
+    "mq2008": mq2008,
+}
+
+
+def fit(problem: Problem, C: float, tol: float, normalize: str | None = None) -> RankSVM:
+    """Fit, quietly where float32 ends the descent: the objectives tell."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return RankSVM(C, tol=tol, normalize=normalize).fit(problem.X, problem.y, qid=problem.qid)
+
+
+def time_fits(problem: Problem, train: Path | None, repeat: int) -> Iterator[Fit]:
+    """Yield every C and tolerance, RankSVM and LIBLINEAR timed in turn."""
+    fit(problem, 1.0, 0.5)
+    with tempfile.TemporaryDirectory() as folder:
+        liblinear = None if train is None else Liblinear(train, problem, Path(folder))
+        for C in CS:
+            fits = [_time_fit(problem, liblinear, C, tol, repeat) for tol in TOLERANCES]
+            yield from fits
+            yield from _tighter(problem, C, min(fit.rival_objective for fit in fits), fits[-1])
+
+
+def _tighter(problem: Problem, C: float, wanted: float, last: Fit) -> Iterator[Fit]:
+    """Yield fits to tighter tolerances until a rival's objective is reached."""
+    for tol in TIGHTER:
+        if not last.objective > wanted * (1 + EQUAL):
+            return
+        last = _time_fit(problem, None, C, tol, 1)
+        yield last
+
+
+def _time_fit(
+    problem: Problem, liblinear: Liblinear | None, C: float, tol: float, repeat: int
+) -> Fit:
+    last: dict[str, Any] = {}
+
+    def ours() -> None:
+        last["ours"] = fit(problem, C, tol)
+
+    def theirs() -> float:
+        assert liblinear is not None
+        last["theirs"] = liblinear.fit(C, tol)
+        return last["theirs"].seconds
+
+    calls: dict[str, Callable[[], Any]] = {"ours": ours}
+    if liblinear is not None:
+        calls["theirs"] = theirs
+    taken = harness.in_turn(calls, repeat)
+    rival = last.get("theirs")
+    return Fit(
+        C,
+        tol,
+        taken["ours"],
+        last["ours"],
+        problem.objective(C, last["ours"].coef_),
+        rival,
+        taken.get("theirs"),
+        float("nan") if rival is None else problem.objective(C, rival.coef),
+    )
+
+
+def fit_row(name: str, one: Fit) -> list[Any]:
+    """Return one line of the table of fits."""
+    step = one.model.history_[-1]
+    row = [name, f"{one.C:g}", f"{one.tol:g}", one.seconds.median, step.n_evaluations]
+    row += [step.n_products, one.model.n_iter_, f"{one.objective:.8g}"]
+    if one.rival is None or one.rival_seconds is None:
+        return [*row, "-", "-", "-", "-", "-"]
+    speed = harness.ratio(one.rival_seconds, one.seconds)
+    return [
+        *row,
+        one.rival_seconds.median,
+        one.rival.n_cg,
+        one.rival.n_newton,
+        f"{one.objective / one.rival_objective - 1:+.1e}",
+        f"{speed.median:.1f} ({speed.spread})",
+    ]
+
+
+def summary(name: str, fits: list[Fit]) -> list[list[Any]]:
+    """Return geometric means over C: at equal tolerances, and at an equal objective."""
+    rows = []
+    for tol in TOLERANCES:
+        same = [one for one in fits if one.tol == tol and one.rival_seconds is not None]
+        if not same:
+            continue
+        plain = harness.geometric_mean(
+            harness.ratio(one.rival_seconds, one.seconds).median for one in same
+        )
+        equal = [_equal_speed(one, fits) for one in same]
+        mean = f"{harness.geometric_mean(equal):.1f}" if all(equal) else "not reached"
+        per_C = ", ".join(f"{speed:.1f}" for speed in equal)
+        rows.append([name, f"{tol:g}", f"{plain:.1f}", per_C, mean, BARS.get(name, "-")])
+    return rows
+
+
+def _equal_speed(one: Fit, fits: list[Fit]) -> float:
+    """Return LIBLINEAR's time over that of our fastest fit with as good an objective, or 0."""
+    assert one.rival_seconds is not None
+    good = [
+        other.seconds.median
+        for other in fits
+        if other.C == one.C and other.objective <= one.rival_objective * (1 + EQUAL)
+    ]
+    return one.rival_seconds.median / min(good) if good else 0.0
+
+
+def beside(problem: Problem, rival: Callable[[float], Rival], name: str) -> Iterator[list[Any]]:
+    """Yield a line for every C: a rival once, then RankSVM to an objective as good."""
+    for C in CS:
+        found = rival(C)
+        theirs = problem.objective(C, found.coef)
+        for tol in TOLERANCES + TIGHTER:
+            own = _time_fit(problem, None, C, tol, 2)
+            if own.objective <= theirs * (1 + EQUAL):
+                break
+        seconds = own.seconds.best
+        excess = f"{theirs / own.objective - 1:+.1e}"
+        speed = f"{found.seconds / seconds:.1f}"
+        yield [problem.name, name, f"{C:g}", f"{tol:g}", seconds, found.seconds, excess, speed]
+
+
+def against_rows(scale: float, repeat: int) -> Iterator[list[Any]]:
+    """Yield RankSVM(normalize="rows") against LogisticRegression on the rows alone, binary."""
+    from sklearn.linear_model import LogisticRegression
+
+    cases = [(dtype, 1.0, C) for dtype in (np.float64, np.float32) for C in CS]
+    cases += [(np.float64, 0.1, 1.0), (np.float32, 0.1, 1.0)]
+    for dtype, noise, C in cases:
+        made = make_utility(
+            int(1_000_000 * scale), 20, noise=noise, n_levels=2, dtype=dtype, random_state=0
+        )
+        problem = Problem("rows", made.X, made.y, None)
+        last: dict[str, Any] = {}
+
+        def ours(problem: Problem = problem, C: float = C, last: dict[str, Any] = last) -> None:
+            last["ours"] = fit(problem, C, 1e-3, normalize="rows")
+
+        def rows(problem: Problem = problem, C: float = C, last: dict[str, Any] = last) -> None:
+            last["rows"] = LogisticRegression(C=C, tol=1e-3).fit(problem.X, problem.y)
+
+        ours()
+        taken = harness.in_turn({"ours": ours, "rows": rows}, repeat)
+        factor = harness.ratio(taken["ours"], taken["rows"])
+        step = last["ours"].history_[-1]
+        yield [
+            np.dtype(dtype).name,
+            f"{noise:g}",
+            f"{C:g}",
+            taken["ours"].median,
+            f"{step.n_evaluations}",
+            taken["rows"].median,
+            f"{last['rows'].n_iter_[0]}",
+            f"{factor.median:.2f} ({factor.spread})",
+        ]
+
+
+def report_problem(name: str, options: argparse.Namespace) -> None:
+    """Print the tables of one problem."""
+    problem = PROBLEMS[name](options.scale)
+    if problem is None:
+        print(f"\n{name}: left out, PAIRRANK_DATA is not set")
+        return
+    fits = list(time_fits(problem, options.liblinear, options.repeat))
+    print(
+        f"\n### {name}: {problem.X.shape[0]:,} x {problem.X.shape[1]:,}, {problem.X.dtype},", end=""
+    )
+    print(f" {fits[0].model.n_pairs_:,} pairs\n")
+    columns = ["data", "C", "tol", "pairrank s", "evaluations", "CG", "Newton", "objective"]
+    columns += ["LIBLINEAR s", "its CG", "its Newton", "ours/its objective - 1", "times faster"]
+    print(harness.table(columns, (fit_row(name, one) for one in fits)))
+    lines = summary(name, fits)
+    if lines:
+        columns = ["data", "LIBLINEAR's eps", "times faster, same tol"]
+        columns += ["times faster, equal objective, each C", "geometric mean", "bar"]
+        print("\n" + harness.table(columns, lines))
+    if not options.alone:
+        print("\n" + harness.table(RIVALS, rival_rows(problem)), flush=True)
+
+
+RIVALS = ["data", "rival", "C", "tol", "pairrank s", "rival s", "its/our objective - 1"]
+RIVALS += ["times faster"]
+
+
+def rival_rows(problem: Problem) -> Iterator[list[Any]]:
+    """Yield LinearSVC on sampled pairs, and FastSurvivalSVM where it can be had."""
+    n_pairs = 50_000
+
+    def sampled(C: float) -> Rival:
+        return fit_sampled_pairs(problem, C, 1e-3, n_pairs)
+
+    yield from beside(problem, sampled, f"LinearSVC, {n_pairs:,} pairs")
+    if problem.name != "sparse":
+        return
+    try:
+        import sksurv  # noqa: F401
+    except ImportError:
+        yield [problem.name, "FastSurvivalSVM: scikit-survival is not installed", *["-"] * 6]
+        return
+    few = problem.cut(2000)
+    yield from beside(few, lambda C: fit_survival(few, C, 1e-3), "FastSurvivalSVM")
+
+
+def main() -> None:
+    """Print every table as Markdown."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--liblinear", type=Path, help="LIBLINEAR-ranksvm's train program")
+    parser.add_argument("--only", choices=[*PROBLEMS, "rows"], help="one set of tables")
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, timed once")
+    parser.add_argument("--repeat", type=int, default=3, help="rounds of timing in turn")
+    parser.add_argument("--alone", action="store_true", help="leave out the slower rivals")
+    options = parser.parse_args()
+    options.scale = 0.1 if options.quick else 1.0
+    options.repeat = 1 if options.quick else options.repeat
+    harness.use_own_cache()
+    limits = harness.one_thread()
+    print("## RankSVM: whole fits\n")
+    print(harness.header("scikit-survival"))
+    for name in PROBLEMS:
+        if options.only in (None, name):
+            report_problem(name, options)
+    if options.only in (None, "rows"):
+        print("\n### 1,000,000 x 20, binary, one query: RankSVM against LogisticRegression\n")
+        columns = ["X", "noise", "C", "RankSVM s", "evaluations", "LogisticRegression s"]
+        columns += ["its iterations", "ratio (bar 1.2)"]
+        print(harness.table(columns, against_rows(options.scale, 2 * options.repeat + 1)))
+    limits.restore_original_limits()
+
+
+if __name__ == "__main__":
+    main()
