@@ -16,7 +16,7 @@ LAYERS: dict[str, float] = {
     **dict.fromkeys(["exceptions", "_protocols"], 0),
     "sums": 1,
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
-    **dict.fromkeys(["sampled_model", "objective", "metrics", "datasets", "io"], 3),
+    **dict.fromkeys(["objective", "metrics", "datasets", "io"], 3),
     "estimators": 4.0,
     "model_selection": 4.1,
     "recommend": 4.2,

@@ -189,3 +189,22 @@ def test_a_rare_level_is_kept_in_larger_part_and_weighted_down():
     assert (y[rows] == 1).sum() == 200
     assert sample.weight is not None
     assert sample.weight.sum() == pytest.approx(100_000)
+
+
+@given(rows=drawn_rows(), n_bands=st.integers(1, 3))
+def test_bands_merge_neighbouring_levels_and_weigh_as_much(rows, n_bands):
+    y, qid, weight = (np.array(column) for column in zip(*rows, strict=True))
+    levels = Levels.build(y, qid, sample_weight=weight.astype(float) + 1)
+    banded = levels.in_bands(n_bands)
+    level_of_row = np.repeat(levels.group_level, np.diff(levels.group_start))
+    band_of_row = np.repeat(banded.group_level, np.diff(banded.group_start))
+    bands = {level: set(band_of_row[level_of_row == level]) for level in set(level_of_row)}
+    assert all(len(found) == 1 for found in bands.values())
+    ordered = [min(bands[level]) for level in sorted(bands)]
+    assert ordered == sorted(ordered)
+    assert max(ordered) < n_bands
+    query = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_start))
+    again = Levels.build(band_of_row, query, sample_weight=levels.weight)
+    assert banded.n_pairs == again.n_pairs
+    if banded.n_pairs:
+        assert banded.pair_scale * banded.pair_weight == pytest.approx(levels.pair_weight)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import optimize, sparse
 
 from pairrank import Pairs
 from pairrank._protocols import Status
+from pairrank.design import Design
 from pairrank.losses import SquaredHinge
-from pairrank.objective import PairObjective
+from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
 from pairrank.preferences import Levels
-from pairrank.sampled_model import SampledModel
 from pairrank.solvers.tron import Tron
 from solvers import lbfgs
 
@@ -59,6 +59,9 @@ class Smooth:
         if self.inverse_kind == "diagonal":
             return Matrix(np.diag(1 / np.diag(exact)))
         return Matrix(np.linalg.inv(exact))
+
+    def reach(self, w, step, slope):
+        return 1.0
 
     def refine(self):
         self.refined += 1
@@ -145,23 +148,46 @@ def problems():
     yield pytest.param(rng.normal(size=(200, 6)), pairs, 3.0, id="pairs")
 
 
+def models(X, preferences, C):
+    generator = np.random.default_rng(0)
+    scale = {"factor": C, "penalty": 1.0}
+    loss = SquaredHinge()
+    yield "every pair", {}
+    yield "line", {"line": LineSample(preferences, loss, generator)}
+    sampled = SampledModel(X, preferences, loss, n_rows=50, generator=generator, **scale)
+    yield "sampled", {"model": sampled}
+    if isinstance(preferences, Levels) and preferences.edges is None:
+        yield "banded", {"model": BandedModel(Design(X), preferences, loss, n_bands=3, **scale)}
+
+
 @pytest.mark.parametrize(("X", "preferences", "C"), list(problems()))
-def test_the_optimum_equals_that_of_lbfgs(X, preferences, C):
-    def objective(model=None):
-        return PairObjective(X, preferences, SquaredHinge(), factor=C, penalty=1.0, model=model)
+def test_the_optimum_equals_that_of_lbfgs_whatever_the_model(X, preferences, C):
+    def objective(**model):
+        return PairObjective(X, preferences, SquaredHinge(), factor=C, penalty=1.0, **model)
 
     start = np.zeros(X.shape[1])
     reference = lbfgs(objective(), start, tol=1e-7, max_iter=20_000)
-    sampled = SampledModel(
-        X,
-        preferences,
-        SquaredHinge(),
-        factor=C,
-        penalty=1.0,
-        n_rows=50,
-        generator=np.random.default_rng(0),
-    )
-    for model in (None, sampled):
-        found = Tron()(objective(model), start, tol=1e-9, max_iter=1000)
+    for name, model in models(X, preferences, C):
+        found = Tron()(objective(**model), start, tol=1e-9, max_iter=1000)
         assert found.history[-1].value == pytest.approx(reference.history[-1].value, rel=1e-8)
-        np.testing.assert_allclose(found.coef, reference.coef, rtol=1e-3, atol=1e-4)
+        np.testing.assert_allclose(found.coef, reference.coef, rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def test_a_line_sample_finds_the_minimum_along_a_step():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(3000, 4)), rng.integers(0, 3, 3000).astype(float)
+    levels = Levels.build(y).normalized("rows")
+    line = LineSample(levels, SquaredHinge(), rng)
+    objective = PairObjective(X, levels, SquaredHinge(), factor=0.5, penalty=1.0, line=line)
+    w, step = rng.normal(size=4), rng.normal(size=4)
+    gradient = objective.loss_and_gradient(w)[1] + w
+    step *= -np.sign(gradient @ step)
+    multiple = objective.reach(w, step, float(gradient @ step))
+
+    def value(t):
+        v = w + t * step
+        return objective.loss_and_gradient(v)[0] + 0.5 * v @ v
+
+    best = optimize.minimize_scalar(value).x
+    assert multiple == pytest.approx(best, rel=0.05)
+    np.testing.assert_allclose(objective._scores(w + multiple * step), X @ (w + multiple * step))

@@ -91,6 +91,13 @@ class Objective(Protocol):
         """Return an approximate inverse of the Hessian at `w`, or None."""
         ...
 
+    def reach(self, w: FloatArray, step: FloatArray, slope: float) -> float:
+        """Return the multiple of a step that is likely to lower the value most; 1.0 as it is.
+
+        `slope` is the gradient at `w`, penalty included, times the step.
+        """
+        ...
+
     def refine(self) -> bool:
         """Bring a sampled Hessian nearer to the exact one; False where it is exact already."""
         ...

@@ -6,17 +6,19 @@ import sys
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Step
-from pairrank.objective import PairObjective
-from pairrank.preferences import Preferences
-from pairrank.sampled_model import SampledModel
+from pairrank.design import Design
+from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
+from pairrank.preferences import Levels, Preferences
 from pairrank.solvers.tron import Tron
 
 _MAX_DENSE_FEATURES = 2000
 _ROWS_A_FEATURE = 100
 _LEAST_SAMPLE = 10_000
+_LINE_ROWS = 20_000
+_LOOSE_CG = 0.3
+_BANDS = 64
 
 
 def minimize(
@@ -39,16 +41,23 @@ def minimize(
 
     ``solver="tron"`` is the paper's: every Hessian product over every pair. ``"auto"`` takes the
     Hessian from a sample of rows where X is dense with at most 2,000 features, as a factorised
-    matrix, and starts from the sample's own solution: value and gradient are over every pair all
-    the same, so the optimum is that of every pair.
+    matrix, and starts from the sample's own solution; else from bands of levels where levels are
+    many; with many rows, it lengthens each step by a search along a sample's scores. Value and
+    gradient are over every pair all the same, so the optimum is that of every pair.
     """
     problem = {"factor": factor, "penalty": penalty}
-    model = None
+    design = Design(X)
+    tron, model, line = Tron(), None, None
     if solver == "auto":
-        model = _model(X, preferences, loss, problem, np.random.default_rng(seed))
-    objective = PairObjective(X, preferences, loss, route=route, eps=eps, model=model, **problem)
-    tron = Tron()
-    if w0 is None and model is not None and not model.is_whole:
+        generator = np.random.default_rng(seed)
+        model = _model(design, preferences, loss, problem, generator)
+        if design.n_rows >= _LINE_ROWS:
+            line = LineSample(preferences, loss, generator)
+            tron = Tron(cg_tol=_LOOSE_CG)
+    objective = PairObjective(
+        design, preferences, loss, route=route, eps=eps, model=model, line=line, **problem
+    )
+    if w0 is None and isinstance(model, SampledModel) and not model.is_whole:
         w0 = model.start(tron, tol=max(tol, 0.02), max_iter=50)
     if w0 is None:
         w0 = np.zeros(objective.n_features)
@@ -56,17 +65,23 @@ def minimize(
 
 
 def _model(
-    X: Any,
+    design: Design,
     preferences: Preferences,
     loss: PairLoss,
     problem: dict[str, float],
     generator: np.random.Generator,
-) -> SampledModel | None:
-    n_features = X.shape[1]
-    if sparse.issparse(X) or n_features > _MAX_DENSE_FEATURES:
+) -> SampledModel | BandedModel | None:
+    """Choose where the Hessian comes from; None: from every pair."""
+    if not design.is_sparse and design.n_features <= _MAX_DENSE_FEATURES:
+        wanted = max(_LEAST_SAMPLE, _ROWS_A_FEATURE * design.n_features)
+        return SampledModel(
+            design.X, preferences, loss, n_rows=wanted, generator=generator, **problem
+        )
+    if not isinstance(preferences, Levels) or preferences.edges is not None:
         return None
-    wanted = max(_LEAST_SAMPLE, _ROWS_A_FEATURE * n_features)
-    return SampledModel(X, preferences, loss, n_rows=wanted, generator=generator, **problem)
+    if preferences.labels.size > 2 * _BANDS:
+        return BandedModel(design, preferences, loss, n_bands=_BANDS, **problem)
+    return None
 
 
 def progress_printer(verbose: int, n_pairs: int) -> Callback | None:

@@ -1,4 +1,4 @@
-"""Samples of preferences: whole queries where there are many, else rows of every group."""
+"""Preferences that stand for others: samples of rows, bands of levels."""
 
 from __future__ import annotations
 
@@ -108,12 +108,7 @@ def _restricted(
     weight = None if levels.weight is None else levels.weight[places]
     if factor is not None:
         weight = factor if weight is None else weight * factor
-    n_pairs, query_pair_weight = count_pairs(group_start, query_group, edges, weight)
-    scale = levels.pair_scale
-    total = float(np.sum(scale * levels.query_pair_weight))
-    scale = scale if np.ndim(scale) == 0 else np.asarray(scale)[queries]
-    drawn = float(np.sum(scale * query_pair_weight))
-    return replace(
+    sample = replace(
         levels,
         n_rows=places.size,
         row_of=np.arange(places.size, dtype=np.int32),
@@ -123,7 +118,38 @@ def _restricted(
         query_group=query_group,
         edges=edges,
         weight=weight,
-        pair_scale=scale * (total / drawn) if drawn > 0 else scale,
-        n_pairs=n_pairs,
-        query_pair_weight=query_pair_weight,
+        pair_scale=_of_queries(levels.pair_scale, queries),
     )
+    return _standing_for(levels, sample)
+
+
+def merge_levels(levels: Levels, n_bands: int) -> Levels:
+    """Merge neighbouring levels into bands of about equal row numbers; see `Levels.in_bands`."""
+    sizes = np.bincount(levels.group_level, np.diff(levels.group_start), levels.labels.size)
+    middle = np.cumsum(sizes) - sizes / 2
+    band = (middle * (n_bands / max(1, levels.row_of.size))).astype(np.int32)[levels.group_level]
+    starts_query = np.zeros(band.size, dtype=bool)
+    starts_query[levels.query_group[:-1]] = True
+    first = np.flatnonzero(starts_query | (np.diff(band, prepend=-1) != 0))
+    merged = replace(
+        levels,
+        group_start=np.append(levels.group_start[first], levels.row_of.size),
+        group_level=band[first],
+        query_group=np.searchsorted(first, levels.query_group),
+    )
+    return _standing_for(levels, merged)
+
+
+def _of_queries(scale: float | NDArray[np.float64], queries: NDArray[np.int64]) -> Any:
+    return scale if np.ndim(scale) == 0 else np.asarray(scale)[queries]
+
+
+def _standing_for(levels: Levels, other: Levels) -> Levels:
+    """Count the other's pairs, and scale them so that in sum they weigh what all pairs weigh."""
+    n_pairs, query_pair_weight = count_pairs(
+        other.group_start, other.query_group, other.edges, other.weight
+    )
+    total = float(np.sum(levels.pair_scale * levels.query_pair_weight))
+    left = float(np.sum(other.pair_scale * query_pair_weight))
+    scale = other.pair_scale * (total / left) if left > 0 else other.pair_scale
+    return replace(other, n_pairs=n_pairs, query_pair_weight=query_pair_weight, pair_scale=scale)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences._counts import count_pairs, group_totals
-from pairrank.preferences._sampling import sample_levels
+from pairrank.preferences._sampling import merge_levels, sample_levels
 from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
 
 FloatArray = NDArray[np.float64]
@@ -173,6 +173,14 @@ class Levels:
     ) -> tuple[NDArray[np.int32], Levels]:
         """Draw about `n_rows` rows; return them, and preferences that stand for all."""
         return sample_levels(self, n_rows, generator)
+
+    def in_bands(self, n_bands: int) -> Levels:
+        """Return the same rows with neighbouring levels merged into bands of about equal weight.
+
+        The full graph over the bands stands for that over the levels: its pairs are scaled up.
+        O(groups + levels).
+        """
+        return merge_levels(self, n_bands)
 
     def to_layout(self, values: FloatArray) -> FloatArray:
         """Bring a value a row, (n_rows,), from the user's order into the layout."""

@@ -29,7 +29,8 @@ class Tron:
     a step is taken if it lowers f by eta_0 of what the model foretold (Eq. 36), and Delta follows
     Eq. 37. It stops when \|g\| <= tol \|g(0)\| (Eq. 38).
 
-    The Hessian may come from a sample: a step is judged by the true f, and where the objective can
+    The objective may ask for a multiple of the step (`reach`), and its Hessian may come from a
+    sample: a step is judged by the true f, and where the objective can
     `refine` its model it is asked to as soon as the gradient falls too slowly or a step fails.
 
     Parameters
@@ -124,6 +125,8 @@ class _Run:
         rule, objective = self.rule, self.objective
         while True:
             found = self._inner(hessian, inverse, radius)
+            multiple = objective.reach(self.w, found.step, float(self.gradient @ found.step))
+            found = found._replace(step=multiple * found.step, norm=multiple * found.norm)
             value, gradient = self._evaluate(self.w + found.step)
             slope = float(self.gradient @ found.step)
             decrease = self.value - value
@@ -133,7 +136,7 @@ class _Run:
             at_noise = found.decrease <= noise and abs(decrease) <= noise
             if decrease > rule.eta_0 * found.decrease or (at_noise and norm < old_norm):
                 self.w, self.value, self.gradient = self.w + found.step, value, gradient
-                slow = norm > 0.3 * old_norm and not found.on_border
+                slow = norm > 0.5 * old_norm and not found.on_border
                 if slow or decrease < rule.eta_1 * found.decrease:
                     objective.refine()
                 return radius, None
@@ -189,6 +192,7 @@ class _Run:
             return rule.sigma_1 * found.norm
         if self.n_iter == 0:
             radius = min(radius, found.norm)
+        radius = max(radius, found.norm)
         bend = -decrease - slope
         scale = rule.sigma_3 if bend <= 0 else max(rule.sigma_1, -0.5 * slope / bend)
         reach = scale * found.norm

@@ -10,7 +10,7 @@ from scipy import linalg
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Solver
 from pairrank.design import Design
-from pairrank.objective import PairObjective
+from pairrank.objective.pair_objective import PairObjective
 from pairrank.preferences import Preferences
 
 
@@ -69,7 +69,7 @@ class SampledModel:
         )
         return solver(sample, np.zeros(self._design.n_features), tol=tol, max_iter=max_iter).coef
 
-    def hessian(self, w: FloatArray) -> LinearMap | None:
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the sample's Hessian at `w`, raised to stand for every pair."""
         return None if self._given_way else self.matrix(w)
 
@@ -137,7 +137,11 @@ class _Truth:
     """A sampled model as the truth of the sample's own problem: nothing to refine."""
 
     def __init__(self, model: SampledModel) -> None:
-        self.hessian, self.inverse = model.matrix, model.inverse
+        self._model = model
+        self.inverse = model.inverse
+
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap:
+        return self._model.matrix(w)
 
     def refine(self) -> bool:
         return False

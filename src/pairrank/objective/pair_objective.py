@@ -8,6 +8,7 @@ import numpy as np
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss
 from pairrank.design import Design
+from pairrank.objective.line_sample import LineSample
 from pairrank.preferences import Preferences
 
 
@@ -27,6 +28,8 @@ class PairObjective:
         The pair sum's algorithm and error, see `PairLoss.sum_over`.
     model : HessianModel, optional
         Where the Hessian comes from; None: from every pair.
+    line : LineSample, optional
+        What lengthens or shortens a step before it is tried; None: nothing does.
 
     Notes
     -----
@@ -44,13 +47,14 @@ class PairObjective:
         route: str = "auto",
         eps: float = 1e-6,
         model: HessianModel | None = None,
+        line: LineSample | None = None,
     ) -> None:
         self.design = X if isinstance(X, Design) else Design(X)
         self.loss, self.factor, self.penalty = loss, factor, penalty
         self.pair_sum = loss.sum_over(preferences, route=route, eps=eps)
         self.n_features = self.design.n_features
         self.precision = self.design.precision
-        self.model = model
+        self.model, self.line = model, line
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
         slope = float(loss.phi(np.zeros(1), order=1)[0])
         at_zero = self.design.transposed(slope * preferences.net_weight())
@@ -64,12 +68,11 @@ class PairObjective:
 
     def hessian(self, w: FloatArray) -> LinearMap:
         """Return the (generalised) Hessian at `w`, of every pair or of the model's sample."""
-        modelled = None if self.model is None else self.model.hessian(w)
+        scores = self._scores(w)
+        modelled = None if self.model is None else self.model.hessian(w, scores)
         if modelled is not None:
             return modelled
-        return ExactHessian(
-            self.design, self.pair_sum.curvature(self._scores(w)), self.factor, self.penalty
-        )
+        return ExactHessian(self.design, self.pair_sum.curvature(scores), self.factor, self.penalty)
 
     def preconditioner(self, w: FloatArray) -> LinearMap | None:
         """Return the inverse of the model's Hessian, where there is a model."""
@@ -78,6 +81,20 @@ class PairObjective:
     def refine(self) -> bool:
         """Ask the model for a larger sample; False where there is none."""
         return self.model is not None and self.model.refine()
+
+    def reach(self, w: FloatArray, step: FloatArray, slope: float) -> float:
+        """Return the multiple of `step` to take from `w`; costs one product with X."""
+        if self.line is None:
+            return 1.0
+        scores, change = self._scores(w), self.design.scores(step)
+        multiple = self.line.minimum(
+            scores,
+            change,
+            slope=slope / self.factor,
+            bend=self.penalty * float(step @ step) / self.factor,
+        )
+        self._scores_at = (w + multiple * step, scores + multiple * change)
+        return multiple
 
     def _scores(self, w: FloatArray) -> FloatArray:
         if self._scores_at is None or not np.array_equal(self._scores_at[0], w):
@@ -88,12 +105,12 @@ class PairObjective:
 class HessianModel(Protocol):
     """Where an objective's Hessian comes from, other than from every pair."""
 
-    def hessian(self, w: FloatArray) -> LinearMap | None:
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return a Hessian at `w`, penalty included; None: that of every pair is better."""
         ...
 
-    def inverse(self, w: FloatArray) -> LinearMap:
-        """Return its inverse."""
+    def inverse(self, w: FloatArray) -> LinearMap | None:
+        """Return its inverse, to precondition with; None: there is none."""
         ...
 
     def refine(self) -> bool:
