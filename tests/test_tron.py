@@ -191,3 +191,12 @@ def test_a_line_sample_finds_the_minimum_along_a_step():
     best = optimize.minimize_scalar(value).x
     assert multiple == pytest.approx(best, rel=0.05)
     np.testing.assert_allclose(objective._scores(w + multiple * step), X @ (w + multiple * step))
+
+
+@pytest.mark.parametrize(("X", "preferences", "C"), list(problems()))
+def test_value_and_gradient_at_zero_are_known_in_closed_form(X, preferences, C):
+    objective = PairObjective(X, preferences, SquaredHinge(), factor=C, penalty=1.0)
+    value, gradient = objective.loss_and_gradient(np.zeros(X.shape[1]))
+    near_value, near_gradient = objective.loss_and_gradient(np.full(X.shape[1], 1e-200))
+    assert value == pytest.approx(near_value, rel=1e-10)
+    np.testing.assert_allclose(gradient, near_gradient, rtol=1e-8, atol=1e-8 * abs(gradient).max())

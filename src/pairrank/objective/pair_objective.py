@@ -56,12 +56,18 @@ class PairObjective:
         self.precision = self.design.precision
         self.model, self.line = model, line
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
-        slope = float(loss.phi(np.zeros(1), order=1)[0])
-        at_zero = self.design.transposed(slope * preferences.net_weight())
-        self.reference_norm = factor * float(np.linalg.norm(at_zero))
+        cost, slope = (float(loss.phi(np.zeros(1), order=order)[0]) for order in (0, 1))
+        self._loss_at_zero = factor * cost * preferences.total_weight
+        self._gradient_at_zero = factor * self.design.transposed(slope * preferences.net_weight())
+        self.reference_norm = float(np.linalg.norm(self._gradient_at_zero))
 
     def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return factor times the pair sum, and its gradient; no penalty."""
+        """Return factor times the pair sum, and its gradient; no penalty.
+
+        At w = 0 all scores are equal, and both are known in closed form.
+        """
+        if not w.any():
+            return self._loss_at_zero, self._gradient_at_zero.copy()
         scores = self._scores(w)
         value, gradient = self.pair_sum.value_and_gradient(scores)
         return self.factor * value, self.factor * self.design.transposed(gradient)

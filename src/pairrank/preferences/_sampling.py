@@ -149,7 +149,6 @@ def _standing_for(levels: Levels, other: Levels) -> Levels:
     n_pairs, query_pair_weight = count_pairs(
         other.group_start, other.query_group, other.edges, other.weight
     )
-    total = float(np.sum(levels.pair_scale * levels.query_pair_weight))
     left = float(np.sum(other.pair_scale * query_pair_weight))
-    scale = other.pair_scale * (total / left) if left > 0 else other.pair_scale
+    scale = other.pair_scale * (levels.total_weight / left) if left > 0 else other.pair_scale
     return replace(other, n_pairs=n_pairs, query_pair_weight=query_pair_weight, pair_scale=scale)

@@ -148,6 +148,11 @@ class Levels:
         """T, the total weight of the preferences."""
         return float(self.query_pair_weight.sum())
 
+    @property
+    def total_weight(self) -> float:
+        """The weight of all preferences, scaled by `pair_scale`."""
+        return float(np.sum(self.pair_scale * self.query_pair_weight))
+
     def net_weight(self) -> FloatArray:
         """Return the weight of the preferences each row wins less that of those it loses.
 

@@ -127,6 +127,11 @@ class Pairs:
         i, j = place[self.i], place[self.j]
         return self._kept((i >= 0) & (j >= 0), i, j, rows.size)
 
+    @property
+    def total_weight(self) -> float:
+        """The weight of all comparisons, scaled by `pair_scale`."""
+        return self.pair_scale * self.pair_weight
+
     def net_weight(self) -> FloatArray:
         """Return the weight of the comparisons each row wins less that of those it loses."""
         wins = np.bincount(self.i, self.weight, self.n_rows)
