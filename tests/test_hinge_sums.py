@@ -136,12 +136,12 @@ def test_scaled_pairs_are_scaled_everywhere(plan, normalize, problem):
         make_plan(patch, plan)
         levels = levels_of(problem, normalize)
         bound = SquaredHinge().sum_over(levels)
-        codes = np.zeros(problem.y.size, int) if problem.qid is None else problem.qid
-        order = {q: at for at, q in enumerate(np.unique(codes[levels.row_of]))}
         scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+        row_scale = np.zeros(problem.y.size)
+        row_scale[levels.row_of] = np.repeat(scale, np.diff(levels.query_start))
         cost, slope, bend = hinge(1.0, True)
         made = (pairs_of(problem), problem.scores)
-        extra = (problem.weight, lambda i: scale[order[codes[i]]])
+        extra = (problem.weight, lambda i: row_scale[i])
         wanted = pair_sum(*made, cost, slope, *extra)
         value, gradient = bound.value_and_gradient(problem.scores)
         assert_close(value, wanted.value, wanted.value_size)

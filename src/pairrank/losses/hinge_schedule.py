@@ -43,6 +43,8 @@ class Schedule:
         Runs of groups that are summed pair by pair; see `pairrank.sums.blocks`.
     edges, edge_query : int64 arrays of shape (n_edges, 2) and (n_edges,)
         Pairs of sorted groups; see `pairrank.sums.hinge`.
+    tree_ranges : int64 array of shape (n_trees, 2)
+        Those of them whose groups form a tree.
     nodes, node_query : int64 arrays of shape (n_nodes, 3) and (n_nodes,)
         Merges of sorted runs; see `pairrank.sums.merging`.
     """
@@ -53,6 +55,7 @@ class Schedule:
     job_query: IntArray
     edges: IntArray
     edge_query: IntArray
+    tree_ranges: IntArray
     nodes: IntArray
     node_query: IntArray
 
@@ -86,6 +89,7 @@ def make_schedule(levels: Levels, *, products: bool = False) -> Schedule:
         job_query=np.concatenate((np.flatnonzero(small), leaf_query[brute])),
         edges=edges,
         edge_query=edge_query,
+        tree_ranges=_ranges(levels, large & ~few),
         nodes=nodes,
         node_query=node_query,
     )
@@ -105,6 +109,7 @@ def _from_edges(levels: Levels, small: NDArray[np.bool_], large: NDArray[np.bool
         job_query=np.flatnonzero(small),
         edges=np.ascontiguousarray(levels.edges[sorted_edge]),
         edge_query=edge_query[sorted_edge],
+        tree_ranges=np.empty((0, 2), dtype=np.int64),
         nodes=np.empty((0, 3), dtype=np.int64),
         node_query=np.empty(0, dtype=np.int64),
     )
@@ -173,6 +178,7 @@ def whole_queries(levels: Levels) -> Schedule:
         job_query=none,
         edges=none.reshape(0, 2),
         edge_query=none,
+        tree_ranges=none.reshape(0, 2),
         nodes=none.reshape(0, 3),
         node_query=none,
     )

@@ -9,7 +9,7 @@ from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.losses.hinge_schedule import Schedule, make_schedule
 from pairrank.preferences import Levels
-from pairrank.sums.blocks import gamma_in_blocks, gradient_in_blocks
+from pairrank.sums.blocks import VECTOR, gamma_in_blocks, gradient_in_blocks
 from pairrank.sums.hinge import (
     gamma_over_edges,
     gradient_over_edges,
@@ -130,7 +130,8 @@ class SortedScores:
             gather(owner.weight, self.rows, self.weight)
         self.starts, self.positions = self._edge_positions(owner)
         self.tree_starts = _starts(schedule.nodes[:, 2] - schedule.nodes[:, 0], 5, levels)
-        self.tree: tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]] | None = None
+        self.tree: tuple[NDArray[np.int32], NDArray[np.bool_]] | None = None
+        self.merged_rows = _merge_rows(schedule, levels, scores, self.rows)
 
     def gradient(self, owner: HingeSum, result: FloatArray) -> float:
         """Add every pair to `result`, but for the row's own weight and scale; return the value."""
@@ -139,7 +140,6 @@ class SortedScores:
         if not len(schedule.ranges):
             return value
         gradient = np.zeros(self.rows.size)
-        rows = self.rows
         if len(schedule.edges):
             value += gradient_over_edges(
                 schedule.edges, owner.query_scale[schedule.edge_query], levels.group_start,
@@ -147,16 +147,14 @@ class SortedScores:
                 np.empty((5, _longest_group(schedule, levels))), gradient,
             )  # fmt: skip
         if len(schedule.nodes):
-            rows = rows.copy()
             longest, longest_run = _longest_node(schedule)
             value += gradient_over_tree(
-                schedule.nodes, owner.query_scale[schedule.node_query], self.sorted.copy(), rows,
+                schedule.nodes, owner.query_scale[schedule.node_query], self.sorted.copy(),
                 self.weight.copy(), owner.margin, owner.squared, np.empty((5, longest_run)),
-                np.empty(longest + 2),
-                np.empty(longest, np.int32), np.empty(longest, np.int32),
-                np.empty(longest, np.bool_), gradient,
+                np.empty(longest + 2), np.empty(longest, np.int32), np.empty(longest, np.bool_),
+                gradient,
             )  # fmt: skip
-        scatter_add(gradient, rows, schedule.ranges, 1.0, result)
+        scatter_add(gradient, self.merged_rows, schedule.ranges, 1.0, result)
         return value
 
     def _pair_by_pair(self, owner: HingeSum, result: FloatArray) -> float:
@@ -184,7 +182,6 @@ class SortedScores:
         carried = np.empty(self.rows.size)
         gather(x, self.rows, carried)
         gamma = np.zeros(self.rows.size)
-        rows = self.rows
         if len(schedule.edges):
             forward = np.empty(self.rows.size + levels.group_start.size - 1)
             backward = np.empty_like(forward)
@@ -194,36 +191,25 @@ class SortedScores:
                 self.starts, self.positions, plus, minus, gamma,
             )  # fmt: skip
         if len(schedule.nodes):
-            rows = self._gamma_over_tree(owner, plus, minus, carried, gamma)
-        scatter_add(gamma, rows, schedule.ranges, 1.0, result)
+            self._gamma_over_tree(owner, plus, minus, carried, gamma)
+        scatter_add(gamma, self.merged_rows, schedule.ranges, 1.0, result)
         return result
 
     def _gamma_over_tree(
         self, owner: HingeSum, plus: float, minus: float, carried: FloatArray, gamma: FloatArray
-    ) -> NDArray[np.int32]:
+    ) -> None:
         nodes = self.schedule.nodes
         longest, _ = _longest_node(self.schedule)
-        runs, rows_runs = np.empty(longest + 2), np.empty(longest, np.int32)
+        runs = np.empty(longest + 2)
         if len(self.tree_starts) and self.tree is None:
-            rows = self.rows.copy()
             total = int(self.tree_starts[-1] + nodes[-1, 2] - nodes[-1, 0])
-            positions, upper = np.empty(total, np.int32), np.empty(total, np.bool_)
-            plan_tree(
-                nodes, self.tree_starts, self.sorted.copy(), rows, owner.margin, runs, rows_runs,
-                positions, upper,
-            )  # fmt: skip
-            self.tree = rows, positions, upper
-        if self.tree is not None:
-            rows, positions, upper = self.tree
-            scores = self.sorted
-        else:
-            rows, scores = self.rows.copy(), self.sorted.copy()
-            positions, upper = np.empty(longest, np.int32), np.empty(longest, np.bool_)
+            self.tree = np.empty(total, np.int32), np.empty(total, np.bool_)
+            plan_tree(nodes, self.tree_starts, self.sorted.copy(), owner.margin, runs, *self.tree)
+        plan = self.tree or (np.empty(longest, np.int32), np.empty(longest, np.bool_))
         gamma_over_tree(
-            nodes, self.tree_starts, scores, rows, owner.margin, plus, minus, runs, rows_runs,
-            positions, upper, carried, gamma,
+            nodes, self.tree_starts, self.sorted if self.tree else self.sorted.copy(),
+            owner.margin, plus, minus, runs, *plan, carried, gamma,
         )  # fmt: skip
-        return rows
 
     def _edge_positions(self, owner: HingeSum) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         edges, start = self.schedule.edges, owner.levels.group_start
@@ -289,6 +275,22 @@ def sort_scores(
     return laid, rows
 
 
+def _merge_rows(
+    schedule: Schedule, levels: Levels, scores: FloatArray, rows: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Return the rows as the tree leaves them: the queries that are trees sorted as a whole.
+
+    One sort costs less than to carry the rows through every merge; both are stable.
+    """
+    if not len(schedule.tree_ranges):
+        return rows
+    merged = rows.copy()
+    longest = int(np.diff(schedule.tree_ranges, axis=1).max())
+    spare = np.empty(rows.size)
+    sort_segments(scores, levels.row_of, schedule.tree_ranges, spare, merged, *scratch(longest))
+    return merged
+
+
 def _starts(sizes: NDArray[np.int64], item: int, levels: Levels) -> NDArray[np.int64]:
     """Return where the plan of each edge or node starts, or nothing where it takes too much."""
     total = int(sizes.sum())
@@ -303,7 +305,7 @@ def _edges(levels: Levels) -> NDArray[np.int64]:
 
 def _longest_job(schedule: Schedule, levels: Levels) -> int:
     jobs = schedule.jobs
-    return int((levels.group_start[jobs[:, 1]] - levels.group_start[jobs[:, 0]]).max())
+    return int((levels.group_start[jobs[:, 1]] - levels.group_start[jobs[:, 0]]).max()) + VECTOR
 
 
 def _longest_group(schedule: Schedule, levels: Levels) -> int:

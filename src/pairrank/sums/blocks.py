@@ -1,8 +1,14 @@
-"""Hinge sums pair by pair between blocks of rows: what is fastest where blocks are small."""
+"""Hinge sums pair by pair between blocks of rows: what is fastest where blocks are small.
+
+The inner loop of products runs over whole vectors of eight rows, those beyond the block masked: in
+blocks of a few rows the leftovers of a loop would cost more than the loop.
+"""
 
 from __future__ import annotations
 
 from pairrank.sums._jit import compiled, compiled_reassociating
+
+VECTOR = 8
 
 
 @compiled
@@ -35,11 +41,11 @@ def _row_gradient(s_i, w_i, scores, weights, gradient, margin, squared):
 
 
 @compiled_reassociating
-def _row_gamma(s_i, x_i, scores, x, gamma, margin, plus, minus):
+def _row_gamma(s_i, x_i, scores, x, gamma, n_rows, margin, plus, minus):
     """Add one preferred row's x to the rows of a block that it violates with, and theirs to it."""
     own = 0.0
     for j in range(len(scores)):
-        violates = excess(margin, s_i, scores[j]) > 0.0
+        violates = (excess(margin, s_i, scores[j]) > 0.0) & (j < n_rows)
         own += x[j] if violates else 0.0
         gamma[j] += plus * x_i if violates else 0.0
     return minus * own
@@ -68,7 +74,7 @@ def gradient_in_blocks(
         Row weights in layout order; empty where all are 1.
     margin : float
     squared : bool
-    work : ndarray of shape (3, longest run)
+    work : ndarray of shape (3, longest run + VECTOR)
         Scratch.
     result : ndarray of shape (n_all,)
         In the user's order. Gets each row's sum over its violating pairs of the other row's weight
@@ -84,7 +90,7 @@ def gradient_in_blocks(
     for job in range(len(jobs)):
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
-        scores, weights, gradient = work[0, :n], work[1, :n], work[2, :n]
+        scores, weights, gradient = work[0], work[1], work[2]
         for k in range(n):
             scores[k] = values[row_of[first + k]]
             weights[k] = weight[first + k] if len(weight) else 1.0
@@ -130,7 +136,10 @@ def gamma_in_blocks(jobs, edges, group_start, row_of, values, x, margin, plus, m
     for job in range(len(jobs)):
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
-        scores, x_here, gamma = work[0, :n], work[1, :n], work[2, :n]
+        scores, x_here, gamma = work[0], work[1], work[2]
+        for k in range(n, n + VECTOR):
+            scores[k] = 0.0
+            x_here[k] = 0.0
         for k in range(n):
             scores[k] = values[row_of[first + k]]
             x_here[k] = x[row_of[first + k]]
@@ -146,13 +155,15 @@ def gamma_in_blocks(jobs, edges, group_start, row_of, values, x, margin, plus, m
                 group = edges[jobs[job, 2] + block, 0]
                 low, low_end = group_start[group] - first, group_start[group + 1] - first
                 high = edges[jobs[job, 2] + block, 1]
+            end = low + (low_end - low + VECTOR - 1) // VECTOR * VECTOR
             for i in range(group_start[high] - first, group_start[high + 1] - first):
                 gamma[i] += _row_gamma(
                     scores[i],
                     x_here[i],
-                    scores[low:low_end],
-                    x_here[low:low_end],
-                    gamma[low:low_end],
+                    scores[low:end],
+                    x_here[low:end],
+                    gamma[low:end],
+                    low_end - low,
                     margin,
                     plus,
                     minus,

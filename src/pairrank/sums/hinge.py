@@ -14,6 +14,8 @@ is not negative; the additions are compensated, so the error does not grow with 
 
 from __future__ import annotations
 
+import numpy as np
+
 from pairrank.sums._jit import compiled
 from pairrank.sums.blocks import excess
 
@@ -38,7 +40,7 @@ def find_positions(a, b, margin, first_of_b, end_of_a):
 
 @compiled
 def _suffix_sums(a, weight, sums, squares, counts):
-    """Write S_p, Q_p and the weight of the rows from p on; compensated (TwoSum)."""
+    """Write S_p, Q_p and, if weighted, the weight of the rows from p on; compensated (TwoSum)."""
     weighted = len(weight) > 0
     n, n_low, s, s_low, q, q_low = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     last = len(a) - 1
@@ -67,12 +69,13 @@ def _suffix_sums(a, weight, sums, squares, counts):
             n += 1.0
         sums[p] = s + s_low
         squares[p] = q + q_low
-        counts[p] = n + n_low
+        if weighted:
+            counts[p] = n + n_low
 
 
 @compiled
 def _prefix_sums(b, weight, sums, counts):
-    """Write R_q = sum over k <= q of (b_q - b_k), and the weight of the rows up to q."""
+    """Write R_q = sum over k <= q of (b_q - b_k), if weighted the weight of the rows up to q."""
     weighted = len(weight) > 0
     n, n_low, s, s_low = 0.0, 0.0, 0.0, 0.0
     for q in range(len(b)):
@@ -91,7 +94,8 @@ def _prefix_sums(b, weight, sums, counts):
         else:
             n += 1.0
         sums[q] = s + s_low
-        counts[q] = n + n_low
+        if weighted:
+            counts[q] = n + n_low
 
 
 @compiled
@@ -122,12 +126,13 @@ def pair_gradient(
         _suffix_sums(a, weight_a, sums, squares, counts)
     _prefix_sums(b, weight_b, work[3], work[4])
     n_a = len(a)
+    weighted = len(weight_b) > 0
     value, value_low = 0.0, 0.0
     for i in range(len(b)):
         p = first_of_b[i]
         if p < n_a:
             c = excess(margin, b[i], a[p])
-            n = counts[p]
+            n = counts[p] if weighted else np.float64(n_a - p)
             s = sums[p]
             linear = s + n * c
             if squared:
@@ -136,7 +141,7 @@ def pair_gradient(
             else:
                 grad_b[i] -= n
                 cost = linear
-            if len(weight_b):
+            if weighted:
                 cost *= weight_b[i]
             new = value + cost
             back = new - value
@@ -146,7 +151,7 @@ def pair_gradient(
     for j in range(n_a):
         q = end_of_a[j] - 1
         if q >= 0:
-            n = counts[q]
+            n = counts[q] if weighted else np.float64(q + 1)
             grad_a[j] += sums[q] + n * excess(margin, b[q], a[j]) if squared else n
     return value + value_low
 

@@ -116,17 +116,16 @@ def carry(values, low, middle, high, upper, runs):
 
 
 @compiled
-def plan_tree(nodes, starts, scores, rows, margin, runs, rows_runs, positions, upper):
+def plan_tree(nodes, starts, scores, margin, runs, positions, upper):
     """Merge all the way up, keeping positions and orders of node e from starts[e] on.
 
-    `scores` and `rows` (n_rows,) hold sorted leaves, and afterwards sorted queries. O(rows) a level
-    of the tree, 7 ns each.
+    `scores` (n_rows,) hold sorted leaves, and afterwards sorted queries. O(rows) a level of the
+    tree, 7 ns each.
     """
     for node in range(len(nodes)):
         low, middle, high = nodes[node, 0], nodes[node, 1], nodes[node, 2]
-        order = upper[starts[node] :]
-        merge_scores(scores, low, middle, high, margin, runs, positions[starts[node] :], order)
-        carry(rows, low, middle, high, order, rows_runs)
+        start = starts[node]
+        merge_scores(scores, low, middle, high, margin, runs, positions[start:], upper[start:])
 
 
 @compiled
@@ -134,13 +133,11 @@ def gradient_over_tree(
     nodes,
     scale,
     scores,
-    rows,
     weight,
     margin,
     squared,
     work,
     runs,
-    rows_runs,
     positions,
     upper,
     gradient,
@@ -153,15 +150,15 @@ def gradient_over_tree(
         From `build_nodes`.
     scale : ndarray of shape (n_nodes,)
         What a node's value is multiplied by.
-    scores, rows, weight : ndarray of shape (n_rows,)
+    scores, weight : ndarray of shape (n_rows,)
         Leaves sorted by score; on return whole queries are. `weight` is empty where all are 1.
     margin : float
     squared : bool
     work : ndarray of shape (5, longest run)
-    runs, rows_runs, positions, upper : ndarray of float64, int32, int32 and bool
+    runs, positions, upper : ndarray of float64, int32 and bool
         Scratch for the longest node (two more in `runs`).
     gradient : ndarray of shape (n_rows,)
-        As in `gradient_in_blocks`, in the order of `rows`.
+        As in `gradient_in_blocks`, on return in the order of whole queries sorted by score.
 
     Notes
     -----
@@ -187,20 +184,17 @@ def gradient_over_tree(
             gradient[middle:high],
         )
         carry(gradient, low, middle, high, upper, runs)
-        carry(rows, low, middle, high, upper, rows_runs)
         if len(weight):
             carry(weight, low, middle, high, upper, runs)
     return value
 
 
 @compiled
-def gamma_over_tree(
-    nodes, starts, scores, rows, margin, plus, minus, runs, rows_runs, positions, upper, x, gamma
-):
+def gamma_over_tree(nodes, starts, scores, margin, plus, minus, runs, positions, upper, x, gamma):
     """Add each row's sum of x over the rows it violates with, across the merges of the tree.
 
     With `starts`, positions and orders are those of `plan_tree`; with `starts` empty they are found
-    anew from `scores`, which are merged, as `rows`. `x` and `gamma` are carried along.
+    anew from `scores`, which are merged. `x` and `gamma` are carried along.
     """
     planned = len(starts) > 0
     for node in range(len(nodes)):
@@ -209,7 +203,6 @@ def gamma_over_tree(
         place, order = positions[start:], upper[start:]
         if not planned:
             merge_scores(scores, low, middle, high, margin, runs, place, order)
-            carry(rows, low, middle, high, order, rows_runs)
         n_a = middle - low
         total, total_low = 0.0, 0.0
         runs[n_a] = 0.0
