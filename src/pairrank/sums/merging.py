@@ -79,11 +79,12 @@ def merge_scores(scores, low, middle, high, margin, runs, positions, upper):
     `upper` whether each merged row is of the upper run. No branch to mispredict, O(high - low).
     """
     n_a, n = middle - low, high - low
+    merged = scores[low:high]
     for k in range(n_a):
-        runs[k] = scores[low + k]
+        runs[k] = merged[k]
     runs[n_a] = np.inf
     for k in range(n_a, n):
-        runs[k + 1] = scores[low + k]
+        runs[k + 1] = merged[k]
     runs[n + 1] = np.inf
     b = n_a + 1
     i, p, from_a, from_b = 0, 0, 0, 0
@@ -94,7 +95,7 @@ def merge_scores(scores, low, middle, high, margin, runs, positions, upper):
         p += not violates
         of_a, of_b = runs[from_a], runs[b + from_b]
         take = of_b < of_a
-        scores[low + k] = of_b if take else of_a
+        merged[k] = of_b if take else of_a
         upper[k] = take
         from_b += take
         from_a += not take
@@ -104,13 +105,14 @@ def merge_scores(scores, low, middle, high, margin, runs, positions, upper):
 def carry(values, low, middle, high, upper, runs):
     """Bring values of two runs into their merged order, in place; `runs` is scratch."""
     n = high - low
+    merged = values[low:high]
     for k in range(n):
-        runs[k] = values[low + k]
+        runs[k] = merged[k]
     p = 0
     q = middle - low
     for k in range(n):
         take = upper[k]
-        values[low + k] = runs[q if take else p]
+        merged[k] = runs[q if take else p]
         q += take
         p += not take
 

@@ -127,10 +127,11 @@ def _spread_or_sort(scores, rows, low, high, depth, spare_scores, spare_rows, en
     if n > _INSERTION and depth < _MAX_DEPTH:
         step = 1 if small else n // _SAMPLE
         least, most = _range_of(scores, low, high, step)
-        if least == most:
-            least, most = _range_of(scores, low, high, 1)
-            if least == most:
+        while least == most:
+            if step == 1:
                 return 0
+            step = 1
+            least, most = _range_of(scores, low, high, step)
         n_cells = 2 * n if small else min(_MAX_CELLS, n // CELL + 1)
         for k in range(n):
             spare_scores[k] = scores[low + k]
