@@ -34,7 +34,7 @@ def test_the_search_over_c_reaches_the_published_figures(
 ):
     train, valid, test = fold["train"], fold["valid"], fold["test"]
     path = regularization_path(
-        RankSVM(normalize=None, solver="tron"),
+        RankSVM(normalize=None),
         train.X,
         train.y,
         qid=train.qid,
@@ -42,7 +42,6 @@ def test_the_search_over_c_reaches_the_published_figures(
         y_val=valid.y,
         qid_val=valid.qid,
         scoring=scoring,
-        warm_start=False,
     )
     assert path.best_estimator.n_pairs_ == 52_325
     scores = path.best_estimator.predict(test.X)

@@ -64,16 +64,17 @@ def test_a_path_starts_each_fit_from_the_last(judged):
     X, y, qid = judged
     values = [1.0, 1.0000001]
     cold = RankSVM(values[1], tol=1e-6).fit(X, y, qid=qid)
-    warm = regularization_path(RankSVM(tol=1e-6), X, y, values=values, qid=qid)
+    warm = regularization_path(RankSVM(tol=1e-6), X, y, values=values, qid=qid, warm_start=True)
     assert warm.n_iters[1] < cold.n_iter_
-    again = regularization_path(RankSVM(tol=1e-6), X, y, values=values, qid=qid, warm_start=False)
+    again = regularization_path(RankSVM(tol=1e-6), X, y, values=values, qid=qid)
     assert (again.coefs[1] == cold.coef_).all()
 
 
 def test_a_warm_path_does_not_take_a_neighbour_for_an_answer(judged):
     X, y, qid = judged
     X = np.column_stack((X, X[:, 0] + 0.05 * X[:, 2]))
-    path = regularization_path(RankSVM(), X, y, values=2.0 ** np.arange(-12, 9), qid=qid)
+    values = 2.0 ** np.arange(-12, 9)
+    path = regularization_path(RankSVM(), X, y, values=values, qid=qid, warm_start=True)
     for C, coef in zip(path.values[::2], path.coefs[::2], strict=True):
         exact = RankSVM(C, tol=1e-9).fit(X, y, qid=qid)
         near = RankSVM(C, tol=1e9, warm_start=True)

@@ -262,7 +262,7 @@ def with_entry(X, value):
         (lambda X, y, q: (X, y, q, np.ones(4)), "sample_weight has 4 entries"),
         (lambda X, y, q: (X, None, q, None), "requires y"),
         (lambda X, y, q: (X, np.column_stack((y, y)), q, None), "one dimension"),
-        (lambda X, y, q: (X, ["a", *y[1:]], q, None), "OrderGraph|mixes"),
+        (lambda X, y, q: (X, ["a", *y[1:]], q, None), "mixes text"),
         (lambda X, y, q: (X, Pairs([0], [1], n_rows=400), q, None), "count 400 rows"),
     ],
 )
@@ -282,6 +282,15 @@ def test_one_level_everywhere_and_wrong_features_are_refused(rows):
         RankSVM().fit(X, y, qid=qid).predict(X[:, :3])
     with pytest.raises(PairrankError, match="leave graph"):
         RankSVM(graph="chain").fit(X, Pairs([0], [1], n_rows=300))
+
+
+@pytest.mark.parametrize(("scale", "C"), [(1e200, 1.0), (1.0, 1e300)])
+def test_an_overflow_is_an_error_that_says_what_to_do(rows, scale, C):
+    X, y, qid = rows
+    ranker = RankSVM(C=C, normalize=None)
+    with pytest.raises(PairrankError, match="scale the features down"):
+        ranker.fit(X * scale, y, qid=qid)
+    assert not hasattr(ranker, "coef_")
 
 
 def test_large_rows_in_many_queries_reach_the_optimum_from_a_sample():

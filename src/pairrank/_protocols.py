@@ -112,7 +112,9 @@ class Status(Enum):
     PRECISION = "float32 features end the descent before tol; pass float64 for more digits."
     INTERRUPTED = "The fit was interrupted; these are the best weights so far."
     STOPPED = "The callback asked to stop."
-    OVERFLOW = "The loss overflowed; scale the features down."
+    OVERFLOW = (
+        "The objective overflowed: scale the features down, or lower what multiplies the loss."
+    )
 
     @property
     def ok(self) -> bool:

@@ -65,13 +65,10 @@ def check_labels(y: Any, n_rows: int | None = None) -> NDArray[Any]:
     if labels.ndim != 1:
         raise PairrankError(f"y must have one dimension, got shape {labels.shape}")
     check_length(labels, "y", n_rows)
-    if labels.dtype.kind in "US":
+    if labels.dtype.kind in "US" and hasattr(y, "dtype"):
         return labels
-    if labels.dtype == object and any(isinstance(label, str) for label in labels):
-        mixed = [row for row, label in enumerate(labels) if not isinstance(label, str)]
-        if mixed:
-            raise PairrankError(f"y mixes text with {labels[mixed[0]]!r} in row {mixed[0]}")
-        return labels.astype(str)
+    if labels.dtype.kind in "USO":
+        return _as_text(list(y) if labels.dtype.kind in "US" else labels)
     return _as_floats(labels, "y")
 
 
@@ -132,6 +129,17 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
     if not any(type(value) is type(choice) and value == choice for choice in choices):
         listed = ", ".join(map(repr, choices))
         raise PairrankError(f"{name} must be one of {listed}; got {value!r}")
+
+
+def _as_text(labels: Any) -> NDArray[Any]:
+    """Return labels as text, or as floats where none is text; an error where they mix."""
+    texts = [isinstance(label, str) for label in labels]
+    if not any(texts):
+        return _as_floats(np.asarray(labels, dtype=object), "y")
+    if not all(texts):
+        row = texts.index(False)
+        raise PairrankError(f"y mixes text with {labels[row]!r} in row {row}")
+    return np.asarray(labels, dtype=str)
 
 
 def _from_sequence(values: Any) -> NDArray[Any]:

@@ -17,7 +17,8 @@ class Design:
     """A feature matrix as the linear map from coefficients to scores.
 
     Products run over blocks of rows: in float32 a block is summed in float32, blocks in float64,
-    so that rounding does not grow with the rows; only vectors are cast, never X.
+    so that rounding does not grow with the rows; only vectors are cast, never X. What overflows
+    is infinite or NaN, without a warning: the solver says it.
 
     Parameters
     ----------
@@ -47,8 +48,9 @@ class Design:
         """Return X w, (n_rows,) float64."""
         vector = w.astype(self.dtype, copy=False)
         result = np.empty(self.n_rows)
-        for rows, block in self._blocks():
-            result[rows] = block @ vector
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, block in self._blocks():
+                result[rows] = block @ vector
         return result
 
     def transposed(self, values: FloatArray) -> FloatArray:
@@ -58,10 +60,11 @@ class Design:
         if not 0 < largest < np.inf:
             return result if largest == 0 else np.full(self.n_features, np.nan)
         scale = 1.0 if self.dtype == np.float64 else largest
-        for rows, block in self._blocks():
-            vector = values[rows] if scale == 1.0 else values[rows] / scale
-            result += block.T @ vector.astype(self.dtype, copy=False)
-        return result if scale == 1.0 else result * scale
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, block in self._blocks():
+                vector = values[rows] if scale == 1.0 else values[rows] / scale
+                result += block.T @ vector.astype(self.dtype, copy=False)
+            return result if scale == 1.0 else result * scale
 
     def rows(self, rows: NDArray[np.integer[Any]]) -> Design:
         """Return the design of some rows, copied."""

@@ -149,13 +149,13 @@ class BaseRanker(BaseEstimator):
 
     def _keep(self, solution: Solution) -> Self:
         """Set what a solver found as fitted attributes; warn where it did not converge."""
+        if solution.status is Status.OVERFLOW:
+            raise PairrankError(solution.status.value)
         self.coef_ = solution.coef
         self.n_iter_ = solution.n_iter
         self.status_ = solution.status.name.lower()
         self.history_ = solution.history
         self.objective_ = solution.history[-1].value if solution.history else float("nan")
-        if solution.status is Status.OVERFLOW:
-            raise PairrankError(solution.status.value)
         if not solution.status.ok:
             warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)
         return self

@@ -199,7 +199,9 @@ def _scores_of_fold(
     )
     validation = {f"{name}_val": value for name, value in test.items()}
     try:
-        path = regularization_path(ranker, **train, **validation, values=grid, scoring=scorer)
+        path = regularization_path(
+            ranker, **train, **validation, values=grid, scoring=scorer, warm_start=True
+        )
     except NoPairsError:
         return np.full(grid.size, np.nan)
     if path.values.size < grid.size:

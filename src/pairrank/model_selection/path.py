@@ -87,7 +87,7 @@ def regularization_path(
     qid_val: Any = None,
     sample_weight_val: Any = None,
     scoring: str | Callable[..., float] = "pairwise_accuracy",
-    warm_start: bool = True,
+    warm_start: bool = False,
 ) -> RegularizationPath:
     """Fit an estimator at each value of a parameter and pick by validation rows.
 
@@ -113,8 +113,9 @@ def regularization_path(
     scoring : str or callable
         A name that `get_query_scorer` knows, or a scorer.
     warm_start : bool
-        Start each fit from the last one's solution, where the estimator can. False starts each
-        from zero, as the paper did.
+        Start each fit from the last one's solution, where the estimator can, and stop at a tenth
+        of its `tol`, lest a neighbour's solution pass for an answer. False starts each from zero,
+        as the paper did.
 
     Returns
     -------

@@ -57,9 +57,11 @@ class PairObjective:
         self.model, self.line = model, line
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
         cost, slope = (float(loss.phi(np.zeros(1), order=order)[0]) for order in (0, 1))
-        self._loss_at_zero = factor * cost * preferences.total_weight
-        self._gradient_at_zero = factor * self.design.transposed(slope * preferences.net_weight())
-        self.reference_norm = float(np.linalg.norm(self._gradient_at_zero))
+        net = slope * preferences.net_weight()
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._loss_at_zero = factor * cost * preferences.total_weight
+            self._gradient_at_zero = factor * self.design.transposed(net)
+            self.reference_norm = float(np.linalg.norm(self._gradient_at_zero))
 
     def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return factor times the pair sum, and its gradient; no penalty.

@@ -98,7 +98,7 @@ class _Run:
 
     def descend(self, max_iter: int) -> Status:
         self.value, self.gradient = self._evaluate(self.w)
-        if not np.isfinite(self.value):
+        if not np.isfinite(self.value) or not np.isfinite(self.objective.reference_norm):
             return Status.OVERFLOW
         target = self.tol * self.objective.reference_norm
         radius = np.inf
