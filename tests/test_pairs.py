@@ -9,6 +9,7 @@ from sklearn.utils import _safe_indexing, indexable
 
 from pairrank import Pairs
 from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.preferences import draw_sample
 
 
 @pytest.fixture
@@ -106,6 +107,19 @@ def test_normalisation_by_rows_and_by_query():
 
 def test_the_net_weight_is_wins_less_losses(pairs):
     np.testing.assert_array_equal(pairs.bound(5).net_weight(), [-1, -3, -3, 3, 4])
+
+
+def test_a_sample_of_comparisons_weighs_as_much_as_all():
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, 5000, (2, 20_000))
+    pairs = Pairs(i[i != j], j[i != j], rng.random((i != j).sum()), n_rows=5000)
+    rows, sample = draw_sample(pairs.bound(5000, normalize="rows"), 300, rng)
+    assert sample.n_pairs == 300
+    assert sample.n_rows == rows.size
+    assert {tuple(pair) for pair in rows[np.column_stack((sample.i, sample.j))]} <= set(
+        zip(pairs.i, pairs.j, strict=True)
+    )
+    assert sample.total_weight == pytest.approx(5000)
 
 
 def test_a_clone_of_pairs_is_a_copy(pairs):

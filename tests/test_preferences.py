@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from pairrank import OrderGraph
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
-from pairrank.preferences import Levels
+from pairrank.preferences import Levels, draw_sample, merge_levels
 
 ODD_GRAPH = OrderGraph([(0.0, 2.0), (1.0, 2.0), (0.0, 3.0)])
 
@@ -169,7 +169,7 @@ def test_a_sample_stands_for_all_pairs(graph, queries):
     y, qid = rng.integers(0, 3, 20_000).astype(float), rng.integers(0, queries, 20_000)
     weight = rng.random(20_000) + 0.5
     levels = Levels.build(y, qid, graph=graph, sample_weight=weight).normalized("rows")
-    rows, sample = levels.sample(4_000, rng)
+    rows, sample = draw_sample(levels, 4_000, rng)
     assert rows.size == sample.n_rows == len(set(rows))
     assert 3_000 < rows.size < 5_200
     if queries > 1:
@@ -185,7 +185,7 @@ def test_a_sample_stands_for_all_pairs(graph, queries):
 def test_a_rare_level_is_kept_in_larger_part_and_weighted_down():
     y = np.zeros(100_000)
     y[:200] = 1.0
-    rows, sample = Levels.build(y).sample(2_000, np.random.default_rng(0))
+    rows, sample = draw_sample(Levels.build(y), 2_000, np.random.default_rng(0))
     assert (y[rows] == 1).sum() == 200
     assert sample.weight is not None
     assert sample.weight.sum() == pytest.approx(100_000)
@@ -195,7 +195,7 @@ def test_a_rare_level_is_kept_in_larger_part_and_weighted_down():
 def test_bands_merge_neighbouring_levels_and_weigh_as_much(rows, n_bands):
     y, qid, weight = (np.array(column) for column in zip(*rows, strict=True))
     levels = Levels.build(y, qid, sample_weight=weight.astype(float) + 1)
-    banded = levels.in_bands(n_bands)
+    banded = merge_levels(levels, n_bands)
     level_of_row = np.repeat(levels.group_level, np.diff(levels.group_start))
     band_of_row = np.repeat(banded.group_level, np.diff(banded.group_start))
     bands = {level: set(band_of_row[level_of_row == level]) for level in set(level_of_row)}

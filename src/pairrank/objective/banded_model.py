@@ -5,7 +5,7 @@ from __future__ import annotations
 from pairrank._protocols import FloatArray, LinearMap, PairLoss
 from pairrank.design import Design
 from pairrank.objective.pair_objective import ExactHessian
-from pairrank.preferences import Levels
+from pairrank.preferences import Levels, merge_levels
 
 
 class BandedModel:
@@ -38,7 +38,7 @@ class BandedModel:
         n_bands: int,
     ) -> None:
         self.design, self.factor, self.penalty = design, factor, penalty
-        self._pair_sum = loss.sum_over(levels.in_bands(n_bands))
+        self._pair_sum = loss.sum_over(merge_levels(levels, n_bands))
         self._given_way = False
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank._protocols import FloatArray, PairLoss
-from pairrank.preferences import Preferences
+from pairrank.preferences import Preferences, draw_sample
 
 _ROWS = 4096
 _FURTHEST = 1e3
@@ -34,7 +34,7 @@ class LineSample:
     def __init__(
         self, preferences: Preferences, loss: PairLoss, generator: np.random.Generator
     ) -> None:
-        self._rows, drawn = preferences.sample(_ROWS, generator)
+        self._rows, drawn = draw_sample(preferences, _ROWS, generator)
         self._pair_sum = loss.sum_over(drawn)
 
     def minimum(

@@ -11,7 +11,7 @@ from scipy import linalg
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Solver
 from pairrank.design import Design
 from pairrank.objective.pair_objective import PairObjective
-from pairrank.preferences import Preferences
+from pairrank.preferences import Preferences, draw_sample
 
 
 class SampledModel:
@@ -21,7 +21,7 @@ class SampledModel:
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features)
     preferences : Levels or Pairs
-        Of all rows; samples are drawn from them, see their `sample`.
+        Of all rows; samples are drawn from them, see `draw_sample`.
     loss : PairLoss
     factor, penalty : float
         As for the objective.
@@ -98,7 +98,7 @@ class SampledModel:
         return self._known[1]
 
     def _draw(self, n_rows: int) -> None:
-        rows, drawn = self.preferences.sample(n_rows, self.generator)
+        rows, drawn = draw_sample(self.preferences, n_rows, self.generator)
         self.is_whole = drawn.n_pairs == self.preferences.n_pairs
         self._drawn: Preferences = drawn
         self._design = Design(_as_dense(self.X[rows]))

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences._counts import count_pairs, group_totals
-from pairrank.preferences._sampling import merge_levels, sample_levels
 from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
 
 FloatArray = NDArray[np.float64]
@@ -172,20 +171,6 @@ class Levels:
         scale = np.broadcast_to(self.pair_scale, self.n_queries)[query_of_group]
         by_row = np.repeat(net * scale, np.diff(self.group_start))
         return self.from_layout(by_row if self.weight is None else by_row * self.weight)
-
-    def sample(
-        self, n_rows: int, generator: np.random.Generator
-    ) -> tuple[NDArray[np.int32], Levels]:
-        """Draw about `n_rows` rows; return them, and preferences that stand for all."""
-        return sample_levels(self, n_rows, generator)
-
-    def in_bands(self, n_bands: int) -> Levels:
-        """Return the same rows with neighbouring levels merged into bands of about equal weight.
-
-        The full graph over the bands stands for that over the levels: its pairs are scaled up.
-        O(groups + levels).
-        """
-        return merge_levels(self, n_bands)
 
     def to_layout(self, values: FloatArray) -> FloatArray:
         """Bring a value a row, (n_rows,), from the user's order into the layout."""

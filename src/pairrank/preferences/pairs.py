@@ -138,22 +138,6 @@ class Pairs:
         losses = np.bincount(self.j, self.weight, self.n_rows)
         return np.asarray(self.pair_scale * (wins - losses), dtype=np.float64)
 
-    def sample(
-        self, n_rows: int, generator: np.random.Generator
-    ) -> tuple[NDArray[np.int32], Pairs]:
-        """Draw about `n_rows` comparisons; return their rows, and pairs that stand for all."""
-        drawn = np.sort(generator.integers(0, self.n_pairs, min(n_rows, self.n_pairs)))
-        if n_rows >= self.n_pairs:
-            drawn = np.arange(self.n_pairs)
-        rows, places = np.unique(np.append(self.i[drawn], self.j[drawn]), return_inverse=True)
-        sample = object.__new__(Pairs)
-        sample.i, sample.j = places.astype(np.int32).reshape(2, -1)
-        sample.weight = None if self.weight is None else self.weight[drawn]
-        sample.magnitude = None if self.magnitude is None else self.magnitude[drawn]
-        sample.n_rows, sample.row_weight = rows.size, float(rows.size)
-        sample.pair_scale = self.pair_scale * self.pair_weight / sample.pair_weight
-        return rows, sample
-
     def require_pairs(self) -> None:
         """Raise a NoPairsError where there is no comparison to learn from."""
         if not self.n_pairs:

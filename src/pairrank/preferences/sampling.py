@@ -3,30 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.preferences._counts import count_pairs
-
-if TYPE_CHECKING:
-    from pairrank.preferences.levels import Levels
+from pairrank.preferences.levels import Levels
+from pairrank.preferences.pairs import Pairs
 
 _FEW_QUERIES = 30
 """With fewer queries in the sample than this, its rows are drawn within the queries instead."""
 
 
-def sample_levels(
+def draw_sample(
+    preferences: Levels | Pairs, n_rows: int, generator: np.random.Generator
+) -> tuple[NDArray[Any], Levels | Pairs]:
+    """Draw about `n_rows` rows; return them, and preferences among them that stand for all.
+
+    The sample's pair scale is raised so that its pair sum estimates that of all. Of `Levels`, whole
+    queries are drawn where the sample would hold many; else rows within each query and level, one
+    from each stretch of the layout, with levels that are rare kept in larger part and weighted
+    down. Of `Pairs`, comparisons are drawn, and their rows follow. O(sample + groups).
+    """
+    if isinstance(preferences, Pairs):
+        return _sample_pairs(preferences, n_rows, generator)
+    return _sample_levels(preferences, n_rows, generator)
+
+
+def _sample_levels(
     levels: Levels, n_rows: int, generator: np.random.Generator
 ) -> tuple[NDArray[np.int32], Levels]:
-    """Draw about `n_rows` rows; return them and the preferences among them.
-
-    The sample's pair scale is raised so that its pair sum estimates that of all rows. Whole queries
-    are drawn where the sample would hold many; else rows within each query and level, one from each
-    stretch of the layout, with levels that are rare kept in larger part and weighted down.
-    O(sample + groups).
-    """
     n_kept = levels.row_of.size
     if n_rows >= n_kept / 2:
         places = np.arange(n_kept)
@@ -123,8 +130,27 @@ def _restricted(
     return _standing_for(levels, sample)
 
 
+def _sample_pairs(
+    pairs: Pairs, n_rows: int, generator: np.random.Generator
+) -> tuple[NDArray[np.int32], Pairs]:
+    drawn = np.arange(pairs.n_pairs)
+    if n_rows < pairs.n_pairs:
+        drawn = np.sort(generator.integers(0, pairs.n_pairs, n_rows))
+    rows, places = np.unique(np.append(pairs.i[drawn], pairs.j[drawn]), return_inverse=True)
+    i, j = places.astype(np.int32).reshape(2, -1)
+    weight = None if pairs.weight is None else pairs.weight[drawn]
+    magnitude = None if pairs.magnitude is None else pairs.magnitude[drawn]
+    sample = Pairs(i, j, weight, magnitude, n_rows=rows.size)
+    sample.pair_scale = pairs.total_weight / sample.pair_weight
+    return rows, sample
+
+
 def merge_levels(levels: Levels, n_bands: int) -> Levels:
-    """Merge neighbouring levels into bands of about equal row numbers; see `Levels.in_bands`."""
+    """Merge neighbouring levels into bands of about as many rows each.
+
+    The full graph over the bands stands for that over the levels: its pairs are scaled up.
+    O(groups + levels).
+    """
     sizes = np.bincount(levels.group_level, np.diff(levels.group_start), levels.labels.size)
     middle = np.cumsum(sizes) - sizes / 2
     band = (middle * (n_bands / max(1, levels.row_of.size))).astype(np.int32)[levels.group_level]
