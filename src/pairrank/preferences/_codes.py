@@ -25,8 +25,24 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             codes = np.cumsum(present, dtype=np.int32) - 1
             labels = np.flatnonzero(present) + low
             return labels.astype(np.float64), codes[offsets] if not present.all() else offsets
+        return _sorted_codes(y.astype(np.float64, copy=False))
     labels, inverse = np.unique(y, return_inverse=True)
     return labels, inverse.astype(np.int32)
+
+
+def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
+    from pairrank.sums.sorting import scratch, sort_segments
+
+    ordered, rows = np.empty(y.size), np.empty(y.size, dtype=np.int32)
+    everything = np.array([[0, y.size]])
+    in_order = np.arange(y.size, dtype=np.int32)
+    sort_segments(y, in_order, everything, ordered, rows, *scratch(y.size))
+    rises = np.empty(y.size, dtype=bool)
+    rises[0] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=rises[1:])
+    codes = in_order
+    codes[rows] = np.cumsum(rises, dtype=np.int32) - 1
+    return ordered[rises], codes
 
 
 def query_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
