@@ -86,6 +86,21 @@ def test_a_model_that_foretells_badly_is_refined():
     assert objective.refined
 
 
+def test_a_step_advised_to_reach_too_far_is_cut_until_it_descends():
+    class Eager(Smooth):
+        def reach(self, w, step, slope):
+            return 1000.0
+
+        def loss_and_gradient(self, w):
+            self.calls = getattr(self, "calls", 0) + 1
+            assert self.calls < 2000, "the same step is tried again and again"
+            return super().loss_and_gradient(w)
+
+    objective = Eager()
+    solution = Tron()(objective, np.zeros(7), tol=1e-3, max_iter=200)
+    assert solution.status is Status.CONVERGED
+
+
 def test_the_last_iterate_is_kept_at_max_iter_and_at_a_callback_that_stops():
     found = Tron()(Smooth(), np.zeros(7), tol=1e-12, max_iter=2)
     assert found.status is Status.MAX_ITER

@@ -123,9 +123,12 @@ class _Run:
     ) -> tuple[float, Status | None]:
         """Shrink the region until a step is taken; return the new radius, and why none was."""
         rule, objective = self.rule, self.objective
+        furthest = np.inf
         while True:
             found = self._inner(hessian, inverse, radius)
             multiple = objective.reach(self.w, found.step, float(self.gradient @ found.step))
+            if multiple * found.norm > furthest:
+                multiple = max(1.0, furthest / found.norm)
             found = found._replace(step=multiple * found.step, norm=multiple * found.norm)
             value, gradient = self._evaluate(self.w + found.step)
             slope = float(self.gradient @ found.step)
@@ -140,6 +143,7 @@ class _Run:
                 if slow or decrease < rule.eta_1 * found.decrease:
                     objective.refine()
                 return radius, None
+            furthest = radius
             if objective.refine():
                 hessian = objective.hessian(self.w)
                 inverse = objective.preconditioner(self.w)
