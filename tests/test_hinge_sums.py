@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from definitions import hessian_product, hinge, pair_sum, preferences_of, violations
 from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.losses import Hinge, SquaredHinge, hinge_schedule, hinge_sums
+from pairrank.losses import Hinge, SquaredHinge, hinge_schedule, hinge_state
 from pairrank.preferences import Levels, Pairs
 from strategies import KINDS, Problem, problems, scores_of
 
@@ -33,8 +33,8 @@ def make_plan(patch: pytest.MonkeyPatch, plan: str, *, kept: bool = True) -> Non
     for name, value in PLANS[plan].items():
         patch.setattr(hinge_schedule, name, value)
     if not kept:
-        patch.setattr(hinge_sums, "_PLAN_BYTES", 0)
-        patch.setattr(hinge_sums, "_PLAN_BYTES_A_ROW", 0)
+        patch.setattr(hinge_state, "_PLAN_BYTES", 0)
+        patch.setattr(hinge_state, "_PLAN_BYTES_A_ROW", 0)
 
 
 def levels_of(problem: Problem, normalize: str | None = None) -> Levels:
@@ -263,7 +263,7 @@ def test_gradient_and_curvature_share_one_sort(n_levels, monkeypatch):
     levels, scores, _ = random_levels(3000, n_levels)
     bound = SquaredHinge().sum_over(levels)
     bound.value_and_gradient(scores)
-    monkeypatch.setattr(hinge_sums, "sort_segments", lambda *args: pytest.fail("sorted again"))
+    monkeypatch.setattr(hinge_state, "sort_segments", lambda *args: pytest.fail("sorted again"))
     bound.curvature(scores.copy()).matvec(scores)
     bound.counts(scores)
 

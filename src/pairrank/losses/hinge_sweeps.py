@@ -6,8 +6,12 @@ import numpy as np
 
 from pairrank._protocols import FloatArray
 from pairrank.losses.hinge_schedule import Schedule, whole_queries
-from pairrank.losses.hinge_sums import HingeSum, SortedScores, sort_scores
+from pairrank.losses.hinge_state import Buffers, SortedScores, sort_scores
+from pairrank.losses.hinge_sums import HingeSum
 from pairrank.preferences import Levels
+from pairrank.sums.direct import gamma_by_counting, gradient_by_counting
+from pairrank.sums.layout import scatter
+from pairrank.sums.selection_tree import gamma_by_selection_tree, gradient_by_selection_tree
 
 
 class SweptHingeSum(HingeSum):
@@ -33,55 +37,48 @@ class SweptHingeSum(HingeSum):
     def _schedule_of_products(self) -> Schedule:
         return self.schedule
 
-    def _sorted(self, schedule: Schedule, scores: FloatArray) -> SortedScores:
-        return SweptScores(self, schedule, scores)
+    def _sorted(self, schedule: Schedule, scores: FloatArray, buffers: Buffers) -> SortedScores:
+        return SweptScores(self, schedule, scores, buffers)
 
 
 class SweptScores(SortedScores):
     """Whole queries sorted by score, with the level of each row."""
 
-    def __init__(self, owner: SweptHingeSum, schedule: Schedule, scores: FloatArray) -> None:
-        self.schedule = schedule
+    def __init__(
+        self, owner: SweptHingeSum, schedule: Schedule, scores: FloatArray, buffers: Buffers
+    ) -> None:
+        self.schedule, self.buffers = schedule, buffers
         self.scores = scores.copy()
-        self.sorted, self.rows = sort_scores(schedule, owner.levels, scores)
+        self.sorted, self.rows = sort_scores(owner, schedule, scores, buffers)
         self.level = owner.level[self.rows]
         self.weight = np.empty(0) if owner.weight is None else owner.weight[self.rows]
 
-    def gradient(self, owner: HingeSum, result: FloatArray) -> float:
-        """Add every pair to `result`; return their value."""
-        from pairrank.sums.direct import gradient_by_counting
-        from pairrank.sums.selection_tree import gradient_by_selection_tree
-
+    def gradient(self, owner: HingeSum, factor: float) -> tuple[float, FloatArray]:
+        """Return the value, and factor times the gradient without the row's weight and scale."""
         assert isinstance(owner, SweptHingeSum)
         sweep = gradient_by_selection_tree if owner.by_tree else gradient_by_counting
-        if not len(owner.n_levels):
-            return 0.0
         gradient = np.zeros(self.rows.size)
-        value = sweep(
-            self.schedule.ranges, owner.swept_scale, self.sorted, self.level, owner.n_levels,
-            self.weight, owner.margin, owner.squared, gradient,
-        )  # fmt: skip
-        self._give_back(owner, gradient, result)
-        return float(value)
+        value = 0.0
+        if len(owner.n_levels):
+            value = sweep(
+                owner.schedule.ranges, owner.swept_scale, self.sorted, self.level, owner.n_levels,
+                self.weight, owner.margin, owner.squared, gradient,
+            )  # fmt: skip
+        return value, self._give_back(owner, gradient, factor)
 
     def gamma(self, owner: HingeSum, x: FloatArray, plus: float, minus: float) -> FloatArray:
         """Return each row's sum of x over the rows that it violates with, by direction."""
-        from pairrank.sums.direct import gamma_by_counting
-        from pairrank.sums.selection_tree import gamma_by_selection_tree
-
         assert isinstance(owner, SweptHingeSum)
         sweep = gamma_by_selection_tree if owner.by_tree else gamma_by_counting
-        result = np.zeros(owner.levels.n_rows)
+        gamma = np.zeros(self.rows.size)
         if len(owner.n_levels):
-            gamma = np.zeros(self.rows.size)
             sweep(
-                self.schedule.ranges, self.sorted, self.level, owner.n_levels, x[self.rows],
+                owner.schedule.ranges, self.sorted, self.level, owner.n_levels, x[self.rows],
                 owner.margin, plus, minus, gamma,
             )  # fmt: skip
-            self._give_back(owner, gamma, result)
+        return self._give_back(owner, gamma, 1.0)
+
+    def _give_back(self, owner: HingeSum, values: FloatArray, factor: float) -> FloatArray:
+        result = owner.empty_result(self.schedule)
+        scatter(values, self.rows, self.schedule.ranges, factor, result)
         return result
-
-    def _give_back(self, owner: HingeSum, values: FloatArray, result: FloatArray) -> None:
-        from pairrank.sums.layout import scatter_add
-
-        scatter_add(values, self.rows, self.schedule.ranges, 1.0, result)

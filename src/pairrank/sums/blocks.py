@@ -53,7 +53,7 @@ def _row_gamma(s_i, x_i, scores, x, gamma, n_rows, margin, plus, minus):
 
 @compiled
 def gradient_in_blocks(
-    jobs, scale, edges, group_start, row_of, values, weight, margin, squared, work, result
+    jobs, scale, edges, group_start, row_of, values, weight, margin, squared, factor, work, result
 ):
     """Add all pairs within small runs of groups to the gradient, pair by pair; return the value.
 
@@ -74,6 +74,8 @@ def gradient_in_blocks(
         Row weights in layout order; empty where all are 1.
     margin : float
     squared : bool
+    factor : float
+        What the gradient is multiplied by.
     work : ndarray of shape (3, longest run + VECTOR)
         Scratch.
     result : ndarray of shape (n_all,)
@@ -121,7 +123,7 @@ def gradient_in_blocks(
                 value += weights[i] * cost
         total += scale[job] * value
         for k in range(n):
-            result[row_of[first + k]] += gradient[k]
+            result[row_of[first + k]] += factor * gradient[k]
     return total
 
 

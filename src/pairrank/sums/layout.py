@@ -39,8 +39,8 @@ def gather(values, rows, out):
 
 
 @compiled
-def scatter_add(values, rows, ranges, factor, out):
-    """Add factor * values[k] to out[rows[k]] for k in the ranges (n, 2)."""
+def scatter(values, rows, ranges, factor, out):
+    """Write factor * values[k] to out[rows[k]] for k in the ranges (n, 2)."""
     for at in range(len(ranges)):
         for k in range(ranges[at, 0], ranges[at, 1]):
-            out[rows[k]] += factor * values[k]
+            out[rows[k]] = factor * values[k]

@@ -24,12 +24,17 @@ _SAMPLE = 512
 _MOVES_A_ROW = 16
 
 
+def cells(longest: int) -> int:
+    """Return how many elements `ends` must have for segments of up to `longest` rows."""
+    return max(_MAX_CELLS, 2 * min(longest, _MAX_FLASH)) + 2
+
+
 def scratch(longest: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the working arrays for segments of up to `longest` rows."""
+    """Return new working arrays for segments of up to `longest` rows."""
     return (
         np.empty(longest),
         np.empty(longest, np.int32),
-        np.empty(max(_MAX_CELLS, 2 * min(longest, _MAX_FLASH)) + 2, np.int32),
+        np.empty(cells(longest), np.int32),
     )
 
 
@@ -167,8 +172,10 @@ def sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_ro
         Ranges of places, each sorted by itself.
     scores, rows : ndarray of shape (n_rows,)
         Output: the sorted scores of each segment and their rows in the user's order.
-    spare_scores, spare_rows, ends
-        From `scratch` of the longest segment.
+    spare_scores, spare_rows : ndarray of shape (longest segment,)
+        Scratch, float64 and int32.
+    ends : ndarray of int32, shape (cells(longest segment),)
+        Scratch.
 
     Notes
     -----
