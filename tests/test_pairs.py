@@ -105,8 +105,10 @@ def test_normalisation_by_rows_and_by_query():
     np.testing.assert_allclose(scaled.weight, [1.25, 1.25, 2.5])
 
 
-def test_the_net_weight_is_wins_less_losses(pairs):
-    np.testing.assert_array_equal(pairs.bound(5).net_weight(), [-1, -3, -3, 3, 4])
+def test_wins_and_losses_are_weighed(pairs):
+    wins, losses = pairs.bound(5).wins_and_losses()
+    np.testing.assert_array_equal(wins, [1, 1, 1, 3, 4])
+    np.testing.assert_array_equal(losses, [2, 4, 4, 0, 0])
 
 
 def test_a_sample_of_comparisons_weighs_as_much_as_all():

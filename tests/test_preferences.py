@@ -61,11 +61,11 @@ def test_pairs_and_weights_equal_the_definition(graph, rows):
     assert levels.n_pairs == len(pairs)
     assert levels.group_level.size == len(kept)
     assert levels.pair_weight == pytest.approx(sum(weight[i] * weight[j] for i, j in pairs))
-    net = np.zeros(y.size)
+    expected = np.zeros((2, y.size))
     for i, j in pairs:
-        net[i] += weight[i] * weight[j]
-        net[j] -= weight[i] * weight[j]
-    np.testing.assert_allclose(levels.net_weight(), net, atol=1e-12)
+        expected[0, i] += weight[i] * weight[j]
+        expected[1, j] += weight[i] * weight[j]
+    np.testing.assert_allclose(levels.wins_and_losses(), expected, atol=1e-12)
 
 
 @given(rows=drawn_rows())

@@ -215,3 +215,18 @@ def test_value_and_gradient_at_zero_are_known_in_closed_form(X, preferences, C):
     near_value, near_gradient = objective.loss_and_gradient(np.full(X.shape[1], 1e-200))
     assert value == pytest.approx(near_value, rel=1e-10)
     np.testing.assert_allclose(gradient, near_gradient, rtol=1e-8, atol=1e-8 * abs(gradient).max())
+
+
+def test_features_of_very_different_size_cost_few_products():
+    rng = np.random.default_rng(5)
+    X = sparse.random_array((2000, 300), density=0.1, rng=rng, format="csr")
+    y = X @ rng.normal(size=300) + rng.normal(size=2000)
+    products = []
+    for sizes in (np.ones(300), rng.lognormal(sigma=3, size=300)):
+        scaled = (X @ sparse.diags_array(sizes)).tocsr()
+        levels = Levels.build(y).normalized("rows")
+        objective = PairObjective(scaled, levels, SquaredHinge(), factor=100.0, penalty=1e-6)
+        found = Tron()(objective, np.zeros(300), tol=1e-4, max_iter=100)
+        assert found.status is Status.CONVERGED
+        products.append(found.history[-1].n_products)
+    assert products[1] <= 10 * products[0]

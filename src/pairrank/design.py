@@ -34,10 +34,10 @@ class Design:
         self.n_rows, self.n_features = X.shape
         self.is_sparse = sparse.issparse(X)
         self.dtype = X.dtype
-        width = max(1, X.nnz // max(1, self.n_rows) if self.is_sparse else self.n_features)
-        self._block_rows = max(1, _BLOCK_ENTRIES // width)
-        if self.is_sparse and self.dtype == np.float64:
-            self._block_rows = max(1, self.n_rows)
+        entries = X.nnz if self.is_sparse else X.size
+        self._width = max(1, entries // max(1, self.n_rows))
+        whole = self.is_sparse and self.dtype == np.float64
+        self._entries = max(1, entries) if whole else _BLOCK_ENTRIES
 
     @property
     def precision(self) -> float:
@@ -66,13 +66,19 @@ class Design:
                 result += block.T @ vector.astype(self.dtype, copy=False)
             return result if scale == 1.0 else result * scale
 
-    def rows(self, rows: NDArray[np.integer[Any]]) -> Design:
-        """Return the design of some rows, copied."""
-        return Design(self.X[rows])
+    def squares_transposed(self, values: FloatArray) -> FloatArray:
+        """Return (X * X)' v, (n_features,) float64; squares are made a block at a time."""
+        result = np.zeros(self.n_features)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for rows, block in self._blocks(_BLOCK_ENTRIES):
+                squares = block.multiply(block) if self.is_sparse else np.square(block)
+                result += squares.T @ values[rows].astype(self.dtype, copy=False)
+        return result
 
-    def _blocks(self) -> Any:
-        for start in range(0, self.n_rows, self._block_rows):
-            rows = slice(start, min(start + self._block_rows, self.n_rows))
+    def _blocks(self, entries: int | None = None) -> Any:
+        step = max(1, -(-(entries or self._entries) // self._width))
+        for start in range(0, self.n_rows, step):
+            rows = slice(start, min(start + step, self.n_rows))
             yield rows, self.X if rows == slice(0, self.n_rows) else self._block(rows)
 
     def _block(self, rows: slice) -> Any:

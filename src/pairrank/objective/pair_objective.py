@@ -55,12 +55,14 @@ class PairObjective:
         self.n_features = self.design.n_features
         self.precision = self.design.precision
         self.model, self.line = model, line
+        self.preferences = preferences
+        self._diagonal: InverseDiagonal | None = None
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
         cost, slope = (float(loss.phi(np.zeros(1), order=order)[0]) for order in (0, 1))
-        net = slope * preferences.net_weight()
+        wins, losses = preferences.wins_and_losses()
         with np.errstate(over="ignore", invalid="ignore"):
             self._loss_at_zero = factor * cost * preferences.total_weight
-            self._gradient_at_zero = factor * self.design.transposed(net)
+            self._gradient_at_zero = factor * self.design.transposed(slope * (wins - losses))
             self.reference_norm = float(np.linalg.norm(self._gradient_at_zero))
 
     def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
@@ -83,8 +85,25 @@ class PairObjective:
         return ExactHessian(self.design, self.pair_sum.curvature(scores), self.factor, self.penalty)
 
     def preconditioner(self, w: FloatArray) -> LinearMap | None:
-        """Return the inverse of the model's Hessian, where there is a model."""
-        return None if self.model is None else self.model.inverse(w)
+        """Return the inverse of the model's Hessian, or else of the diagonal at w = 0."""
+        inverse = None if self.model is None else self.model.inverse(w)
+        if inverse is not None:
+            return inverse
+        if self._diagonal is None:
+            self._diagonal = InverseDiagonal(self._diagonal_at_zero())
+        return self._diagonal
+
+    def _diagonal_at_zero(self) -> FloatArray:
+        """Return the Hessian's diagonal as if all rows that are compared were compared with all.
+
+        Exact for one query of two levels up to the rows' own mean; one pass over X and its squares.
+        """
+        wins, losses = self.preferences.wins_and_losses()
+        bend = float(self.loss.phi(np.zeros(1), order=2)[0])
+        degree = bend * (wins + losses)
+        spread = self.design.squares_transposed(degree)
+        spread -= self.design.transposed(degree) ** 2 / degree.sum()
+        return self.penalty + self.factor * np.maximum(spread, 1e-12 * spread.max())
 
     def refine(self) -> bool:
         """Ask the model for a larger sample; False where there is none."""
@@ -136,3 +155,14 @@ class ExactHessian:
         """Return the Hessian times `v`; two products with X and one with the curvature."""
         bent = self.curvature.matvec(self.design.scores(v))
         return self.penalty * v + self.factor * self.design.transposed(bent)
+
+
+class InverseDiagonal:
+    """The inverse of a diagonal matrix."""
+
+    def __init__(self, diagonal: FloatArray) -> None:
+        self._diagonal = diagonal
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return v divided by the diagonal."""
+        return v / self._diagonal

@@ -152,24 +152,27 @@ class Levels:
         """The weight of all preferences, scaled by `pair_scale`."""
         return float(np.sum(self.pair_scale * self.query_pair_weight))
 
-    def net_weight(self) -> FloatArray:
-        """Return the weight of the preferences each row wins less that of those it loses.
+    def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
+        """Return the weight of the preferences that each row wins, and of those that it loses.
 
-        In the user's order, (n_rows,), scaled by `pair_scale`; O(m). Times phi'(0), the gradient of
-        any pair sum at equal scores.
+        In the user's order, (n_rows,), scaled by `pair_scale`; O(m + edges).
         """
         sizes = group_totals(np.diff(self.group_start), self.group_start, self.weight)
-        n_groups = self.group_level.size
         query_of_group = np.repeat(np.arange(self.n_queries), np.diff(self.query_group))
         if self.edges is None:
             upto = np.concatenate(([0.0], np.cumsum(sizes)))
-            first, last = upto[self.query_group[:-1]], upto[self.query_group[1:]]
-            net = upto[:-1] - first[query_of_group] - (last[query_of_group] - upto[1:])
+            wins = upto[:-1] - upto[self.query_group[:-1]][query_of_group]
+            losses = upto[self.query_group[1:]][query_of_group] - upto[1:]
         else:
             low, high = self.edges.T
-            net = np.bincount(high, sizes[low], n_groups) - np.bincount(low, sizes[high], n_groups)
+            wins = np.bincount(high, sizes[low], sizes.size)
+            losses = np.bincount(low, sizes[high], sizes.size)
         scale = np.broadcast_to(self.pair_scale, self.n_queries)[query_of_group]
-        by_row = np.repeat(net * scale, np.diff(self.group_start))
+        return self._by_row(wins * scale), self._by_row(losses * scale)
+
+    def _by_row(self, of_groups: FloatArray) -> FloatArray:
+        """Bring a value a group to the rows, times their weight, in the user's order."""
+        by_row = np.repeat(of_groups, np.diff(self.group_start))
         return self.from_layout(by_row if self.weight is None else by_row * self.weight)
 
     def to_layout(self, values: FloatArray) -> FloatArray:

@@ -132,11 +132,11 @@ class Pairs:
         """The weight of all comparisons, scaled by `pair_scale`."""
         return self.pair_scale * self.pair_weight
 
-    def net_weight(self) -> FloatArray:
-        """Return the weight of the comparisons each row wins less that of those it loses."""
+    def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
+        """Return the weight of the comparisons that each row wins, and of those that it loses."""
         wins = np.bincount(self.i, self.weight, self.n_rows)
         losses = np.bincount(self.j, self.weight, self.n_rows)
-        return np.asarray(self.pair_scale * (wins - losses), dtype=np.float64)
+        return np.multiply(self.pair_scale, wins), np.multiply(self.pair_scale, losses)
 
     def require_pairs(self) -> None:
         """Raise a NoPairsError where there is no comparison to learn from."""
