@@ -16,6 +16,7 @@ from pairrank.losses import SquaredHinge
 from pairrank.preferences import Levels
 
 _BLOCK = 20_000
+_LONGEST = 60.0
 
 
 class Problem(NamedTuple):
@@ -64,9 +65,12 @@ class Liblinear:
         write_svmlight(self.file, Rows(problem.X, problem.y, problem.qid))
         self._reading: float | None = None
 
-    def fit(self, C: float, tol: float) -> Rival:
-        """Train, and read the weights from the model file."""
-        output, wall = self._run(C, tol)
+    def fit(self, C: float, tol: float) -> Rival | None:
+        """Train, and read the weights from the model file; None where it takes too long."""
+        try:
+            output, wall = self._run(C, tol)
+        except subprocess.TimeoutExpired:
+            return None
         told = re.search(r"^training_seconds (\S+)", output, re.MULTILINE)
         taken = float(told.group(1)) if told else wall - self._overhead(C)
         steps = re.findall(r"^iter\s+(\d+) .*CG\s+(\d+)", output, re.MULTILINE)
@@ -76,7 +80,7 @@ class Liblinear:
     def _run(self, C: float, tol: float) -> tuple[str, float]:
         command = [self.train, "-s", "8", "-c", repr(C), "-e", repr(tol), self.file, self.model]
         start = time.perf_counter()
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=_LONGEST)
         return done.stdout, time.perf_counter() - start
 
     def _overhead(self, C: float) -> float:
