@@ -1,0 +1,116 @@
+"""Peak memory of a whole fit in a process of its own, beyond X: bytes a row, against the bar.
+
+X is made in place, a block at a time, so that making it does not set the peak. The bar is X plus
+120 bytes a row plus 400 MB of interpreter and libraries. The wide case shows that X is not copied:
+its X is three times as large as all that the bar allows beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+from typing import NamedTuple
+
+import _harness as harness
+
+BYTES_A_ROW = 120
+LIBRARIES_MB = 400
+_BLOCK = 100_000
+
+
+class Case(NamedTuple):
+    """What a process fits."""
+
+    name: str
+    n_rows: int
+    n_features: int
+    n_levels: int
+
+
+CASES = (
+    Case("binary", 10_000_000, 10, 2),
+    Case("5 levels", 10_000_000, 10, 5),
+    Case("wide, 5 levels", 3_000_000, 136, 5),
+)
+
+
+def peak_mb() -> float:
+    """Return the highest resident memory of this process so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6
+
+
+def fit_here(case: Case) -> dict[str, float]:
+    """Make X in place, fit, and return the peaks before and after, in MB."""
+    import numpy as np
+
+    from pairrank import RankSVM
+
+    rng = np.random.default_rng(0)
+    coef = rng.standard_normal(case.n_features, dtype=np.float32)
+    bounds = np.linspace(0, 1, case.n_levels + 1)[1:-1]
+    few = rng.standard_normal((5000, case.n_features), dtype=np.float32)
+    cuts = np.quantile(few @ coef, bounds)
+    RankSVM().fit(few, np.searchsorted(cuts, few @ coef))
+    X = np.empty((case.n_rows, case.n_features), dtype=np.float32)
+    y = np.empty(case.n_rows, dtype=np.int64)
+    for start in range(0, case.n_rows, _BLOCK):
+        rows = slice(start, min(start + _BLOCK, case.n_rows))
+        X[rows] = rng.standard_normal(X[rows].shape, dtype=np.float32)
+        utility = X[rows] @ coef
+        utility += coef.std() * rng.standard_normal(utility.size, dtype=np.float32)
+        y[rows] = np.searchsorted(cuts, utility)
+    before = peak_mb()
+    taken = harness.seconds(lambda: RankSVM().fit(X, y))
+    return {"X": X.nbytes / 1e6, "before": before, "peak": peak_mb(), "seconds": taken}
+
+
+def measure(case: Case) -> list[object]:
+    """Run a case in a fresh process and return its line of the table."""
+    command = [sys.executable, __file__, "--child", json.dumps(case)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout)
+    beyond = found["peak"] - found["X"]
+    allowed = case.n_rows * BYTES_A_ROW / 1e6 + LIBRARIES_MB
+    a_row = (beyond - LIBRARIES_MB) * 1e6 / case.n_rows
+    added = (found["peak"] - found["before"]) * 1e6 / case.n_rows
+    return [
+        case.name,
+        f"{case.n_rows:,} x {case.n_features}",
+        *(f"{found[key]:,.0f}" for key in ("X", "before", "peak")),
+        f"{beyond:,.0f}",
+        f"{allowed:,.0f}",
+        f"{a_row:.0f}",
+        f"{added:.0f}",
+        f"{found['seconds']:.1f}",
+        "holds" if beyond <= allowed else "FAILS",
+    ]
+
+
+def main() -> None:
+    """Print the table as Markdown."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
+    parser.add_argument("--child", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    harness.use_own_cache()
+    limits = harness.one_thread()
+    if options.child:
+        print(json.dumps(fit_here(Case(*json.loads(options.child)))))
+        return
+    print("## Memory of a fit\n")
+    print(harness.header() + "\n")
+    columns = ["labels", "float32 X", "X MB", "peak before fit MB", "peak MB", "beyond X MB"]
+    columns += ["bar MB", "bytes a row beyond X and 400 MB (bar 120)"]
+    columns += ["bytes a row that the fit adds", "fit s", "bar"]
+    shrink = 10 if options.quick else 1
+    rows = [measure(case._replace(n_rows=case.n_rows // shrink)) for case in CASES]
+    print(harness.table(columns, rows))
+    limits.restore_original_limits()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""What a fresh process waits for: imports beside scikit-learn's, the first fit, a later first fit.
+
+Imports are timed inside fresh processes in turn, interpreter start left out. The first fit starts
+from an empty NUMBA_CACHE_DIR, so that all is compiled; "later" is the first fit of another process
+that finds the cache, beside a second, warm fit of the same process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+
+import _harness as harness
+
+IMPORT = "import time; start = time.perf_counter(); {what}; print(time.perf_counter() - start)"
+FIT = """
+import time
+import numpy as np
+from pairrank.datasets import make_queries, make_utility
+data = {data}
+from pairrank import RankSVM
+for _ in range(3):
+    start = time.perf_counter()
+    RankSVM().fit(data.X, data.y, qid=data.qid)
+    print(time.perf_counter() - start)
+"""
+STATEMENTS = {
+    "import pairrank": 1.1,
+    "from pairrank import RankSVM": None,
+}
+REFERENCE = "import sklearn.linear_model"
+DATA = {
+    "one query, 2 levels": "make_utility(50_000, 20, n_levels=2, random_state=0)",
+    "one query, 5 levels": "make_utility(50_000, 20, n_levels=5, random_state=0)",
+    "one query, real labels": "make_utility(50_000, 20, random_state=0)",
+    "queries of 100": "make_queries(500, 100, random_state=0)",
+    "sparse, real labels": "make_utility(50_000, 2000, nnz_per_row=20, random_state=0)",
+}
+FIRST_BAR, LATER_BAR = 10.0, 0.5
+
+
+def run(code: str, cache: str | None = None) -> list[float]:
+    """Run code in a fresh process of one thread and return the numbers that it prints."""
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+    if cache is not None:
+        environment["NUMBA_CACHE_DIR"] = cache
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    return [float(line) for line in done.stdout.split()]
+
+
+def importing(what: str) -> Callable[[], float]:
+    """Return a call that times an import in a fresh process."""
+    return lambda: run(IMPORT.format(what=what))[0]
+
+
+def import_rows(repeat: int) -> Iterator[list[object]]:
+    """Yield the import times of pairrank beside scikit-learn's, in turn."""
+    calls = {what: importing(what) for what in [*STATEMENTS, REFERENCE]}
+    for call in calls.values():
+        call()
+    taken = harness.in_turn(calls, repeat)
+    for what, bar in STATEMENTS.items():
+        factor = harness.ratio(taken[what], taken[REFERENCE])
+        verdict = "-" if bar is None else f"{bar}: {_verdict(factor.median <= bar)}"
+        yield [
+            what,
+            taken[what].median,
+            taken[REFERENCE].median,
+            f"{factor.median:.2f} ({factor.spread})",
+            verdict,
+        ]
+
+
+def fit_rows(repeat: int) -> Iterator[list[object]]:
+    """Yield first fits with an empty cache, and first and warm fits with a full one."""
+    for name, data in DATA.items():
+        code = FIT.format(data=data)
+        with tempfile.TemporaryDirectory() as cache:
+            compiled = run(code, cache)[0]
+            later = [run(code, cache) for _ in range(repeat)]
+        first = harness.Timing(tuple(found[0] for found in later))
+        warm = harness.Timing(tuple(min(found[1:]) for found in later))
+        above = first.median - warm.median
+        holds = compiled <= FIRST_BAR and above <= LATER_BAR
+        yield [name, compiled, first.median, warm.median, above, _verdict(holds)]
+
+
+def _verdict(holds: bool) -> str:
+    return "holds" if holds else "FAILS"
+
+
+def main() -> None:
+    """Print both tables as Markdown."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    options = parser.parse_args()
+    print("## Start-up\n")
+    print(harness.header() + "\n")
+    columns = ["statement", "s", f"`{REFERENCE}` s", "ratio", "bar"]
+    print(harness.table(columns, import_rows(5 if options.quick else 21)) + "\n")
+    columns = ["fit", "first, compiling s (bar 10)", "first in a later process s", "warm s"]
+    columns += ["later above warm s (bar 0.5)", "bars"]
+    print(harness.table(columns, fit_rows(1 if options.quick else 3)))
+
+
+if __name__ == "__main__":
+    main()
