@@ -59,7 +59,14 @@ def use_own_cache() -> Path:
 
 
 def one_thread() -> Any:
-    """Limit every linear algebra library to one thread; keep what is returned."""
+    """Limit every linear algebra library to one thread; keep what is returned.
+
+    numpy and scipy bring a library each, and a limit reaches only those that are loaded: so both
+    are loaded first, and whatever comes later, child processes too, reads the environment.
+    """
+    for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = "1"
+    import scipy.linalg  # noqa: F401
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(limits=1)
@@ -110,10 +117,14 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 def header(*libraries: str) -> str:
-    """Return the machine, the versions, the date and the command, as Markdown lines."""
+    """Return the machine, the versions, the date and the command, as Markdown lines.
+
+    Folders of this machine are shown as PATH.
+    """
     names = [*LIBRARIES, *libraries]
     versions = ", ".join(f"{name} {_version(name)}" for name in names)
-    command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    given = ["PATH" if os.sep in part else part for part in sys.argv[1:]]
+    command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *given])
     return "\n".join(
         (
             f"- Machine: {_processor()}, {os.cpu_count()} cores, {platform.system()}, one thread",
