@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,6 +11,11 @@ from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss
 from pairrank.design import Design
 from pairrank.objective.line_sample import LineSample
 from pairrank.preferences import Preferences
+
+_CONSTANT = 1e-12
+"""A feature that spreads by less than this part of the widest is rounding, hence constant."""
+_EVEN = 10.0
+"""A diagonal whose 90th percentile is at most so many times its 10th does not precondition."""
 
 
 class PairObjective:
@@ -56,7 +62,6 @@ class PairObjective:
         self.precision = self.design.precision
         self.model, self.line = model, line
         self.preferences = preferences
-        self._diagonal: InverseDiagonal | None = None
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
         cost, slope = (float(loss.phi(np.zeros(1), order=order)[0]) for order in (0, 1))
         wins, losses = preferences.wins_and_losses()
@@ -85,25 +90,29 @@ class PairObjective:
         return ExactHessian(self.design, self.pair_sum.curvature(scores), self.factor, self.penalty)
 
     def preconditioner(self, w: FloatArray) -> LinearMap | None:
-        """Return the inverse of the model's Hessian, or else of the diagonal at w = 0."""
+        """Return the inverse of the model's Hessian, or else of a diagonal that is uneven."""
         inverse = None if self.model is None else self.model.inverse(w)
         if inverse is not None:
             return inverse
-        if self._diagonal is None:
-            self._diagonal = InverseDiagonal(self._diagonal_at_zero())
-        return self._diagonal
+        return self._inverse_diagonal
 
-    def _diagonal_at_zero(self) -> FloatArray:
-        """Return the Hessian's diagonal as if all rows that are compared were compared with all.
+    @functools.cached_property
+    def _inverse_diagonal(self) -> InverseDiagonal | None:
+        """The inverse of the Hessian's diagonal at w = 0, or None where it is even.
 
-        Exact for one query of two levels up to the rows' own mean; one pass over X and its squares.
+        As if all rows that are compared were compared with all: one pass over X and its squares.
+        Where features are of one size it would save nothing, and the paper's own steps are taken.
         """
         wins, losses = self.preferences.wins_and_losses()
         bend = float(self.loss.phi(np.zeros(1), order=2)[0])
         degree = bend * (wins + losses)
         spread = self.design.squares_transposed(degree)
         spread -= self.design.transposed(degree) ** 2 / degree.sum()
-        return self.penalty + self.factor * np.maximum(spread, 1e-12 * spread.max())
+        least = _CONSTANT * spread.max()
+        low, high = np.percentile(spread[spread >= least], (10, 90))
+        if high <= _EVEN * low:
+            return None
+        return InverseDiagonal(self.penalty + self.factor * np.maximum(spread, least))
 
     def refine(self) -> bool:
         """Ask the model for a larger sample; False where there is none."""
