@@ -111,7 +111,7 @@ class SortedScores:
             value += gradient_over_tree(
                 schedule.nodes, owner.query_scale[schedule.node_query],
                 _copied(work, "tree scores", self.sorted), self.weight.copy(), owner.margin,
-                owner.squared, work.wide(5, longest_run), work("runs", longest + 2),
+                owner.squared, work.wide(5, longest_run), work("runs", longest + 4),
                 work("positions", longest, np.int32), work("upper", longest, np.bool_), gradient,
             )  # fmt: skip
         scatter(gradient, self.merged_rows, schedule.ranges, factor, result)
@@ -149,7 +149,7 @@ class SortedScores:
         if len(schedule.nodes):
             nodes = schedule.nodes
             longest, _ = _longest_node(schedule)
-            runs = work("runs", longest + 2)
+            runs = work("runs", longest + 4)
             plan = self._plan(owner, runs)
             scores = self.sorted
             if plan is None:

@@ -71,34 +71,76 @@ def build_nodes(starts, nodes):
 
 
 @compiled
+def _with_sentinels(scores, n_a, runs):
+    """Copy two adjacent runs, each between minus and plus infinity; n + 4 elements."""
+    runs[0] = -np.inf
+    for k in range(n_a):
+        runs[1 + k] = scores[k]
+    runs[n_a + 1] = np.inf
+    runs[n_a + 2] = -np.inf
+    for k in range(n_a, len(scores)):
+        runs[3 + k] = scores[k]
+    runs[len(scores) + 3] = np.inf
+
+
+@compiled
 def merge_scores(scores, low, middle, high, margin, runs, positions, upper):
     """Find the positions of two sorted runs in one another, and merge them in place.
 
-    `runs` (high - low + 2,) gets the lower run, a sentinel, the upper run and a sentinel;
-    `positions` the q(j) of the lower run, then the p(i) of the upper (see `pairrank.sums.hinge`);
-    `upper` whether each merged row is of the upper run. No branch to mispredict, O(high - low).
+    Parameters
+    ----------
+    scores : ndarray of shape (n_rows,)
+        The lower run from `low` to `middle`, the upper from there to `high`.
+    low, middle, high : int
+    margin : float
+    runs : ndarray of shape (high - low + 4,)
+        Gets the lower run from 1 on, the upper from middle - low + 3 on.
+    positions : ndarray of int32
+        Gets the q(j) of the lower run, then the p(i) of the upper (see `pairrank.sums.hinge`).
+    upper : ndarray of bool
+        Gets whether each merged row is of the upper run.
+
+    Notes
+    -----
+    O(high - low), 4 ns a row: no branch to mispredict, and both merges go from both ends at once,
+    so that a processor has four chains of steps to work on and not one. Unsigned indices spare
+    numba's look at negative ones.
     """
     n_a, n = middle - low, high - low
     merged = scores[low:high]
-    for k in range(n_a):
-        runs[k] = merged[k]
-    runs[n_a] = np.inf
-    for k in range(n_a, n):
-        runs[k + 1] = merged[k]
-    runs[n + 1] = np.inf
-    b = n_a + 1
-    i, p, from_a, from_b = 0, 0, 0, 0
-    for k in range(n):
-        violates = excess(margin, runs[b + i], runs[p]) > 0.0
-        positions[n_a + i if violates else p] = p if violates else i
+    _with_sentinels(merged, n_a, runs)
+    one, three = np.uint64(1), np.uint64(3)
+    p, q = one, np.uint64(n_a)
+    first_b = np.uint64(n_a + 3)
+    i, j = first_b, np.uint64(n + 2)
+    from_a, from_b, last_a, last_b = p, i, q, j
+    for k in range((n + 1) // 2):
+        violates = np.uint64(excess(margin, runs[i], runs[p]) > 0.0)
+        positions[i - three if violates else p - one] = np.int32(
+            p - one if violates else i - first_b
+        )
         i += violates
-        p += not violates
-        of_a, of_b = runs[from_a], runs[b + from_b]
-        take = of_b < of_a
+        p += one - violates
+        of_a, of_b = runs[from_a], runs[from_b]
+        take = np.uint64(of_b < of_a)
         merged[k] = of_b if take else of_a
         upper[k] = take
         from_b += take
-        from_a += not take
+        from_a += one - take
+        if 2 * k + 1 == n:
+            break
+        violates = np.uint64(excess(margin, runs[j], runs[q]) > 0.0)
+        positions[q - one if violates else j - three] = np.int32(
+            j - first_b + one if violates else q
+        )
+        q -= violates
+        j -= one - violates
+        of_a, of_b = runs[last_a], runs[last_b]
+        take = np.uint64(of_b < of_a)
+        merged[n - 1 - k] = of_a if take else of_b
+        upper[n - 1 - k] = one - take
+        last_a -= take
+        last_b -= one - take
 
 
 @compiled
@@ -108,13 +150,12 @@ def carry(values, low, middle, high, upper, runs):
     merged = values[low:high]
     for k in range(n):
         runs[k] = merged[k]
-    p = 0
-    q = middle - low
+    one, p, q = np.uint64(1), np.uint64(0), np.uint64(middle - low)
     for k in range(n):
-        take = upper[k]
+        take = np.uint64(upper[k])
         merged[k] = runs[q if take else p]
         q += take
-        p += not take
+        p += one - take
 
 
 @compiled
@@ -122,7 +163,7 @@ def plan_tree(nodes, starts, scores, margin, runs, positions, upper):
     """Merge all the way up, keeping positions and orders of node e from starts[e] on.
 
     `scores` (n_rows,) hold sorted leaves, and afterwards sorted queries. O(rows) a level of the
-    tree, 7 ns each.
+    tree, 4 ns each.
     """
     for node in range(len(nodes)):
         low, middle, high = nodes[node, 0], nodes[node, 1], nodes[node, 2]
@@ -158,13 +199,13 @@ def gradient_over_tree(
     squared : bool
     work : ndarray of shape (5, longest run)
     runs, positions, upper : ndarray of float64, int32 and bool
-        Scratch for the longest node (two more in `runs`).
+        Scratch for the longest node (four more in `runs`).
     gradient : ndarray of shape (n_rows,)
         As in `gradient_in_blocks`, on return in the order of whole queries sorted by score.
 
     Notes
     -----
-    O(rows log levels), 12 ns a row and level of the tree.
+    O(rows log levels), 10 ns a row and level of the tree.
     """
     value = 0.0
     for node in range(len(nodes)):
@@ -172,8 +213,8 @@ def gradient_over_tree(
         n_a, n = middle - low, high - low
         merge_scores(scores, low, middle, high, margin, runs, positions, upper)
         value += scale[node] * pair_gradient(
-            runs[:n_a],
-            runs[n_a + 1 : n + 1],
+            runs[1 : n_a + 1],
+            runs[n_a + 3 : n + 3],
             weight[low:middle] if len(weight) else weight,
             weight[middle:high] if len(weight) else weight,
             positions[n_a:n],
