@@ -78,7 +78,8 @@ class Liblinear:
         return Rival(self._coef(), taken, newton, sum(int(count) for _, count in steps))
 
     def _run(self, C: float, tol: float) -> tuple[str, float]:
-        command = [self.train, "-s", "8", "-c", repr(C), "-e", repr(tol), self.file, self.model]
+        command = [str(self.train), "-s", "8", "-c", repr(C), "-e", repr(tol)]
+        command += [str(self.file), str(self.model)]
         start = time.perf_counter()
         done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=_LONGEST)
         return done.stdout, time.perf_counter() - start
