@@ -99,9 +99,10 @@ class Hinge:
             The algorithm over Levels. "flat_tree" is `pairrank.losses.hinge_sums.HingeSum`;
             "selection_tree" (Lee & Lin's Algorithm 2) and "direct" (one accumulator a level) are
             `pairrank.losses.hinge_sweeps.SweptHingeSum` for the full graph, and go edge by edge
-            under others. "auto" is "flat_tree": measured at 10^5 rows it takes 48, 55, 122 and 223
-            ns a row at 2, 5, 100 and 10^5 levels, the selection tree 76, 87, 128 and 561, and
-            direct counting 67, 78, 272 and far more; `benchmarks/pair_sums.py` measures it anew.
+            under others. "auto" is "flat_tree", which chooses by
+            itself between pairs, edges and trees (`pairrank.losses.hinge_schedule`). From 10^4 rows
+            on it was the fastest at 2, 5 and as many levels as rows, by factors of 1.2 to 5, and
+            at 100 levels as fast as the selection tree or faster; see `benchmarks/pair_sums.py`.
         eps : float
             Plays no part: hinge sums are exact.
 
