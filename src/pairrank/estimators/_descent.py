@@ -19,6 +19,7 @@ _LEAST_SAMPLE = 10_000
 _LARGEST_SHARE = 50_000
 _LINE_ROWS = 20_000
 _LOOSE_CG = 0.3
+_CG_POWER = 0.35
 _BANDS = 64
 
 
@@ -54,7 +55,7 @@ def minimize(
         model = _model(design, preferences, loss, problem, generator)
         if design.n_rows >= _LINE_ROWS:
             line = LineSample(preferences, loss, generator)
-            tron = Tron(cg_tol=_LOOSE_CG)
+            tron = Tron(cg_tol=_LOOSE_CG, cg_power=_CG_POWER)
     objective = PairObjective(
         design, preferences, loss, route=route, eps=eps, model=model, line=line, **problem
     )

@@ -36,7 +36,10 @@ class Tron:
     Parameters
     ----------
     cg_tol : float
-        Relative residual at which the inner iterations stop.
+        Relative residual at which the inner iterations stop, at the most.
+    cg_power : float
+        Where above 0, they go on to (\|g\|/\|g(0)\|)^cg_power if that is less: steps grow more
+        exact towards the end, which ill-conditioned problems need. 0 is the paper's.
     max_cg : int
         Inner iterations a step at the most.
 
@@ -46,6 +49,7 @@ class Tron:
     """
 
     cg_tol: float = 0.1
+    cg_power: float = 0.0
     max_cg: int = 1000
     eta_0: float = 1e-4
     eta_1: float = 0.25
@@ -157,7 +161,7 @@ class _Run:
         scaled = residual if inverse is None else inverse.matvec(residual)
         direction = scaled.copy()
         rho = float(residual @ scaled)
-        stop = self.rule.cg_tol**2 * rho
+        stop = self._cg_tolerance() ** 2 * rho
         step_step = step_direction = 0.0
         direction_direction = rho
         on_border = False
@@ -188,6 +192,13 @@ class _Run:
             rho = new_rho
         decrease = -0.5 * float(self.gradient @ step - step @ residual)
         return _CGStep(step, decrease, float(np.sqrt(step_step)), on_border)
+
+    def _cg_tolerance(self) -> float:
+        rule = self.rule
+        if not rule.cg_power:
+            return rule.cg_tol
+        left = float(np.linalg.norm(self.gradient)) / self.objective.reference_norm
+        return min(rule.cg_tol, left**rule.cg_power)
 
     def _new_radius(self, radius: float, found: _CGStep, decrease: float, slope: float) -> float:
         """Follow Eq. 37, at the minimiser of the parabola through both values and the slope."""
