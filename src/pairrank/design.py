@@ -34,10 +34,10 @@ class Design:
         self.n_rows, self.n_features = X.shape
         self.is_sparse = sparse.issparse(X)
         self.dtype = X.dtype
-        entries = X.nnz if self.is_sparse else X.size
-        self._width = max(1, entries // max(1, self.n_rows))
+        self.n_entries = max(1, X.nnz if self.is_sparse else X.size)
+        self._width = max(1, self.n_entries // max(1, self.n_rows))
         whole = self.is_sparse and self.dtype == np.float64
-        self._entries = max(1, entries) if whole else _BLOCK_ENTRIES
+        self._entries = self.n_entries if whole else _BLOCK_ENTRIES
 
     @property
     def precision(self) -> float:

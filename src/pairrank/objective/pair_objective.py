@@ -14,6 +14,8 @@ from pairrank.preferences import Preferences
 
 _CONSTANT = 1e-12
 """A feature that spreads by less than this part of the widest is rounding, hence constant."""
+_ENOUGH_ENTRIES = 1 << 20
+"""Entries of X that tell whether features are of one size."""
 _EVEN = 10.0
 """A diagonal whose 90th percentile is at most so many times its 10th does not precondition."""
 
@@ -100,18 +102,18 @@ class PairObjective:
     def _inverse_diagonal(self) -> InverseDiagonal | None:
         """The inverse of the Hessian's diagonal at w = 0, or None where it is even.
 
-        As if all rows that are compared were compared with all: one pass over X and its squares.
-        Where features are of one size it would save nothing, and the paper's own steps are taken.
+        As if all rows that are compared were compared with all. Where features are of one size,
+        which every k-th row tells, it would save nothing, and the paper's own steps are taken.
         """
         wins, losses = self.preferences.wins_and_losses()
-        bend = float(self.loss.phi(np.zeros(1), order=2)[0])
-        degree = bend * (wins + losses)
-        spread = self.design.squares_transposed(degree)
-        spread -= self.design.transposed(degree) ** 2 / degree.sum()
-        least = _CONSTANT * spread.max()
-        low, high = np.percentile(spread[spread >= least], (10, 90))
+        degree = float(self.loss.phi(np.zeros(1), order=2)[0]) * (wins + losses)
+        step = -(-self.design.n_entries // _ENOUGH_ENTRIES)
+        some = _spread(Design(self.design.X[::step]), degree[::step])
+        low, high = np.percentile(some[some >= _CONSTANT * some.max()], (10, 90))
         if high <= _EVEN * low:
             return None
+        spread = _spread(self.design, degree)
+        least = _CONSTANT * spread.max()
         return InverseDiagonal(self.penalty + self.factor * np.maximum(spread, least))
 
     def refine(self) -> bool:
@@ -152,6 +154,14 @@ class HessianModel(Protocol):
     def refine(self) -> bool:
         """Come nearer to the exact Hessian; False where that cannot be."""
         ...
+
+
+def _spread(design: Design, degree: FloatArray) -> FloatArray:
+    """Return each feature's sum of squares about its mean, rows weighing `degree`."""
+    total = degree.sum()
+    if not total > 0:
+        return np.zeros(design.n_features)
+    return design.squares_transposed(degree) - design.transposed(degree) ** 2 / total
 
 
 class ExactHessian:
