@@ -14,7 +14,7 @@ from pairrank.preferences import Preferences
 
 _CONSTANT = 1e-12
 """A feature that spreads by less than this part of the widest is rounding, hence constant."""
-_ENOUGH_ENTRIES = 1 << 20
+_ENOUGH_ENTRIES = 1 << 18
 """Entries of X that tell whether features are of one size."""
 _EVEN = 10.0
 """A diagonal whose 90th percentile is at most so many times its 10th does not precondition."""
