@@ -293,6 +293,17 @@ def test_an_overflow_is_an_error_that_says_what_to_do(rows, scale, C):
     assert not hasattr(ranker, "coef_")
 
 
+def test_rows_that_no_sample_holds_do_not_spoil_the_fit():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((30_000, 10)) < 1e-4, 1e6, rng.normal(size=(30_000, 10)))
+    y = np.digitize(rng.normal(size=30_000) + np.sign(X[:, 0]), [0, 1])
+    qid = rng.integers(0, 50, 30_000)
+    sampled = RankSVM().fit(X, y, qid=qid)
+    assert sampled.status_ == "converged"
+    assert sampled.n_iter_ < 30
+    assert sampled.objective_ <= 1.001 * RankSVM(solver="tron").fit(X, y, qid=qid).objective_
+
+
 def test_large_rows_in_many_queries_reach_the_optimum_from_a_sample():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(60_000, 12)) @ rng.normal(size=(12, 12))

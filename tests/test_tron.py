@@ -80,6 +80,13 @@ def test_it_finds_the_minimum_of_a_smooth_convex_function(hessian, inverse):
     assert all(np.diff(values) <= 1e-9)
 
 
+def test_a_start_worse_than_zero_is_left_for_zero():
+    objective = Smooth()
+    found = Tron()(objective, np.full(7, 1e6), tol=1e-9, max_iter=200)
+    assert found.history[0].value == objective.loss_and_gradient(np.zeros(7))[0]
+    assert found.status is Status.CONVERGED
+
+
 def test_a_model_that_foretells_badly_is_refined():
     objective = Smooth("wrong", "exact")
     Tron()(objective, np.zeros(7), tol=1e-9, max_iter=200)

@@ -27,7 +27,7 @@ class SampledModel:
         As for the objective.
     n_rows : int
         Rows to draw at first; all are taken where that is half of them or more. `refine` draws
-        four times as many, or leaves the Hessian to every pair and only preconditions it.
+        four times as many, or leaves the Hessian to every pair.
     generator : numpy.random.Generator
 
     Attributes
@@ -73,9 +73,9 @@ class SampledModel:
         """Return the sample's Hessian at `w`, raised to stand for every pair."""
         return None if self._given_way else self.matrix(w)
 
-    def inverse(self, w: FloatArray) -> LinearMap:
-        """Return the inverse of the sample's Hessian at `w`."""
-        return _Inverse(self.matrix(w))
+    def inverse(self, w: FloatArray) -> LinearMap | None:
+        """Return the inverse of the sample's Hessian at `w`; None once it has given way."""
+        return None if self._given_way else _Inverse(self.matrix(w))
 
     def refine(self) -> bool:
         """Draw a sample four times as large, or give way to the exact Hessian."""

@@ -101,7 +101,7 @@ class _Run:
         self.start = time.perf_counter()
 
     def descend(self, max_iter: int) -> Status:
-        self.value, self.gradient = self._evaluate(self.w)
+        self._begin()
         if not np.isfinite(self.value) or not np.isfinite(self.objective.reference_norm):
             return Status.OVERFLOW
         target = self.tol * self.objective.reference_norm
@@ -121,6 +121,17 @@ class _Run:
             if stuck is not None:
                 return stuck
             self.n_iter += 1
+
+    def _begin(self) -> None:
+        """Evaluate the start; one that is worse than zero is none, nor is the model behind it."""
+        self.value, self.gradient = self._evaluate(self.w)
+        if not self.w.any():
+            return
+        at_zero = np.zeros_like(self.w)
+        value, gradient = self._evaluate(at_zero)
+        if not self.value <= value:
+            self.w, self.value, self.gradient = at_zero, value, gradient
+            self.objective.refine()
 
     def _advance(
         self, hessian: LinearMap, inverse: LinearMap | None, radius: float
