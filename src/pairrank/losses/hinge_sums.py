@@ -68,8 +68,9 @@ class HingeSum:
         return HingeCurvature(self, state)
 
     def counts(self, scores: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return l+ and l- of each row: how many rows it violates with that are preferred to it,
-        and that it is preferred to (Eqs. 14 to 17), weights aside.
+        """Return l+ and l- of each row (Eqs. 14 to 17), weights aside.
+
+        They count the rows that it violates with: those preferred to it, those it is preferred to.
         """
         state = self.state(self._as_scores(scores))
         ones = np.ones(self.levels.n_rows)
@@ -149,8 +150,10 @@ class HingeCurvature:
         return self._scale * self._violating
 
     def gamma(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return gamma+ and gamma- of Eq. 17: the sums of v over the rows that violate with each
-        row and are preferred to it, and that it is preferred to, weights aside.
+        """Return gamma+ and gamma- of each row (Eq. 17), weights aside.
+
+        They sum v over the rows that violate with it: those preferred to it, those it is preferred
+        to.
         """
         v = self.owner._as_scores(v)
         plus = self.state.gamma(self.owner, v, 1.0, 0.0)
