@@ -209,6 +209,13 @@ def test_convert_goes_there_and_back(folder, tmp_path):
     np.testing.assert_array_equal(read_csv(tmp_path / "d.csv", qid="qid").X, np.asarray(first.X))
 
 
+def test_converted_rows_hold_the_same_pairs(folder, tmp_path):
+    run("convert", folder / "train.txt", tmp_path / "a.csv")
+    text = run("train", folder / "train.txt", "-o", tmp_path / "m", "--json")
+    table = run("train", tmp_path / "a.csv", "-o", tmp_path / "m", "--json", "--qid", "qid")
+    assert json.loads(table.stdout)["n_pairs"] == json.loads(text.stdout)["n_pairs"]
+
+
 def test_the_demo_shows_both_models_and_ten_rows():
     record = json.loads(run("demo", "--json").stdout)
     assert set(record) == {"RankSVM", "Ridge"}

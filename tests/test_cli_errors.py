@@ -102,6 +102,16 @@ def test_bad_tables_are_refused_with_their_column(case, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.parametrize("role", ["qid", "weight"])
+def test_a_column_named_as_a_role_is_no_feature_unasked(folder, tmp_path, role):
+    path = tmp_path / "roles.csv"
+    path.write_text(f"label,{role},f0,f1,f2\n1,1,2,3,4\n0,1,5,6,8\n")
+    outputs = [["train", path, "-o", tmp_path / "m"], ["convert", path, tmp_path / "x.txt"]]
+    for command in (*outputs, ["info", path], ["evaluate", folder / "model", path]):
+        assert f"pass --{role} {role} or --drop {role}" in refused(*command)
+    assert [each.name for each in tmp_path.iterdir()] == ["roles.csv"]
+
+
 def test_missing_files_are_refused(folder, tmp_path):
     assert "nowhere.txt" in refused("train", tmp_path / "nowhere.txt", "-o", tmp_path / "m")
     assert "nowhere" in refused("predict", tmp_path / "nowhere", folder / "rows.txt")

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pairrank.preferences import Levels
 
 
+ROLE_NAMES = ("qid", "weight")
+"""Columns of these names are no features: `convert` writes queries and weights to them."""
+
+
 class Columns(NamedTuple):
     """How a data file is to be read: its format and the names of its columns."""
 
@@ -52,7 +56,7 @@ def load_rows(
     Raises
     ------
     PairrankError
-        If the file cannot be read as rows.
+        If the file cannot be read as rows, or a column `qid` or `weight` would be a feature.
     """
     from pairrank.io import read_rows
 
@@ -70,8 +74,26 @@ def load_rows(
         dtype=np.dtype(columns.dtype),
     )
     with named(source):
+        if features is None:
+            refuse_roles_as_features(rows)
         check_weights(rows.weight, rows.X.shape[0])
     return rows
+
+
+def refuse_roles_as_features(rows: Rows) -> None:
+    """Refuse columns named as a role that none was given to.
+
+    Raises
+    ------
+    PairrankError
+        That names the column and the options.
+    """
+    for role in ROLE_NAMES:
+        if role in (rows.feature_names or ()):
+            raise PairrankError(
+                f"column {role!r} would be a feature; pass --{role} {role} or --drop {role} "
+                "(rename it if it is a feature)"
+            )
 
 
 @contextmanager
