@@ -167,6 +167,43 @@ def test_evaluate_leaves_ndcg_out_where_labels_are_negative(folder, tmp_path):
     assert "mean_ndcg and ndcg@10" in result.stderr
 
 
+def test_pairs_are_judged_over_the_models_own_graph(folder, tmp_path):
+    from pairrank import load_model, metrics
+
+    valid = read_svmlight(folder / "valid.txt")
+    model = ["train", folder / "train.txt", "-o", tmp_path / "m", "--graph", "chain", "--json"]
+    for search in ([], ["--search"]):
+        record = json.loads(run(*model, "--valid", folder / "valid.txt", *search).stdout)
+        scores = load_model(tmp_path / "m").predict(valid.X)
+        over = {
+            graph: metrics.pairwise_accuracy(valid.y, scores, qid=valid.qid, graph=graph)
+            for graph in ("full", "chain")
+        }
+        assert over["full"] != over["chain"]
+        assert record["valid pairwise_accuracy"] == over["chain"]
+    judged = json.loads(run("evaluate", tmp_path / "m", folder / "valid.txt", "--json").stdout)
+    full = json.loads(run("evaluate", folder / "model", folder / "valid.txt", "--json").stdout)
+    assert judged["pairwise_accuracy"] == over["chain"]
+    assert judged["n_pairs"] < full["n_pairs"]
+
+
+def test_a_graph_of_text_labels_is_judged_by_pairs(tmp_path):
+    from pairrank import OrderGraph, RankSVM
+
+    rows = make_rows(0)
+    rows = rows._replace(y=np.array(["poor", "fair", "good"])[rows.y.astype(int)])
+    graph = OrderGraph([("poor", "fair"), ("fair", "good")])
+    RankSVM(graph=graph).fit(rows.X, rows.y, qid=rows.qid).save(tmp_path / "m")
+    write_csv(tmp_path / "words.csv", rows)
+    result = run("evaluate", tmp_path / "m", tmp_path / "words.csv", "--qid", "qid", "--json")
+    record = json.loads(result.stdout)
+    assert record["pairwise_accuracy"] > 0.8
+    assert {name for name in METRICS if record[name] is None} == {
+        "mean_ndcg", "ndcg@10", "kendall_tau",
+    }  # fmt: skip
+    assert "numbers" in result.stderr
+
+
 def test_a_model_without_names_takes_columns_by_place(folder):
     columns = ["--label", "label", "--qid", "qid"]
     by_place = run("predict", folder / "model", folder / "test.csv", *columns).stdout

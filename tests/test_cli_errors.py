@@ -130,6 +130,18 @@ def test_rows_without_a_pair_are_refused_before_the_fit(folder, tmp_path):
     assert "one.txt" in refused("evaluate", folder / "model", tmp_path / "one.txt")
 
 
+@pytest.mark.parametrize("metric", ["mean_ndcg", "ndcg@10"])
+def test_labels_that_the_metric_cannot_judge_are_refused_before_the_fit(
+    folder, tmp_path, monkeypatch, metric
+):
+    from pairrank import RankSVM
+
+    monkeypatch.setattr(RankSVM, "fit", lambda *_, **__: pytest.fail("a fit was begun"))
+    (tmp_path / "signs.txt").write_text("1 1:2 4:1\n-1 1:3\n")
+    valid = ["--valid", tmp_path / "signs.txt", "--metric", metric]
+    assert "signs.txt" in refused("train", folder / "rows.txt", "-o", tmp_path / "m", *valid)
+
+
 @pytest.mark.parametrize("command", ["predict", "evaluate"])
 def test_other_features_than_the_model_are_refused(folder, tmp_path, command):
     (tmp_path / "wide.txt").write_text("1 qid:1 1:2 9:1\n0 qid:1 1:1\n")

@@ -25,10 +25,12 @@ class Metric(NamedTuple):
     options: dict[str, Any]
     gains: bool
     """Labels are gains: none is negative, and only queries can have weights, not rows."""
+    graph: bool = False
+    """It judges the pairs of an order graph, which is the model's own, also of text labels."""
 
 
 METRICS: dict[str, Metric] = {
-    "pairwise_accuracy": Metric("pairwise_accuracy", {}, gains=False),
+    "pairwise_accuracy": Metric("pairwise_accuracy", {}, gains=False, graph=True),
     "mean_ndcg": Metric("mean_ndcg", {}, gains=True),
     "ndcg@10": Metric("ndcg_score", {"k": 10}, gains=True),
     "kendall_tau": Metric("kendall_tau", {}, gains=False),
@@ -62,11 +64,12 @@ def make_model(name: str, **params: Any) -> Any:
     return getattr(import_module(ESTIMATORS[attribute]), attribute)(**params)
 
 
-def measure(name: str, rows: Rows, scores: Any) -> float:
-    """Return a metric of scores against the rows' labels."""
+def measure(name: str, rows: Rows, scores: Any, graph: Any) -> float:
+    """Return a metric of scores against the rows' labels; pairs are those of the model's graph."""
     from pairrank import metrics
 
     metric = METRICS[name]
     weight = None if metric.gains else rows.weight
+    options = {**metric.options, "graph": graph} if metric.graph else metric.options
     function = getattr(metrics, metric.function)
-    return float(function(rows.y, scores, qid=rows.qid, sample_weight=weight, **metric.options))
+    return float(function(rows.y, scores, qid=rows.qid, sample_weight=weight, **options))

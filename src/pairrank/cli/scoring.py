@@ -62,10 +62,10 @@ def evaluate(
     ranker = Ranker(model)
     columns = Columns(label, qid, weight, drop or (), data_format.value, dtype.value)
     rows = ranker.load_rows(data, columns)
-    levels = levels_of(rows)
+    graph = ranker.estimator.graph
+    levels = levels_of(rows, graph)
     require_pairs(levels, data)
-    scores = ranker.scores(rows)
-    record = measure_all(rows, scores)
+    record = measure_all(rows, ranker.scores(rows), graph)
     record["n_pairs"] = int(levels.n_pairs)
     if as_json:
         print_json(record)
@@ -73,15 +73,20 @@ def evaluate(
         print_facts(f"{model} on {data}", record)
 
 
-def measure_all(rows: Rows, scores: Any) -> dict[str, Any]:
-    """Return every metric; NaN, with a warning, for those that negative labels leave undefined."""
-    names = list(METRICS)
-    if rows.y is not None and rows.y.min() < 0:
-        undefined = [name for name in names if METRICS[name].gains]
+def measure_all(rows: Rows, scores: Any, graph: Any) -> dict[str, Any]:
+    """Return every metric; NaN, with a warning, for those that the labels leave undefined."""
+    labels = np.asarray(rows.y)
+    undefined: list[str] = []
+    if labels.dtype.kind not in "fiu":
+        undefined = [name for name, metric in METRICS.items() if not metric.graph]
+        complain(f"{' and '.join(undefined)} need labels that are numbers.", kind="warning")
+    elif labels.min() < 0:
+        undefined = [name for name, metric in METRICS.items() if metric.gains]
         complain(f"{' and '.join(undefined)} need labels of 0 and more.", kind="warning")
-        names = [name for name in names if name not in undefined]
-    values = {name: measure(name, rows, scores) for name in names}
-    return {name: values.get(name, math.nan) for name in METRICS}
+    return {
+        name: math.nan if name in undefined else measure(name, rows, scores, graph)
+        for name in METRICS
+    }
 
 
 class Ranker:

@@ -17,7 +17,15 @@ from pairrank.cli import _options as options
 from pairrank.cli._guard import INTERRUPTED, complain
 from pairrank.cli._models import METRICS, MODELS, make_model, measure, one_of, positive
 from pairrank.cli._report import Progress, print_facts, print_json
-from pairrank.cli._rows import Columns, check_output, facts_of, levels_of, load_rows, require_pairs
+from pairrank.cli._rows import (
+    Columns,
+    check_output,
+    facts_of,
+    levels_of,
+    load_rows,
+    named,
+    require_pairs,
+)
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
@@ -68,7 +76,7 @@ def train(
     check_output(output)
     columns = Columns(label, qid, weight, drop or (), data_format.value, dtype.value)
     rows = load_rows(data, columns)
-    valid_rows = None if valid is None else load_like(rows, valid, columns)
+    valid_rows = None if valid is None else load_like(rows, valid, columns, metric, graph.value)
     ranker = make_model(
         model,
         C=cost,
@@ -90,7 +98,8 @@ def train(
             whole = ranker.status_ != Status.INTERRUPTED.name.lower()
     summary = summarise(ranker, facts, time.perf_counter() - start)
     if valid_rows is not None:
-        summary[f"valid {metric}"] = measure(metric, valid_rows, ranker.predict(valid_rows.X))
+        scores = ranker.predict(valid_rows.X)
+        summary[f"valid {metric}"] = measure(metric, valid_rows, scores, graph.value)
     save(ranker, rows, output)
     report(summary, output, quiet=quiet, as_json=as_json)
     if not whole:
@@ -108,11 +117,19 @@ def check_usage(data: str, output: str, valid: str | None, *, search: bool, as_j
         raise typer.BadParameter("standard input holds DATA or --valid, not both: name a file.")
 
 
-def load_like(rows: Rows, source: str, columns: Columns) -> Rows:
-    """Return the rows of another file with the same features, and a pair among them."""
+def load_like(rows: Rows, source: str, columns: Columns, metric: str, graph: str) -> Rows:
+    """Return the rows of another file with the same features, and a pair among them.
+
+    Raises
+    ------
+    PairrankError
+        If the metric cannot judge them, whatever the scores.
+    """
     names = rows.feature_names
     others = load_rows(source, columns, n_features=rows.X.shape[1], features=names)
-    require_pairs(levels_of(others), source)
+    require_pairs(levels_of(others, graph), source)
+    with named(source):
+        measure(metric, others, np.zeros(others.X.shape[0]), graph)
     return others
 
 
@@ -135,7 +152,7 @@ def search_cost(
     from pairrank.model_selection.path import PAPER_VALUES, regularization_path
 
     def judge(candidate: Any, X: Any, y: Any) -> float:
-        value = measure(metric, valid_rows, candidate.predict(X))
+        value = measure(metric, valid_rows, candidate.predict(X), candidate.graph)
         progress.keep(
             f"C {candidate.C:<12g} {metric} {value:.5f}  objective {candidate.objective_:.6g}  "
             f"steps {candidate.n_iter_}"
