@@ -279,6 +279,8 @@ def test_the_demo_shows_both_models_and_ten_rows():
         ["train", "x", "-o", "-", "--json"],
         ["train", "-", "-o", "m", "--valid", "-"],
         ["evaluate", "m"],
+        ["evaluate", "-", "-"],
+        ["predict", "-", "-"],
         ["info", "x", "--nosuch"],
         ["demo", "--seed", "-1"],
     ],

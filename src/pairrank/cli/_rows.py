@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import typer
 
 from pairrank._validation import check_weights
 from pairrank.exceptions import PairrankError
@@ -103,6 +104,12 @@ def named(source: str) -> Iterator[None]:
         yield
     except PairrankError as error:
         raise type(error)(f"{source}: {error}") from None
+
+
+def check_inputs(*sources: str | None) -> None:
+    """Refuse standard input in two places, as wrong usage: the second would find it drained."""
+    if sources.count("-") > 1:
+        raise typer.BadParameter("standard input (-) holds one input, not two: name a file.")
 
 
 def check_output(path: str) -> None:

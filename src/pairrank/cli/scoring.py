@@ -13,7 +13,14 @@ from pairrank.cli import _options as options
 from pairrank.cli._guard import complain
 from pairrank.cli._models import METRICS, measure
 from pairrank.cli._report import print_facts, print_json
-from pairrank.cli._rows import Columns, check_output, levels_of, load_rows, require_pairs
+from pairrank.cli._rows import (
+    Columns,
+    check_inputs,
+    check_output,
+    levels_of,
+    load_rows,
+    require_pairs,
+)
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
@@ -37,6 +44,7 @@ def predict(
     """Write the score of every row of DATA, in its order; higher is better."""
     from pairrank.io import atomic_write
 
+    check_inputs(model, data)
     check_output(output)
     ranker = Ranker(model)
     columns = Columns(label, qid, weight, drop or (), data_format.value, dtype.value)
@@ -59,6 +67,7 @@ def evaluate(
     as_json: options.Json = False,
 ) -> None:
     """Measure how well a model ranks the labelled rows of DATA."""
+    check_inputs(model, data)
     ranker = Ranker(model)
     columns = Columns(label, qid, weight, drop or (), data_format.value, dtype.value)
     rows = ranker.load_rows(data, columns)

@@ -19,6 +19,7 @@ from pairrank.cli._models import METRICS, MODELS, make_model, measure, one_of, p
 from pairrank.cli._report import Progress, print_facts, print_json
 from pairrank.cli._rows import (
     Columns,
+    check_inputs,
     check_output,
     facts_of,
     levels_of,
@@ -113,8 +114,7 @@ def check_usage(data: str, output: str, valid: str | None, *, search: bool, as_j
         raise typer.BadParameter("--search picks C on validation rows: give --valid FILE.")
     if as_json and output == "-":
         raise typer.BadParameter("standard output takes the model or --json: name a file with -o.")
-    if data == valid == "-":
-        raise typer.BadParameter("standard input holds DATA or --valid, not both: name a file.")
+    check_inputs(data, valid)
 
 
 def load_like(rows: Rows, source: str, columns: Columns, metric: str, graph: str) -> Rows:
