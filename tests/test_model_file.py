@@ -148,6 +148,16 @@ def test_headers_that_lie_are_refused(tmp_path, entry):
         read_model(path)
 
 
+@pytest.mark.parametrize("part", ["params", "info", "texts"])
+@pytest.mark.parametrize("value", [3, None, [], "C"])
+def test_parts_that_are_no_objects_are_refused(tmp_path, part, value):
+    header = {"estimator": "X", "params": {}, "info": {}, "texts": {}, "arrays": [], part: value}
+    path = tmp_path / "model"
+    path.write_bytes(sealed(json.dumps(header).encode() + b"\n"))
+    with pytest.raises(FileFormatError, match=f"makes no sense.*'{part}'"):
+        read_model(path)
+
+
 def test_a_full_disk_leaves_the_old_model(tmp_path, monkeypatch):
     path = tmp_path / "model"
     write_model(path, record())

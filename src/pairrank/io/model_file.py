@@ -229,6 +229,9 @@ def _check_seal(name: str, seal: bytes, payload: bytes) -> None:
 
 def _decode(header: dict[str, Any], body: bytes) -> ModelRecord:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
+    for part in ("params", "info", "texts"):
+        if not isinstance(header[part], dict):
+            raise ValueError(f"{part!r} is no object of names and values")
     start = 0
     for entry in header["arrays"]:
         dtype = np.dtype(DTYPES[entry["dtype"]])
