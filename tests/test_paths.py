@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from sklearn import config_context
 from sklearn.base import clone
+from sklearn.metrics import make_scorer
 from sklearn.model_selection import GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, RankSVMCV, regularization_path
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
-from pairrank.model_selection import make_query_scorer
+from pairrank.model_selection import make_query_scorer, mean_ndcg_scorer
 
 GRID = [1e-3, 1e-1, 10.0]
 
@@ -148,6 +149,93 @@ def test_a_path_refuses_what_it_cannot_walk(arguments, complaint, judged):
     X, y, qid = judged
     with pytest.raises(PairrankError, match=complaint):
         regularization_path(RankSVM(), X, y, qid=qid, **arguments)
+
+
+def interrupt(monkeypatch, at: int, how: str) -> None:
+    """Let Ctrl-C come at the fit of this number: inside it, or after it."""
+    fit, fits = RankSVM.fit, []
+
+    def fit_until(self, *arguments, **options):
+        fits.append(fit(self, *arguments, **options))
+        if len(fits) == at and how == "inside":
+            self.status_, self.coef_ = "interrupted", -self.coef_
+        elif len(fits) == at:
+            raise KeyboardInterrupt
+        return self
+
+    monkeypatch.setattr(RankSVM, "fit", fit_until)
+
+
+@pytest.mark.parametrize("how", ["inside", "after"])
+@pytest.mark.parametrize("at", [2, 3])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_control_c_leaves_the_finished_values_of_a_path(judged, monkeypatch, how, at, sign):
+    X, y, qid = judged
+    scorer = make_query_scorer(pairwise_accuracy, greater_is_better=sign > 0)
+    validation = {"X_val": X, "y_val": y, "qid_val": qid, "scoring": scorer}
+    whole = regularization_path(RankSVM(), X, y, values=GRID, qid=qid, **validation)
+    assert not whole.interrupted
+    interrupt(monkeypatch, at, how)
+    path = regularization_path(RankSVM(), X, y, values=GRID, qid=qid, **validation)
+    assert path.interrupted
+    assert path.values.tolist() == GRID[: at - 1]
+    assert (path.coefs == whole.coefs[: at - 1]).all()
+    assert (path.scores == whole.scores[: at - 1]).all()
+    assert path.n_iters.tolist() == whole.n_iters[: at - 1].tolist()
+    assert path.best_index == int(np.argmax(path.scores))
+    assert (path.best_estimator.coef_ == path.coefs[path.best_index]).all()
+
+
+def test_control_c_in_the_first_fit_leaves_its_weights_so_far(judged, monkeypatch):
+    X, y, qid = judged
+    validation = {"X_val": X, "y_val": y, "qid_val": qid}
+    interrupt(monkeypatch, 1, "inside")
+    path = regularization_path(RankSVM(), X, y, values=GRID, qid=qid, **validation)
+    assert path.interrupted
+    assert path.best_value == GRID[0]
+    interrupt(monkeypatch, 1, "after")
+    with pytest.raises(KeyboardInterrupt):
+        regularization_path(RankSVM(), X, y, values=GRID, qid=qid, **validation)
+
+
+@pytest.mark.parametrize("Cs", [[1.0], GRID])
+def test_control_c_ends_the_search(judged, monkeypatch, Cs):
+    X, y, qid = judged
+    interrupt(monkeypatch, len(Cs), "inside")
+    with pytest.raises(KeyboardInterrupt, match="before its folds could be compared"):
+        RankSVMCV(Cs, cv=2).fit(X, y, qid=qid)
+
+
+def test_a_scorer_is_handed_what_it_requests(judged):
+    X, y, qid = judged
+    uneven = np.linspace(1.0, 2.0, y.size)
+    unweighted = mean_ndcg_scorer.set_score_request(sample_weight=False)
+    search = RankSVMCV(GRID, cv=2, scoring=unweighted).fit(X, y, qid=qid, sample_weight=uneven)
+    assert 0.5 < search.best_score_ < 1.0
+    with pytest.raises(PairrankError, match="one weight a query"):
+        RankSVMCV(GRID, cv=2, scoring="mean_ndcg").fit(X, y, qid=qid, sample_weight=uneven)
+
+
+def test_a_plain_callable_is_handed_what_its_signature_takes(judged):
+    X, y, qid = judged
+    weight = np.ones(y.size)
+    handed = []
+
+    def plain(estimator, X, y):
+        handed.append(())
+        return 1.0
+
+    def with_queries(estimator, X, y, qid=None):
+        handed.append(("qid",) if qid is not None else ())
+        return 1.0
+
+    def with_all(estimator, X, y, **rows):
+        handed.append(tuple(rows))
+        return 1.0
+
+    for scorer in (plain, with_queries, with_all, make_scorer(pairwise_accuracy)):
+        RankSVMCV([1.0], cv=2, scoring=scorer).fit(X, y, qid=qid, sample_weight=weight)
+    assert handed[::2] == handed[1::2] == [(), ("qid",), ("qid", "sample_weight")]
 
 
 @pytest.mark.parametrize("weighted", [False, True])

@@ -171,7 +171,7 @@ def search_cost(
         scoring=judge,
     )
     progress.keep(f"best: C {path.best_value:g}, {metric} {path.best_score:.5f}")
-    return path.best_estimator, len(path.values) == len(PAPER_VALUES)
+    return path.best_estimator, not path.interrupted
 
 
 def given(**params: Any) -> dict[str, Any]:

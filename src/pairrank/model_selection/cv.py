@@ -204,7 +204,7 @@ def _scores_of_fold(
         )
     except NoPairsError:
         return np.full(grid.size, np.nan)
-    if path.values.size < grid.size:
+    if path.interrupted:
         raise KeyboardInterrupt("the search was interrupted before its folds could be compared")
     return np.asarray(path.scores)
 

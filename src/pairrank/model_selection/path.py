@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.model_selection.scorers import get_query_scorer
+from pairrank.model_selection.scorers import get_query_scorer, requested
 
 FloatArray = NDArray[np.float64]
 PAPER_VALUES = tuple(2.0**power for power in range(-15, 11))
@@ -40,6 +40,9 @@ class RegularizationPath:
         Where the score is highest, the smallest value of equals; None without a score.
     best_estimator : estimator, or None
         The fitted estimator at that value.
+    interrupted : bool
+        Whether Ctrl-C ended the path; it holds the values finished before, or the weights so far
+        of the first value where none was.
     """
 
     param: str
@@ -49,6 +52,7 @@ class RegularizationPath:
     n_iters: NDArray[np.int64]
     best_index: int | None
     best_estimator: Any
+    interrupted: bool = False
 
     @property
     def best_value(self) -> float:
@@ -120,7 +124,7 @@ def regularization_path(
     Returns
     -------
     RegularizationPath
-        The record of values, coefs, scores, n_iters, best_index and best_estimator.
+        The record of values, coefs, scores, n_iters, best_index, best_estimator and interrupted.
 
     Raises
     ------
@@ -129,8 +133,9 @@ def regularization_path(
 
     Notes
     -----
-    Costs one fit a value; from a neighbour's solution a fit takes a few iterations. Ctrl-C in a fit
-    ends the path there: `values` and the rest hold what was reached.
+    Costs one fit a value; from a neighbour's solution a fit takes a few iterations. Ctrl-C ends the
+    path: `values` and the rest hold what was finished. A fit that it cut short competes with none;
+    it is kept only where no other was finished.
 
     References
     ----------
@@ -149,30 +154,66 @@ def regularization_path(
         raise PairrankError("validation rows need both X_val and y_val")
     scorer = get_query_scorer(scoring)
     routed = _given(qid=qid, sample_weight=sample_weight)
-    judged = _given(qid=qid_val, sample_weight=sample_weight_val)
+    judged = requested(scorer, _given(qid=qid_val, sample_weight=sample_weight_val))
     model = _clone_for(estimator, param, warm_start)
-    coefs, scores, n_iters = [], [], []
-    best, best_score = None, -np.inf
+
+    def score() -> float | None:
+        return None if X_val is None else float(scorer(model, X_val, y_val, **judged))
+
+    walk = _Walk(model)
     for value in grid:
-        model.set_params(**{param: float(value)}).fit(X, y, **routed)
-        ranker = _last_step(model)
-        coefs.append(np.array(ranker.coef_))
-        n_iters.append(int(getattr(ranker, "n_iter_", 0)))
-        if X_val is not None:
-            scores.append(float(scorer(model, X_val, y_val, **judged)))
-            if scores[-1] > best_score:
-                best, best_score = copy.deepcopy(model), scores[-1]
-        if getattr(ranker, "status_", None) == "interrupted":
+        model.set_params(**{param: float(value)})
+        if not walk.goes_on(lambda: model.fit(X, y, **routed), score):
             break
-    return RegularizationPath(
-        param=param,
-        values=grid[: len(coefs)],
-        coefs=np.array(coefs),
-        scores=np.array(scores) if scores else None,
-        n_iters=np.array(n_iters, dtype=np.int64),
-        best_index=None if best is None else scores.index(best_score),
-        best_estimator=None if best is None else best.set_params(**_stated(estimator, param)),
-    )
+    return walk.record(param, grid, _stated(estimator, param))
+
+
+class _Walk:
+    """What a path has reached: the fits that were finished, and the best of them."""
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.fits: list[tuple[FloatArray, int, float | None]] = []
+        self.best: tuple[int, Any] | None = None
+        self.interrupted = False
+
+    def goes_on(self, fit: Callable[[], Any], score: Callable[[], float | None]) -> bool:
+        """Fit, score and note one more value; False where Ctrl-C came in between."""
+        try:
+            fit()
+            ranker = _last_step(self.model)
+            self.interrupted = getattr(ranker, "status_", None) == "interrupted"
+            if not (self.interrupted and self.fits):
+                n_iter = int(getattr(ranker, "n_iter_", 0))
+                self._note((np.array(ranker.coef_), n_iter, score()))
+        except KeyboardInterrupt:
+            if not self.fits:
+                raise
+            self.interrupted = True
+        return not self.interrupted
+
+    def _note(self, fit: tuple[FloatArray, int, float | None]) -> None:
+        score = fit[2]
+        best_score = -np.inf if self.best is None else self.fits[self.best[0]][2]
+        better = score is not None and best_score is not None and score > best_score
+        best = (len(self.fits), copy.deepcopy(self.model)) if better else self.best
+        self.fits.append(fit)
+        self.best = best
+
+    def record(self, param: str, grid: FloatArray, stated: dict[str, Any]) -> RegularizationPath:
+        """Return the record; the best estimator has its parameters as `stated`."""
+        coefs, n_iters, scores = zip(*self.fits, strict=True)
+        index, best = (None, None) if self.best is None else self.best
+        return RegularizationPath(
+            param=param,
+            values=grid[: len(coefs)],
+            coefs=np.array(coefs),
+            scores=None if scores[0] is None else np.array(scores),
+            n_iters=np.array(n_iters, dtype=np.int64),
+            best_index=index,
+            best_estimator=None if best is None else best.set_params(**stated),
+            interrupted=self.interrupted,
+        )
 
 
 def _as_grid(values: ArrayLike) -> FloatArray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -156,6 +157,44 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
             f"there is no scorer {scoring!r}; take one of {', '.join(READY)}, ndcg@k or a callable"
         )
     return READY[scoring]
+
+
+def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of the metadata that a scorer is to be handed.
+
+    A scorer with metadata routing is handed what it requests; any other callable what its signature
+    takes.
+
+    Parameters
+    ----------
+    scorer : callable
+        ``scorer(estimator, X, y, ...)``.
+    metadata : dict
+        What there is: `qid`, `sample_weight`.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> requested(mean_ndcg_scorer.set_score_request(sample_weight=False),
+    ...           {"qid": [1, 1], "sample_weight": [1.0, 2.0]})
+    {'qid': [1, 1]}
+    """
+    routing = getattr(scorer, "get_metadata_routing", None)
+    request = None if routing is None else routing()
+    if isinstance(request, MetadataRequest):
+        sources = {
+            name: name if alias is True else alias
+            for name, alias in request.score.requests.items()
+            if alias
+        }
+        return {name: metadata[source] for name, source in sources.items() if source in metadata}
+    taken = inspect.signature(scorer).parameters
+    if any(each.kind is each.VAR_KEYWORD for each in taken.values()):
+        return metadata
+    return {name: value for name, value in metadata.items() if name in taken}
 
 
 def _graph_of(estimator: Any) -> Any:
