@@ -67,6 +67,10 @@ def test_indexing_that_makes_no_sense_is_refused(pairs, key, message):
         (dict(i=[0], j=[1], weight=[np.nan]), "not finite"),
         (dict(i=[0], j=[1], magnitude=[1, 2]), "there are 1 pairs"),
         (dict(i=[[0]], j=[[1]]), "one dimension"),
+        (dict(i=[], j=[], n_rows=-3), "whole number from 0"),
+        (dict(i=[0], j=[1], n_rows=7.9), "whole number from 0"),
+        (dict(i=[np.inf], j=[0]), "whole numbers"),
+        (dict(i=[0], j=[1], weight=["a"]), "must hold numbers"),
     ],
 )
 def test_bad_pairs_are_refused(arguments, message):
@@ -89,6 +93,19 @@ def test_row_weights_multiply_and_zero_rows_take_their_pairs_away(pairs):
     assert bound.row_weight == 18
     with pytest.raises(NoPairsError):
         Pairs([0], [1]).bound(2, sample_weight=np.array([0.0, 1.0])).require_pairs()
+
+
+def test_pairs_of_weight_zero_do_not_count():
+    bound = Pairs([0, 1], [1, 2], weight=[0, 2]).bound(3, normalize="rows")
+    assert bound.n_pairs == 1
+    assert bound.pair_scale == pytest.approx(1.5)
+    with pytest.raises(NoPairsError):
+        Pairs([0], [1], weight=[0]).bound(2, normalize="rows").require_pairs()
+
+
+def test_a_query_without_a_comparison_counts_as_a_query():
+    bound = Pairs([3], [4]).bound(5, qid=np.array([1, 1, 1, 2, 2]), normalize="query")
+    np.testing.assert_allclose(bound.weight, [2.5])
 
 
 def test_pairs_stay_within_queries_and_rows(pairs):

@@ -154,6 +154,12 @@ def test_a_graph_that_is_none_is_refused(edges, message):
         OrderGraph(edges)
 
 
+def test_normalisation_counts_queries_without_a_preference():
+    y, qid = np.array([0.0, 1.0, 5.0]), np.array([1, 1, 2])
+    scale = Levels.build(y, qid).normalized("query").pair_scale
+    np.testing.assert_allclose(scale, [1.5, 0.0])
+
+
 def test_normalisation_scales_as_documented():
     y, qid = np.array([0.0, 1.0, 0.0, 1.0, 1.0]), np.array([1, 1, 2, 2, 2])
     levels = Levels.build(y, qid)

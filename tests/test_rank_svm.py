@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -260,6 +262,9 @@ def with_entry(X, value):
         (lambda X, y, q: (X, y, q, -np.ones(300)), r"sample_weight\[0\] = -1.0 is negative"),
         (lambda X, y, q: (X, y, q, np.zeros(300)), "every sample_weight is zero"),
         (lambda X, y, q: (X, y, q, np.ones(4)), "sample_weight has 4 entries"),
+        (lambda X, y, q: (X, y, q, np.full(300, 1e-200)), "between 1e-100 and 1e100"),
+        (lambda X, y, q: (X, y.astype("datetime64[D]"), q, None), "y holds dates"),
+        (lambda X, y, q: (X, y, np.array(["NaT"] * 300, "datetime64[D]"), None), "row 0"),
         (lambda X, y, q: (X, None, q, None), "requires y"),
         (lambda X, y, q: (X, np.column_stack((y, y)), q, None), "one dimension"),
         (lambda X, y, q: (X, ["a", *y[1:]], q, None), "mixes text"),
@@ -285,12 +290,53 @@ def test_one_level_everywhere_and_wrong_features_are_refused(rows):
 
 
 @pytest.mark.parametrize(("scale", "C"), [(1e200, 1.0), (1.0, 1e300)])
-def test_an_overflow_is_an_error_that_says_what_to_do(rows, scale, C):
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_an_overflow_is_an_error_that_says_what_to_do(rows, scale, C, form):
     X, y, qid = rows
     ranker = RankSVM(C=C, normalize=None)
     with pytest.raises(PairrankError, match="scale the features down"):
-        ranker.fit(X * scale, y, qid=qid)
+        ranker.fit(form(X * scale), y, qid=qid)
     assert not hasattr(ranker, "coef_")
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("solver", ["auto", "tron"])
+def test_huge_features_end_the_fit_one_way_or_the_other(rows, form, solver):
+    X, y, qid = rows
+    with pytest.raises(PairrankError, match="scale the features down"):
+        RankSVM(solver=solver).fit(form(X * 1e160), y, qid=qid)
+    for scale in (1e60, 1e110):
+        with contextlib.suppress(PairrankError), warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fitted = RankSVM(solver=solver).fit(form(X * scale), y, qid=qid)
+            assert np.isfinite(fitted.coef_).all()
+
+
+def test_an_interrupt_within_the_sample_is_the_fit_s(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(150_000, 3))
+    y = (X[:, 0] + rng.normal(size=150_000) > 0).astype(float)
+
+    def interrupt(self, w):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pairrank.objective.SampledModel.matrix", interrupt)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        assert RankSVM().fit(X, y).status_ == "interrupted"
+
+
+def test_double_precision_is_not_told_to_pass_float64(rows):
+    X, y, qid = rows
+    with pytest.warns(ConvergenceWarning, match="No step lowers"):
+        fitted = RankSVM(C=1e6, normalize=None, tol=1e-18, solver="tron").fit(X, y, qid=qid)
+    assert fitted.status_ == "no_progress"
+
+
+def test_a_refit_forgets_the_validation_rows_and_any_true_stops(rows):
+    X, y, qid = rows
+    ranker = RankSVM(solver="tron").fit(X, y, qid=qid, X_val=X, y_val=y, qid_val=qid)
+    assert not hasattr(ranker.fit(X, y, qid=qid), "validation_scores_")
+    assert ranker.fit(X, y, qid=qid, callback=lambda step: np.True_).status_ == "stopped"
 
 
 def test_rows_that_no_sample_holds_do_not_spoil_the_fit():
@@ -302,6 +348,19 @@ def test_rows_that_no_sample_holds_do_not_spoil_the_fit():
     assert sampled.status_ == "converged"
     assert sampled.n_iter_ < 30
     assert sampled.objective_ <= 1.001 * RankSVM(solver="tron").fit(X, y, qid=qid).objective_
+
+
+def test_weights_that_no_sample_holds_do_not_spoil_the_fit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 10))
+    y = np.digitize(X[:, 0] + rng.normal(size=30_000), [0, 1])
+    weight = np.where(rng.random(30_000) < 0.001, 1e3, 1e-3)
+    qid = rng.integers(0, 50, 30_000)
+    fitted = [
+        RankSVM(solver=solver, tol=1e-8, max_iter=100).fit(X, y, qid=qid, sample_weight=weight)
+        for solver in ("auto", "tron")
+    ]
+    assert fitted[0].objective_ == pytest.approx(fitted[1].objective_, rel=1e-8)
 
 
 def test_large_rows_in_many_queries_reach_the_optimum_from_a_sample():

@@ -99,7 +99,7 @@ class Objective(Protocol):
         ...
 
     def refine(self) -> bool:
-        """Bring a sampled Hessian nearer to the exact one; False where it is exact already."""
+        """Bring the cheap models nearer to the truth; False where nothing is sampled any more."""
         ...
 
 
@@ -136,7 +136,8 @@ class Step(NamedTuple):
     """Products with the Hessian so far."""
 
 
-Callback = Callable[[Step], "bool | None"]
+Callback = Callable[[Step], object]
+"""Called after every iteration; what is true stops the descent."""
 
 
 class Solution(NamedTuple):

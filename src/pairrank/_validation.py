@@ -82,8 +82,9 @@ def check_query_ids(qid: Any, n_rows: int | None = None) -> NDArray[Any] | None:
     if identifiers.ndim != 1:
         raise PairrankError(f"qid must have one dimension, got shape {identifiers.shape}")
     check_length(identifiers, "qid", n_rows)
-    if identifiers.dtype.kind == "f" and np.isnan(identifiers).any():
-        row = int(np.isnan(identifiers).argmax())
+    missing = _missing(identifiers)
+    if missing.any():
+        row = int(missing.argmax())
         raise PairrankError(f"qid is missing in row {row}; give every row its query")
     return identifiers
 
@@ -142,12 +143,22 @@ def _as_text(labels: Any) -> NDArray[Any]:
     return np.asarray(labels, dtype=str)
 
 
+def _missing(identifiers: NDArray[Any]) -> NDArray[np.bool_]:
+    if identifiers.dtype.kind == "f":
+        return np.isnan(identifiers)
+    if identifiers.dtype.kind in "mM":
+        return np.isnat(identifiers)
+    return np.zeros(1, dtype=bool)
+
+
 def _from_sequence(values: Any) -> NDArray[Any]:
     """Turn a list into an array that keeps every identifier whole and as it is."""
     values = list(values)
     kinds = {type(value) for value in values}
-    if kinds <= {int} or kinds <= {str} or kinds <= {float, int}:
-        return np.asarray(values)
+    if len(kinds) == 1 and kinds <= {int, str, float}:
+        plain = np.asarray(values)
+        if plain.dtype.kind in "iu" or kinds != {int}:
+            return plain
     result = np.empty(len(values), dtype=object)
     result[:] = values
     return result
@@ -156,6 +167,8 @@ def _from_sequence(values: Any) -> NDArray[Any]:
 def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
     if values.dtype.kind == "c":
         raise PairrankError(f"{name} holds complex numbers: Complex data not supported")
+    if values.dtype.kind in "mM":
+        raise PairrankError(f"{name} holds dates: turn them into numbers")
     try:
         floats = values.astype(np.float64, copy=False)
     except (TypeError, ValueError) as error:
@@ -173,6 +186,12 @@ def _not_negative(weights: FloatArray) -> FloatArray:
         raise PairrankError(f"sample_weight[{row}] = {weights[row]} is negative")
     if not (weights > 0).any():
         raise PairrankError("every sample_weight is zero: no row is left")
+    heaviest, lightest = weights.max(), weights[weights > 0].min()
+    if not 1e-100 <= lightest <= heaviest <= 1e100:
+        raise PairrankError(
+            f"sample_weight runs from {lightest:g} to {heaviest:g}: products of two must be "
+            "numbers, so keep weights between 1e-100 and 1e100"
+        )
     return weights
 
 

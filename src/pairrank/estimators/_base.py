@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -147,7 +147,7 @@ class BaseRanker(BaseEstimator):
         levels.require_pairs()
         return levels.normalized(normalize)
 
-    def _keep(self, solution: Solution) -> Self:
+    def _keep(self, solution: Solution) -> None:
         """Set what a solver found as fitted attributes; warn where it did not converge."""
         if solution.status is Status.OVERFLOW:
             raise PairrankError(solution.status.value)
@@ -158,4 +158,3 @@ class BaseRanker(BaseEstimator):
         self.objective_ = solution.history[-1].value if solution.history else float("nan")
         if not solution.status.ok:
             warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)
-        return self

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Step
+from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Status, Step
 from pairrank.design import Design
 from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
 from pairrank.preferences import Levels, Preferences
@@ -19,7 +19,6 @@ _LEAST_SAMPLE = 10_000
 _LARGEST_SHARE = 50_000
 _LINE_ROWS = 20_000
 _LOOSE_CG = 0.3
-_CG_POWER = 0.35
 _BANDS = 64
 
 
@@ -55,12 +54,15 @@ def minimize(
         model = _model(design, preferences, loss, problem, generator)
         if design.n_rows >= _LINE_ROWS:
             line = LineSample(preferences, loss, generator)
-            tron = Tron(cg_tol=_LOOSE_CG, cg_power=_CG_POWER)
+            tron = Tron(cg_tol=_LOOSE_CG)
     objective = PairObjective(
         design, preferences, loss, route=route, eps=eps, model=model, line=line, **problem
     )
     if w0 is None and isinstance(model, SampledModel) and not model.is_whole:
-        w0 = model.start(tron, tol=max(tol, 0.02), max_iter=50)
+        start = model.start(tron, tol=max(tol, 0.02), max_iter=50)
+        if start.status is Status.INTERRUPTED:
+            return start
+        w0 = start.coef
     if w0 is None:
         w0 = np.zeros(objective.n_features)
     return tron(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
@@ -124,6 +126,6 @@ def combined(*callbacks: Callback | None) -> Callback | None:
         return None
 
     def call(step: Step) -> bool:
-        return any([callback(step) is True for callback in given])
+        return any([bool(callback(step)) for callback in given])
 
     return call

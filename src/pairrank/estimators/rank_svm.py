@@ -160,7 +160,7 @@ class RankSVM(BaseRanker):
         X, y, identifiers, weights = self._check_fit_input(X, y, qid, sample_weight)
         validate = self._validator(X_val, y_val, qid_val, sample_weight_val)
         preferences = self._preferences(y, identifiers, weights, X.shape[0], self.normalize)
-        self.n_pairs_ = preferences.n_pairs
+        n_pairs = preferences.n_pairs
         solution = minimize(
             X,
             preferences,
@@ -173,9 +173,11 @@ class RankSVM(BaseRanker):
             max_iter=int(self.max_iter),
             w0=self._start(X.shape[1]),
             seed=self._seed(),
-            callback=combined(progress_printer(self.verbose, self.n_pairs_), validate, callback),
+            callback=combined(progress_printer(self.verbose, n_pairs), validate, callback),
         )
-        return self._keep(solution)
+        self._keep(solution)
+        self.n_pairs_ = n_pairs
+        return self
 
     def _check_parameters(self) -> None:
         if self.loss == "hinge":
@@ -207,6 +209,7 @@ class RankSVM(BaseRanker):
         self, X_val: Any, y_val: Any, qid_val: Any, sample_weight_val: Any
     ) -> Callback | None:
         """Return a callback that scores every iterate on the validation rows."""
+        self.__dict__.pop("validation_scores_", None)
         if X_val is None:
             if y_val is not None:
                 raise PairrankError("y_val is given without X_val")

@@ -117,8 +117,11 @@ class PairObjective:
         return InverseDiagonal(self.penalty + self.factor * np.maximum(spread, least))
 
     def refine(self) -> bool:
-        """Ask the model for a larger sample; False where there is none."""
-        return self.model is not None and self.model.refine()
+        """Ask the model for a larger sample, then do without the line; False when all is exact."""
+        if self.model is not None and self.model.refine():
+            return True
+        changes, self.line = self.line is not None, None
+        return changes
 
     def reach(self, w: FloatArray, step: FloatArray, slope: float) -> float:
         """Return the multiple of `step` to take from `w`; costs one product with X."""

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
-from pairrank._protocols import FloatArray, LinearMap, PairLoss, Solver
+from pairrank._protocols import FloatArray, LinearMap, PairLoss, Solution, Solver
 from pairrank.design import Design
 from pairrank.objective.pair_objective import PairObjective
 from pairrank.preferences import Preferences, draw_sample
@@ -57,7 +57,7 @@ class SampledModel:
         self._known: tuple[FloatArray, SymmetricMatrix] | None = None
         self._draw(n_rows)
 
-    def start(self, solver: Solver, *, tol: float, max_iter: int) -> FloatArray:
+    def start(self, solver: Solver, *, tol: float, max_iter: int) -> Solution:
         """Return the sample's own solution to a loose tolerance: where to start from."""
         sample = PairObjective(
             self._design,
@@ -67,7 +67,7 @@ class SampledModel:
             penalty=self.penalty,
             model=_Truth(self),
         )
-        return solver(sample, np.zeros(self._design.n_features), tol=tol, max_iter=max_iter).coef
+        return solver(sample, np.zeros(self._design.n_features), tol=tol, max_iter=max_iter)
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the sample's Hessian at `w`, raised to stand for every pair."""

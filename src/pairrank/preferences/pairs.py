@@ -64,6 +64,8 @@ class Pairs:
         if first.size != second.size:
             raise PairrankError(f"i has {first.size} entries and j {second.size}: one pair each")
         highest = int(max(first.max(initial=-1), second.max(initial=-1)))
+        if n_rows is not None and (int(n_rows) != n_rows or n_rows < 0):
+            raise PairrankError(f"n_rows must be a whole number from 0, got {n_rows!r}")
         self.n_rows = highest + 1 if n_rows is None else int(n_rows)
         if self.n_rows >= 2**31:
             raise PairrankError(f"{self.n_rows} rows are too many: at most 2**31 - 1")
@@ -174,6 +176,10 @@ class Pairs:
         codes = None if qid is None else _check_queries(result, qid)
         if sample_weight is not None:
             result = result._weighted(sample_weight)
+        if result.weight is not None and not (result.weight > 0).all():
+            row_weight = result.row_weight
+            result = result._kept(result.weight > 0, result.i, result.j, n_rows)
+            result.row_weight = row_weight
         if ties and result.magnitude is not None:
             result = result._without_ties()
         if normalize is not None and result.n_pairs:
@@ -209,8 +215,6 @@ class Pairs:
         weight = product if self.weight is None else product * self.weight
         result = self._resized(self.n_rows)
         result.weight = weight
-        if not (weight > 0).all():
-            result = result._kept(weight > 0, self.i, self.j, self.n_rows)
         result.row_weight = float(sample_weight.sum())
         return result
 
@@ -244,7 +248,9 @@ class Pairs:
         query = codes[self.i]
         kept = codes if sample_weight is None else codes[sample_weight > 0]
         mean = self.row_weight / np.unique(kept).size
-        self.weight = weight * (mean / np.bincount(query, weight))[query]
+        total = np.bincount(query, weight)
+        factor = np.divide(mean, total, out=np.zeros_like(total), where=total > 0)
+        self.weight = weight * factor[query]
 
 
 def _check_queries(pairs: Pairs, qid: NDArray[Any]) -> NDArray[np.int32]:
@@ -265,8 +271,9 @@ def _as_index(values: ArrayLike, name: str) -> NDArray[Any]:
     if index.ndim != 1:
         raise PairrankError(f"{name} must have one dimension, got shape {index.shape}")
     if index.dtype.kind in "iu":
-        return index
-    if index.size and not (index.dtype.kind == "f" and (index == np.rint(index)).all()):
+        return index.astype(np.int64) if index.dtype == np.uint64 else index
+    whole = index.dtype.kind == "f" and (np.abs(index) < 2**31).all() and (index % 1 == 0).all()
+    if index.size and not whole:
         raise PairrankError(f"{name} must hold row numbers (whole numbers from 0)")
     return index.astype(np.int64)
 
@@ -274,7 +281,10 @@ def _as_index(values: ArrayLike, name: str) -> NDArray[Any]:
 def _as_numbers(values: ArrayLike | None, name: str, size: int) -> FloatArray | None:
     if values is None:
         return None
-    numbers = np.asarray(values, dtype=np.float64)
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise PairrankError(f"{name} must hold numbers: {error}") from None
     if numbers.shape != (size,):
         raise PairrankError(f"{name} has shape {numbers.shape}, but there are {size} pairs")
     if not np.isfinite(numbers).all():

@@ -18,6 +18,9 @@ from pairrank._protocols import (
     Step,
 )
 
+_DOUBLE = 1e-9
+"""An objective less precise than this sums in float32."""
+
 
 @dataclass(frozen=True)
 class Tron:
@@ -36,10 +39,7 @@ class Tron:
     Parameters
     ----------
     cg_tol : float
-        Relative residual at which the inner iterations stop, at the most.
-    cg_power : float
-        Where above 0, they go on to (\|g\|/\|g(0)\|)^cg_power if that is less: steps grow more
-        exact towards the end, which ill-conditioned problems need. 0 is the paper's.
+        Relative residual at which the inner iterations stop.
     max_cg : int
         Inner iterations a step at the most.
 
@@ -49,7 +49,6 @@ class Tron:
     """
 
     cg_tol: float = 0.1
-    cg_power: float = 0.0
     max_cg: int = 1000
     eta_0: float = 1e-4
     eta_1: float = 0.25
@@ -70,7 +69,8 @@ class Tron:
         """Minimise the objective from `w0`; see `Solver`."""
         run = _Run(self, objective, w0, tol, callback)
         try:
-            status = run.descend(max_iter)
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+                status = run.descend(max_iter)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
         return Solution(run.w, status, run.n_iter, run.history)
@@ -141,6 +141,8 @@ class _Run:
         furthest = np.inf
         while True:
             found = self._inner(hessian, inverse, radius)
+            if not np.isfinite(found.norm + found.decrease):
+                return radius, Status.OVERFLOW
             multiple = objective.reach(self.w, found.step, float(self.gradient @ found.step))
             if multiple * found.norm > furthest:
                 multiple = max(1.0, furthest / found.norm)
@@ -154,7 +156,7 @@ class _Run:
             at_noise = found.decrease <= noise and abs(decrease) <= noise
             if decrease > rule.eta_0 * found.decrease or (at_noise and norm < old_norm):
                 self.w, self.value, self.gradient = self.w + found.step, value, gradient
-                slow = norm > 0.5 * old_norm and not found.on_border
+                slow = norm > 0.5 * old_norm
                 if slow or decrease < rule.eta_1 * found.decrease:
                     objective.refine()
                 return radius, None
@@ -163,7 +165,8 @@ class _Run:
                 hessian = objective.hessian(self.w)
                 inverse = objective.preconditioner(self.w)
             elif at_noise or radius == 0.0:
-                return radius, Status.PRECISION if noise > 1e-9 else Status.NO_PROGRESS
+                single = objective.precision > _DOUBLE
+                return radius, Status.PRECISION if single else Status.NO_PROGRESS
 
     def _inner(self, hessian: LinearMap, inverse: LinearMap | None, radius: float) -> _CGStep:
         """Steihaug's conjugate gradients: lower g's + s'Hs/2 within the region."""
@@ -172,7 +175,7 @@ class _Run:
         scaled = residual if inverse is None else inverse.matvec(residual)
         direction = scaled.copy()
         rho = float(residual @ scaled)
-        stop = self._cg_tolerance() ** 2 * rho
+        stop = self.rule.cg_tol**2 * rho
         step_step = step_direction = 0.0
         direction_direction = rho
         on_border = False
@@ -203,13 +206,6 @@ class _Run:
             rho = new_rho
         decrease = -0.5 * float(self.gradient @ step - step @ residual)
         return _CGStep(step, decrease, float(np.sqrt(step_step)), on_border)
-
-    def _cg_tolerance(self) -> float:
-        rule = self.rule
-        if not rule.cg_power:
-            return rule.cg_tol
-        left = float(np.linalg.norm(self.gradient)) / self.objective.reference_norm
-        return min(rule.cg_tol, left**rule.cg_power)
 
     def _new_radius(self, radius: float, found: _CGStep, decrease: float, slope: float) -> float:
         """Follow Eq. 37, at the minimiser of the parabola through both values and the slope."""
@@ -245,7 +241,7 @@ class _Run:
             self.n_iter, self.value, norm, self.w, seconds, self.n_evaluations, self.n_products
         )
         self.history.append(step._replace(coef=None))
-        return self.callback is not None and self.callback(step) is True
+        return self.callback is not None and bool(self.callback(step))
 
 
 def _inverse_norm(gradient: FloatArray, inverse: LinearMap | None) -> float:
