@@ -3,19 +3,21 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from pairrank.estimators.rank_svm import RankSVM as RankSVM
-from pairrank.preferences import OrderGraph as OrderGraph
-from pairrank.preferences import Pairs as Pairs
-
 if TYPE_CHECKING:
     from pairrank.estimators.model_files import load_model as load_model
+    from pairrank.estimators.rank_svm import RankSVM as RankSVM
     from pairrank.model_selection import QueryKFold as QueryKFold
     from pairrank.model_selection import RankSVMCV as RankSVMCV
     from pairrank.model_selection import regularization_path as regularization_path
+    from pairrank.preferences import OrderGraph as OrderGraph
+    from pairrank.preferences import Pairs as Pairs
 
 __version__ = "0.1.0"
 
 _LAZY = {
+    "OrderGraph": "pairrank.preferences",
+    "Pairs": "pairrank.preferences",
+    "RankSVM": "pairrank.estimators.rank_svm",
     "QueryKFold": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
     "regularization_path": "pairrank.model_selection",
@@ -23,7 +25,7 @@ _LAZY = {
 }
 _MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection")
 
-__all__ = ["OrderGraph", "Pairs", "RankSVM", "__version__", *_LAZY, *_MODULES]
+__all__ = ["__version__", *_LAZY, *_MODULES]
 
 
 def __getattr__(name: str) -> Any:
