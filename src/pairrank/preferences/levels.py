@@ -175,10 +175,6 @@ class Levels:
         by_row = np.repeat(of_groups, np.diff(self.group_start))
         return self.from_layout(by_row if self.weight is None else by_row * self.weight)
 
-    def to_layout(self, values: FloatArray) -> FloatArray:
-        """Bring a value a row, (n_rows,), from the user's order into the layout."""
-        return values if self.in_order else values[self.row_of]
-
     def from_layout(self, values: FloatArray) -> FloatArray:
         """Bring a value a row of the layout back to the user's order; dropped rows get 0."""
         if self.in_order:
