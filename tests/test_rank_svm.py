@@ -322,7 +322,9 @@ def test_an_interrupt_within_the_sample_is_the_fit_s(monkeypatch):
 
     monkeypatch.setattr("pairrank.objective.SampledModel.matrix", interrupt)
     with pytest.warns(ConvergenceWarning, match="interrupted"):
-        assert RankSVM().fit(X, y).status_ == "interrupted"
+        fitted = RankSVM().fit(X, y)
+    assert fitted.status_ == "interrupted"
+    assert fitted.objective_ == pytest.approx(150_000)  # every pair at w = 0, normalised by rows
 
 
 def test_double_precision_is_not_told_to_pass_float64(rows):

@@ -61,7 +61,8 @@ def minimize(
     if w0 is None and isinstance(model, SampledModel) and not model.is_whole:
         start = model.start(tron, tol=max(tol, 0.02), max_iter=50)
         if start.status is Status.INTERRUPTED:
-            return start
+            judged = tron(objective, start.coef, tol=tol, max_iter=0)
+            return judged._replace(status=Status.INTERRUPTED)
         w0 = start.coef
     if w0 is None:
         w0 = np.zeros(objective.n_features)
