@@ -15,6 +15,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "pairrank"
 LAYERS: dict[str, float] = {
     **dict.fromkeys(["exceptions", "_protocols"], 0),
     "sums": 1,
+    "fast_sums": 1.5,
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
     **dict.fromkeys(["objective", "metrics", "datasets", "io"], 3),
     "estimators": 4.0,

@@ -28,6 +28,7 @@ class Smooth:
     """sum of sqrt(1 + (a_k'w - b_k)^2), with the Hessian exact, diagonal, or plainly wrong."""
 
     precision = 1e-12
+    value_error = gradient_error = 0.0
 
     def __init__(self, hessian="exact", inverse="none", rows=60, features=7, penalty=0.1):
         rng = np.random.default_rng(0)
@@ -62,6 +63,9 @@ class Smooth:
 
     def reach(self, w, step, slope):
         return 1.0
+
+    def sharpen(self):
+        return False
 
     def refine(self):
         self.refined += 1

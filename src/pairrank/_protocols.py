@@ -46,12 +46,32 @@ class PairSum(Protocol):
     returned is the caller's to keep: no later call writes into it.
     """
 
+    error: float
+    """What a value may be off by at the most, beyond rounding; 0.0 where the sum is exact."""
+
+    def sharpen(self) -> bool:
+        """Allow a hundredth of the error from now on; False where it is exact or at its least."""
+        ...
+
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum over all pairs and its gradient (or a subgradient) by the scores."""
         ...
 
     def curvature(self, scores: FloatArray) -> MultipleCurvature:
         """Return the (generalised) Hessian at these scores, valid while others are asked too."""
+        ...
+
+
+class LikelihoodSum(PairSum, Protocol):
+    """A pair sum that also tells what each row's own pairs pull at."""
+
+    def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Return, for each row, the sum over the pairs that it is in of phi'(d) (v_i - v_j).
+
+        For each row v of `vectors`, both (n_vectors, n_rows) in C order; i is the pair's preferred
+        row. With the columns of X as vectors it is the row's share of the gradient by the weights,
+        each pair shared by both its rows.
+        """
         ...
 
 
@@ -78,6 +98,20 @@ class Objective(Protocol):
     """|gradient| at w = 0, which `tol` is relative to wherever the solver starts."""
     precision: float
     """Relative changes of the value below this are rounding."""
+
+    @property
+    def value_error(self) -> float:
+        """What the value may be off by beyond rounding, 0.0 where it is exact."""
+        ...
+
+    @property
+    def gradient_error(self) -> float:
+        """About what the gradient's norm may be off by, 0.0 where it is exact."""
+        ...
+
+    def sharpen(self) -> bool:
+        """Make both errors smaller from now on; False where that cannot be."""
+        ...
 
     def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return the loss without the penalty, and its gradient or a subgradient."""

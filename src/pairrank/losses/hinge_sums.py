@@ -26,6 +26,8 @@ class HingeSum:
     scores, unless they need more than 40 bytes a row (and 64 MB): then they are found anew.
     """
 
+    error = 0.0
+
     def __init__(self, levels: Levels, margin: float, squared: bool) -> None:
         self.levels, self.margin, self.squared = levels, margin, squared
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
@@ -51,6 +53,10 @@ class HingeSum:
         if by_row:
             gradient *= self.row_scale
         return (np.inf if np.isnan(value) else float(value)), gradient
+
+    def sharpen(self) -> bool:
+        """Return False: the sum is exact."""
+        return False
 
     def curvature(self, scores: FloatArray) -> HingeCurvature:
         """Return the generalised Hessian at these scores (Lee & Lin, Eq. 11).

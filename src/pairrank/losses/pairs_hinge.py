@@ -16,6 +16,8 @@ _NO_WEIGHT = np.empty(0)
 class PairsHingeSum:
     """The sum of a hinge loss over `Pairs`: a loop over the comparisons, O(n_pairs) each time."""
 
+    error = 0.0
+
     def __init__(self, pairs: Pairs, margin: float, squared: bool) -> None:
         self.pairs, self.margin, self.squared = pairs, margin, squared
 
@@ -32,6 +34,10 @@ class PairsHingeSum:
         )
         gradient *= pairs.pair_scale
         return (np.inf if np.isnan(value) else float(value)), gradient
+
+    def sharpen(self) -> bool:
+        """Return False: the sum is exact."""
+        return False
 
     def curvature(self, scores: FloatArray) -> PairsCurvature:
         """Return the generalised Hessian at these scores; for the hinge a PairrankError."""

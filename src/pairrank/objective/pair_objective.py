@@ -83,6 +83,36 @@ class PairObjective:
         value, gradient = self.pair_sum.value_and_gradient(scores)
         return self.factor * value, self.factor * self.design.transposed(gradient)
 
+    @property
+    def value_error(self) -> float:
+        """What the loss may be off by, since the pair sum is."""
+        return self.factor * self.pair_sum.error
+
+    @property
+    def gradient_error(self) -> float:
+        """About what the gradient may be off by: every row's by the same part of its pairs.
+
+        The sum of absolute contributions is judged by every k-th row of X.
+        """
+        if self.pair_sum.error == 0.0:
+            return 0.0
+        return self.value_error / self.preferences.total_weight * self._absolute_pull
+
+    @functools.cached_property
+    def _absolute_pull(self) -> float:
+        """The norm of sum over rows of the weight of their pairs times the row's absolute values.
+
+        Times a relative error of every row's part of the gradient it bounds that of the whole.
+        """
+        wins, losses = self.preferences.wins_and_losses()
+        step = -(-self.design.n_entries // _ENOUGH_ENTRIES)
+        some = Design(abs(self.design.X[::step]))
+        return step * float(np.linalg.norm(some.transposed((wins + losses)[::step])))
+
+    def sharpen(self) -> bool:
+        """Let the pair sum take a smaller error."""
+        return self.pair_sum.sharpen()
+
     def hessian(self, w: FloatArray) -> LinearMap:
         """Return the (generalised) Hessian at `w`, of every pair or of the model's sample."""
         scores = self._scores(w)

@@ -20,6 +20,8 @@ from pairrank._protocols import (
 
 _DOUBLE = 1e-9
 """An objective less precise than this sums in float32."""
+_SMALL = 0.1
+"""The part of its target that a gradient's error may take."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class _Run:
         while True:
             if self._report():
                 return Status.STOPPED
-            if np.linalg.norm(self.gradient) <= target:
+            if self._is_below(target):
                 return Status.CONVERGED
             if self.n_iter >= max_iter:
                 return Status.MAX_ITER
@@ -133,6 +135,14 @@ class _Run:
             self.w, self.value, self.gradient = at_zero, value, gradient
             self.objective.refine()
 
+    def _is_below(self, target: float) -> bool:
+        """Whether the gradient is, beyond doubt: an error that matters is made smaller first."""
+        while np.linalg.norm(self.gradient) <= target:
+            if self.objective.gradient_error <= _SMALL * target or not self.objective.sharpen():
+                return True
+            self.value, self.gradient = self._evaluate(self.w)
+        return False
+
     def _advance(
         self, hessian: LinearMap, inverse: LinearMap | None, radius: float
     ) -> tuple[float, Status | None]:
@@ -152,7 +162,7 @@ class _Run:
             decrease = self.value - value
             radius = self._new_radius(radius, found, decrease, slope)
             old_norm, norm = np.linalg.norm(self.gradient), np.linalg.norm(gradient)
-            noise = objective.precision * abs(self.value)
+            noise = objective.precision * abs(self.value) + objective.value_error
             at_noise = found.decrease <= noise and abs(decrease) <= noise
             if decrease > rule.eta_0 * found.decrease or (at_noise and norm < old_norm):
                 self.w, self.value, self.gradient = self.w + found.step, value, gradient
@@ -164,6 +174,8 @@ class _Run:
             if objective.refine():
                 hessian = objective.hessian(self.w)
                 inverse = objective.preconditioner(self.w)
+            elif at_noise and objective.sharpen():
+                self.value, self.gradient = self._evaluate(self.w)
             elif at_noise or radius == 0.0:
                 single = objective.precision > _DOUBLE
                 return radius, Status.PRECISION if single else Status.NO_PROGRESS
