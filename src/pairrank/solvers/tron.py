@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from pairrank._protocols import (
-    Callback,
-    FloatArray,
-    LinearMap,
-    Objective,
-    Solution,
-    Status,
-    Step,
-)
-
-_DOUBLE = 1e-9
-"""An objective less precise than this sums in float32."""
-_SMALL = 0.1
-"""The part of its target that a gradient's error may take."""
+from pairrank._protocols import Callback, FloatArray, LinearMap, Objective, Solution, Status
+from pairrank.solvers.descent import Descent
 
 
 @dataclass(frozen=True)
@@ -69,13 +56,7 @@ class Tron:
         callback: Callback | None = None,
     ) -> Solution:
         """Minimise the objective from `w0`; see `Solver`."""
-        run = _Run(self, objective, w0, tol, callback)
-        try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                status = run.descend(max_iter)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        return Solution(run.w, status, run.n_iter, run.history)
+        return _Run(self, objective, w0, tol, callback).run(max_iter)
 
 
 class _CGStep(NamedTuple):
@@ -85,7 +66,7 @@ class _CGStep(NamedTuple):
     on_border: bool
 
 
-class _Run:
+class _Run(Descent):
     """One descent: the current point, its model, and the trust region."""
 
     def __init__(
@@ -96,89 +77,41 @@ class _Run:
         tol: float,
         callback: Callback | None,
     ) -> None:
-        self.rule, self.objective, self.callback, self.tol = rule, objective, callback, tol
-        self.w = np.array(w0, dtype=np.float64)
-        self.history: list[Step] = []
-        self.n_iter = self.n_evaluations = self.n_products = 0
-        self.start = time.perf_counter()
+        super().__init__(objective, w0, tol, callback)
+        self.rule, self.radius = rule, np.inf
 
-    def descend(self, max_iter: int) -> Status:
-        self._begin()
-        if not np.isfinite(self.value) or not np.isfinite(self.objective.reference_norm):
-            return Status.OVERFLOW
-        target = self.tol * self.objective.reference_norm
-        radius = np.inf
-        while True:
-            if self._report():
-                return Status.STOPPED
-            if self._is_below(target):
-                return Status.CONVERGED
-            if self.n_iter >= max_iter:
-                return Status.MAX_ITER
-            hessian = self.objective.hessian(self.w)
-            inverse = self.objective.preconditioner(self.w)
-            if self.n_iter == 0:
-                radius = _inverse_norm(self.gradient, inverse)
-            radius, stuck = self._advance(hessian, inverse, radius)
-            if stuck is not None:
-                return stuck
-            self.n_iter += 1
-
-    def _begin(self) -> None:
-        """Evaluate the start; one that is worse than zero is none, nor is the model behind it."""
-        self.value, self.gradient = self._evaluate(self.w)
-        if not self.w.any():
-            return
-        at_zero = np.zeros_like(self.w)
-        value, gradient = self._evaluate(at_zero)
-        if not self.value <= value:
-            self.w, self.value, self.gradient = at_zero, value, gradient
-            self.objective.refine()
-
-    def _is_below(self, target: float) -> bool:
-        """Whether the gradient is, beyond doubt: an error that matters is made smaller first."""
-        while np.linalg.norm(self.gradient) <= target:
-            if self.objective.gradient_error <= _SMALL * target or not self.objective.sharpen():
-                return True
-            self.value, self.gradient = self._evaluate(self.w)
-        return False
-
-    def _advance(
-        self, hessian: LinearMap, inverse: LinearMap | None, radius: float
-    ) -> tuple[float, Status | None]:
-        """Shrink the region until a step is taken; return the new radius, and why none was."""
+    def advance(self) -> Status | None:
+        """Shrink the region until a step is taken; return why none was."""
         rule, objective = self.rule, self.objective
+        hessian, inverse = objective.hessian(self.w), objective.preconditioner(self.w)
+        if self.n_iter == 0:
+            self.radius = _inverse_norm(self.gradient, inverse)
         furthest = np.inf
         while True:
-            found = self._inner(hessian, inverse, radius)
+            found = self._inner(hessian, inverse, self.radius)
             if not np.isfinite(found.norm + found.decrease):
-                return radius, Status.OVERFLOW
+                return Status.OVERFLOW
             multiple = objective.reach(self.w, found.step, float(self.gradient @ found.step))
             if multiple * found.norm > furthest:
                 multiple = max(1.0, furthest / found.norm)
             found = found._replace(step=multiple * found.step, norm=multiple * found.norm)
-            value, gradient = self._evaluate(self.w + found.step)
+            value, gradient = self.evaluate(self.w + found.step)
             slope = float(self.gradient @ found.step)
             decrease = self.value - value
-            radius = self._new_radius(radius, found, decrease, slope)
+            self.radius = self._new_radius(self.radius, found, decrease, slope)
             old_norm, norm = np.linalg.norm(self.gradient), np.linalg.norm(gradient)
-            noise = objective.precision * abs(self.value) + objective.value_error
-            at_noise = found.decrease <= noise and abs(decrease) <= noise
+            at_noise = found.decrease <= self.noise and abs(decrease) <= self.noise
             if decrease > rule.eta_0 * found.decrease or (at_noise and norm < old_norm):
                 self.w, self.value, self.gradient = self.w + found.step, value, gradient
                 slow = norm > 0.5 * old_norm
                 if slow or decrease < rule.eta_1 * found.decrease:
                     objective.refine()
-                return radius, None
-            furthest = radius
+                return None
+            furthest = self.radius
             if objective.refine():
-                hessian = objective.hessian(self.w)
-                inverse = objective.preconditioner(self.w)
-            elif at_noise and objective.sharpen():
-                self.value, self.gradient = self._evaluate(self.w)
-            elif at_noise or radius == 0.0:
-                single = objective.precision > _DOUBLE
-                return radius, Status.PRECISION if single else Status.NO_PROGRESS
+                hessian, inverse = objective.hessian(self.w), objective.preconditioner(self.w)
+            elif (at_noise or self.radius == 0.0) and not (at_noise and self.sharpen()):
+                return self.stuck
 
     def _inner(self, hessian: LinearMap, inverse: LinearMap | None, radius: float) -> _CGStep:
         """Steihaug's conjugate gradients: lower g's + s'Hs/2 within the region."""
@@ -239,21 +172,6 @@ class _Run:
         if found.on_border:
             return rule.sigma_3 * radius
         return max(radius, min(reach, rule.sigma_3 * radius))
-
-    def _evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
-        self.n_evaluations += 1
-        loss, gradient = self.objective.loss_and_gradient(w)
-        penalty = self.objective.penalty
-        return loss + 0.5 * penalty * float(w @ w), gradient + penalty * w
-
-    def _report(self) -> bool:
-        norm = float(np.linalg.norm(self.gradient))
-        seconds = time.perf_counter() - self.start
-        step = Step(
-            self.n_iter, self.value, norm, self.w, seconds, self.n_evaluations, self.n_products
-        )
-        self.history.append(step._replace(coef=None))
-        return self.callback is not None and bool(self.callback(step))
 
 
 def _inverse_norm(gradient: FloatArray, inverse: LinearMap | None) -> float:
