@@ -21,9 +21,9 @@ PROBIT_SCALE = math.sqrt(3.0) / math.pi
 """a = sqrt(3)/pi, which gives the normal distribution the logistic's variance."""
 _ROOT_HALF = math.sqrt(0.5)
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
-_FAR = 4.0
+_FAR = 3.0
 """From here on the difference in probit's tail is taken as a continued fraction."""
-_DEPTH = 30
+_DEPTH = 60
 
 
 @compiled
