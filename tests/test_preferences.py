@@ -147,6 +147,14 @@ def test_no_pair_left_says_why(y, qid, message):
         ([], "at least one edge"),
         ([(0, 1, 2)], "a pair"),
         (["ab"], "a pair"),
+        (3, "made of edges"),
+        ("ab", "made of edges"),
+        ([(float("nan"), 1)], r"nan, 1\).*no label"),
+        ([(1, np.float64("nan"))], "no label"),
+        ([(0, [1])], r"ends in \[1\].*no label"),
+        ([(0, np.array([1, 2]))], "no label"),
+        ([({}, 1)], "no label"),
+        ([(0, (1, []))], "no label"),
     ],
 )
 def test_a_graph_that_is_none_is_refused(edges, message):

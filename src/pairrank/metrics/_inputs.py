@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank._validation import check_labels, check_query_ids, check_weights
+from pairrank._validation import as_float_array, check_labels, check_query_ids, check_weights
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.preferences._codes import query_codes
 
@@ -52,10 +52,7 @@ def check_scored(y_true: Any, scores: Any, qid: Any, sample_weight: Any) -> Judg
 
 def check_scores(scores: Any) -> FloatArray:
     """Return scores as a contiguous float64 array of one dimension, all finite."""
-    try:
-        values = np.asarray(scores, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise PairrankError(f"scores must hold numbers: {error}") from None
+    values = as_float_array(scores, "scores")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:

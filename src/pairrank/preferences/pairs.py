@@ -285,6 +285,8 @@ def _as_numbers(values: ArrayLike | None, name: str, size: int) -> FloatArray | 
         numbers = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise PairrankError(f"{name} must hold numbers: {error}") from None
+    except OverflowError:
+        raise PairrankError(f"{name} holds a number beyond the largest float; remove it") from None
     if numbers.shape != (size,):
         raise PairrankError(f"{name} has shape {numbers.shape}, but there are {size} pairs")
     if not np.isfinite(numbers).all():

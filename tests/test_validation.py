@@ -1,0 +1,68 @@
+"""Parameters and arrays at the door: what passes, and the sentence for what does not."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from pairrank import Pairs, RankSVM
+from pairrank._validation import check_choice, check_labels, check_number, check_weights
+from pairrank.exceptions import PairrankError
+from pairrank.metrics import pairwise_accuracy
+
+HUGE = 10**400
+"""A whole number beyond any float."""
+
+X, Y = np.arange(6.0).reshape(3, 2), [0, 1, 2]
+
+
+@pytest.mark.parametrize("value", ["rows", np.str_("rows"), None])
+def test_a_choice_goes_by_equality(value):
+    check_choice(value, "normalize", ("rows", "query", None))
+
+
+@pytest.mark.parametrize("value", ["row", 0, False, np.array(["rows", "query"]), ["rows"], HUGE])
+def test_what_is_no_choice_is_named(value):
+    with pytest.raises(PairrankError, match="normalize must be one of 'rows', 'query', None; got"):
+        check_choice(value, "normalize", ("rows", "query", None))
+
+
+def test_numpys_text_chooses_as_pythons_does():
+    plain = RankSVM(normalize="query", graph="chain", solver="tron").fit(X, Y)
+    numpys = RankSVM(
+        normalize=np.str_("query"), graph=np.str_("chain"), solver=np.str_("tron")
+    ).fit(X, Y)
+    np.testing.assert_array_equal(numpys.coef_, plain.coef_)
+
+
+@pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int64(3), Fraction(1, 3)])
+def test_a_number_may_be_of_any_kind(value):
+    check_number(value, "C")
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0, -1, True, "1", None, np.nan, np.inf, HUGE, -HUGE, 10**5000, Fraction(HUGE)],
+    ids=type,
+)
+def test_a_parameter_that_is_no_finite_number_is_refused(value):
+    with pytest.raises(PairrankError, match="C must be a finite number above 0, got"):
+        check_number(value, "C")
+
+
+def test_a_number_beyond_every_float_is_refused_wherever_it_stands():
+    with pytest.raises(PairrankError, match="C must be .* got a number beyond the largest float"):
+        RankSVM(C=HUGE).fit(X, Y)
+    with pytest.raises(PairrankError, match="max_iter must be a whole number"):
+        RankSVM(max_iter=HUGE).fit(X, Y)
+    for call in (
+        lambda: check_labels([0, HUGE]),
+        lambda: check_weights([1, HUGE], 2),
+        lambda: check_weights(HUGE, 2),
+        lambda: Pairs([0], [1], weight=[HUGE]),
+        lambda: pairwise_accuracy([0, 1], [0, HUGE]),
+    ):
+        with pytest.raises(PairrankError, match="holds a number beyond"):
+            call()
