@@ -1,0 +1,191 @@
+"""Line searches: how far to go along a direction, by values and slopes or by slopes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from pairrank._protocols import FloatArray
+
+_EDGE = 0.05
+"""A trial keeps at least this part of an interval away from its ends."""
+_LEAST, _MOST = 1.2, 10.0
+"""A length that falls short is multiplied by no less and no more."""
+
+
+class Trial(NamedTuple):
+    """The objective at one length along a direction."""
+
+    length: float
+    value: float
+    slope: float
+    """The derivative by the length."""
+    w: FloatArray
+    gradient: FloatArray
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether it tells anything."""
+        return bool(np.isfinite(self.value) and np.isfinite(self.slope))
+
+
+Probe = Callable[[float], Trial]
+
+
+@dataclass(frozen=True)
+class WolfeSearch:
+    r"""A length that meets the strong Wolfe conditions (Nocedal & Wright 2006, Alg. 3.5 and 3.6).
+
+    With f the objective along the direction, :math:`f(t) \le f(0) + c_1 t f'(0)` and
+    :math:`|f'(t)| \le c_2 |f'(0)|`. Values are compared up to a slack, what they may be off by; a
+    search then lives on the slopes.
+
+    Parameters
+    ----------
+    decrease, curvature : float
+        c_1 and c_2.
+    max_trials : int
+        Evaluations at the most.
+    """
+
+    decrease: float = 1e-4
+    curvature: float = 0.1
+    max_trials: int = 20
+
+    def __call__(self, probe: Probe, start: Trial, first: float, slack: float) -> Trial | None:
+        """Return a trial that is low enough; None where there was none.
+
+        Parameters
+        ----------
+        probe : callable
+            The objective at a length.
+        start : Trial
+            At length 0, of negative slope.
+        first : float
+            The length to try first.
+        slack : float
+            What two values may differ by and still count as equal.
+        """
+        low, length = start, first
+        for done in range(1, self.max_trials + 1):
+            trial = probe(length)
+            if self._is_high(trial, start, low, slack):
+                return self._zoom(probe, start, low, trial, slack, self.max_trials - done)
+            if abs(trial.slope) <= self.curvature * -start.slope:
+                return trial
+            if trial.slope >= 0:
+                return self._zoom(probe, start, trial, low, slack, self.max_trials - done)
+            low, length = trial, _further(low, trial)
+        return low
+
+    def _is_high(self, trial: Trial, start: Trial, low: Trial, slack: float) -> bool:
+        enough = start.value + self.decrease * trial.length * start.slope + slack
+        return not (trial.is_finite and trial.value <= min(enough, low.value + slack))
+
+    def _zoom(
+        self, probe: Probe, start: Trial, low: Trial, high: Trial, slack: float, left: int
+    ) -> Trial | None:
+        """Narrow the interval between the lowest point and one beyond the minimum."""
+        for _ in range(left):
+            trial = probe(_between(low, high, slack))
+            if self._is_high(trial, start, low, slack):
+                high = trial
+                continue
+            if abs(trial.slope) <= self.curvature * -start.slope:
+                return trial
+            if trial.slope * (high.length - low.length) >= 0:
+                high = low
+            low = trial
+        return low if low.length > 0 else None
+
+
+@dataclass(frozen=True)
+class SlopeSearch:
+    r"""A length at which the slope has all but vanished: :math:`|f'(t)| \le c |f'(0)|`.
+
+    It asks for gradients alone, so that it also serves where the value reported is not the one
+    whose gradient is followed, as in Raykar's algorithm. On convex objectives the slope
+    rises: its zero is bracketed, then found by secants.
+
+    Parameters
+    ----------
+    curvature : float
+        c.
+    max_trials : int
+        Evaluations at the most.
+    """
+
+    curvature: float = 0.1
+    max_trials: int = 20
+
+    def __call__(self, probe: Probe, start: Trial, first: float, slack: float) -> Trial | None:
+        """Return a trial of small slope; None where none is smaller than at the start.
+
+        As in `WolfeSearch`; `slack` plays no part.
+        """
+        low, length = start, first
+        high: Trial | None = None
+        best = start
+        kept = 0
+        for _ in range(self.max_trials):
+            trial = probe(length)
+            if np.isfinite(trial.slope) and abs(trial.slope) < abs(best.slope):
+                best = trial
+                if abs(trial.slope) <= self.curvature * -start.slope:
+                    break
+            if trial.slope < 0:
+                previous, low = low, trial
+                kept = max(kept, 0) + 1
+            else:
+                high = trial
+                kept = min(kept, 0) - 1
+            if high is None:
+                length = _further(previous, low)
+            elif abs(kept) > 1:
+                length = 0.5 * (low.length + high.length)
+            else:
+                length = _between(low, high, np.inf)
+        return best if best.length > 0 else None
+
+
+def _further(previous: Trial, trial: Trial) -> float:
+    """Return where the slope would vanish, if it went on to rise as it did; within limits."""
+    rise = trial.slope - previous.slope
+    if not rise > 0:
+        return _MOST * trial.length
+    zero = trial.length - trial.slope * (trial.length - previous.length) / rise
+    return float(np.clip(zero, _LEAST * trial.length, _MOST * trial.length))
+
+
+def _between(low: Trial, high: Trial, slack: float) -> float:
+    """Return where the minimum between two trials seems to be.
+
+    By the cubic through values and slopes, or by the slopes alone where values hardly differ.
+    """
+    width = high.length - low.length
+    if not np.isfinite(high.slope + (0.0 if slack == np.inf else high.value)):
+        return low.length + 2 * _EDGE * width
+    if abs(high.value - low.value) > 10 * slack:
+        part = _cubic(low, high)
+    elif low.slope * high.slope < 0:
+        part = low.slope / (low.slope - high.slope)
+    else:
+        part = 0.5
+    if not np.isfinite(part):
+        part = 0.5
+    return low.length + float(np.clip(part, _EDGE, 1 - _EDGE)) * width
+
+
+def _cubic(low: Trial, high: Trial) -> float:
+    """Return the part of the way from low to high at which their cubic is least (Eq. 3.59)."""
+    chord = (high.value - low.value) / (high.length - low.length)
+    size = max(abs(low.slope), abs(high.slope), abs(chord))
+    at_low, at_high, chord = low.slope / size, high.slope / size, chord / size
+    turn = at_low + at_high - 3 * chord
+    root = np.sqrt(np.maximum(turn**2 - at_low * at_high, 0.0))
+    root *= np.sign(high.length - low.length)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return float(1 - np.divide(at_high + root - turn, at_high - at_low + 2 * root))
