@@ -1,0 +1,180 @@
+"""fast_erfc_sum: a weighted sum of erfc at many places in linear time."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank.exceptions import PairrankError
+from pairrank.fast_sums.beaulieu import SeriesSum
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+FloatArray = NDArray[np.float64]
+
+_PAIRS_AT_ONCE = 1 << 22
+_MOST_WEIGHT = 0.1 * np.finfo(np.float64).max
+
+
+def fast_erfc_sum(
+    sources: ArrayLike,
+    targets: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    eps: float = 1e-6,
+    method: str = "auto",
+) -> FloatArray:
+    r"""Sum weighted complementary error functions at every target, in linear time.
+
+    .. math:: E(y_j) = \sum_{i=1}^{N} q_i \, \mathrm{erfc}(y_j - z_i), \qquad j = 1, \dots, M,
+
+    with an error of at most eps :math:`Q_{abs}`, :math:`Q_{abs} = \sum_i |q_i|`, at every target
+    (Raykar, Duraiswami & Krishnapuram 2007, Eq. 4). With normal kernels it is a smoothed empirical
+    distribution function: the sum of weight q over normal distribution functions Phi((t - m)/s) is
+    ``fast_erfc_sum(-m / (s * 2**0.5), -t / (s * 2**0.5), q) / 2``. So it serves wherever many
+    probits or normal tails meet: kernel estimates of distribution functions and smooth ranks,
+    probit models, soft counts of exceedances, and not only pairwise ranking.
+
+    Parameters
+    ----------
+    sources : array-like of shape (n_sources,)
+        z, finite numbers in any order.
+    targets : array-like of shape (n_targets,)
+        y, finite numbers in any order.
+    weights : array-like of shape (n_sources,), optional
+        q, finite numbers of any sign; None: all are 1.
+    eps : float, default=1e-6
+        The error allowed a unit of weight, above 0 and below 1.
+    method : str, default="auto"
+        "beaulieu": the series, clusters and parameters of the paper, Section 5, Eqs. 5 to 11.
+        "beaulieu-merged": the same, but the clusters that targets need are merged into one series
+        an interval of targets.
+        "direct": every pair.
+
+    Returns
+    -------
+    float64 array of shape (n_targets,)
+        E at each target.
+
+    Raises
+    ------
+    PairrankError
+        If something is not a finite number or has not one dimension, lengths differ, the weights
+        add up beyond 1e307, there are 2**31 points, `eps` is not between 0 and 1, or there is no
+        such method.
+
+    See Also
+    --------
+    scipy.special.erfc : The function that is summed.
+
+    Notes
+    -----
+    Costs, N sources and M targets: "beaulieu" O(p N + p l M), where p is 15 terms at eps 1e-6 and
+    33 at 1e-13 and l up to 13 clusters (the paper's (p l + m) M: the m clusters above a target are
+    one number here); "beaulieu-merged" O(p (N + M)); "direct" O(N M).
+
+    Rounding adds 1e-14 Q_abs at the most (2e-15 where measured), so that smaller eps buy nothing;
+    "direct" errs by 1e-15 Q_abs. Differences y - z are formed between near points only: an offset
+    of all points costs no digits beyond those it took from the points themselves, and points 1e300
+    apart cost no more memory than others.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairrank import fast_erfc_sum
+    >>> fast_erfc_sum([0.0, 1.0, 1e300], [-9.0, 0.0, 9.0], [1.0, -0.5, 2.0]).round(4)
+    array([5.    , 4.0786, 4.    ])
+    """
+    z, y = _as_points(sources, "sources"), _as_points(targets, "targets")
+    q = np.empty(0) if weights is None else _as_weights(weights, z.size)
+    eps = _as_eps(eps)
+    sum_by = METHODS.get(method) if isinstance(method, str) else None
+    if sum_by is None:
+        names = ", ".join(map(repr, METHODS))
+        raise PairrankError(
+            f"there is no method {method!r} for a sum of erfc; choose one of {names}"
+        )
+    if not z.size or not y.size:
+        return np.zeros(y.size)
+    return sum_by(z, y, q, eps)
+
+
+def _by_choice(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
+    return _by_merged_series(z, y, q, eps)
+
+
+def _by_series(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
+    return SeriesSum(z, q, eps).at(y)
+
+
+def _by_merged_series(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
+    return SeriesSum(z, q, eps).merged_at(y)
+
+
+def _by_pairs(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
+    """Sum every pair; in parts, so that an interrupt is heard between them."""
+    from pairrank.sums.beaulieu import erfc_sums
+
+    out = np.empty(y.size)
+    at_once = max(1, _PAIRS_AT_ONCE // z.size)
+    for low in range(0, y.size, at_once):
+        part = slice(low, low + at_once)
+        erfc_sums(z, q, y[part], out[part])
+    return out
+
+
+METHODS: dict[str, Callable[[FloatArray, FloatArray, FloatArray, float], FloatArray]] = {
+    "auto": _by_choice,
+    "beaulieu": _by_series,
+    "beaulieu-merged": _by_merged_series,
+    "direct": _by_pairs,
+}
+
+
+def _as_points(values: Any, name: str) -> FloatArray:
+    """Return numbers as a contiguous float64 array of one dimension, or say what is wrong."""
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise PairrankError(f"{name} must have one dimension, got shape {array.shape}")
+    if array.dtype.kind not in "biufO":
+        raise PairrankError(f"{name} must hold real numbers, got {array.dtype}")
+    if array.size >= 2**31:
+        raise PairrankError(f"{name} has {array.size} entries: at most 2**31 - 1 can be summed")
+    try:
+        points = np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise PairrankError(f"{name} must hold real numbers: {error}") from None
+    finite = np.isfinite(points)
+    if not finite.all():
+        at = int(np.argmin(finite))
+        raise PairrankError(
+            f"{name}[{at}] = {points[at]} is not finite; leave it out or replace it"
+        )
+    return points
+
+
+def _as_weights(weights: Any, n_sources: int) -> FloatArray:
+    q = _as_points(weights, "weights")
+    if q.size != n_sources:
+        raise PairrankError(f"weights has {q.size} entries for {n_sources} sources; give one each")
+    with np.errstate(over="ignore"):
+        total = np.abs(q).sum()
+    if not total <= _MOST_WEIGHT:
+        raise PairrankError(
+            f"the absolute weights add up to {total:g}, and twice that must be a number: scale "
+            "them down, and the result up"
+        )
+    return q
+
+
+def _as_eps(eps: Any) -> float:
+    if not isinstance(eps, numbers.Real) or isinstance(eps, bool) or not 0.0 < float(eps) < 1.0:
+        raise PairrankError(
+            f"eps, the error allowed a unit of weight, must lie in (0, 1), got {eps!r}"
+        )
+    return float(eps)
