@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Status, Step
+from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver, Status, Step
 from pairrank.design import Design
 from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
 from pairrank.preferences import Levels, Preferences
+from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.tron import Tron
 
 _MAX_DENSE_FEATURES = 2000
@@ -37,36 +38,46 @@ def minimize(
     seed: Any,
     callback: Callback | None,
     eps: float = 1e-6,
+    search: str = "wolfe",
 ) -> Solution:
-    """Minimise penalty/2 |w|^2 + factor * pair sum by TRON.
+    """Minimise penalty/2 |w|^2 + factor * pair sum by TRON or nonlinear conjugate gradients.
 
-    ``solver="tron"`` is the paper's: every Hessian product over every pair. ``"auto"`` takes the
-    Hessian from a sample of rows where X is dense with at most 2,000 features, as a factorised
-    matrix, and starts from the sample's own solution; else from bands of levels where levels are
-    many; with many rows, it lengthens each step by a search along a sample's scores. Value and
-    gradient are over every pair all the same, so the optimum is that of every pair.
+    ``solver="tron"`` is Lee & Lin's: every Hessian product over every pair. ``"auto"`` is TRON too,
+    takes the Hessian from a sample of rows where X is dense with at most 2,000 features, as a
+    factorised matrix, and starts from the sample's own solution; else from bands of levels where
+    levels are many. ``"ncg"`` is Raykar's, with line searches as `search` says; `eps` is the error
+    that the pair sum may start with. With many rows, "auto" and "ncg" foretell the length of each
+    step by a sample's scores. Value and gradient are over every pair all the same, so the optimum
+    is that of every pair.
     """
     problem = {"factor": factor, "penalty": penalty}
     design = Design(X)
-    tron, model, line = Tron(), None, None
+    generator = np.random.default_rng(seed)
+    model, line = None, None
     if solver == "auto":
-        generator = np.random.default_rng(seed)
         model = _model(design, preferences, loss, problem, generator)
-        if design.n_rows >= _LINE_ROWS:
-            line = LineSample(preferences, loss, generator)
-            tron = Tron(cg_tol=_LOOSE_CG)
+    if solver != "tron" and design.n_rows >= _LINE_ROWS:
+        line = LineSample(preferences, loss, generator)
+    descend = _method(solver, search, loose=line is not None)
     objective = PairObjective(
         design, preferences, loss, route=route, eps=eps, model=model, line=line, **problem
     )
     if w0 is None and isinstance(model, SampledModel) and not model.is_whole:
-        start = model.start(tron, tol=max(tol, 0.02), max_iter=50)
+        start = model.start(descend, tol=max(tol, 0.02), max_iter=50)
         if start.status is Status.INTERRUPTED:
-            judged = tron(objective, start.coef, tol=tol, max_iter=0)
+            judged = descend(objective, start.coef, tol=tol, max_iter=0)
             return judged._replace(status=Status.INTERRUPTED)
         w0 = start.coef
     if w0 is None:
         w0 = np.zeros(objective.n_features)
-    return tron(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
+    return descend(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
+
+
+def _method(solver: str, search: str, loose: bool) -> Solver:
+    """Return the solver; TRON's inner iterations end early where steps are lengthened after."""
+    if solver == "ncg":
+        return NonlinearCG(search=search)
+    return Tron(cg_tol=_LOOSE_CG) if loose else Tron()
 
 
 def _model(

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
-
-import numpy as np
+from typing import Any
 
 from pairrank import _validation as validation
-from pairrank._protocols import Callback, Step
-from pairrank.design import Design
-from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._descent import combined, minimize, progress_printer
+from pairrank.estimators._pair_loss import PairLossRanker, Problem
 from pairrank.exceptions import PairrankError
 from pairrank.losses import SquaredHinge
 
 
-class RankSVM(BaseRanker):
+class RankSVM(PairLossRanker):
     r"""Linear RankSVM with the squared hinge loss over every pair (Lee & Lin 2014, Eq. 3).
 
     .. math:: \min_w \tfrac12 \|w\|^2 + C \, a \sum_{(i, j)} \max(0, 1 - w^T (x_i - x_j))^2
@@ -117,122 +112,13 @@ class RankSVM(BaseRanker):
         self.verbose = verbose
         self.random_state = random_state
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        qid_val: Any = None,
-        sample_weight_val: Any = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Learn the weights from every preference.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,), or Pairs
-            Labels (numbers, or text where `graph` is an OrderGraph), or explicit comparisons.
-        qid : array-like of shape (n_rows,), optional
-            Query identifiers, any hashable values in any order; None: all rows are one query.
-        sample_weight : array-like of shape (n_rows,), optional
-            A pair weighs the product of its rows' weights.
-        X_val, y_val, qid_val, sample_weight_val : optional
-            Validation rows, for `validation_scores_`.
-        callback : callable, optional
-            Called with a `Step` after every iteration; returning True stops the fit.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            Before any work, if input is not finite, lengths differ, a parameter is out of range, or
-            there is no preference to learn from.
-        """
-        self._check_parameters()
-        X, y, identifiers, weights = self._check_fit_input(X, y, qid, sample_weight)
-        validate = self._validator(X_val, y_val, qid_val, sample_weight_val)
-        preferences = self._preferences(y, identifiers, weights, X.shape[0], self.normalize)
-        n_pairs = preferences.n_pairs
-        solution = minimize(
-            X,
-            preferences,
-            SquaredHinge(),
-            factor=float(self.C),
-            penalty=1.0,
-            route=self.pair_sum,
-            solver=self.solver,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            w0=self._start(X.shape[1]),
-            seed=self._seed(),
-            callback=combined(progress_printer(self.verbose, n_pairs), validate, callback),
-        )
-        self._keep(solution)
-        self.n_pairs_ = n_pairs
-        return self
-
     def _check_parameters(self) -> None:
         if self.loss == "hinge":
             raise PairrankError('loss="hinge" is not available yet: use loss="squared_hinge"')
         validation.check_choice(self.loss, "loss", ("squared_hinge",))
-        validation.check_choice(self.normalize, "normalize", ("rows", "query", None))
         validation.check_choice(self.solver, "solver", ("auto", "tron"))
         validation.check_number(self.C, "C")
-        validation.check_number(self.tol, "tol")
-        validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
+        super()._check_parameters()
 
-    def _start(self, n_features: int) -> Any:
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return None
-        if self.coef_.size != n_features:
-            raise PairrankError(
-                f"warm_start: coef_ has {self.coef_.size} features but X has {n_features}"
-            )
-        return self.coef_
-
-    def _seed(self) -> Any:
-        if self.random_state is None:
-            return 0
-        if isinstance(self.random_state, np.random.RandomState):
-            return self.random_state.randint(2**31)
-        return self.random_state
-
-    def _validator(
-        self, X_val: Any, y_val: Any, qid_val: Any, sample_weight_val: Any
-    ) -> Callback | None:
-        """Return a callback that scores every iterate on the validation rows."""
-        self.__dict__.pop("validation_scores_", None)
-        if X_val is None:
-            if y_val is not None:
-                raise PairrankError("y_val is given without X_val")
-            return None
-        X_val, y_val, qid_val, weights = self._check_fit_input(
-            X_val, y_val, qid_val, sample_weight_val, reset=False
-        )
-        from pairrank.metrics import pairwise_accuracy
-
-        design = Design(X_val)
-        scores: list[float] = []
-
-        def validate(step: Step) -> None:
-            assert step.coef is not None
-            scores.append(
-                pairwise_accuracy(
-                    y_val,
-                    design.scores(step.coef),
-                    qid=qid_val,
-                    sample_weight=weights,
-                    graph=self.graph,
-                )
-            )
-            self.validation_scores_ = np.array(scores)
-
-        return validate
+    def _problem(self) -> Problem:
+        return Problem(SquaredHinge(), factor=float(self.C), penalty=1.0, solver=self.solver)

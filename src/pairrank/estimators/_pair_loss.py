@@ -1,0 +1,204 @@
+"""PairLossRanker: the fit that rankers share whose loss sums over preferences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank import _validation as validation
+from pairrank._protocols import Callback, FloatArray, PairLoss, Step
+from pairrank.design import Design
+from pairrank.estimators._base import BaseRanker
+from pairrank.estimators._descent import combined, minimize, progress_printer
+from pairrank.exceptions import PairrankError
+from pairrank.preferences import Preferences
+
+if TYPE_CHECKING:
+    from pairrank.kernels import FeatureMap
+
+
+class Problem(NamedTuple):
+    """What a ranker minimises, penalty/2 |w|^2 + factor * pair sum, and how."""
+
+    loss: PairLoss
+    factor: float
+    penalty: float
+    solver: str
+    eps: float = 1e-6
+    search: str = "wolfe"
+
+
+class PairLossRanker(BaseRanker):
+    """A ranker that minimises a smooth loss over every preference, and the squared norm.
+
+    Its parameters are checked by `_check_parameters`, and make the problem by `_problem`.
+    """
+
+    normalize: str | None
+    pair_sum: str
+    tol: float
+    max_iter: int
+    warm_start: bool
+    verbose: int
+    random_state: Any
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        qid_val: Any = None,
+        sample_weight_val: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Learn the weights from every preference.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,), or Pairs
+            Labels (numbers, or text where `graph` is an OrderGraph), or explicit comparisons.
+        qid : array-like of shape (n_rows,), optional
+            Query identifiers, any hashable values in any order; None: all rows are one query.
+        sample_weight : array-like of shape (n_rows,), optional
+            A pair weighs the product of its rows' weights.
+        X_val, y_val, qid_val, sample_weight_val : optional
+            Validation rows, for `validation_scores_`.
+        callback : callable, optional
+            Called with a `Step` after every iteration; returning True stops the fit.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Before any work, if input is not finite, lengths differ, a parameter is out of range, or
+            there is no preference to learn from.
+        """
+        self._check_parameters()
+        X, y, identifiers, weights = self._check_fit_input(X, y, qid, sample_weight)
+        self._check_beside(identifiers)
+        checked_val = self._check_validation(X_val, y_val, qid_val, sample_weight_val)
+        preferences = self._preferences(y, identifiers, weights, X.shape[0], self.normalize)
+        n_pairs, problem = preferences.n_pairs, self._problem()
+        X = self._learnt_features(X)
+        validate = self._validator(*checked_val)
+        solution = minimize(
+            X,
+            preferences,
+            problem.loss,
+            factor=problem.factor,
+            penalty=problem.penalty,
+            route=self.pair_sum,
+            solver=problem.solver,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+            w0=self._start(X.shape[1]),
+            seed=self._seed(),
+            callback=combined(progress_printer(self.verbose, n_pairs), validate, callback),
+            eps=problem.eps,
+            search=problem.search,
+        )
+        self._keep(solution)
+        self.n_pairs_ = n_pairs
+        self._conclude(X, preferences, identifiers, weights)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Check the parameters that all share; each ranker adds its own."""
+        validation.check_choice(self.normalize, "normalize", ("rows", "query", None))
+        validation.check_number(self.tol, "tol")
+        validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
+        if self.kernel is not None:
+            self._feature_map(seed=0)
+
+    def _problem(self) -> Problem:
+        """Return what the parameters ask for."""
+        raise NotImplementedError
+
+    def _learnt_features(self, X: Any) -> Any:
+        """Return what the weights are to multiply, after learning the kernel's features, if any."""
+        self.__dict__.pop("feature_map_", None)
+        if self.kernel is None:
+            return X
+        feature_map = self._feature_map(self._seed())
+        features = feature_map.fit_transform(X)
+        self.feature_map_ = feature_map
+        return features
+
+    def _feature_map(self, seed: Any) -> FeatureMap:
+        """Return the kernel's features as the parameters ask for them, not yet fitted."""
+        from pairrank.kernels import FeatureMap
+
+        names = ("gamma", "degree", "coef0", "kernel_features", "n_components")
+        options = {name: getattr(self, name) for name in names}
+        return FeatureMap(self.kernel, **options, random_state=seed)
+
+    def _check_beside(self, qid: NDArray[Any] | None) -> None:
+        """Check what a ranker needs beside X and y."""
+
+    def _conclude(
+        self,
+        X: Any,
+        preferences: Preferences,
+        qid: NDArray[Any] | None,
+        sample_weight: FloatArray | None,
+    ) -> None:
+        """Set what a ranker offers beside the weights."""
+
+    def _start(self, n_features: int) -> Any:
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        if self.coef_.size != n_features:
+            raise PairrankError(
+                f"warm_start: coef_ has {self.coef_.size} features but X has {n_features}"
+            )
+        return self.coef_
+
+    def _seed(self) -> Any:
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, np.random.RandomState):
+            return self.random_state.randint(2**31)
+        return self.random_state
+
+    def _check_validation(self, X_val: Any, y_val: Any, qid_val: Any, weight_val: Any) -> Any:
+        """Check the validation rows, if there are any; return them as `_validator` takes them."""
+        self.__dict__.pop("validation_scores_", None)
+        if X_val is None:
+            if y_val is not None:
+                raise PairrankError("y_val is given without X_val")
+            return None, None, None, None
+        return self._check_fit_input(X_val, y_val, qid_val, weight_val, reset=False)
+
+    def _validator(self, X_val: Any, y_val: Any, qid_val: Any, weights: Any) -> Callback | None:
+        """Return a callback that scores every iterate on the validation rows."""
+        if X_val is None:
+            return None
+        from pairrank.metrics import pairwise_accuracy
+
+        design = Design(self._features(X_val))
+        scores: list[float] = []
+
+        def validate(step: Step) -> None:
+            assert step.coef is not None
+            scores.append(
+                pairwise_accuracy(
+                    y_val,
+                    design.scores(step.coef),
+                    qid=qid_val,
+                    sample_weight=weights,
+                    graph=self.graph,
+                )
+            )
+            self.validation_scores_ = np.array(scores)
+
+        return validate
