@@ -70,6 +70,8 @@ def test_exact_features_hold_with_equal_rows_and_few_features(seed, n_rows, n_fe
     assert features.n_components_ <= np.unique(X, axis=0).shape[0]
     assert (np.diff(features.eigenvalues_) <= 0).all()
     assert features.eigenvalues_[-1] > features.tolerance_
+    assert features.tolerance_ >= 1e-12 * kernel(X, X).diagonal().max()
+    assert features.tolerance_ >= 3e-15 * features.eigenvalues_[0]
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -220,6 +222,9 @@ def test_float32_rows_give_float32_features(name, how):
     Z = features.fit_transform(X)
     assert Z.dtype == features.transform(X).dtype == features.landmarks_.dtype == np.float32
     assert_gram(Z.astype(np.float64), Z.astype(np.float64), kernel(X, X), 1e-5)
+    if name in NAMED:  # computed in float64
+        wide = FeatureMap(**parameters, kernel_features=how).fit(X.astype(np.float64))
+        assert features.tolerance_ == wide.tolerance_
 
 
 def test_an_offset_costs_rbf_no_digits():
@@ -380,7 +385,7 @@ def test_rounding_below_zero_is_forgiven_and_dropped():
     assert_gram(Z, Z, matrix, 1e-4)
 
 
-@pytest.mark.parametrize("at", [(3, 7), (299, 1)])
+@pytest.mark.parametrize("at", [(3, 7), (299, 1), (280, 299)])
 def test_a_matrix_that_is_not_symmetric_is_refused(at):
     matrix = np.eye(300)
     matrix[at] = 0.5
