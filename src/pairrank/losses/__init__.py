@@ -2,3 +2,6 @@
 
 from pairrank.losses.hinge import Hinge as Hinge
 from pairrank.losses.hinge import SquaredHinge as SquaredHinge
+from pairrank.losses.sigmoids import Logistic as Logistic
+from pairrank.losses.sigmoids import Probit as Probit
+from pairrank.losses.sigmoids import Raykar as Raykar

@@ -1,0 +1,184 @@
+"""Logistic, probit and Raykar's mixture of both: the losses of RankNCG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import special
+
+from pairrank._protocols import FloatArray, LikelihoodSum
+from pairrank.exceptions import PairrankError
+
+if TYPE_CHECKING:
+    from pairrank.preferences import Preferences
+
+ROUTES = ("auto", "boxes", "beaulieu", "direct")
+
+_SCALE = np.sqrt(3.0) / np.pi
+"""a = sqrt(3)/pi, which gives the normal distribution the logistic's variance."""
+_FAR, _DEPTH = 3.0, 60
+
+
+@dataclass(frozen=True)
+class Logistic:
+    r"""The logistic loss phi(d) = log(1 + exp(-d)) of Raykar 2007, Eq. 2.
+
+    It is minus the logarithm of the probability 1/(1 + exp(-d)) that the preferred row wins, as in
+    RankNet. Its derivatives are -S(-d) and S(d) S(-d) with S(d) = 1/(1 + exp(-d)).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairrank.losses import Logistic
+    >>> Logistic().phi(np.array([-1e300, 0.0, 1e300]))
+    array([1.00000000e+300, 6.93147181e-001, 0.00000000e+000])
+    """
+
+    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
+        """Return the cost of each margin (order 0), or its first or second derivative.
+
+        `magnitude` plays no part: a preference has a direction only.
+        """
+        d = np.asarray(d, dtype=np.float64)
+        if order == 0:
+            return -special.log_expit(d)
+        if order == 1:
+            return -special.expit(-d)
+        return special.expit(d) * special.expit(-d) if order == 2 else _refuse_order(order)
+
+    def sum_over(
+        self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
+    ) -> LikelihoodSum:
+        """Bind the loss to preferences.
+
+        Parameters
+        ----------
+        preferences : Levels or Pairs
+            Who is preferred to whom; Pairs must be bound to the rows of an X.
+        route : "auto", "boxes", "beaulieu" or "direct"
+            The algorithm over Levels: "direct" goes pair by pair and is exact, "boxes" is linear in
+            the rows, "beaulieu" the paper's own sum (probit only); "auto" takes for each query what
+            costs less of "direct" and "boxes" (`pairrank.losses.sigmoid_schedule`). Over Pairs
+            every route is one loop over them, exact.
+        eps : float
+            Between 0 and 1. A row's gradient may be off by eps times the weight of its pairs, the
+            value by eps times the weight of all.
+
+        Raises
+        ------
+        PairrankError
+            If there is no such route, it does not serve this loss, or eps is not in (0, 1).
+        """
+        return _bind(preferences, route, eps, reported="logistic", followed="logistic")
+
+
+@dataclass(frozen=True)
+class Probit:
+    r"""The probit loss phi(d) = (pdf(a d) - a d Phi(-a d)) / a, a = sqrt(3)/pi.
+
+    Raykar 2007 replaces the logistic's derivative -S(-d) by -erfc(a d/sqrt(2))/2 = -Phi(-a d)
+    (Eq. 3), Phi the normal distribution. This phi is the convex function whose derivative that is:
+    so the paper's approximate gradient is the exact gradient of a loss, which a line search can
+    trust. The second derivative is a pdf(a d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairrank.losses import Probit
+    >>> Probit().phi(np.array([-1e300, 0.0, 1e300]), order=1)
+    array([-1. , -0.5, -0. ])
+    """
+
+    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
+        """Return the cost of each margin (order 0), or its first or second derivative.
+
+        `magnitude` plays no part: a preference has a direction only.
+        """
+        d = np.asarray(d, dtype=np.float64)
+        if order == 0:
+            return np.maximum(-d, 0.0) + _normal_tail(_SCALE * np.abs(d)) / _SCALE
+        if order == 1:
+            return -special.ndtr(-_SCALE * d)
+        return _SCALE * _normal_density(_SCALE * d) if order == 2 else _refuse_order(order)
+
+    def sum_over(
+        self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
+    ) -> LikelihoodSum:
+        """Bind the loss to preferences; see `Logistic.sum_over`."""
+        return _bind(preferences, route, eps, reported="probit", followed="probit")
+
+
+@dataclass(frozen=True)
+class Raykar:
+    r"""The paper's own mixture: the logistic's value is reported, the probit's gradient followed.
+
+    phi is log(1 + exp(-d)) (Raykar 2007, Section 3), its derivatives are those of `Probit` (Eq. 3).
+    They are not of one function, though their derivatives differ by less than 0.023: a line search
+    must go by gradients alone, and the descent ends at the optimum of `Probit`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairrank.losses import Logistic, Raykar
+    >>> d = np.linspace(-9.0, 9.0, 1001)
+    >>> float(abs(Raykar().phi(d, order=1) - Logistic().phi(d, order=1)).max()) < 0.023
+    True
+    """
+
+    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
+        """Return the logistic cost (order 0), or the first or second derivative of probit's."""
+        if order == 0:
+            return Logistic().phi(d)
+        return Probit().phi(d, order=order)
+
+    def sum_over(
+        self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
+    ) -> LikelihoodSum:
+        """Bind the loss to preferences; see `Logistic.sum_over`.
+
+        The value costs a pair sum of its own; route "beaulieu" has it from "auto".
+        """
+        return _bind(preferences, route, eps, reported="logistic", followed="probit")
+
+
+def _bind(
+    preferences: Preferences, route: str, eps: float, *, reported: str, followed: str
+) -> LikelihoodSum:
+    if route not in ROUTES:
+        names = ", ".join(map(repr, ROUTES))
+        raise PairrankError(f"there is no pair sum route {route!r}; choose one of {names}")
+    if not 0.0 < eps < 1.0:
+        raise PairrankError(f"eps must lie between 0 and 1, got {eps!r}; 1e-6 is usual")
+    if route == "beaulieu" and followed == "logistic":
+        raise PairrankError(
+            "the route 'beaulieu' sums erfc functions only: take the loss 'probit' or 'raykar', "
+            "or the route 'boxes'"
+        )
+    from pairrank.losses.sigmoid_sums import bind
+
+    return bind(preferences, reported, followed, route, float(eps))
+
+
+def _normal_density(x: FloatArray) -> FloatArray:
+    with np.errstate(over="ignore", under="ignore"):
+        return np.exp(-0.5 * x * x) / np.sqrt(2.0 * np.pi)
+
+
+def _normal_tail(x: FloatArray) -> FloatArray:
+    """Return pdf(x) - x Phi(-x) for x >= 0, far out by a continued fraction.
+
+    There the two nearly cancel; see `pairrank.sums.sigmoids.normal_tail`.
+    """
+    k = np.zeros_like(x)
+    far = np.maximum(x, _FAR)
+    for n in range(_DEPTH, 0, -1):
+        k = n / (far + k)
+    with np.errstate(under="ignore"):
+        direct = _normal_density(x) - np.minimum(x, _FAR) * special.ndtr(-x)
+        return np.where(x < _FAR, direct, _normal_density(x) * (k / (far + k)))
+
+
+def _refuse_order(order: int) -> FloatArray:
+    raise PairrankError(f"phi has derivatives of order 0, 1 and 2, got {order!r}")

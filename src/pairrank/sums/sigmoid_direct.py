@@ -1,0 +1,260 @@
+"""Sigmoidal sums pair by pair between the levels of small queries.
+
+Legend: s scores, w row weights, share = S(-d) the part of a pair's weight that pulls at its rows,
+bend = phi''(d). Loops over a block of less preferred rows run over whole vectors of eight, the rows
+beyond the block masked: in blocks of a few rows the leftovers would cost more than the loop.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pairrank.sums._jit import compiled, compiled_reassociating
+from pairrank.sums.exponentials import decay, log_one_plus, mills_ratio, normal_density
+from pairrank.sums.sigmoids import LOGISTIC, PROBIT_SCALE
+
+VECTOR = 8
+HESSIAN, DIAGONAL, INFLUENCE = 0, 1, 2
+"""What `products_in_queries` adds up."""
+
+_NEAR = 128.0
+"""Logistic scores so near to the middle of their query meet without an exponential a pair."""
+_FACTORS = 900
+"""So many factors of at least 1/2 are multiplied before the logarithm of their product is taken."""
+
+
+@compiled_reassociating
+def _row_near(s_i, a_i, scores, a, pull, n_rows):
+    """Add one preferred row's logistic pairs with a block, row weights 1, a = exp(s), O(block).
+
+    Return its own shares, the sum of max(0, -d), and the product whose -log is the rest of phi.
+    """
+    own, ramp, product = 0.0, 0.0, 1.0
+    for j in range(len(scores)):
+        share = a[j] / (a_i + a[j]) if j < n_rows else 0.0
+        own += share
+        pull[j] += share
+        product *= max(share, 1.0 - share)
+        ramp += max(scores[j] - s_i, 0.0) if j < n_rows else 0.0
+    return own, ramp, product
+
+
+@compiled_reassociating
+def _row_logistic(s_i, w_i, scores, weights, pull, n_rows):
+    """Add one preferred row's logistic pairs with a block; return its own shares and the value."""
+    own, value = 0.0, 0.0
+    for j in range(len(scores)):
+        d = s_i - scores[j] if j < n_rows else 0.0
+        w = weights[j] if j < n_rows else 0.0
+        w_own = w_i if j < n_rows else 0.0
+        e = decay(abs(d))
+        share = (e if d >= 0.0 else 1.0) / (1.0 + e)
+        own += w * share
+        pull[j] += w_own * share
+        value += w * (log_one_plus(e) + max(-d, 0.0))
+    return own, value
+
+
+@compiled_reassociating
+def _row_probit(s_i, w_i, scores, weights, pull, n_rows):
+    """Add one preferred row's probit pairs with a block; return its own shares and the value."""
+    own, value = 0.0, 0.0
+    for j in range(len(scores)):
+        d = s_i - scores[j] if j < n_rows else 0.0
+        w = weights[j] if j < n_rows else 0.0
+        w_own = w_i if j < n_rows else 0.0
+        x = PROBIT_SCALE * abs(d)
+        density = normal_density(x)
+        tail = density * mills_ratio(x)
+        share = tail if d >= 0.0 else 1.0 - tail
+        own += w * share
+        pull[j] += w_own * share
+        value += w * ((density - min(x, 64.0) * tail) * (1.0 / PROBIT_SCALE) + max(-d, 0.0))
+    return own, value
+
+
+@compiled_reassociating
+def _row_product(kind, mode, s_i, w_i, v_i, scores, weights, v, result, n_rows):
+    """Add one preferred row's f(d) (v_i - v_j) with a block to its rows; return its own sum."""
+    own = 0.0
+    sign = -1.0 if mode == HESSIAN else 1.0
+    for j in range(len(scores)):
+        d = s_i - scores[j]
+        x = abs(d)
+        if kind == LOGISTIC:
+            e = decay(x)
+            large = 1.0 / (1.0 + e)
+            share = e * large if d >= 0.0 else large
+            f = -share if mode == INFLUENCE else e * large * large
+        else:
+            x = PROBIT_SCALE * x
+            density = normal_density(x)
+            tail = density * mills_ratio(x)
+            share = tail if d >= 0.0 else 1.0 - tail
+            f = -share if mode == INFLUENCE else PROBIT_SCALE * density
+        difference = 1.0 if mode == DIAGONAL else v_i - v[j]
+        force = f * difference
+        own += weights[j] * force if j < n_rows else 0.0
+        result[j] += sign * w_i * force if j < n_rows else 0.0
+    return own
+
+
+@compiled
+def _block(jobs, job, block, edges, group_start, first):
+    """Return a block of a job: its low rows, from and to, and its high ones, within the query."""
+    low, low_end, high = 0, 0, jobs[job, 0] + block
+    if jobs[job, 2] < 0:
+        low_end = group_start[high] - first
+    else:
+        group = edges[jobs[job, 2] + block, 0]
+        low, low_end = group_start[group] - first, group_start[group + 1] - first
+        high = edges[jobs[job, 2] + block, 1]
+    begin = max(group_start[high] - first, jobs[job, 4])
+    return low, low_end, begin, min(group_start[high + 1] - first, jobs[job, 5])
+
+
+@compiled
+def gradient_in_queries(
+    kind, jobs, scale, edges, group_start, row_of, values, weight, work, result
+):
+    """Add all pairs of small queries to the gradient, pair by pair; return their value.
+
+    Parameters
+    ----------
+    kind : int
+        LOGISTIC or PROBIT.
+    jobs : ndarray of int64, shape (n_jobs, 6)
+        A query's first and last + 1 group, the first and last + 1 of its edges (-1: every group is
+        preferred to all lower ones), and which of its rows, counted from its first, are summed
+        over as the preferred ones: from, and to.
+    scale : ndarray of shape (n_jobs,)
+        The weight of the query's pairs beside their rows'.
+    edges : ndarray of int64, shape (n_edges, 2)
+        (low group, high group).
+    group_start, row_of : ndarray of int64 and of int32
+        The layout.
+    values : ndarray of shape (n_all,)
+        Scores in the user's order, finite.
+    weight : ndarray of shape (n_rows,) or (0,)
+        Row weights in layout order; empty where all are 1.
+    work : ndarray of shape (4, longest query + VECTOR)
+        Scratch.
+    result : ndarray of shape (n_all,)
+        The gradient, in the user's order.
+
+    Returns
+    -------
+    float
+        The value. Costs O(pairs).
+    """
+    total, total_low = 0.0, 0.0
+    scores, weights, a, pull = work[0], work[1], work[2], work[3]
+    for job in range(len(jobs)):
+        first = group_start[jobs[job, 0]]
+        n = group_start[jobs[job, 1]] - first
+        lowest, highest = np.inf, -np.inf
+        for k in range(n + VECTOR):
+            scores[k] = values[row_of[first + k]] if k < n else 0.0
+            weights[k] = weight[first + k] if k < n and len(weight) else 1.0
+            pull[k] = 0.0
+            if k < n:
+                lowest = min(lowest, scores[k])
+                highest = max(highest, scores[k])
+        near = kind == LOGISTIC and highest - lowest <= 2.0 * _NEAR and not len(weight)
+        if near:
+            middle = 0.5 * lowest + 0.5 * highest
+            for k in range(n + VECTOR):
+                a[k] = math.exp(scores[k] - middle) if k < n else 0.0
+        value, product, n_factors = 0.0, 1.0, 0
+        full = jobs[job, 2] < 0
+        n_blocks = jobs[job, 1] - jobs[job, 0] if full else jobs[job, 3] - jobs[job, 2]
+        for block in range(n_blocks):
+            low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
+            for i in range(begin, to):
+                at = low
+                while at < low_end:
+                    upto = min(low_end, at + _FACTORS)
+                    end = at + (upto - at + VECTOR - 1) // VECTOR * VECTOR
+                    if near:
+                        if n_factors + upto - at > _FACTORS:
+                            value -= math.log(product)
+                            product, n_factors = 1.0, 0
+                        own, ramp, left = _row_near(
+                            scores[i], a[i], scores[at:end], a[at:end], pull[at:end], upto - at
+                        )
+                        product *= left
+                        n_factors += upto - at
+                        value += ramp
+                    elif kind == LOGISTIC:
+                        own, part = _row_logistic(
+                            scores[i],
+                            weights[i],
+                            scores[at:end],
+                            weights[at:end],
+                            pull[at:end],
+                            upto - at,
+                        )
+                        value += weights[i] * part
+                    else:
+                        own, part = _row_probit(
+                            scores[i],
+                            weights[i],
+                            scores[at:end],
+                            weights[at:end],
+                            pull[at:end],
+                            upto - at,
+                        )
+                        value += weights[i] * part
+                    pull[i] -= own
+                    at = upto
+        value = scale[job] * (value - math.log(product))
+        new = total + value
+        back = new - total
+        total_low += (total - (new - back)) + (value - back)
+        total = new
+        for k in range(n):
+            result[row_of[first + k]] += scale[job] * weights[k] * pull[k]
+    return total + total_low
+
+
+@compiled
+def products_in_queries(
+    kind, mode, jobs, scale, edges, group_start, row_of, values, weight, v, work, result
+):
+    """Add, a row, a sum over its pairs in small queries of f(d) (v_i - v_j), pair by pair.
+
+    By `mode` it is the Hessian times v (f = phi'', minus for the less preferred row), the Hessian's
+    diagonal (f alone), or the influence (f = phi', the same for both rows). `v` (n_all,) is in the
+    user's order; the rest as in `gradient_in_queries`. Costs O(pairs).
+    """
+    scores, weights, own_v, sums = work[0], work[1], work[2], work[3]
+    for job in range(len(jobs)):
+        first = group_start[jobs[job, 0]]
+        n = group_start[jobs[job, 1]] - first
+        for k in range(n + VECTOR):
+            scores[k] = values[row_of[first + k]] if k < n else 0.0
+            weights[k] = weight[first + k] if k < n and len(weight) else 1.0
+            own_v[k] = v[row_of[first + k]] if k < n else 0.0
+            sums[k] = 0.0
+        full = jobs[job, 2] < 0
+        n_blocks = jobs[job, 1] - jobs[job, 0] if full else jobs[job, 3] - jobs[job, 2]
+        for block in range(n_blocks):
+            low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
+            end = low + (low_end - low + VECTOR - 1) // VECTOR * VECTOR
+            for i in range(begin, to):
+                sums[i] += _row_product(
+                    kind,
+                    mode,
+                    scores[i],
+                    weights[i],
+                    own_v[i],
+                    scores[low:end],
+                    weights[low:end],
+                    own_v[low:end],
+                    sums[low:end],
+                    low_end - low,
+                )
+        for k in range(n):
+            result[row_of[first + k]] += scale[job] * weights[k] * sums[k]
