@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -122,3 +123,75 @@ def hinge(margin: float, squared: bool) -> tuple[Callable, Callable, Callable]:
 def violations(pairs: Sequence[tuple], scores: Any, margin: float) -> list[tuple]:
     """Return the pairs with margin - (s_i - s_j) > 0, strictly."""
     return [(i, j) for i, j in pairs if margin - (float(scores[i]) - float(scores[j])) > 0.0]
+
+
+def logistic() -> tuple[Callable, Callable, Callable]:
+    """Return cost, slope and bend of log(1 + exp(-d)) as functions of one margin."""
+
+    def win(d: float) -> float:
+        e = math.exp(-abs(d))
+        return 1.0 / (1.0 + e) if d >= 0.0 else e / (1.0 + e)
+
+    return (
+        lambda d: max(0.0, -d) + math.log1p(math.exp(-abs(d))),
+        lambda d: -win(-d),
+        lambda d: win(d) * win(-d),
+    )
+
+
+def probit() -> tuple[Callable, Callable, Callable]:
+    """Return cost, slope and bend of the loss with slope -Phi(-a d), a = sqrt(3)/pi."""
+    a = math.sqrt(3.0) / math.pi
+
+    def density(x: float) -> float:
+        return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi) if abs(x) < 1e3 else 0.0
+
+    def below(x: float) -> float:
+        return 0.5 * math.erfc(-x / math.sqrt(2.0))
+
+    return (
+        lambda d: max(0.0, -d) + max(0.0, density(a * d) / a - abs(d) * below(-a * abs(d))),
+        lambda d: -below(-a * d),
+        lambda d: a * density(a * d),
+    )
+
+
+class SigmoidalSums(NamedTuple):
+    """What a sigmoidal loss sums to, and the weight that its errors are measured against."""
+
+    value: float
+    gradient: np.ndarray
+    product: np.ndarray
+    diagonal: np.ndarray
+    influence: np.ndarray
+    pair_weight: float
+    row_weight: np.ndarray
+    """Each row's weight of pairs."""
+    reach: np.ndarray
+    """Each row's sum of pair weight times |v_i| + |v_j|."""
+
+
+def sigmoidal_sums(
+    pairs: Sequence[tuple],
+    scores: Any,
+    loss: tuple[Callable, Callable, Callable],
+    v: Any,
+    weight: Any = None,
+    scale: Any = None,
+) -> SigmoidalSums:
+    """Sum a sigmoidal loss over every pair: each pair contributes 1 to what a slope may weigh."""
+    cost, slope, bend = loss
+    n_rows = len(scores)
+    value, total = 0.0, 0.0
+    gradient, product, diagonal, influence, row_weight, reach = np.zeros((6, n_rows))
+    for i, j, w, d in margins_of(pairs, scores, weight, scale):
+        change = v[i] - v[j]
+        value += w * cost(d)
+        total += w
+        gradient[[i, j]] += w * slope(d), -w * slope(d)
+        product[[i, j]] += w * bend(d) * change, -w * bend(d) * change
+        diagonal[[i, j]] += w * bend(d)
+        influence[[i, j]] += w * slope(d) * change
+        row_weight[[i, j]] += w
+        reach[[i, j]] += w * (abs(v[i]) + abs(v[j]))
+    return SigmoidalSums(value, gradient, product, diagonal, influence, total, row_weight, reach)
