@@ -17,6 +17,7 @@ from sklearn.svm import SVC
 from pairrank.exceptions import PairrankError
 from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.kernels import FeatureMap, Kernel, feature_map, landmarks
+from pairrank.kernels.spectrum import spectrum_of
 
 
 def rbf(X, Y, gamma=0.3):
@@ -383,6 +384,10 @@ def test_rounding_below_zero_is_forgiven_and_dropped():
     Z = FeatureMap("precomputed").fit_transform(matrix)
     assert Z.dtype == np.float32
     assert_gram(Z, Z, matrix, 1e-4)
+
+
+def test_what_lies_within_the_rounding_of_the_entries_is_dropped():
+    assert spectrum_of(np.diag([1.0, 2e-6, 1e-6]), 1e-7).eigenvalues.tolist() == [1.0, 2e-6]
 
 
 @pytest.mark.parametrize("at", [(3, 7), (299, 1), (280, 299)])
