@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
-import time
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -258,61 +255,3 @@ def test_no_convergence_is_a_warning_of_one_line(folder, tmp_path):
     assert result.exit_code == 0
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("pairrank: warning: ")
-
-
-def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch):
-    from pairrank import load_model
-    from pairrank.cli import train
-
-    class Impatient(train.Progress):
-        def __call__(self, step):
-            if step.n_iter >= 1:
-                raise KeyboardInterrupt
-
-    monkeypatch.setattr(train, "Progress", Impatient)
-    arguments = ["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", "-q", "--tol", "1e-12"]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 130
-    assert "best weights so far" in result.stderr
-    assert len(result.stderr.splitlines()) == 1
-    assert np.any(load_model(tmp_path / "m").coef_ != 0)
-
-
-def test_control_c_in_a_search_keeps_the_best_so_far(folder, tmp_path, monkeypatch):
-    from pairrank import RankSVM, load_model
-
-    fits = []
-
-    def interrupted_at_the_third(self, *arguments, **options):
-        fits.append(self.C)
-        fit(self, *arguments, **options)
-        if len(fits) == 3:
-            self.status_ = "interrupted"
-        return self
-
-    fit = RankSVM.fit
-    monkeypatch.setattr(RankSVM, "fit", interrupted_at_the_third)
-    search = ["--search", "--valid", f"{folder}/rows.txt", "-q"]
-    result = CliRunner().invoke(
-        app, ["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", *search]
-    )
-    assert result.exit_code == 130
-    assert "best weights so far" in result.stderr
-    assert fits == [2.0**-15, 2.0**-14, 2.0**-13]
-    assert load_model(tmp_path / "m").C in fits
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
-def test_control_c_while_reading_writes_nothing(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pairrank", "train", "-", "-o", tmp_path / "m"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    process.stdin.write(b"1 1:2\n" * 20_000)  # more than a pipe holds: the reader is at work
-    process.stdin.flush()
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert b"Traceback" not in said
-    assert list(tmp_path.iterdir()) == []

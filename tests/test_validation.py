@@ -53,7 +53,7 @@ def test_a_parameter_that_is_no_finite_number_is_refused(value):
 
 
 def test_a_number_beyond_every_float_is_refused_wherever_it_stands():
-    with pytest.raises(PairrankError, match="C must be .* got a number beyond the largest float"):
+    with pytest.raises(PairrankError, match=r"C must be .* got a number beyond the largest float"):
         RankSVM(C=HUGE).fit(X, Y)
     with pytest.raises(PairrankError, match="max_iter must be a whole number"):
         RankSVM(max_iter=HUGE).fit(X, Y)

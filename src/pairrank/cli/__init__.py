@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
-
 
 def main() -> None:
     """Run the command line; the entry point of the installed `pairrank`."""
-    try:
-        from pairrank.cli.app import app
-    except KeyboardInterrupt:
-        sys.exit(130)
+    from pairrank.cli._interrupts import leave_at_once
+
+    leave_at_once()
+    from pairrank.cli.app import app
+
     app(prog_name="pairrank")

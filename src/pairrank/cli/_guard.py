@@ -12,10 +12,10 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
+from pairrank.cli._interrupts import INTERRUPTED, Interruptible
 from pairrank.exceptions import PairrankError
 
 BAD_INPUT = 1
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 
@@ -29,18 +29,19 @@ class GuardedGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that the arguments name, and answer for what it raises."""
+        interrupts = Interruptible()
         try:
-            with one_line_warnings():
+            with interrupts, one_line_warnings():
                 result = super().invoke(ctx)
                 sys.stdout.flush()
                 return result
-        except KeyboardInterrupt:
-            complain("interrupted; nothing was written")
-            raise typer.Exit(INTERRUPTED) from None
-        except Exception as error:
+        except (Exception, KeyboardInterrupt) as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise
-            if is_broken_pipe(error):
+            if interrupts.dropped or stems_from(error, KeyboardInterrupt):
+                complain("interrupted; nothing was written")
+                raise typer.Exit(INTERRUPTED) from None
+            if stems_from(error, BrokenPipeError):
                 silence_stdout()
                 raise typer.Exit(BROKEN_PIPE) from None
             if os.environ.get("PAIRRANK_DEBUG"):
@@ -54,7 +55,7 @@ def complain(message: str, *, kind: str = "error") -> None:
     typer.echo(f"pairrank: {kind}: {' '.join(message.split())}", err=True)
 
 
-def sentence(error: Exception) -> str:
+def sentence(error: BaseException) -> str:
     """Return what went wrong, as one line that a user can act on."""
     if isinstance(error, PairrankError):
         return str(error)
@@ -71,10 +72,10 @@ def sentence(error: Exception) -> str:
     )
 
 
-def is_broken_pipe(error: BaseException | None) -> bool:
-    """Tell whether the reader of our output went away, however the error was wrapped."""
+def stems_from(error: BaseException | None, kind: type[BaseException]) -> bool:
+    """Tell whether an error is of a kind or was raised because of one, however it was wrapped."""
     while error is not None:
-        if isinstance(error, BrokenPipeError):
+        if isinstance(error, kind):
             return True
         error = error.__cause__ or error.__context__
     return False

@@ -14,7 +14,8 @@ import typer
 
 from pairrank._protocols import Status
 from pairrank.cli import _options as options
-from pairrank.cli._guard import INTERRUPTED, complain
+from pairrank.cli._guard import complain
+from pairrank.cli._interrupts import INTERRUPTED
 from pairrank.cli._models import METRICS, MODELS, make_model, measure, one_of, positive
 from pairrank.cli._report import Progress, print_facts, print_json
 from pairrank.cli._rows import (
