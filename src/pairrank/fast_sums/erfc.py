@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 _PAIRS_AT_ONCE = 1 << 22
+_FEW_PAIRS = 1500
+_FURTHEST_BOX = 1e300
 _MOST_WEIGHT = 0.1 * np.finfo(np.float64).max
 
 
@@ -51,10 +53,11 @@ def fast_erfc_sum(
     eps : float, default=1e-6
         The error allowed a unit of weight, above 0 and below 1.
     method : str, default="auto"
+        "boxes": the box sum, `pairrank.fast_sums.box_sum.box_sum`, the fastest in linear time.
         "beaulieu": the series, clusters and parameters of the paper, Section 5, Eqs. 5 to 11.
         "beaulieu-merged": the same, but the clusters that targets need are merged into one series
-        an interval of targets.
-        "direct": every pair.
+        an interval of targets. "direct": every pair. "auto": "direct" up to 1,500 pairs, where it
+        was found to be faster, else "boxes".
 
     Returns
     -------
@@ -74,14 +77,18 @@ def fast_erfc_sum(
 
     Notes
     -----
-    Costs, N sources and M targets: "beaulieu" O(p N + p l M), where p is 15 terms at eps 1e-6 and
-    33 at 1e-13 and l up to 13 clusters (the paper's (p l + m) M: the m clusters above a target are
-    one number here); "beaulieu-merged" O(p (N + M)); "direct" O(N M).
+    Costs, N sources and M targets: "boxes" O(N + M), near the price of one `expit` a source and
+    target; "beaulieu" O(p N + p l M), where p is 15 terms at eps 1e-6 and 33 at 1e-13 and l up to
+    13 clusters (the paper's (p l + m) M: the m clusters above a target are one number here);
+    "beaulieu-merged" O(p (N + M)); "direct" O(N M). See `benchmarks/erfc_sum.py` for figures.
 
-    Rounding adds 1e-14 Q_abs at the most (2e-15 where measured), so that smaller eps buy nothing;
-    "direct" errs by 1e-15 Q_abs. Differences y - z are formed between near points only: an offset
-    of all points costs no digits beyond those it took from the points themselves, and points 1e300
-    apart cost no more memory than others.
+    Beside eps Q_abs, rounding adds about 1e-14 Q_abs; the least eps that is kept is 1e-13 by boxes
+    and 1e-16 by series. "direct" errs by 1e-15 Q_abs. The bounds and their proofs are in
+    `pairrank.fast_sums.beaulieu.SeriesRule` and `pairrank.fast_sums.box_rule.error_bound`.
+    Differences y - z are formed between near points only: an offset of all points costs no digits
+    beyond those it took from the points themselves, and points 1e300 apart cost no more memory than
+    others. Where a point lies beyond 1e300, boxes have no numbers left, and "boxes" means merged
+    series, which keep the same bound.
 
     Examples
     --------
@@ -105,7 +112,17 @@ def fast_erfc_sum(
 
 
 def _by_choice(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
-    return _by_merged_series(z, y, q, eps)
+    few = z.size * y.size <= _FEW_PAIRS
+    return _by_pairs(z, y, q, eps) if few else _by_boxes(z, y, q, eps)
+
+
+def _by_boxes(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
+    if max(z.max(), y.max(), -z.min(), -y.min()) > _FURTHEST_BOX:
+        return _by_merged_series(z, y, q, eps)
+    from pairrank.fast_sums.box_sum import box_sum
+    from pairrank.fast_sums.profiles import ERFC
+
+    return box_sum(ERFC, z, y, q if q.size else None, eps=eps)
 
 
 def _by_series(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
@@ -130,6 +147,7 @@ def _by_pairs(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatA
 
 METHODS: dict[str, Callable[[FloatArray, FloatArray, FloatArray, float], FloatArray]] = {
     "auto": _by_choice,
+    "boxes": _by_boxes,
     "beaulieu": _by_series,
     "beaulieu-merged": _by_merged_series,
     "direct": _by_pairs,
