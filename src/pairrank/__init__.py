@@ -5,9 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pairrank.estimators.model_files import load_model as load_model
+    from pairrank.estimators.rank_ncg import RankNCG as RankNCG
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
     from pairrank.fast_sums.erfc import fast_erfc_sum as fast_erfc_sum
     from pairrank.model_selection import QueryKFold as QueryKFold
+    from pairrank.model_selection import RankNCGCV as RankNCGCV
     from pairrank.model_selection import RankSVMCV as RankSVMCV
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.preferences import OrderGraph as OrderGraph
@@ -18,9 +20,11 @@ __version__ = "0.1.0"
 _LAZY = {
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
+    "RankNCG": "pairrank.estimators.rank_ncg",
     "RankSVM": "pairrank.estimators.rank_svm",
     "fast_erfc_sum": "pairrank.fast_sums.erfc",
     "QueryKFold": "pairrank.model_selection",
+    "RankNCGCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
     "regularization_path": "pairrank.model_selection",
     "load_model": "pairrank.estimators.model_files",

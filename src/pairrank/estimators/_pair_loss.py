@@ -85,7 +85,7 @@ class PairLossRanker(BaseRanker):
         """
         self._check_parameters()
         X, y, identifiers, weights = self._check_fit_input(X, y, qid, sample_weight)
-        self._check_beside(identifiers)
+        self._check_beside(X, identifiers)
         checked_val = self._check_validation(X_val, y_val, qid_val, sample_weight_val)
         preferences = self._preferences(y, identifiers, weights, X.shape[0], self.normalize)
         n_pairs, problem = preferences.n_pairs, self._problem()
@@ -142,7 +142,7 @@ class PairLossRanker(BaseRanker):
         options = {name: getattr(self, name) for name in names}
         return FeatureMap(self.kernel, **options, random_state=seed)
 
-    def _check_beside(self, qid: NDArray[Any] | None) -> None:
+    def _check_beside(self, X: Any, qid: NDArray[Any] | None) -> None:
         """Check what a ranker needs beside X and y."""
 
     def _conclude(

@@ -1,5 +1,6 @@
 """Choosing models by folds of queries: splitters, scorers, paths, CV estimators."""
 
+from pairrank.model_selection.cv import RankNCGCV as RankNCGCV
 from pairrank.model_selection.cv import RankSVMCV as RankSVMCV
 from pairrank.model_selection.path import RegularizationPath as RegularizationPath
 from pairrank.model_selection.path import regularization_path as regularization_path
