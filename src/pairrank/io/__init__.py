@@ -9,6 +9,7 @@ from pairrank.io.dispatch import write_rows as write_rows
 from pairrank.io.model_file import ModelRecord as ModelRecord
 from pairrank.io.model_file import read_model as read_model
 from pairrank.io.model_file import write_model as write_model
+from pairrank.io.pairs import read_pairs as read_pairs
 from pairrank.io.parquet import read_parquet as read_parquet
 from pairrank.io.parquet import write_parquet as write_parquet
 from pairrank.io.rows import Rows as Rows

@@ -65,13 +65,13 @@ class CellParser:
         """Return the labels as numbers, or as text where all, also the earlier ones, are names."""
         texts = self._filled(block, column)
         numbers = _numbers(texts, len(texts))
-        named = self.labels[0].dtype.kind == "U" if self.labels else _is_word(texts[0])
+        named = self.labels[0].dtype.kind == "U" if self.labels else is_word(texts[0])
         if not named and numbers is not None:
             return numbers
-        if named and all(map(_is_word, texts)):
+        if named and all(map(is_word, texts)):
             return np.array(texts)
         for line, text in zip(block.lines, texts, strict=True):
-            if _is_word(text) != named or (not named and _numbers([text], 1) is None):
+            if is_word(text) != named or (not named and _numbers([text], 1) is None):
                 raise FileFormatError(
                     f"{self.name}, line {line}: the label {text!r} is "
                     f"{'not a name' if named else 'not a finite number'}, the others are; use "
@@ -112,7 +112,7 @@ class CellParser:
 
     def _holds_only_text(self, block: TextBlock, column: str) -> bool:
         position = self.position[column]
-        return all(_is_word(cells[position]) for cells in block.cells)
+        return all(is_word(cells[position]) for cells in block.cells)
 
     def rows(self) -> Rows:
         """Put the blocks together."""
@@ -137,23 +137,23 @@ class CellParser:
 def _numbers(texts: Iterable[str], count: int) -> np.ndarray[Any, Any] | None:
     """Return finite float64 values, or None where a text is no such number."""
     try:
-        values = np.fromiter(map(_number, texts), dtype=np.float64, count=count)
+        values = np.fromiter(map(number, texts), dtype=np.float64, count=count)
     except ValueError:
         return None
     return values if np.isfinite(values).all() else None
 
 
-def _number(text: str) -> float:
+def number(text: str) -> float:
     """Return float(text), without Python's 1_000."""
     if "_" in text:
         raise ValueError(text)
     return float(text)
 
 
-def _is_word(text: str) -> bool:
+def is_word(text: str) -> bool:
     """Whether a cell is text: neither empty nor a number, NaN and infinity included."""
     try:
-        _number(text)
+        number(text)
     except ValueError:
         return bool(text.strip())
     return False

@@ -19,6 +19,7 @@ from pairrank.io._atomic import STANDARD_STREAM, atomic_write
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
 
 _MAGIC = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -78,14 +79,15 @@ def _open_raw(source: Any, stack: contextlib.ExitStack) -> Any:
 
 
 def _decompressor(stream: Any) -> Any:
-    start = _first_bytes(stream)
+    start = first_bytes(stream)
     for magic, opener in _MAGIC.items():
         if start.startswith(magic):
             return opener
     return None
 
 
-def _first_bytes(stream: Any) -> bytes:
+def first_bytes(stream: Any) -> bytes:
+    """Return the first bytes of a stream, which are read again; none where that cannot be."""
     if hasattr(stream, "peek"):
         return bytes(stream.peek(6)[:6])
     if hasattr(stream, "seekable") and stream.seekable():
@@ -93,6 +95,26 @@ def _first_bytes(stream: Any) -> bytes:
         stream.seek(-len(start), io.SEEK_CUR)
         return bytes(start)
     return b""
+
+
+def whole_lines(stream: IO[bytes], size: int) -> Iterator[bytes]:
+    """Yield blocks of whole lines, of about `size` bytes; the last line is ended if it is not.
+
+    A byte order mark at the start is passed over.
+    """
+    rest = stream.read(len(_BYTE_ORDER_MARK))
+    if rest == _BYTE_ORDER_MARK:
+        rest = b""
+    while data := stream.read(size):
+        data = rest + data
+        cut = data.rfind(b"\n") + 1
+        if cut:
+            yield data[:cut]
+        else:
+            size *= 2
+        rest = data[cut:]
+    if rest:
+        yield rest + b"\n"
 
 
 def _damage(source: Any, error: Exception) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 import narwhals.stable.v1 as nw
@@ -79,6 +79,28 @@ def read_parquet(
         _check_types(name, frame, [roles.weight], "weights")
         weights = _numbers(name, frame, roles.weight)
     return Rows(X, y, queries, weights, list(roles.features), None)
+
+
+def read_numbers(
+    source: str | os.PathLike[str] | IO[bytes],
+    name: str,
+    check_header: Callable[[str, Sequence[str]], None],
+) -> dict[str, np.ndarray[Any, Any]]:
+    """Read a Parquet file whose columns are all numbers, as float64 arrays by their names.
+
+    Parameters
+    ----------
+    source : str, path-like or binary file object
+        The file.
+    name : str
+        What messages call it.
+    check_header : callable
+        Raises where the file `name` has not the columns that are wanted.
+    """
+    frame = _read_frame(source, name)
+    check_header(name, frame.columns)
+    _check_types(name, frame, list(frame.columns), "pairs")
+    return {column: _numbers(name, frame, column) for column in frame.columns}
 
 
 def _backend() -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -12,13 +11,12 @@ from scipy import sparse as sp
 
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._growing import GrowingArray
-from pairrank.io._streams import name_of, open_source
+from pairrank.io._streams import name_of, open_source, whole_lines
 from pairrank.io._svmlight_errors import explain
 from pairrank.io.rows import Rows
 
 _BLOCK = 4 << 20
 _SPARSE_BELOW = 0.25
-_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 
 
@@ -88,7 +86,7 @@ def read_svmlight(
         raise PairrankError(f"dtype is float64 or float32, not {dtype}")
     reader = _Reader(name_of(source), dtype, comments)
     with open_source(source) as stream:
-        for block in _whole_lines(stream):
+        for block in whole_lines(stream, _BLOCK):
             reader.take(block)
     return reader.rows(zero_based, n_features, sparse)
 
@@ -99,24 +97,6 @@ def _check_options(zero_based: Any, n_features: int | None, sparse: Any) -> None
             raise PairrankError(f"{name} is True, False or 'auto', not {value!r}")
     if n_features is not None and n_features < 1:
         raise PairrankError(f"n_features is {n_features}; X needs one column at least")
-
-
-def _whole_lines(stream: IO[bytes]) -> Iterator[bytes]:
-    """Yield blocks of whole lines; the last line is ended where the file does not."""
-    size = _BLOCK
-    rest = stream.read(len(_BYTE_ORDER_MARK))
-    if rest == _BYTE_ORDER_MARK:
-        rest = b""
-    while data := stream.read(size):
-        data = rest + data
-        cut = data.rfind(b"\n") + 1
-        if cut:
-            yield data[:cut]
-        else:
-            size *= 2
-        rest = data[cut:]
-    if rest:
-        yield rest + b"\n"
 
 
 class _Reader:

@@ -1,0 +1,184 @@
+"""Files of comparisons: CSV and Parquet to Pairs, faults with their line."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairrank.exceptions import FileAccessError, FileFormatError
+from pairrank.io import pairs as module
+from pairrank.io import read_pairs
+
+PAIRS = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, 9), st.floats(0, 1e300)).filter(
+        lambda pair: pair[0] != pair[1]
+    ),
+    min_size=1,
+    max_size=30,
+)
+
+
+def read(text: str | bytes, **options):
+    return read_pairs(io.BytesIO(text if isinstance(text, bytes) else text.encode()), **options)
+
+
+def assert_holds(pairs, i, j, weight=None):
+    assert pairs.i.dtype == np.int32
+    np.testing.assert_array_equal(pairs.i, i)
+    np.testing.assert_array_equal(pairs.j, j)
+    if weight is None:
+        assert pairs.weight is None
+    else:
+        np.testing.assert_array_equal(pairs.weight, weight)
+
+
+@given(
+    PAIRS,
+    st.booleans(),
+    st.permutations(["i", "j", "weight"]),
+    st.sampled_from(["\n", "\r\n", "\n\n"]),
+    st.booleans(),
+    st.integers(1, 40),
+)
+def test_every_number_is_read_as_python_reads_it(cells, header, order, end, quoted, size):
+    columns = dict(zip(["i", "j", "weight"], zip(*cells, strict=True), strict=True))
+    order = order if header else ["i", "j", "weight"]
+    mark = '"' if quoted else ""
+    lines = [",".join(order)] * header + [
+        ",".join(f"{mark}{value!r}{mark}" for value in line)
+        for line in zip(*(columns[role] for role in order), strict=True)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BLOCK", size)
+        pairs = read(end.join(lines))
+    assert_holds(pairs, columns["i"], columns["j"], columns["weight"])
+
+
+@given(PAIRS, st.integers(1, 40))
+def test_numpys_parser_reads_what_the_plain_one_does(cells, size):
+    text = "".join(f"{i},{j},{weight!r}\n" for i, j, weight in cells)
+    fast = read(text)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_BLOCK", size)
+        patch.setattr(module._TextReader, "_parse", module._TextReader._parse_slowly)
+        slow = read(text)
+    assert_holds(fast, slow.i, slow.j, slow.weight)
+
+
+def test_two_columns_have_no_weights():
+    assert_holds(read("2,0\n0,1\n"), [2, 0], [0, 1])
+    assert_holds(read("j,i\n0,2\n1,0"), [2, 0], [0, 1])
+    assert_holds(read(b"\xef\xbb\xbf\n\ni , j\n 2, 0\n0.0,1e0\n"), [2, 0], [0, 1])
+
+
+def test_rows_are_counted_by_the_data_or_the_highest_number():
+    assert read("2,0\n").n_rows == 3
+    assert read("2,0\n", n_rows=7).n_rows == 7
+
+
+@pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p"])
+def test_a_file_may_be_compressed_and_of_any_name(tmp_path, name):
+    text = b"1,0,2\n"
+    (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
+    assert_holds(read_pairs(tmp_path / name), [1], [0], [2])
+
+
+def test_a_dash_is_standard_input(monkeypatch):
+    stdin = SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(b"1,0\n")))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert_holds(read_pairs("-"), [1], [0])
+
+
+BAD = {
+    "empty": ("", "no pairs"),
+    "blank": ("\n\n", "no pairs"),
+    "header only": ("i,j\n", "no pairs"),
+    "one cell": ("3\n", "line 1: 1 cells"),
+    "four cells": ("3,2,1,0\n", "line 1: 4 cells"),
+    "other columns": ("i,j,weigth\n1,0,2\n", "'i', 'j', 'weigth'; pairs have i, j"),
+    "no j": ("i,weight\n1,2\n", "pairs have i, j"),
+    "twice i": ("i,j,i\n1,2,1\n", "pairs have i, j"),
+    "a word": ("1,0\n\n2,x\n", "line 3: j is 'x', which is no number"),
+    "an empty cell": ("1,0\n,2\n", "line 2: i is ''"),
+    "an empty first cell": (",2\n1,0\n", "line 1: i is ''"),
+    "a short line": ("i,j,weight\n1,0,1\n1,2\n", "line 3: 2 cells, the others have 3"),
+    "short lines from here on": ("1,0,1\n" * 4 + "1,2\n" * 9, "line 5: 2 cells"),
+    "a part of a row": ("1,0\n2,0.5\n", r"line 2: j is 0.5, which is no row"),
+    "a negative row": ("1,0\n-1,2\n", "line 2: i is -1, which is no row: they go from 0 to 4"),
+    "a row too high": ("i,j\n1,0\n\n4,5\n", "line 4: j is 5, .* from 0 to 4"),
+    "nan": ("1,nan\n", "line 1: j is nan"),
+    "infinity": ("inf,1\n", "line 1: i is inf"),
+    "itself": ("1,0\n3,3\n4,4\n", "line 2: row 3 is compared with itself"),
+    "a negative weight": ("1,0,1\n1,0,-2\n", "line 2: the weight -2 is negative"),
+    "a weight that is nan": ("1,0,nan\n", "line 1: the weight nan"),
+    "a weight too large": ("1,0,1e999\n", "line 1: the weight inf"),
+    "the first of two": ("1,0,-1\n7,0,1\n", "line 1: the weight"),
+    "an open quote": ('1,0\n"1,0\n', "line 2"),
+    "semicolons": ("1;0\n", "line 1: 1 cells|'1;0'"),
+    "latin": (b"1,0\n1,\xe9\n", "UTF-8"),
+}
+
+
+@pytest.mark.parametrize("size", [1, 9, 1 << 20])
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_no_pair_is_refused_with_its_line(case, size, monkeypatch):
+    monkeypatch.setattr(module, "_BLOCK", size)
+    text, message = BAD[case]
+    with pytest.raises(FileFormatError, match=message):
+        read(text, n_rows=5)
+
+
+def test_rows_beyond_any_data_are_refused():
+    with pytest.raises(FileFormatError, match="line 1: i is 2147483647, which is no row"):
+        read("2147483647,0\n")
+
+
+def test_a_missing_file_is_refused(tmp_path):
+    with pytest.raises(FileAccessError, match="nowhere"):
+        read_pairs(tmp_path / "nowhere.csv")
+
+
+class TestParquet:
+    """The same from Parquet."""
+
+    @staticmethod
+    def write(path, **columns):
+        pa = pytest.importorskip("pyarrow")
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.table(columns), path)
+        return path
+
+    def test_columns_go_by_name(self, tmp_path):
+        path = self.write(tmp_path / "p", weight=[1, 2], j=[0, 1], i=[2.0, 0.0])
+        assert_holds(read_pairs(path, n_rows=4), [2, 0], [0, 1], [1, 2])
+        assert_holds(read_pairs(self.write(tmp_path / "q", i=[2], j=[0])), [2], [0])
+
+    @pytest.mark.parametrize(
+        ("columns", "message"),
+        [
+            ({"i": [1], "k": [0]}, "'i', 'k'; pairs have i, j"),
+            ({"i": [1, 5], "j": [0, 0]}, r"row 1 \(from 0\): i is 5, .* from 0 to 4"),
+            ({"i": [1, 2], "j": [0, 2]}, r"row 1 \(from 0\): row 2 is compared with itself"),
+            ({"i": [1, None], "j": [0, 2]}, r"row 1 \(from 0\): column 'i' is empty"),
+            ({"i": ["1"], "j": [0]}, "'i' .* no numbers"),
+            ({"i": [1], "j": [0], "weight": [-1.0]}, "the weight -1 is negative"),
+            ({"i": np.array([], dtype=int), "j": np.array([], dtype=int)}, "no pairs"),
+        ],
+    )
+    def test_faults_have_their_row(self, tmp_path, columns, message):
+        with pytest.raises(FileFormatError, match=message):
+            read_pairs(self.write(tmp_path / "p", **columns), n_rows=5)
+
+    def test_a_cut_file_is_refused(self, tmp_path):
+        path = self.write(tmp_path / "p", i=[1], j=[0])
+        path.write_bytes(path.read_bytes()[:-9])
+        with pytest.raises(FileFormatError, match="cut"):
+            read_pairs(path)
