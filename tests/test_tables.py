@@ -296,3 +296,14 @@ def test_standard_output_is_written_and_left_open(monkeypatch):
     monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
     write_rows("-", example(), format="csv", **ROLES)
     assert out.getvalue().startswith(b'grade,query,w,a b,"c""d"\n0,q 1,1,')
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_columns_to_ignore_need_not_be_there(tmp_path, name):
+    write_rows(tmp_path / name, example(text=True), **ROLES)
+    roles = {"label": None, "qid": "query", "weight": "w"}
+    rows = read_rows(tmp_path / name, ignore=["grade", "nowhere"], **roles)
+    assert rows.y is None
+    assert rows.feature_names == ["a b", 'c"d']
+    with pytest.raises(FileFormatError, match="'nowhere'"):
+        read_rows(tmp_path / name, drop=["nowhere"], **ROLES)

@@ -28,6 +28,7 @@ def find_roles(
     weight: str | None,
     features: Sequence[str] | None,
     drop: Sequence[str],
+    ignore: Sequence[str] = (),
 ) -> Roles:
     """Return the roles of the columns of the file `name`, or say what is wrong with them."""
     doubled = [column for column, count in Counter(header).items() if count > 1]
@@ -46,7 +47,7 @@ def find_roles(
     if shared:
         raise PairrankError(f"{name}: column {_listed(shared)} is asked for in two roles; give one")
     if features is None:
-        taken = {*named, *drop}
+        taken = {*named, *drop, *ignore}
         features = [column for column in header if column not in taken]
     if not features:
         raise FileFormatError(

@@ -28,6 +28,7 @@ def read_csv(
     weight: str | None = None,
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     dtype: Any = np.float64,
 ) -> Rows:
     """Read CSV in UTF-8 with a header; every column without another role is a feature.
@@ -40,8 +41,8 @@ def read_csv(
         Names of columns. `label=None` reads rows without labels, as for prediction.
     features : sequence of str, optional
         The feature columns, in this order. None: all the columns left, in the file's order.
-    drop : sequence of str
-        Columns to leave out.
+    drop, ignore : sequence of str
+        Columns to leave out: those to drop must be there, those to ignore need not.
     dtype : float64 or float32
         Of X.
 
@@ -80,8 +81,9 @@ def read_csv(
             if not header:
                 raise FileFormatError(f"{name}: empty; a header with the columns' names is needed")
             roles = find_roles(
-                name, header, label=label, qid=qid, weight=weight, features=features, drop=drop
-            )
+                name, header, label=label, qid=qid, weight=weight, features=features, drop=drop,
+                ignore=ignore,
+            )  # fmt: skip
             parser = CellParser(name, header, roles, dtype)
             for block in _blocks(lines, len(header), name):
                 parser.take(block)

@@ -75,6 +75,7 @@ def read_rows(
     weight: str | None = None,
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     n_features: int | None = None,
     dtype: Any = np.float64,
     comments: bool = False,
@@ -88,7 +89,7 @@ def read_rows(
     format : {"auto", "svmlight", "csv", "parquet"}
         "auto" goes by the end of the name: .txt .svm .svmlight .libsvm .dat .letor, .csv, .parquet,
         also with .gz, .bz2 or .xz behind it.
-    label, qid, weight, features, drop
+    label, qid, weight, features, drop, ignore
         Columns of CSV and Parquet, see `read_csv`; svmlight text has none, they are not looked at.
     n_features : int, optional
         Columns of X: svmlight rows with fewer are padded, with more refused; CSV and Parquet must
@@ -116,8 +117,9 @@ def read_rows(
     else:
         from pairrank.io.parquet import read_parquet as read_table
     rows = read_table(
-        source, label=label, qid=qid, weight=weight, features=features, drop=drop, dtype=dtype
-    )
+        source, label=label, qid=qid, weight=weight, features=features, drop=drop, ignore=ignore,
+        dtype=dtype,
+    )  # fmt: skip
     if n_features is not None and rows.X.shape[1] != n_features:
         raise PairrankError(
             f"{source}: {rows.X.shape[1]} feature columns, {n_features} are expected; name them "

@@ -25,6 +25,7 @@ def read_parquet(
     weight: str | None = None,
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
+    ignore: Sequence[str] = (),
     dtype: Any = np.float64,
 ) -> Rows:
     """Read Parquet; every column without another role is a feature.
@@ -37,8 +38,8 @@ def read_parquet(
         Names of columns. `label=None` reads rows without labels, as for prediction.
     features : sequence of str, optional
         The feature columns, in this order. None: all the columns left, in the file's order.
-    drop : sequence of str
-        Columns to leave out.
+    drop, ignore : sequence of str
+        Columns to leave out: those to drop must be there, those to ignore need not.
     dtype : float64 or float32
         Of X.
 
@@ -62,8 +63,9 @@ def read_parquet(
     name = name_of(source)
     frame = _read_frame(source, name)
     roles = find_roles(
-        name, frame.columns, label=label, qid=qid, weight=weight, features=features, drop=drop
-    )
+        name, frame.columns, label=label, qid=qid, weight=weight, features=features, drop=drop,
+        ignore=ignore,
+    )  # fmt: skip
     if len(frame) == 0:
         raise FileFormatError(f"{name}: no rows")
     _check_types(name, frame, roles.features, "features")
