@@ -15,7 +15,7 @@ from pairrank.sums import box_products, boxes
 FloatArray = NDArray[np.float64]
 
 _NO_WEIGHT = np.empty(0)
-_NO_CODE = np.empty(0, dtype=np.int16)
+_NO_CODE = np.empty(0, dtype=np.int32)
 FEW_BOXES = 1024
 """A grid has every box between the extremes up to so many boxes, or one for every four points."""
 POINTS_A_BOX = 4
@@ -144,6 +144,17 @@ def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatAr
             1.0, series, none, result,
         )  # fmt: skip
     return result
+
+
+def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
+    """Return the sum of q_i q_j k(t_i - z_j) over all targets and sources, from their moments."""
+    rule = targets.rule
+    series = np.empty(targets.values.size)
+    box_products.product(
+        targets.keys, sources.keys, sources.values.reshape(-1), coarse_blocks(profile, rule),
+        limits_of(profile), rule.coarse, series,
+    )  # fmt: skip
+    return float(series @ targets.values.reshape(-1))
 
 
 def _span(low: float, high: float, rule: BoxRule) -> tuple[float, float]:

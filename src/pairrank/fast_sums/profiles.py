@@ -84,6 +84,10 @@ def _density(x: FloatArray) -> FloatArray:
     return np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
 
 
+def _density_at(x: float) -> float:
+    return math.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
+
+
 def _normal_tail(x: FloatArray) -> FloatArray:
     """Return pdf(x) - x Phi(-x) for x >= 0."""
     return _density(x) - x * special.ndtr(-x)
@@ -103,7 +107,7 @@ def _probit_bump(d: FloatArray) -> FloatArray:
 
 
 def _probit_tail(distance: float) -> float:
-    return float(_density(np.float64(_A * distance))) / _A
+    return _density_at(_A * distance) / _A
 
 
 def _decay(distance: float) -> float:
@@ -155,7 +159,7 @@ BEND = (
     Profile("sigmoid slope", _logistic_bend, _logistic_error(1), _decay, _ZERO, _ZERO),
     Profile(
         "normal slope", lambda d: _A * _density(_A * d), _normal_error(1, _A, 1.0),
-        lambda D: _A * float(_density(np.float64(_A * D))), _ZERO, _ZERO,
+        lambda D: _A * _density_at(_A * D), _ZERO, _ZERO,
     ),
 )  # fmt: skip
 """phi'' of each loss."""

@@ -65,13 +65,34 @@ def occupied_boxes(scores, per_width, most, slot):
                 while table[at] >= 0:
                     at = (at + 1) & (size - 1)
                 table[at] = known
-    order = np.argsort(keys[:found])
+    ordered = keys[:found].copy()
+    _heap_sort(ordered)
     rank = np.empty(found, np.int32)
-    for place in range(found):
-        rank[order[place]] = place
+    for known in range(found):
+        rank[known] = np.searchsorted(ordered, keys[known])
     for i in range(len(scores)):
         slot[i] = rank[slot[i]]
-    return keys[order]
+    return ordered
+
+
+@compiled
+def _heap_sort(values):
+    """Sort in place; short, so that it compiles fast."""
+    n = len(values)
+    for step in range(n // 2 + n):
+        if step < n // 2:
+            root, end = n // 2 - 1 - step, n
+        else:
+            root, end = 0, n - 1 - (step - n // 2)
+            values[0], values[end] = values[end], values[0]
+        while 2 * root + 1 < end:
+            child = 2 * root + 1
+            if child + 1 < end and values[child + 1] > values[child]:
+                child += 1
+            if values[root] >= values[child]:
+                break
+            values[root], values[child] = values[child], values[root]
+            root = child
 
 
 @compiled
@@ -91,7 +112,7 @@ def fine_moments(scores, code, weight, n_codes, per_width, first, n_boxes):
     Parameters
     ----------
     scores : ndarray of shape (m,)
-    code : ndarray of int16, shape (m,) or (0,)
+    code : ndarray of int32, shape (m,) or (0,)
         Empty: every row has code 0.
     weight : ndarray of shape (m,) or (0,)
         Empty: 1 each.
