@@ -18,10 +18,11 @@ def pairs_of_queries(levels: Levels) -> FloatArray:
         starts = levels.query_group[:-1]
         rows = np.diff(levels.query_start).astype(np.float64)
         within = np.add.reduceat(sizes * sizes, starts) if starts.size else rows
-        return (rows * rows - within) / 2.0
+        return np.asarray((rows * rows - within) / 2.0)
     query_of_group = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
     low, high = levels.edges.T
-    return np.bincount(query_of_group[low], sizes[low] * sizes[high], levels.n_queries)
+    weights = sizes[low] * sizes[high]
+    return np.bincount(query_of_group[low], weights, levels.n_queries).astype(np.float64)
 
 
 def direct_cost(levels: Levels, kind: int) -> FloatArray:

@@ -23,6 +23,8 @@ _NEAR = 128.0
 """Logistic scores so near to the middle of their query meet without an exponential a pair."""
 _FACTORS = 900
 """So many factors of at least 1/2 are multiplied before the logarithm of their product is taken."""
+_ROWS = 64
+"""What so many preferred rows add to others is summed by itself, so that rounding stays small."""
 
 
 @compiled_reassociating
@@ -42,36 +44,26 @@ def _row_near(s_i, a_i, scores, a, pull, n_rows):
 
 
 @compiled_reassociating
-def _row_logistic(s_i, w_i, scores, weights, pull, n_rows):
-    """Add one preferred row's logistic pairs with a block; return its own shares and the value."""
+def _row(kind, s_i, w_i, scores, weights, pull, n_rows):
+    """Add one preferred row's pairs with a block; return its own shares and the value, O(block)."""
     own, value = 0.0, 0.0
     for j in range(len(scores)):
         d = s_i - scores[j] if j < n_rows else 0.0
+        x = abs(d)
+        if kind == LOGISTIC:
+            e = decay(x)
+            small = e / (1.0 + e)
+            cost = log_one_plus(e)
+        else:
+            x = PROBIT_SCALE * x
+            density = normal_density(x)
+            small = density * mills_ratio(x)
+            cost = (density - min(x, 64.0) * small) * (1.0 / PROBIT_SCALE)
+        share = small if d >= 0.0 else 1.0 - small
         w = weights[j] if j < n_rows else 0.0
-        w_own = w_i if j < n_rows else 0.0
-        e = decay(abs(d))
-        share = (e if d >= 0.0 else 1.0) / (1.0 + e)
         own += w * share
-        pull[j] += w_own * share
-        value += w * (log_one_plus(e) + max(-d, 0.0))
-    return own, value
-
-
-@compiled_reassociating
-def _row_probit(s_i, w_i, scores, weights, pull, n_rows):
-    """Add one preferred row's probit pairs with a block; return its own shares and the value."""
-    own, value = 0.0, 0.0
-    for j in range(len(scores)):
-        d = s_i - scores[j] if j < n_rows else 0.0
-        w = weights[j] if j < n_rows else 0.0
-        w_own = w_i if j < n_rows else 0.0
-        x = PROBIT_SCALE * abs(d)
-        density = normal_density(x)
-        tail = density * mills_ratio(x)
-        share = tail if d >= 0.0 else 1.0 - tail
-        own += w * share
-        pull[j] += w_own * share
-        value += w * ((density - min(x, 64.0) * tail) * (1.0 / PROBIT_SCALE) + max(-d, 0.0))
+        pull[j] += w_i * share if j < n_rows else 0.0
+        value += w * (cost + max(-d, 0.0))
     return own, value
 
 
@@ -116,6 +108,29 @@ def _block(jobs, job, block, edges, group_start, first):
 
 
 @compiled
+def _gather(first, n, row_of, values, weight, scores, weights, sums):
+    """Bring a query's scores and weights together, zero its sums; return the scores' ends."""
+    lowest, highest = np.inf, -np.inf
+    for k in range(n):
+        scores[k] = values[row_of[first + k]]
+        weights[k] = weight[first + k] if len(weight) else 1.0
+        lowest = min(lowest, scores[k])
+        highest = max(highest, scores[k])
+    scores[n : n + VECTOR] = 0.0
+    weights[n : n + VECTOR] = 0.0
+    sums[:, : n + VECTOR] = 0.0
+    return lowest, highest
+
+
+@compiled
+def _settle(sums, n):
+    """Add the second row to the first, and zero it."""
+    for k in range(n):
+        sums[0, k] += sums[1, k]
+        sums[1, k] = 0.0
+
+
+@compiled
 def gradient_in_queries(
     kind, jobs, scale, edges, group_start, row_of, values, weight, work, result
 ):
@@ -139,7 +154,7 @@ def gradient_in_queries(
         Scores in the user's order, finite.
     weight : ndarray of shape (n_rows,) or (0,)
         Row weights in layout order; empty where all are 1.
-    work : ndarray of shape (4, longest query + VECTOR)
+    work : ndarray of shape (5, longest query + VECTOR)
         Scratch.
     result : ndarray of shape (n_all,)
         The gradient, in the user's order.
@@ -150,72 +165,56 @@ def gradient_in_queries(
         The value. Costs O(pairs).
     """
     total, total_low = 0.0, 0.0
-    scores, weights, a, pull = work[0], work[1], work[2], work[3]
+    scores, weights, a, sums, pull = work[0], work[1], work[2], work[3:], work[4]
     for job in range(len(jobs)):
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
-        lowest, highest = np.inf, -np.inf
-        for k in range(n + VECTOR):
-            scores[k] = values[row_of[first + k]] if k < n else 0.0
-            weights[k] = weight[first + k] if k < n and len(weight) else 1.0
-            pull[k] = 0.0
-            if k < n:
-                lowest = min(lowest, scores[k])
-                highest = max(highest, scores[k])
+        lowest, highest = _gather(first, n, row_of, values, weight, scores, weights, sums)
         near = kind == LOGISTIC and highest - lowest <= 2.0 * _NEAR and not len(weight)
         if near:
             middle = 0.5 * lowest + 0.5 * highest
-            for k in range(n + VECTOR):
-                a[k] = math.exp(scores[k] - middle) if k < n else 0.0
-        value, product, n_factors = 0.0, 1.0, 0
+            for k in range(n):
+                a[k] = math.exp(scores[k] - middle)
+            a[n : n + VECTOR] = 0.0
+        value, product, n_factors, n_held = 0.0, 1.0, 0, 0
         full = jobs[job, 2] < 0
         n_blocks = jobs[job, 1] - jobs[job, 0] if full else jobs[job, 3] - jobs[job, 2]
         for block in range(n_blocks):
             low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
             for i in range(begin, to):
-                at = low
-                while at < low_end:
-                    upto = min(low_end, at + _FACTORS)
-                    end = at + (upto - at + VECTOR - 1) // VECTOR * VECTOR
+                for at in range(low, low_end, _FACTORS):
+                    here = min(low_end - at, _FACTORS)
+                    end = at + (here + VECTOR - 1) // VECTOR * VECTOR
+                    others, pulled = scores[at:end], pull[at:end]
                     if near:
-                        if n_factors + upto - at > _FACTORS:
+                        if n_factors + here > _FACTORS:
                             value -= math.log(product)
                             product, n_factors = 1.0, 0
                         own, ramp, left = _row_near(
-                            scores[i], a[i], scores[at:end], a[at:end], pull[at:end], upto - at
+                            scores[i], a[i], others, a[at:end], pulled, here
                         )
                         product *= left
-                        n_factors += upto - at
+                        n_factors += here
                         value += ramp
-                    elif kind == LOGISTIC:
-                        own, part = _row_logistic(
-                            scores[i],
-                            weights[i],
-                            scores[at:end],
-                            weights[at:end],
-                            pull[at:end],
-                            upto - at,
-                        )
-                        value += weights[i] * part
                     else:
-                        own, part = _row_probit(
-                            scores[i],
-                            weights[i],
-                            scores[at:end],
-                            weights[at:end],
-                            pull[at:end],
-                            upto - at,
+                        w_i = weights[i]
+                        own, part = _row(
+                            kind, scores[i], w_i, others, weights[at:end], pulled, here
                         )
-                        value += weights[i] * part
-                    pull[i] -= own
-                    at = upto
+                        value += w_i * part
+                    sums[0, i] -= own
+                n_held += 1
+                if n_held == _ROWS:
+                    _settle(sums, n)
+                    n_held = 0
+        _settle(sums, n)
         value = scale[job] * (value - math.log(product))
         new = total + value
         back = new - total
         total_low += (total - (new - back)) + (value - back)
         total = new
         for k in range(n):
-            result[row_of[first + k]] += scale[job] * weights[k] * pull[k]
+            result[row_of[first + k]] += scale[job] * weights[k] * sums[0, k]
     return total + total_low
 
 
@@ -229,22 +228,22 @@ def products_in_queries(
     diagonal (f alone), or the influence (f = phi', the same for both rows). `v` (n_all,) is in the
     user's order; the rest as in `gradient_in_queries`. Costs O(pairs).
     """
-    scores, weights, own_v, sums = work[0], work[1], work[2], work[3]
+    scores, weights, own_v, sums, pull = work[0], work[1], work[2], work[3:], work[4]
     for job in range(len(jobs)):
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
-        for k in range(n + VECTOR):
-            scores[k] = values[row_of[first + k]] if k < n else 0.0
-            weights[k] = weight[first + k] if k < n and len(weight) else 1.0
-            own_v[k] = v[row_of[first + k]] if k < n else 0.0
-            sums[k] = 0.0
+        _gather(first, n, row_of, values, weight, scores, weights, sums)
+        for k in range(n):
+            own_v[k] = v[row_of[first + k]]
+        own_v[n : n + VECTOR] = 0.0
+        n_held = 0
         full = jobs[job, 2] < 0
         n_blocks = jobs[job, 1] - jobs[job, 0] if full else jobs[job, 3] - jobs[job, 2]
         for block in range(n_blocks):
             low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
             end = low + (low_end - low + VECTOR - 1) // VECTOR * VECTOR
             for i in range(begin, to):
-                sums[i] += _row_product(
+                sums[0, i] += _row_product(
                     kind,
                     mode,
                     scores[i],
@@ -253,8 +252,13 @@ def products_in_queries(
                     scores[low:end],
                     weights[low:end],
                     own_v[low:end],
-                    sums[low:end],
+                    pull[low:end],
                     low_end - low,
                 )
+                n_held += 1
+                if n_held == _ROWS:
+                    _settle(sums, n)
+                    n_held = 0
+        _settle(sums, n)
         for k in range(n):
-            result[row_of[first + k]] += scale[job] * weights[k] * sums[k]
+            result[row_of[first + k]] += scale[job] * weights[k] * sums[0, k]

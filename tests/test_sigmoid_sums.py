@@ -1,0 +1,304 @@
+"""Sigmoidal pair sums against the double loop: every route, loss, label kind, graph and weight."""
+
+import dataclasses
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from definitions import SigmoidalSums, logistic, preferences_of, probit, sigmoidal_sums
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.losses import Logistic, Probit, Raykar, direct_queries
+from pairrank.preferences import Levels, Pairs
+from strategies import Problem, problems, scores_of
+
+ROUNDING = 1e-14
+"""Of the weight of the pairs: several times what is promised for the exact sums."""
+
+LOSSES = {"logistic": Logistic(), "probit": Probit()}
+DEFINITIONS = {"logistic": logistic(), "probit": probit()}
+ROUTES = ("auto", "direct")
+
+
+def serves(route: str, loss: str) -> bool:
+    return not (route == "beaulieu" and loss == "logistic")
+
+
+EVERY = [(route, loss) for route in ROUTES for loss in LOSSES if serves(route, loss)]
+
+
+def levels_of(problem: Problem, normalize: str | None = None) -> Levels:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PairrankWarning)
+        levels = Levels.build(
+            problem.y, problem.qid, graph=problem.graph, sample_weight=problem.weight
+        )
+    return levels.normalized(normalize) if levels.n_pairs else levels
+
+
+def scale_of_rows(levels: Levels) -> np.ndarray:
+    scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+    return levels.from_layout(np.repeat(scale, np.diff(levels.query_start)))
+
+
+def pairs_of(problem: Problem) -> list[tuple]:
+    """Return the preferences among rows of positive weight: what weighs nothing is not there."""
+    y, qid, weight = problem.y, problem.qid, problem.weight
+    kept = np.arange(y.size) if weight is None else np.flatnonzero(weight)
+    found = preferences_of(y[kept], None if qid is None else qid[kept], problem.graph)
+    return [(kept[i], kept[j]) for i, j in found]
+
+
+def double_loop(problem: Problem, loss: str, levels: Levels) -> SigmoidalSums:
+    pairs = pairs_of(problem)
+    scale = scale_of_rows(levels)
+    return sigmoidal_sums(
+        pairs, problem.scores, DEFINITIONS[loss], problem.v, problem.weight, lambda i: scale[i]
+    )
+
+
+def assert_within(found: Any, wanted: Any, allowed: Any) -> None:
+    error = np.abs(np.asarray(found) - wanted)
+    assert (error <= allowed).all(), (found, wanted, error / allowed)
+
+
+def assert_matches(bound: Any, scores: np.ndarray, v: np.ndarray, wanted: SigmoidalSums) -> None:
+    """Compare everything that a sum tells with the double loop."""
+    eps = bound.error / wanted.pair_weight if wanted.pair_weight else 0.0
+    size = wanted.value + wanted.pair_weight
+    value, gradient = bound.value_and_gradient(scores)
+    assert_within(value, wanted.value, eps * wanted.pair_weight + ROUNDING * size)
+    assert_within(gradient, wanted.gradient, (eps + ROUNDING) * wanted.row_weight)
+    curvature = bound.curvature(scores)
+    allowed = max(eps, 1e-6 if eps else 0.0) + ROUNDING
+    assert_within(curvature.matvec(v), wanted.product, allowed * wanted.reach)
+    assert_within(curvature.matmat(v[np.newaxis])[0], wanted.product, allowed * wanted.reach)
+    assert_within(curvature.diagonal(), wanted.diagonal, allowed * wanted.row_weight)
+    influence = bound.influence(scores, np.stack((v, 2.0 * v)))
+    assert_within(influence[0], wanted.influence, allowed * wanted.reach)
+    assert_within(influence[1], 2.0 * wanted.influence, 2.0 * allowed * wanted.reach)
+
+
+@pytest.mark.parametrize(("route", "loss"), EVERY)
+@given(
+    problem=problems(),
+    normalize=st.sampled_from((None, "rows", "query")),
+    eps=st.sampled_from((1e-3, 1e-6, 1e-10, 1e-13)),
+)
+@settings(max_examples=100)
+def test_levels_equal_the_double_loop(route, loss, problem, normalize, eps):
+    levels = levels_of(problem, normalize)
+    bound = LOSSES[loss].sum_over(levels, route=route, eps=eps)
+    assert_matches(bound, problem.scores, problem.v, double_loop(problem, loss, levels))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@given(problem=problems(), normalize=st.sampled_from((None, "rows")))
+@settings(max_examples=100)
+def test_explicit_pairs_equal_the_double_loop(loss, problem, normalize):
+    levels = levels_of(problem, normalize)
+    i, j = np.array(pairs_of(problem), int).reshape(-1, 2).T
+    n_rows = problem.scores.size
+    pairs = Pairs(i, j, n_rows=n_rows).bound(
+        n_rows, qid=problem.qid, sample_weight=problem.weight, normalize=normalize
+    )
+    bound = LOSSES[loss].sum_over(pairs, route="auto", eps=1e-3)
+    assert bound.error == 0.0
+    assert not bound.sharpen()
+    if levels.n_pairs:
+        assert_matches(bound, problem.scores, problem.v, double_loop(problem, loss, levels))
+    else:
+        value, gradient = bound.value_and_gradient(problem.scores)
+        assert value == 0.0
+        assert not gradient.any()
+        assert not bound.curvature(problem.scores).matvec(problem.v).any()
+
+
+@pytest.mark.parametrize("route", ROUTES)
+@given(problem=problems(), eps=st.sampled_from((1e-3, 1e-9)))
+@settings(max_examples=40)
+def test_raykar_joins_one_value_with_another_gradient(route, problem, eps):
+    levels = levels_of(problem, "rows")
+    bound = Raykar().sum_over(levels, route=route, eps=eps)
+    followed = double_loop(problem, "probit", levels)
+    reported = double_loop(problem, "logistic", levels).value
+    assert_matches(bound, problem.scores, problem.v, followed._replace(value=reported))
+
+
+def random_problem(
+    n_rows: int, n_levels: int, *, queries: int = 1, weighted: bool = False, kind: str = "normal"
+) -> Problem:
+    generator = np.random.default_rng(n_rows + n_levels)
+    y = generator.integers(0, n_levels, n_rows) * 1.0
+    qid = generator.integers(0, queries, n_rows) if queries > 1 else None
+    weight = generator.exponential(size=n_rows) if weighted else None
+    v = generator.normal(size=n_rows)
+    return Problem(y, qid, "full", weight, scores_of(kind, n_rows, generator), v)
+
+
+def all_pairs(problem: Problem, levels: Levels, loss: str) -> SigmoidalSums:
+    """Return what `double_loop` does under the full graph, by whole matrices."""
+    y, w, s, v = problem.y, problem.weight, problem.scores, problem.v
+    pairs = (y[:, None] > y).astype(float) * scale_of_rows(levels)[:, None]
+    if problem.qid is not None:
+        pairs *= problem.qid[:, None] == problem.qid
+    if w is not None:
+        pairs *= np.outer(w, w)
+    d = np.subtract.outer(s, s)
+    slope, bend = (pairs * LOSSES[loss].phi(d, order=order) for order in (1, 2))
+    change = np.subtract.outer(v, v)
+    hessian, pull = bend * change, slope * change
+    sizes = pairs * (np.abs(v)[:, None] + np.abs(v))
+    return SigmoidalSums(
+        float((pairs * LOSSES[loss].phi(d)).sum()),
+        by_row(slope, -slope),
+        by_row(hessian, -hessian),
+        by_row(bend, bend),
+        by_row(pull, pull),
+        float(pairs.sum()),
+        by_row(pairs, pairs),
+        by_row(sizes, sizes),
+    )
+
+
+def by_row(won: np.ndarray, lost: np.ndarray) -> np.ndarray:
+    """Sum what each row wins and loses; rows of memory are summed pairwise, columns are not."""
+    return won.sum(1) + np.ascontiguousarray(lost.T).sum(1)
+
+
+@pytest.mark.parametrize("kind", ["normal", "wide", "clusters", "offset", "outlier", "huge"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("n_levels", [2, 5, 900])
+@pytest.mark.parametrize(("route", "loss"), EVERY)
+def test_thousands_of_rows_equal_all_pairs(route, loss, n_levels, weighted, kind):
+    problem = random_problem(600, n_levels, queries=2, weighted=weighted, kind=kind)
+    levels = levels_of(problem, "query")
+    bound = LOSSES[loss].sum_over(levels, route=route, eps=1e-9)
+    assert_matches(bound, problem.scores, problem.v, all_pairs(problem, levels, loss))
+
+
+@pytest.mark.parametrize("n_levels", [3, 200])
+@pytest.mark.parametrize(("route", "loss"), EVERY)
+def test_gradient_and_curvature_are_the_differences(route, loss, n_levels):
+    problem = random_problem(400, n_levels, queries=3)
+    bound = LOSSES[loss].sum_over(levels_of(problem, "rows"), route=route, eps=1e-12)
+    step = 1e-4
+    (below, down), (above, up) = (
+        bound.value_and_gradient(problem.scores + side * step * problem.v) for side in (-1, 1)
+    )
+    slope = bound.value_and_gradient(problem.scores)[1] @ problem.v
+    assert (above - below) / (2 * step) == pytest.approx(slope, rel=1e-5)
+    product = bound.curvature(problem.scores).matvec(problem.v)
+    assert (up - down) / (2 * step) == pytest.approx(product, rel=1e-5, abs=1e-5)
+
+
+@pytest.mark.parametrize("n_levels", [2, 6, 700])
+@pytest.mark.parametrize(("route", "loss"), EVERY)
+def test_order_of_rows_does_not_matter(route, loss, n_levels):
+    problem = random_problem(700, n_levels, queries=4)
+    order = np.random.default_rng(1).permutation(700)
+    shuffled = problem._replace(
+        y=problem.y[order], qid=problem.qid[order], scores=problem.scores[order], v=problem.v[order]
+    )
+    (value, gradient), (again, moved) = (
+        LOSSES[loss].sum_over(levels_of(each), route=route).value_and_gradient(each.scores)
+        for each in (problem, shuffled)
+    )
+    assert again == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(moved, gradient[order], rtol=0, atol=1e-12 * 700)
+
+
+@pytest.mark.parametrize(("route", "loss"), EVERY)
+def test_scores_that_are_no_numbers_are_worth_infinity(route, loss):
+    problem = random_problem(60, 3)
+    bound = LOSSES[loss].sum_over(levels_of(problem), route=route)
+    pairs = Pairs([0, 1], [2, 3], n_rows=60).bound(60)
+    for bad in (np.nan, np.inf, -np.inf):
+        scores = problem.scores.copy()
+        scores[7] = bad
+        for each in (bound, LOSSES[loss].sum_over(pairs)):
+            value, gradient = each.value_and_gradient(scores)
+            assert value == np.inf
+            assert np.isnan(gradient).all()
+
+
+@pytest.mark.parametrize(("route", "loss"), EVERY)
+def test_far_scores_stay_finite(route, loss):
+    problem = random_problem(60, 3)
+    bound = LOSSES[loss].sum_over(levels_of(problem), route=route)
+    value, gradient = bound.value_and_gradient(1e300 * problem.scores)
+    assert 0.0 < value < np.inf
+    assert np.isfinite(gradient).all()
+    product = bound.curvature(1e300 * problem.scores).matvec(problem.v)
+    assert np.isfinite(product).all()
+
+
+def test_an_exact_sum_cannot_be_sharpened():
+    problem = random_problem(60, 3)
+    bound = Logistic().sum_over(levels_of(problem), route="direct", eps=1e-2)
+    assert bound.error == 0.0
+    assert not bound.sharpen()
+    assert not Raykar().sum_over(levels_of(problem), route="direct").sharpen()
+
+
+def test_results_and_curvatures_are_the_callers():
+    problem = random_problem(300, 4, queries=3)
+    bound = Logistic().sum_over(levels_of(problem))
+    scores = problem.scores.copy()
+    value, gradient = bound.value_and_gradient(scores)
+    kept = gradient.copy()
+    curvature = bound.curvature(scores)
+    product = curvature.matvec(problem.v)
+    scores *= -2.0
+    bound.value_and_gradient(scores)
+    np.testing.assert_array_equal(gradient, kept)
+    np.testing.assert_array_equal(curvature.matvec(problem.v), product)
+    assert bound.value_and_gradient(problem.scores)[0] == value
+
+
+def test_scores_of_another_length_are_refused():
+    problem = random_problem(60, 3)
+    bound = Probit().sum_over(levels_of(problem))
+    pairs = Probit().sum_over(Pairs([0, 1], [2, 3], n_rows=60).bound(60))
+    for each in (bound, pairs):
+        with pytest.raises(PairrankError, match=r"shape \(59,\), but"):
+            each.value_and_gradient(problem.scores[1:])
+        with pytest.raises(PairrankError, match=r"shape \(59,\), but"):
+            each.influence(problem.scores, problem.v[np.newaxis, 1:])
+
+
+@pytest.mark.parametrize("graph", ["full", "chain"])
+def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
+    """Between batches an interrupt is seen; a query of very many pairs is several of them."""
+    problem = random_problem(900, 4, queries=3, weighted=True)._replace(graph=graph)
+    levels = levels_of(problem, "rows")
+    whole = Logistic().sum_over(levels, route="direct")
+    monkeypatch.setattr(direct_queries, "PAIRS_AT_ONCE", 20_000)
+    parts = Logistic().sum_over(levels, route="direct")
+    assert len(parts._direct._batches) > 9
+    value, gradient = whole.value_and_gradient(problem.scores)
+    again, other = parts.value_and_gradient(problem.scores)
+    assert again == pytest.approx(value, rel=1e-14)
+    np.testing.assert_allclose(other, gradient, rtol=0, atol=1e-13 * np.abs(gradient).max())
+    product, same = (each.curvature(problem.scores).matvec(problem.v) for each in (whole, parts))
+    np.testing.assert_allclose(same, product, rtol=0, atol=1e-13 * np.abs(product).max())
+
+
+def test_labels_without_a_preference_sum_to_nothing():
+    levels = Levels.build(np.zeros(4))
+    for route in ROUTES:
+        bound = Logistic().sum_over(levels, route=route)
+        value, gradient = bound.value_and_gradient(np.arange(4.0))
+        assert value == 0.0
+        assert not gradient.any()
+        assert not bound.curvature(np.arange(4.0)).diagonal().any()
+        assert bound.error == 0.0
+
+
+def test_records_are_frozen_and_equal():
+    assert Logistic() == Logistic() != Probit()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Logistic().margin = 1.0
