@@ -57,8 +57,10 @@ def coefficient_covariance(
     .. math:: h_i = factor \sum_{(a, b) \ni i} \phi'(s_a - s_b) (x_a - x_b)
 
     counts a pair for each of its two rows (Hajek's projection of the sum over pairs, whose terms
-    are dependent because they share rows), for "queries" once, since no pair leaves its query. A
-    row of weight w counts as w rows, as everywhere; G queries are corrected by G/(G - 1).
+    are dependent because they share rows), for "queries" once, since no pair leaves its query.
+    Where rows meet few others, each pair's own part at both its rows makes standard errors by rows
+    too large, by sqrt(2) where no two pairs share a row. A row of weight w counts as w rows, as
+    everywhere; G queries are corrected by G/(G - 1).
 
     Parameters
     ----------

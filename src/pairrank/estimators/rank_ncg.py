@@ -121,7 +121,8 @@ class RankNCG(PairLossRanker):
     are" (Section 3; a correction is left to future work in Section 8.1): m rows make up to m^2/2
     pairs, and the posterior is far too sure of itself. `covariance` answers: "rows" and "queries"
     take rows, or whole queries, to be independent, and pairs to depend on one another through them
-    (a sandwich, the cluster-robust covariance). "laplace" is the inverse Hessian, the
+    (a sandwich, the cluster-robust covariance; "rows" errs on the large side, by up to sqrt(2),
+    where a row is in one or two pairs only). "laplace" is the inverse Hessian, the
     posterior's covariance as the model has it: with
     ``normalize=None`` it holds for `Pairs` that share no rows, while ``normalize="rows"`` makes all
     pairs together count as much as W observations. All are asymptotic, describe sampling error

@@ -41,16 +41,32 @@ class RankSVM(PairLossRanker):
         optimum is the same.
     pair_sum : "auto", "flat_tree", "selection_tree" or "direct", default "auto"
         The algorithm of the pair sum; all give the same numbers.
+    kernel : None, "rbf", "poly", "precomputed" or callable, default None
+        k(x, x') for scores that are not linear in x; None is linear. See
+        `pairrank.kernels.FeatureMap` for this and the next five; "poly" with degree=2 and gamma=1
+        is (x.y + c)^2, the quadratic RankSVM of Raykar's comparison.
+    gamma : float, "scale" or None, default None
+        Of "rbf" and "poly"; None is 1/n_features.
+    degree : int, default 3
+        Of "poly".
+    coef0 : float, default 1.0
+        Of "poly".
+    kernel_features : "auto", "exact" or "nystroem", default "auto"
+        Every training row as landmark, or a sample of them.
+    n_components : int, optional
+        The number of landmarks of "nystroem".
     warm_start : bool, default False
         Start from the previous `coef_`.
     verbose : int, default 0
         1 prints a line an iteration to standard error.
     random_state : int, RandomState or None, default None
-        Seeds the sample behind "auto"; None is a fixed seed, so that two fits agree.
+        Seeds the samples behind "auto" and "nystroem"; None is a fixed seed, so that two fits
+        agree.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,), float64
+        With a kernel, the weights of its features.
     n_iter_ : int
         Newton steps taken on all rows.
     status_ : str
@@ -61,6 +77,8 @@ class RankSVM(PairLossRanker):
         The objective at `coef_`.
     n_pairs_ : int
         The number of preferences.
+    feature_map_ : FeatureMap
+        The features of the kernel, where there is one.
     validation_scores_ : ndarray of shape (n_iter_ + 1,)
         Pairwise accuracy on the validation rows along the iterations, where they were given.
     n_features_in_ : int
@@ -96,6 +114,12 @@ class RankSVM(PairLossRanker):
         max_iter: int = 1000,
         solver: str = "auto",
         pair_sum: str = "auto",
+        kernel: Any = None,
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_features: str = "auto",
+        n_components: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
         random_state: Any = None,
@@ -108,6 +132,12 @@ class RankSVM(PairLossRanker):
         self.max_iter = max_iter
         self.solver = solver
         self.pair_sum = pair_sum
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_features = kernel_features
+        self.n_components = n_components
         self.warm_start = warm_start
         self.verbose = verbose
         self.random_state = random_state

@@ -1,0 +1,186 @@
+"""Standard errors of RankNCG: against definitions pair by pair, and against the bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pairrank import OrderGraph, Pairs, RankNCG, RankNCGCV
+from pairrank.estimators import covariance
+from pairrank.exceptions import PairrankError
+from pairrank.losses import Logistic, Probit
+
+KINDS = ["laplace", "rows", "queries"]
+
+
+def drawn(seed, n_rows=150, n_features=3, n_queries=9, n_levels=4):
+    rng = np.random.default_rng(seed)
+    X = 3.0 + rng.normal(size=(n_rows, n_features))
+    noisy = X @ rng.normal(size=n_features) + rng.logistic(size=n_rows)
+    y = np.digitize(noisy, np.quantile(noisy, np.arange(1, n_levels) / n_levels)).astype(float)
+    return X, y, rng.integers(0, n_queries, n_rows)
+
+
+def by_definition(ranker, X, pairs, qid):
+    """Return V from every pair (i, j, weight): loops, no sums."""
+    phi = (Logistic() if ranker.loss == "logistic" else Probit()).phi
+    hessian = ranker.alpha * np.eye(X.shape[1])
+    of_rows, of_queries = np.zeros_like(X), np.zeros((qid.max() + 1, X.shape[1]))
+    for i, j, weight in pairs:
+        x = X[i] - X[j]
+        d = np.array([x @ ranker.coef_])
+        hessian += weight * phi(d, order=2) * np.outer(x, x)
+        pull = weight * phi(d, order=1) * x
+        of_rows[[i, j]] += pull
+        of_queries[qid[i]] += pull
+    inverse = np.linalg.inv(hessian)
+    if ranker.covariance == "laplace":
+        return inverse
+    pulls = of_rows if ranker.covariance == "rows" else of_queries[np.unique(qid)]
+    centred = pulls - pulls.mean(axis=0)
+    n = len(pulls)
+    factor = n / (n - 1) if ranker.covariance == "queries" else 1.0
+    return factor * inverse @ centred.T @ centred @ inverse
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["logistic", "probit"])
+@pytest.mark.parametrize("graph", ["full", OrderGraph([(0.0, 1.0), (1.0, 3.0)])])
+def test_it_is_what_the_pairs_define(kind, loss, graph):
+    X, y, qid = drawn(0)
+    edges = None if graph == "full" else graph.edges
+    i, j = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
+    if edges is not None:
+        joined = np.array([(y[b], y[a]) in edges for a, b in zip(i, j, strict=True)])
+        i, j = i[joined], j[joined]
+    ranker = RankNCG(0.7, loss=loss, graph=graph, covariance=kind).fit(X, y, qid=qid)
+    weight = np.full(i.size, y.size / i.size)
+    wanted = by_definition(ranker, X, zip(i, j, weight, strict=True), qid)
+    np.testing.assert_allclose(ranker.coef_cov_, wanted, rtol=1e-8, atol=1e-10 * wanted.max())
+    np.testing.assert_allclose(ranker.standard_errors_, np.sqrt(np.diag(wanted)), rtol=1e-8)
+    if graph == "full":
+        pairs = RankNCG(0.7, loss=loss, covariance=kind)
+        pairs.fit(X, Pairs(i, j, n_rows=y.size), qid=qid)
+        np.testing.assert_allclose(pairs.standard_errors_, ranker.standard_errors_, rtol=1e-2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_of_columns_sparse_rows_and_float32_change_nothing(kind, monkeypatch):
+    X, y, qid = drawn(1, n_features=7)
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.5, 0.0, X)
+    whole = RankNCG(covariance=kind, tol=1e-8).fit(X, y, qid=qid).standard_errors_
+    monkeypatch.setattr(covariance, "_BLOCK_ENTRIES", 2 * y.size)
+    for form in (np.asarray, sparse.csr_array, np.asfortranarray):
+        other = RankNCG(covariance=kind, tol=1e-8).fit(form(X), y, qid=qid).standard_errors_
+        np.testing.assert_allclose(other, whole, rtol=1e-8)
+    single = RankNCG(covariance=kind).fit(X.astype(np.float32), y, qid=qid)
+    assert single.coef_cov_.dtype == np.float64
+    np.testing.assert_allclose(single.standard_errors_, whole, rtol=1e-2)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("normalize", ["rows", "query", None])
+def test_weights_are_repetitions(kind, normalize):
+    X, y, qid = drawn(2)
+    weight = np.random.default_rng(0).integers(0, 4, y.size)
+    repeated = np.repeat(np.arange(y.size), weight)
+    ranker = RankNCG(covariance=kind, normalize=normalize, tol=1e-9)
+    weighted = ranker.fit(X, y, qid=qid, sample_weight=weight).coef_cov_
+    several = ranker.fit(X[repeated], y[repeated], qid=qid[repeated]).coef_cov_
+    np.testing.assert_allclose(weighted, several, rtol=1e-5, atol=1e-7 * several.max())
+
+
+def bootstrap(ranker, draws, n_draws=250):
+    """Return the standard deviation of the weights over samples drawn anew."""
+    plain = RankNCG(ranker.alpha, loss=ranker.loss, solver="ncg")
+    coefs = []
+    for _ in range(n_draws):
+        X, y, qid = draws()
+        coefs.append(plain.fit(X, y, qid=qid).coef_)
+    return np.std(coefs, axis=0, ddof=1)
+
+
+@pytest.mark.parametrize(("n_levels", "loss"), [(2, "logistic"), (5, "probit"), (400, "logistic")])
+def test_by_rows_it_agrees_with_a_bootstrap_of_rows(n_levels, loss):
+    X, y, _ = drawn(3, n_rows=400, n_levels=n_levels)
+    ranker = RankNCG(0.01, loss=loss, covariance="rows", tol=1e-6).fit(X, y)
+    rng = np.random.default_rng(0)
+
+    def draws():
+        some = rng.integers(0, y.size, y.size)
+        return X[some], y[some], None
+
+    spread = bootstrap(ranker, draws)
+    np.testing.assert_allclose(ranker.standard_errors_, spread, rtol=0.15)
+    naive = RankNCG(0.01, loss=loss, covariance="laplace", normalize=None).fit(X, y)
+    assert (naive.standard_errors_ < 0.3 * spread).all()  # the paper's pairs are not independent
+
+
+def test_by_queries_it_agrees_with_a_bootstrap_of_queries():
+    rng = np.random.default_rng(4)
+    qid = np.repeat(np.arange(60), 12)
+    X = rng.normal(size=(qid.size, 3))
+    taste = np.array([1.0, -0.5, 0.2]) + 2 * rng.normal(size=(60, 3))
+    y = np.digitize((X * taste[qid]).sum(axis=1) + rng.logistic(size=qid.size), [-1, 0, 1])
+    ranker = RankNCG(0.01, covariance="queries", tol=1e-6).fit(X, y, qid=qid)
+
+    def draws():
+        some = (12 * rng.integers(0, 60, 60)[:, None] + np.arange(12)).ravel()
+        return X[some], y[some], qid
+
+    spread = bootstrap(ranker, draws)
+    np.testing.assert_allclose(ranker.standard_errors_, spread, rtol=0.15)
+    rows = RankNCG(0.01, covariance="rows").fit(X, y, qid=qid)
+    assert rows.standard_errors_.sum() < 0.9 * spread.sum()  # rows of a query share its taste
+
+
+def test_laplace_holds_for_comparisons_that_share_no_rows():
+    rng = np.random.default_rng(5)
+    w, found = np.array([1.0, -0.5]), []
+    for _ in range(200):
+        X = rng.normal(size=(600, 2))
+        won = rng.random(300) < 1 / (1 + np.exp(-(X[:300] - X[300:]) @ w))
+        first, second = np.arange(300), np.arange(300, 600)
+        pairs = Pairs(np.where(won, first, second), np.where(won, second, first))
+        options = {"normalize": None, "solver": "ncg", "tol": 1e-5}
+        found.append(RankNCG(0.01, covariance="laplace", **options).fit(X, pairs))
+    spread = np.std([ranker.coef_ for ranker in found], axis=0, ddof=1)
+    said = np.mean([ranker.standard_errors_ for ranker in found], axis=0)
+    np.testing.assert_allclose(said, spread, rtol=0.15)
+    rows = RankNCG(0.01, covariance="rows", **options).fit(X, pairs)
+    # Each pair stands in two rows here, and is drawn once: rows count it twice.
+    np.testing.assert_allclose(rows.standard_errors_, np.sqrt(2) * said, rtol=0.2)
+
+
+def test_what_it_cannot_do_is_said_before_any_work():
+    X, y, qid = drawn(6)
+    wide = sparse.csr_array((150, 20_000))
+    for ranker, rows, queries, message in (
+        (RankNCG(covariance="queries"), X, None, "pass qid"),
+        (RankNCG(covariance="queries"), X, np.zeros(150), "two queries at least"),
+        (RankNCG(covariance="rows"), wide, qid, "at most 10000 features"),
+    ):
+        with pytest.raises(PairrankError, match=message):
+            ranker.fit(rows, y, qid=queries)
+        assert not hasattr(ranker, "coef_")
+
+
+def test_a_refit_forgets_it_and_a_search_has_that_of_all_rows():
+    X, y, qid = drawn(7)
+    ranker = RankNCG(covariance="rows").fit(X, y, qid=qid)
+    ranker.set_params(covariance=None).fit(X, y, qid=qid)
+    assert not hasattr(ranker, "coef_cov_")
+    assert not hasattr(ranker, "standard_errors_")
+    search = RankNCGCV([0.1, 1.0], cv=3, covariance="queries").fit(X, y, qid=qid)
+    alone = RankNCG(search.alpha_, covariance="queries").fit(X, y, qid=qid)
+    np.testing.assert_array_equal(search.standard_errors_, alone.standard_errors_)
+
+
+def test_no_pull_is_left_out_where_weights_are_very_unequal():
+    X, y, qid = drawn(8)
+    weight = 10.0 ** np.random.default_rng(0).integers(-6, 7, y.size)
+    ranker = RankNCG(covariance="rows", alpha=1e-3, tol=1e-8, max_iter=5000)
+    ranker.fit(X, y, qid=qid, sample_weight=weight)
+    assert np.isfinite(ranker.coef_cov_).all()
+    assert (np.linalg.eigvalsh(ranker.coef_cov_) > 0).all()
