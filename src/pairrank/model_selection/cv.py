@@ -34,7 +34,11 @@ class RankSVMCV(SearchedRanker):
     scoring : str or callable
         "pairwise_accuracy" over the ranker's own graph, "mean_ndcg", "ndcg@10", "kendall_tau", or
         a scorer; see `get_query_scorer`.
-    loss, graph, normalize, tol, max_iter, solver, pair_sum, verbose, random_state
+    loss, graph, normalize, tol, max_iter, solver, pair_sum : object
+        As in `RankSVM`.
+    kernel, gamma, degree, coef0, kernel_features, n_components : object
+        As in `RankSVM`; folds learn features of their own rows.
+    verbose, random_state : object
         As in `RankSVM`; `random_state` also seeds the shuffled folds of rows.
 
     Attributes
@@ -50,7 +54,7 @@ class RankSVMCV(SearchedRanker):
         The mean over folds at `C_`.
     best_estimator_ : RankSVM
         The ranker fitted on all rows; `coef_, n_iter_, status_, history_, objective_, n_pairs_`
-        are its own.
+        are its own, and `feature_map_` where there is a kernel.
 
     Notes
     -----
@@ -83,6 +87,12 @@ class RankSVMCV(SearchedRanker):
         max_iter: int = 1000,
         solver: str = "auto",
         pair_sum: str = "auto",
+        kernel: Any = None,
+        gamma: float | str | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        kernel_features: str = "auto",
+        n_components: int | None = None,
         verbose: int = 0,
         random_state: Any = None,
     ) -> None:
@@ -96,6 +106,12 @@ class RankSVMCV(SearchedRanker):
         self.max_iter = max_iter
         self.solver = solver
         self.pair_sum = pair_sum
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.kernel_features = kernel_features
+        self.n_components = n_components
         self.verbose = verbose
         self.random_state = random_state
 
