@@ -1,4 +1,4 @@
-"""Regularisation paths and RankSVMCV against cold fits, one value at a time."""
+"""Regularisation paths, RankSVMCV and RankNCGCV against cold fits, one value at a time."""
 
 from __future__ import annotations
 
@@ -15,7 +15,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, RankSVMCV, regularization_path
+from pairrank import (
+    OrderGraph,
+    Pairs,
+    QueryKFold,
+    RankNCG,
+    RankNCGCV,
+    RankSVM,
+    RankSVMCV,
+    regularization_path,
+)
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
 from pairrank.model_selection import make_query_scorer, mean_ndcg_scorer
@@ -332,10 +341,11 @@ def test_the_search_carries_queries_within_a_search(judged):
         assert score == pytest.approx(inner.score(X[test], y[test], qid=qid[test]), rel=1e-12)
 
 
-def test_the_search_passes_scikit_learns_checks():
+@pytest.mark.parametrize("search", [RankSVMCV([0.1, 1.0], cv=2), RankNCGCV([0.1, 1.0], cv=2)])
+def test_the_search_passes_scikit_learns_checks(search):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        results = check_estimator(RankSVMCV(Cs=[0.1, 1.0], cv=2), on_fail=None)
+        results = check_estimator(search, on_fail=None)
     failed = [result["check_name"] for result in results if result["status"] == "failed"]
     assert failed == []
 
@@ -358,3 +368,67 @@ def test_the_search_refuses_before_any_work(parameters, complaint, judged):
     X, y, qid = judged
     with pytest.raises(PairrankError, match=complaint):
         RankSVMCV(**parameters).fit(X, y, qid=qid)
+    assert repr(RankNCGCV(cv=3)) == "RankNCGCV(cv=3)"
+
+
+@pytest.mark.parametrize("loss", ["logistic", "raykar"])
+def test_alpha_is_chosen_by_folds_of_queries(judged, loss):
+    X, y, qid = judged
+    search = RankNCGCV(GRID[::-1], cv=3, loss=loss, scoring="wmw_score", tol=1e-6)
+    search.fit(X, y, qid=qid)
+    assert search.alphas_.tolist() == GRID
+    for fold, (train, test) in enumerate(QueryKFold(3).split(X, qid=qid)):
+        for place, alpha in enumerate(GRID):
+            cold = RankNCG(alpha, loss=loss, tol=1e-6).fit(X[train], y[train], qid=qid[train])
+            wanted = cold.score(X[test], y[test], qid=qid[test])
+            assert search.scores_[fold, place] == pytest.approx(wanted, abs=2e-3)
+    means = search.scores_.mean(axis=0)
+    assert search.best_score_ == means.max()
+    assert search.alpha_ == GRID[int(np.flatnonzero(means == means.max())[-1])]
+    best = RankNCG(search.alpha_, loss=loss, tol=1e-6).fit(X, y, qid=qid)
+    assert (search.coef_ == best.coef_).all()
+    proba = best.predict_pair_proba(X[:9], X[9:18])
+    assert (search.predict_pair_proba(X[:9], X[9:18]) == proba).all()
+    assert search.best_estimator_.get_params() == best.get_params()
+
+
+def test_of_equal_scores_the_strongest_regularisation_is_chosen():
+    X = np.arange(16.0)[:, None] % 4
+    y, qid = X[:, 0], np.repeat([0, 1, 2, 3], 4)
+    assert RankNCGCV([0.1, 1.0, 10.0], cv=2).fit(X, y, qid=qid).alpha_ == 10.0
+    assert RankSVMCV([0.1, 1.0, 10.0], cv=2).fit(X, y, qid=qid).C_ == 0.1
+
+
+def test_the_papers_nested_choice_of_lambda_is_one_call(judged):
+    X, y, _ = judged
+    scores = cross_val_score(RankNCGCV([0.1, 10.0]), X, y, cv=5)
+    assert scores.shape == (5,)
+    assert scores.min() > 0.7
+
+
+def test_a_search_with_a_kernel_splits_its_matrix_both_ways(judged):
+    X, y, qid = judged
+    X = X / [1.0, 1.0, 1.0, 10.0, 0.1]
+    kernel = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
+    named = RankNCGCV([0.1, 1.0], cv=3, kernel="rbf", gamma=0.2, tol=1e-6).fit(X, y, qid=qid)
+    given = RankNCGCV([0.1, 1.0], cv=3, kernel="precomputed", tol=1e-6).fit(kernel, y, qid=qid)
+    assert given.scores_ == pytest.approx(named.scores_, abs=2e-3)
+    assert given.predict(kernel) == pytest.approx(named.predict(X), rel=1e-3, abs=1e-4)
+    ranked = given.predict_pair_proba(kernel[:5], kernel[5:10])
+    assert ranked == pytest.approx(named.predict_pair_proba(X[:5], X[5:10]), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"alphas": [0.0, 1.0]}, "alphas must be positive"),
+        ({"alphas": []}, "no values"),
+        ({"eps": 2.0}, "eps must be below 1"),
+        ({"scoring": "accuracy"}, "no scorer"),
+        ({"covariance": "queries"}, "pass qid"),
+    ],
+)
+def test_a_search_over_alpha_refuses_what_it_cannot_walk(judged, arguments, complaint):
+    X, y, _ = judged
+    with pytest.raises(PairrankError, match=complaint):
+        RankNCGCV(**arguments).fit(X, y)
