@@ -106,7 +106,7 @@ not to.
 @pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
 @pytest.mark.parametrize(
     ("module", "lines"),
-    [("typer", 0), ("pairrank.cli.train", 0), ("pairrank.preferences", 1), ("numba", 1),
+    [("typer", 0), ("pairrank.cli.train", 0), ("pairrank.estimators.rank_svm", 1), ("numba", 1),
      ("pairrank.objective", 1)],
 )  # fmt: skip
 def test_control_c_while_loading_is_quiet(folder, tmp_path, module, lines):

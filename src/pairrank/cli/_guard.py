@@ -18,6 +18,8 @@ from pairrank.exceptions import PairrankError
 BAD_INPUT = 1
 BROKEN_PIPE = 141
 
+_FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
+
 
 class GuardedGroup(TyperGroup):
     """Commands whose every failure is one sentence on standard error.
@@ -91,9 +93,12 @@ def silence_stdout() -> None:
 @contextmanager
 def one_line_warnings() -> Iterator[None]:
     """Show each warning once as a line on standard error."""
+    shown: set[str] = set()
 
     def show(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-        if not issubclass(category, (DeprecationWarning, PendingDeprecationWarning, FutureWarning)):
+        ours = not issubclass(category, _FOR_DEVELOPERS)
+        if ours and str(message) not in shown:
+            shown.add(str(message))
             complain(str(message), kind="warning")
 
     with warnings.catch_warnings():

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from pairrank.cli._graphs import check_graph
 
 
 class Format(StrEnum):
@@ -15,13 +19,6 @@ class Format(StrEnum):
     svmlight = "svmlight"
     csv = "csv"
     parquet = "parquet"
-
-
-class Graph(StrEnum):
-    """Which levels are preferred to which."""
-
-    full = "full"
-    chain = "chain"
 
 
 class Normalize(StrEnum):
@@ -54,11 +51,29 @@ Weight = Annotated[
     str | None, typer.Option("--weight", metavar="COLUMN", help="CSV, Parquet: the row weights.")
 ]
 GraphOption = Annotated[
-    Graph, typer.Option("--graph", help="full: every lower level; chain: the next lower one.")
+    str | None,
+    typer.Option(
+        "--graph",
+        metavar="GRAPH",
+        callback=check_graph,
+        help="Which labels are above which: full (every higher one), chain (the next higher one), "
+        "or edges: 'poor<fair<good,bad<good'.",
+    ),
 ]
 NormalizeOption = Annotated[
-    Normalize,
-    typer.Option("--normalize", help="rows: C means the same for any size; none: the plain sum."),
+    Normalize | None,
+    typer.Option(
+        "--normalize", help="rows (default): -C, --alpha mean the same for any size; none: the sum."
+    ),
+]
+PairsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--pairs",
+        metavar="FILE",
+        help="Comparisons, CSV or Parquet: columns i, j[, weight], row i of DATA preferred to row "
+        "j, rows from 0. Labels are not looked at.",
+    ),
 ]
 Drop = Annotated[
     list[str] | None,
@@ -70,3 +85,33 @@ FormatOption = Annotated[
 DtypeOption = Annotated[Dtype, typer.Option("--dtype", help="Digits of the features in memory.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
+
+
+def one_of(table: dict[str, Any]) -> Callable[[str], str]:
+    """Return a check that an option's value is a name in a table."""
+
+    def check(name: str) -> str:
+        if name not in table:
+            raise typer.BadParameter(f"{name!r} is none of {', '.join(sorted(table))}")
+        return name
+
+    return check
+
+
+def positive(value: float | None) -> float | None:
+    """Check that an option's value is a positive finite number."""
+    if value is not None and not 0 < value < math.inf:
+        raise typer.BadParameter(f"{value} is no positive number")
+    return value
+
+
+def fraction(value: float | None) -> float | None:
+    """Check that an option's value lies between 0 and 1, both left out."""
+    if value is not None and not 0 < value < 1:
+        raise typer.BadParameter(f"{value} is not between 0 and 1")
+    return value
+
+
+def given(**params: Any) -> dict[str, Any]:
+    """Return the parameters that were given at the command line."""
+    return {name: value for name, value in params.items() if value is not None}

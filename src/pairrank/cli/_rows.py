@@ -12,12 +12,12 @@ import numpy as np
 import typer
 
 from pairrank._validation import check_weights
+from pairrank.cli._graphs import check_order
 from pairrank.exceptions import PairrankError
+from pairrank.preferences import Levels, Pairs, Preferences
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
-    from pairrank.preferences import Levels
-
 
 ROLE_NAMES = ("qid", "weight")
 """Columns of these names are no features: `convert` writes queries and weights to them."""
@@ -30,6 +30,7 @@ class Columns(NamedTuple):
     qid: str | None = None
     weight: str | None = None
     drop: Sequence[str] = ()
+    ignore: Sequence[str] = ()
     format: str = "auto"
     dtype: str = "float64"
 
@@ -40,8 +41,9 @@ def load_rows(
     *,
     n_features: int | None = None,
     features: Sequence[str] | None = None,
+    pairs: str | None = None,
 ) -> Rows:
-    """Return the rows of a file or of standard input.
+    """Return the rows of a file or of standard input, with their labels or comparisons as `y`.
 
     Parameters
     ----------
@@ -53,16 +55,22 @@ def load_rows(
         The features that a model knows: svmlight rows are padded to them, more are refused.
     features : sequence of str, optional
         Their names: the columns of CSV and Parquet that are taken, in this order.
+    pairs : str, optional
+        A file of comparisons of the rows; their labels, if any, are then not looked at.
 
     Raises
     ------
     PairrankError
-        If the file cannot be read as rows, or a column `qid` or `weight` would be a feature.
+        If a file cannot be read as rows or as comparisons of them, or a column `qid` or `weight`
+        would be a feature.
     """
-    from pairrank.io import read_rows
+    from pairrank.io import read_pairs, read_rows
 
-    if source != "-" and not Path(source).exists():
-        raise PairrankError(f"cannot read {source!r}: there is no such file; check the path")
+    for path in (source, pairs):
+        if path not in (None, "-") and not Path(path).exists():
+            raise PairrankError(f"cannot read {path!r}: there is no such file; check the path")
+    if pairs is not None:
+        columns = columns._replace(label=None, ignore=[columns.label] if columns.label else [])
     rows = read_rows(
         source,
         format=columns.format,
@@ -70,6 +78,7 @@ def load_rows(
         qid=columns.qid,
         weight=columns.weight,
         drop=() if features is not None else columns.drop,
+        ignore=columns.ignore,
         features=features,
         n_features=n_features,
         dtype=np.dtype(columns.dtype),
@@ -78,7 +87,10 @@ def load_rows(
         if features is None:
             refuse_roles_as_features(rows)
         check_weights(rows.weight, rows.X.shape[0])
-    return rows
+    if pairs is None:
+        return rows
+    compared: Any = read_pairs(pairs, n_rows=rows.X.shape[0])
+    return rows._replace(y=compared)
 
 
 def refuse_roles_as_features(rows: Rows) -> None:
@@ -133,33 +145,43 @@ def check_output(path: str) -> None:
         raise PairrankError(f"{path}: its folder may not be written; name another")
 
 
-def levels_of(rows: Rows, graph: Any = "full") -> Levels:
-    """Return who is preferred to whom among the rows."""
-    from pairrank.preferences import Levels
-
-    if rows.y is None:
-        raise PairrankError("the rows have no labels; name their column with --label")
-    return Levels.build(rows.y, rows.qid, graph=graph, sample_weight=rows.weight)
-
-
-def require_pairs(levels: Levels, source: str) -> None:
-    """Refuse rows none of which is preferred to another, before any work is done on them.
+def preferences_of(rows: Rows, graph: Any = "full") -> Preferences:
+    """Return who is preferred to whom among the rows: by the graph, or by comparisons.
 
     Raises
     ------
-    NoPairsError
+    PairrankError
+        If there are no labels, text without edges, or a comparison across queries.
+    """
+    if isinstance(rows.y, Pairs):
+        return rows.y.bound(rows.X.shape[0], qid=rows.qid, sample_weight=rows.weight)
+    if rows.y is None:
+        raise PairrankError("the rows have no labels; name their column with --label")
+    check_order(rows.y, graph)
+    return Levels.build(rows.y, rows.qid, graph=graph, sample_weight=rows.weight)
+
+
+def require_pairs(rows: Rows, graph: Any, source: str) -> Preferences:
+    """Return who is preferred to whom; refuse rows none of which is, before any work on them.
+
+    Raises
+    ------
+    PairrankError
         That names the file.
     """
     with named(source):
-        levels.require_pairs()
+        preferences = preferences_of(rows, graph)
+        preferences.require_pairs()
+    return preferences
 
 
-def facts_of(rows: Rows, levels: Levels) -> dict[str, Any]:
+def facts_of(rows: Rows, preferences: Preferences) -> dict[str, Any]:
     """Return the counts that describe rows: rows, features, queries, levels, pairs."""
-    return {
-        "rows": rows.X.shape[0],
-        "features": rows.X.shape[1],
-        "queries": levels.n_queries,
-        "levels": int(levels.labels.size),
-        "n_pairs": int(levels.n_pairs),
-    }
+    facts: dict[str, Any] = {"rows": rows.X.shape[0], "features": rows.X.shape[1]}
+    if isinstance(preferences, Levels):
+        facts["queries"] = preferences.n_queries
+        facts["levels"] = int(preferences.labels.size)
+    else:
+        facts["queries"] = 1 if rows.qid is None else np.unique(rows.qid).size
+    facts["n_pairs"] = int(preferences.n_pairs)
+    return facts

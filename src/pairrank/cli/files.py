@@ -10,8 +10,9 @@ import typer
 from scipy import sparse
 
 from pairrank.cli import _options as options
+from pairrank.cli._graphs import graph_of
 from pairrank.cli._report import print_facts, print_json
-from pairrank.cli._rows import Columns, check_output, facts_of, levels_of, load_rows
+from pairrank.cli._rows import Columns, check_output, facts_of, load_rows, named, preferences_of
 from pairrank.io.model_file import MAGIC
 
 MODEL_MAGIC = MAGIC.encode()
@@ -23,6 +24,7 @@ def info(
     qid: options.Qid = None,
     weight: options.Weight = None,
     drop: options.Drop = None,
+    graph: options.GraphOption = None,
     data_format: options.FormatOption = options.Format.auto,
     as_json: options.Json = False,
 ) -> None:
@@ -30,7 +32,8 @@ def info(
     if is_model_file(file):
         record = describe_model(file)
     else:
-        record = describe_rows(file, Columns(label, qid, weight, drop or (), data_format.value))
+        columns = Columns(label, qid, weight, drop or (), format=data_format.value)
+        record = describe_rows(file, columns, graph or "full")
     if as_json:
         print_json(record)
     else:
@@ -57,12 +60,14 @@ def describe_model(path: str) -> dict[str, Any]:
     return facts
 
 
-def describe_rows(source: str, columns: Columns) -> dict[str, Any]:
+def describe_rows(source: str, columns: Columns, graph: str) -> dict[str, Any]:
     """Return the counts that describe a file of rows."""
     rows = load_rows(source, columns)
+    with named(source):
+        preferences = preferences_of(rows, graph_of(graph, rows.y))
     X = rows.X
     stated = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
-    facts = facts_of(rows, levels_of(rows))
+    facts = facts_of(rows, preferences)
     facts["share of non-zeros"] = stated / max(1, X.shape[0] * X.shape[1])
     facts["weighted"] = rows.weight is not None
     return facts
@@ -87,7 +92,6 @@ def convert(
     from pairrank.io import write_rows
 
     check_output(target)
-    rows = load_rows(
-        source, Columns(label, qid, weight, drop or (), source_format.value, dtype.value)
-    )
+    columns = Columns(label, qid, weight, drop or (), format=source_format.value, dtype=dtype.value)
+    rows = load_rows(source, columns)
     write_rows(target, rows, format=target_format.value)

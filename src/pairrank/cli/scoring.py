@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,14 +9,13 @@ import numpy as np
 import typer
 
 from pairrank.cli import _options as options
-from pairrank.cli._guard import complain
-from pairrank.cli._models import METRICS, measure
+from pairrank.cli._graphs import graph_of
+from pairrank.cli._metrics import measure_all, measured
 from pairrank.cli._report import print_facts, print_json
 from pairrank.cli._rows import (
     Columns,
     check_inputs,
     check_output,
-    levels_of,
     load_rows,
     require_pairs,
 )
@@ -47,7 +45,7 @@ def predict(
     check_inputs(model, data)
     check_output(output)
     ranker = Ranker(model)
-    columns = Columns(label, qid, weight, drop or (), data_format.value, dtype.value)
+    columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
     scores = ranker.scores(ranker.load_rows(data, columns))
     with atomic_write(output, "w") as file:
         for start in range(0, len(scores), 65536):
@@ -58,6 +56,12 @@ def predict(
 def evaluate(
     model: options.ModelFile,
     data: options.Data,
+    graph: options.GraphOption = None,
+    pairs: options.PairsOption = None,
+    wmw: Annotated[
+        bool,
+        typer.Option("--wmw", help="The Wilcoxon-Mann-Whitney statistic over the graph, alone."),
+    ] = False,
     label: options.Label = "label",
     qid: options.Qid = None,
     weight: options.Weight = None,
@@ -66,36 +70,24 @@ def evaluate(
     dtype: options.DtypeOption = options.Dtype.float64,
     as_json: options.Json = False,
 ) -> None:
-    """Measure how well a model ranks the labelled rows of DATA."""
-    check_inputs(model, data)
+    """Measure how well a model ranks the rows of DATA, by their labels or by --pairs.
+
+    The pairs are those of --graph, or of the graph that the model has learnt from.
+    """
+    if pairs is not None and graph is not None:
+        raise typer.BadParameter("--pairs says what is preferred to what: leave out --graph.")
+    check_inputs(model, data, pairs)
     ranker = Ranker(model)
-    columns = Columns(label, qid, weight, drop or (), data_format.value, dtype.value)
-    rows = ranker.load_rows(data, columns)
-    graph = ranker.estimator.graph
-    levels = levels_of(rows, graph)
-    require_pairs(levels, data)
-    record = measure_all(rows, ranker.scores(rows), graph)
-    record["n_pairs"] = int(levels.n_pairs)
+    columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
+    rows = ranker.load_rows(data, columns, pairs)
+    order = ranker.graph if graph is None else graph_of(graph, rows.y)
+    n_pairs = int(require_pairs(rows, order, pairs or data).n_pairs)
+    record = measure_all(measured(rows, wmw=wmw), rows, ranker.scores(rows), order)
+    record["n_pairs"] = n_pairs
     if as_json:
         print_json(record)
     else:
         print_facts(f"{model} on {data}", record)
-
-
-def measure_all(rows: Rows, scores: Any, graph: Any) -> dict[str, Any]:
-    """Return every metric; NaN, with a warning, for those that the labels leave undefined."""
-    labels = np.asarray(rows.y)
-    undefined: list[str] = []
-    if labels.dtype.kind not in "fiu":
-        undefined = [name for name, metric in METRICS.items() if not metric.graph]
-        complain(f"{' and '.join(undefined)} need labels that are numbers.", kind="warning")
-    elif labels.min() < 0:
-        undefined = [name for name, metric in METRICS.items() if metric.gains]
-        complain(f"{' and '.join(undefined)} need labels of 0 and more.", kind="warning")
-    return {
-        name: math.nan if name in undefined else measure(name, rows, scores, graph)
-        for name in METRICS
-    }
 
 
 class Ranker:
@@ -114,10 +106,20 @@ class Ranker:
         names = getattr(self.estimator, "feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
 
-    def load_rows(self, source: str, columns: Columns) -> Rows:
+    @property
+    def graph(self) -> Any:
+        """The graph that it has learnt from; full where its kind knows none."""
+        return getattr(self.estimator, "graph", "full")
+
+    def load_rows(self, source: str, columns: Columns, pairs: str | None = None) -> Rows:
         """Return the rows of a file with the model's features, in the model's order."""
-        n_features = int(self.estimator.n_features_in_)
-        return load_rows(source, columns, n_features=n_features, features=self.names)
+        return load_rows(
+            source,
+            columns,
+            n_features=int(self.estimator.n_features_in_),
+            features=self.names,
+            pairs=pairs,
+        )
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row, higher is better."""

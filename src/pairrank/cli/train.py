@@ -7,27 +7,29 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 
 from pairrank._protocols import Status
 from pairrank.cli import _options as options
+from pairrank.cli._graphs import graph_of
 from pairrank.cli._guard import complain
 from pairrank.cli._interrupts import INTERRUPTED
-from pairrank.cli._models import METRICS, MODELS, make_model, measure, one_of, positive
+from pairrank.cli._metrics import METRICS, measure
+from pairrank.cli._models import MODELS, check_params, flag_of, make_model
 from pairrank.cli._report import Progress, print_facts, print_json
 from pairrank.cli._rows import (
     Columns,
     check_inputs,
     check_output,
     facts_of,
-    levels_of,
     load_rows,
     named,
     require_pairs,
 )
+from pairrank.cli._search import search_strength
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
@@ -39,27 +41,43 @@ def train(
         str, typer.Option("--output", "-o", metavar="MODEL", help="The model file; - is stdout.")
     ],
     model: Annotated[
-        str, typer.Option(callback=one_of(MODELS), help=f"One of {', '.join(MODELS)}.")
+        str, typer.Option(callback=options.one_of(MODELS), help=f"One of {', '.join(MODELS)}.")
     ] = "ranksvm",
     cost: Annotated[
-        float, typer.Option("-C", callback=positive, help="Weight of the pairs against |w|^2/2.")
-    ] = 1.0,
-    normalize: options.NormalizeOption = options.Normalize.rows,
-    graph: options.GraphOption = options.Graph.full,
+        float | None,
+        typer.Option("-C", callback=options.positive, help="ranksvm: the loss against |w|^2/2; 1."),
+    ] = None,
+    alpha: Annotated[
+        float | None,
+        typer.Option(callback=options.positive, help="rankncg: |w|^2/2 against the loss; 1."),
+    ] = None,
+    pairs: options.PairsOption = None,
+    graph: options.GraphOption = None,
+    normalize: options.NormalizeOption = None,
     loss: Annotated[str | None, typer.Option(help="What a pair costs; the model's own.")] = None,
+    eps: Annotated[
+        float | None,
+        typer.Option(callback=options.fraction, help="rankncg: relative error of pair sums; 1e-6."),
+    ] = None,
+    pair_sum: Annotated[str | None, typer.Option(help="How pairs are summed; auto.")] = None,
+    solver: Annotated[str | None, typer.Option(help="What minimises the loss; auto.")] = None,
     tol: Annotated[
-        float | None, typer.Option(callback=positive, help="Relative gradient at which to stop.")
+        float | None,
+        typer.Option(callback=options.positive, help="Relative gradient at which to stop."),
     ] = None,
     max_iter: Annotated[int | None, typer.Option(min=1, help="At most so many steps.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of whatever is drawn.")] = None,
     valid: Annotated[
         str | None, typer.Option(metavar="FILE", help="Validation rows, measured by --metric.")
     ] = None,
+    valid_pairs: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Comparisons of the --valid rows.")
+    ] = None,
     metric: Annotated[
-        str, typer.Option(callback=one_of(METRICS), help=f"One of {', '.join(METRICS)}.")
+        str, typer.Option(callback=options.one_of(METRICS), help=f"One of {', '.join(METRICS)}.")
     ] = "pairwise_accuracy",
     search: Annotated[
-        bool, typer.Option("--search", help="Pick C from 2^-15 ... 2^10 on the --valid rows.")
+        bool, typer.Option("--search", help="Pick the model's -C or --alpha on the --valid rows.")
     ] = False,
     label: options.Label = "label",
     qid: options.Qid = None,
@@ -74,34 +92,37 @@ def train(
 
     Ctrl-C ends the descent and keeps the best weights so far.
     """
-    check_usage(data, output, valid, search=search, as_json=as_json)
+    params = options.given(
+        C=cost, alpha=alpha, graph=graph, normalize=normalize, loss=loss, eps=eps,
+        pair_sum=pair_sum, solver=solver, tol=tol, max_iter=max_iter, random_state=seed,
+    )  # fmt: skip
+    judging = Judging(metric, valid, valid_pairs)
+    check_params(model, params)
+    check_usage(model, params, pairs, judging, search=search)
+    if as_json and output == "-":
+        raise typer.BadParameter("standard output takes the model or --json: name a file with -o.")
+    check_inputs(data, pairs, valid, valid_pairs)
     check_output(output)
-    columns = Columns(label, qid, weight, drop or (), data_format.value, dtype.value)
-    rows = load_rows(data, columns)
-    valid_rows = None if valid is None else load_like(rows, valid, columns, metric, graph.value)
-    ranker = make_model(
-        model,
-        C=cost,
-        normalize=None if normalize is options.Normalize.none else normalize.value,
-        graph=graph.value,
-        random_state=seed,
-        **given(loss=loss, tol=tol, max_iter=max_iter),
-    )
-    levels = levels_of(rows, graph.value)
-    require_pairs(levels, data)
-    facts = facts_of(rows, levels)
-    del levels
+    columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
+    rows = load_rows(data, columns, pairs=pairs)
+    order = graph_of(graph or "full", rows.y)
+    facts = facts_of(rows, require_pairs(rows, order, pairs or data))
+    valid_rows = judging.load_rows(rows, columns, order)
+    ranker = make_model(model, as_parameters(params, order))
     start = time.perf_counter()
     with Progress(quiet=quiet, n_pairs=facts["n_pairs"]) as progress, quiet_interrupt():
         if search and valid_rows is not None:
-            ranker, whole = search_cost(ranker, rows, valid_rows, metric, progress)
+            ranker, whole = search_strength(
+                model, ranker, rows, valid_rows, metric, order, progress
+            )
         else:
             ranker.fit(rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight, callback=progress)
             whole = ranker.status_ != Status.INTERRUPTED.name.lower()
-    summary = summarise(ranker, facts, time.perf_counter() - start)
+    summary = summarise(model, ranker, facts, time.perf_counter() - start)
     if valid_rows is not None:
-        scores = ranker.predict(valid_rows.X)
-        summary[f"valid {metric}"] = measure(metric, valid_rows, scores, graph.value)
+        summary[f"valid {metric}"] = measure(
+            metric, valid_rows, ranker.predict(valid_rows.X), order
+        )
     save(ranker, rows, output)
     report(summary, output, quiet=quiet, as_json=as_json)
     if not whole:
@@ -109,29 +130,65 @@ def train(
         raise typer.Exit(INTERRUPTED)
 
 
-def check_usage(data: str, output: str, valid: str | None, *, search: bool, as_json: bool) -> None:
+class Judging(NamedTuple):
+    """What a model is judged by: a metric on rows, their labels or their comparisons."""
+
+    metric: str
+    source: str | None
+    pairs: str | None
+
+    def load_rows(self, rows: Rows, columns: Columns, graph: Any) -> Rows | None:
+        """Return the rows to judge by, if any, with the features of those to learn from.
+
+        Raises
+        ------
+        PairrankError
+            If the metric cannot judge them, whatever the scores, or there is no pair among them.
+        """
+        if self.source is None:
+            return None
+        others = load_rows(
+            self.source,
+            columns,
+            n_features=rows.X.shape[1],
+            features=rows.feature_names,
+            pairs=self.pairs,
+        )
+        require_pairs(others, graph, self.pairs or self.source)
+        with named(self.source):
+            measure(self.metric, others, np.zeros(others.X.shape[0]), graph)
+        return others
+
+
+def check_usage(
+    model: str, params: dict[str, Any], pairs: str | None, judging: Judging, *, search: bool
+) -> None:
     """Refuse options that cannot go together."""
-    if search and valid is None:
-        raise typer.BadParameter("--search picks C on validation rows: give --valid FILE.")
-    if as_json and output == "-":
-        raise typer.BadParameter("standard output takes the model or --json: name a file with -o.")
-    check_inputs(data, valid)
+    strength = MODELS[model].strength
+    if pairs is not None and "graph" in params:
+        raise typer.BadParameter("--pairs says what is preferred to what: leave out --graph.")
+    if judging.pairs is not None and judging.source is None:
+        raise typer.BadParameter("--valid-pairs compares validation rows: give --valid FILE.")
+    if judging.pairs is not None and not METRICS[judging.metric].pairs:
+        able = " or ".join(name for name, metric in METRICS.items() if metric.pairs)
+        raise typer.BadParameter(f"--valid-pairs are judged by --metric {able}.")
+    if search and judging.source is None:
+        raise typer.BadParameter(
+            f"--search picks {flag_of(strength)} on validation rows: give --valid FILE."
+        )
+    if search and strength in params:
+        raise typer.BadParameter(f"--search picks {flag_of(strength)} by itself: give one of them.")
 
 
-def load_like(rows: Rows, source: str, columns: Columns, metric: str, graph: str) -> Rows:
-    """Return the rows of another file with the same features, and a pair among them.
-
-    Raises
-    ------
-    PairrankError
-        If the metric cannot judge them, whatever the scores.
-    """
-    names = rows.feature_names
-    others = load_rows(source, columns, n_features=rows.X.shape[1], features=names)
-    require_pairs(levels_of(others, graph), source)
-    with named(source):
-        measure(metric, others, np.zeros(others.X.shape[0]), graph)
-    return others
+def as_parameters(given: dict[str, Any], graph: Any) -> dict[str, Any]:
+    """Return options as the estimator takes them."""
+    params = dict(given)
+    if "graph" in params:
+        params["graph"] = graph
+    if "normalize" in params:
+        wanted = params["normalize"]
+        params["normalize"] = None if wanted is options.Normalize.none else wanted.value
+    return params
 
 
 @contextmanager
@@ -142,50 +199,13 @@ def quiet_interrupt() -> Iterator[None]:
         yield
 
 
-def search_cost(
-    ranker: Any, rows: Rows, valid_rows: Rows, metric: str, progress: Progress
-) -> tuple[Any, bool]:
-    """Return the best ranker of the path over C, and whether the path was walked to its end.
-
-    C runs from 2^-15 to 2^10, as in Lee & Lin 2014; best is by the metric on the validation rows,
-    the smallest C of equals.
-    """
-    from pairrank.model_selection.path import PAPER_VALUES, regularization_path
-
-    def judge(candidate: Any, X: Any, y: Any) -> float:
-        value = measure(metric, valid_rows, candidate.predict(X), candidate.graph)
-        progress.keep(
-            f"C {candidate.C:<12g} {metric} {value:.5f}  objective {candidate.objective_:.6g}  "
-            f"steps {candidate.n_iter_}"
-        )
-        return value
-
-    path = regularization_path(
-        ranker,
-        rows.X,
-        rows.y,
-        values=PAPER_VALUES,
-        qid=rows.qid,
-        sample_weight=rows.weight,
-        X_val=valid_rows.X,
-        y_val=valid_rows.y,
-        scoring=judge,
-    )
-    progress.keep(f"best: C {path.best_value:g}, {metric} {path.best_score:.5f}")
-    return path.best_estimator, not path.interrupted
-
-
-def given(**params: Any) -> dict[str, Any]:
-    """Return the parameters that were given at the command line."""
-    return {name: value for name, value in params.items() if value is not None}
-
-
-def summarise(ranker: Any, facts: dict[str, Any], seconds: float) -> dict[str, Any]:
+def summarise(model: str, ranker: Any, facts: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Return what is worth knowing of a fit."""
+    strength = MODELS[model].strength
     return {
         "model": type(ranker).__name__,
         **facts,
-        "C": ranker.C,
+        strength: getattr(ranker, strength),
         "objective": float(ranker.objective_),
         "iterations": int(ranker.n_iter_),
         "status": ranker.status_,
