@@ -20,7 +20,7 @@ ROUNDING = 1e-14
 
 LOSSES = {"logistic": Logistic(), "probit": Probit()}
 DEFINITIONS = {"logistic": logistic(), "probit": probit()}
-ROUTES = ("auto", "direct")
+ROUTES = ("auto", "boxes", "beaulieu", "direct")
 
 
 def serves(route: str, loss: str) -> bool:
@@ -236,6 +236,48 @@ def test_far_scores_stay_finite(route, loss):
     assert np.isfinite(product).all()
 
 
+@pytest.mark.parametrize(("route", "loss"), [each for each in EVERY if each[0] != "direct"])
+def test_sharpening_lowers_eps_a_hundredfold_to_a_least(route, loss):
+    problem = random_problem(3000, 3)
+    levels = levels_of(problem)
+    bound = LOSSES[loss].sum_over(levels, route=route, eps=1e-2)
+    exact = LOSSES[loss].sum_over(levels, route="direct").value_and_gradient(problem.scores)
+    weight = np.add(*levels.wins_and_losses())
+    eps = 1e-2
+    for smaller in (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13):
+        assert bound.error == pytest.approx(eps * levels.total_weight)
+        value, gradient = bound.value_and_gradient(problem.scores)
+        assert abs(value - exact[0]) <= bound.error + 1e-13 * exact[0]
+        assert_within(gradient, exact[1], (eps + 1e-13) * weight)
+        assert bound.sharpen()
+        eps = smaller
+    assert bound.error == pytest.approx(1e-13 * levels.total_weight)
+    assert not bound.sharpen()
+
+
+@pytest.mark.parametrize("route", ["auto", "boxes", "beaulieu"])
+def test_raykar_sharpens_both_its_sums(route):
+    problem = random_problem(3000, 3)
+    bound = Raykar().sum_over(levels_of(problem), route=route, eps=1e-2)
+    before = bound.error
+    assert bound.sharpen()
+    assert bound.error == pytest.approx(1e-2 * before)
+    assert bound.reported.eps == bound.followed.eps == pytest.approx(1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_each_query_goes_where_it_costs_less(loss):
+    sizes = np.array([5, 40, 5000, 100, 20_000])
+    y = np.random.default_rng(0).integers(0, 4, sizes.sum()) * 1.0
+    levels = Levels.build(y, np.repeat(np.arange(5), sizes))
+    bound = LOSSES[loss].sum_over(levels)
+    assert bound._queries["direct"].tolist() == [0, 1, 3]
+    assert bound._queries["boxes"].tolist() == [2, 4]
+    assert bound.error == pytest.approx(1e-6 * levels.total_weight)
+    only_small = LOSSES[loss].sum_over(Levels.build(y[:45], np.repeat([0, 1], sizes[:2])))
+    assert only_small.error == 0.0
+
+
 def test_an_exact_sum_cannot_be_sharpened():
     problem = random_problem(60, 3)
     bound = Logistic().sum_over(levels_of(problem), route="direct", eps=1e-2)
@@ -244,9 +286,10 @@ def test_an_exact_sum_cannot_be_sharpened():
     assert not Raykar().sum_over(levels_of(problem), route="direct").sharpen()
 
 
-def test_results_and_curvatures_are_the_callers():
+@pytest.mark.parametrize("route", ["boxes", "direct"])
+def test_results_and_curvatures_are_the_callers(route):
     problem = random_problem(300, 4, queries=3)
-    bound = Logistic().sum_over(levels_of(problem))
+    bound = Logistic().sum_over(levels_of(problem), route=route)
     scores = problem.scores.copy()
     value, gradient = bound.value_and_gradient(scores)
     kept = gradient.copy()
@@ -290,7 +333,7 @@ def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
 def test_labels_without_a_preference_sum_to_nothing():
     levels = Levels.build(np.zeros(4))
     for route in ROUTES:
-        bound = Logistic().sum_over(levels, route=route)
+        bound = Probit().sum_over(levels, route=route)
         value, gradient = bound.value_and_gradient(np.arange(4.0))
         assert value == 0.0
         assert not gradient.any()
