@@ -39,6 +39,8 @@ class SeriesRule:
         2h = 2 pi / (3 (r + erfcinv(eps/2))), r = r_x + r_y.
     n_terms : int
         p = ceil(erfcinv(sqrt(pi) h eps / 4) / (2h)), the odd n = 1 .. 2p - 1.
+    scale : float
+        The sum is of erfc(scale (y - z)): lengths are divided by it, the step multiplied.
 
     Notes
     -----
@@ -65,6 +67,7 @@ class SeriesRule:
     cutoff: float
     step: float
     n_terms: int
+    scale: float
 
     @property
     def merged_cutoff(self) -> float:
@@ -75,11 +78,11 @@ class SeriesRule:
     def damping(self) -> FloatArray:
         """4/pi exp(-n^2 h^2)/n of each odd n, (n_terms,)."""
         n = 2.0 * np.arange(self.n_terms) + 1.0
-        return 4.0 / np.pi * np.exp(-((0.5 * self.step * n) ** 2)) / n
+        return 4.0 / np.pi * np.exp(-((0.5 * self.step / self.scale * n) ** 2)) / n
 
 
 @functools.lru_cache(maxsize=64)
-def series_rule(eps: float) -> SeriesRule:
+def series_rule(eps: float, scale: float = 1.0) -> SeriesRule:
     """Return the paper's parameters for an error eps a unit of weight, 0 < eps < 1.
 
     Examples
@@ -93,7 +96,7 @@ def series_rule(eps: float) -> SeriesRule:
     cutoff = reach + 2.0 * half_length
     h = math.pi / (3.0 * (half_length + cutoff + float(erfcinv(0.5 * eps))))
     n_terms = math.ceil(float(erfcinv(0.25 * math.sqrt(math.pi) * h * eps)) / (2.0 * h))
-    return SeriesRule(half_length, cutoff, 2.0 * h, n_terms)
+    return SeriesRule(half_length / scale, cutoff / scale, 2.0 * h * scale, n_terms, scale)
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ def _on_a_grid(points: FloatArray, low: float, half_length: float) -> Clusters:
 
 
 class SeriesSum:
-    """E(y) = sum_i q_i erfc(y - z_i) as coefficients of clusters (Raykar 2007, Eqs. 7 to 11).
+    """E(y) = sum_i q_i erfc(scale (y - z_i)) as series of clusters (Raykar 2007, Eqs. 7 to 11).
 
     Parameters
     ----------
@@ -159,6 +162,8 @@ class SeriesSum:
         q; of length 0: all are 1.
     eps : float
         The error allowed a unit of sum |q|.
+    scale : float, default=1.0
+        Positive. Points are never multiplied by it, so that it costs far points no digits.
 
     Notes
     -----
@@ -166,10 +171,12 @@ class SeriesSum:
     eps sum |q|, by `SeriesRule`, plus 1e-14 sum |q| of rounding (2e-15 measured).
     """
 
-    def __init__(self, sources: FloatArray, weights: FloatArray, eps: float) -> None:
+    def __init__(
+        self, sources: FloatArray, weights: FloatArray, eps: float, scale: float = 1.0
+    ) -> None:
         from pairrank.sums.beaulieu import series_of_clusters
 
-        self.rule = rule = series_rule(eps)
+        self.rule = rule = series_rule(eps, scale)
         clusters = make_clusters(sources, rule.half_length)
         self.centre = clusters.centre
         self.a = np.empty((self.centre.size, rule.n_terms))

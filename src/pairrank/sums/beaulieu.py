@@ -43,6 +43,24 @@ def erfc_sums(sources, weights, targets, out):
 
 
 @compiled
+def add_own_sums(scores, weights, ranges, scale, out):
+    """Add sum_j q_j erfc(scale (s_i - s_j)) over the rows j of a row's own range, itself too.
+
+    ranges (n, 2) int64 are of few rows each: O(rows^2) a range. `weights` (m,) may have length 0.
+    """
+    for at in range(len(ranges)):
+        for i in range(ranges[at, 0], ranges[at, 1]):
+            w_i = weights[i] if len(weights) else 1.0
+            own = w_i
+            for j in range(ranges[at, 0], i):
+                w_j = weights[j] if len(weights) else 1.0
+                pull = math.erfc(scale * (scores[i] - scores[j]))
+                own += w_j * pull
+                out[j] += w_i * (2.0 - pull)
+            out[i] += own
+
+
+@compiled
 def follow_clusters(points, half, start, centre):
     """Cut sorted points into clusters no longer than 2 half, from the lowest on; return how many.
 
