@@ -65,7 +65,7 @@ class DirectQueries:
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient` (n_rows,), in the user's order; return the part of the value."""
-        levels, work = self.levels, np.empty((5, self._n_work))
+        levels, work = self.levels, np.zeros((6, self._n_work))
         value = 0.0
         for jobs, scale in self._of_batches():
             value += gradient_in_queries(
@@ -86,7 +86,7 @@ class DirectQueries:
         self, mode: int, scores: FloatArray, vector: FloatArray, result: FloatArray
     ) -> None:
         """Add what `mode` says of `products_in_queries`, all (n_rows,) in the user's order."""
-        levels, work = self.levels, np.empty((5, self._n_work))
+        levels, work = self.levels, np.zeros((6, self._n_work))
         for jobs, scale in self._of_batches():
             products_in_queries(
                 self.kind, mode, jobs, scale, self._edges, levels.group_start, levels.row_of,

@@ -10,7 +10,7 @@ from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
-NEAR_PAIR, PAIR, DIRECT_ROW = 0.8, 2.1, 25.0
+NEAR_PAIR, PAIR, DIRECT_ROW = 0.6, 2.0, 25.0
 """Nanoseconds a pair of logistic scores that meet without an exponential, of others, and a row.
 
 The mean of a gradient and a Hessian product, as all costs here.

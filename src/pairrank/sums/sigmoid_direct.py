@@ -68,28 +68,55 @@ def _row(kind, s_i, w_i, scores, weights, pull, n_rows):
 
 
 @compiled_reassociating
-def _row_product(kind, mode, s_i, w_i, v_i, scores, weights, v, result, n_rows):
-    """Add one preferred row's f(d) (v_i - v_j) with a block to its rows; return its own sum."""
+def _product_near(mode, a_i, w_i, v_i, a, weights, v, result, n_rows):
+    """Add one preferred row's f(d) (v_i - v_j), logistic, with a block; return its own sum."""
     own = 0.0
     sign = -1.0 if mode == HESSIAN else 1.0
+    for j in range(len(a)):
+        inverse = 1.0 / (a_i + a[j]) if j < n_rows else 0.0
+        share = a[j] * inverse
+        f = -share if mode == INFLUENCE else (a_i * inverse) * share
+        force = f * (1.0 if mode == DIAGONAL else v_i - v[j])
+        own += weights[j] * force
+        result[j] += sign * w_i * force
+    return own
+
+
+@compiled_reassociating
+def _product_of_bends(kind, mode, s_i, w_i, v_i, scores, weights, v, result, n_rows):
+    """Add one preferred row's phi''(d) (v_i - v_j), or phi''(d), with a block, as above."""
+    own = 0.0
+    sign = -1.0 if mode == HESSIAN else 1.0
+    for j in range(len(scores)):
+        x = abs(s_i - scores[j])
+        if kind == LOGISTIC:
+            e = decay(x)
+            large = 1.0 / (1.0 + e)
+            f = e * large * large
+        else:
+            f = PROBIT_SCALE * normal_density(PROBIT_SCALE * x)
+        force = f * (1.0 if mode == DIAGONAL else v_i - v[j])
+        own += weights[j] * force if j < n_rows else 0.0
+        result[j] += sign * w_i * force if j < n_rows else 0.0
+    return own
+
+
+@compiled_reassociating
+def _product_of_shares(kind, s_i, w_i, v_i, scores, weights, v, result, n_rows):
+    """Add one preferred row's phi'(d) (v_i - v_j) with a block, as above."""
+    own = 0.0
     for j in range(len(scores)):
         d = s_i - scores[j]
         x = abs(d)
         if kind == LOGISTIC:
             e = decay(x)
-            large = 1.0 / (1.0 + e)
-            share = e * large if d >= 0.0 else large
-            f = -share if mode == INFLUENCE else e * large * large
+            small = e / (1.0 + e)
         else:
             x = PROBIT_SCALE * x
-            density = normal_density(x)
-            tail = density * mills_ratio(x)
-            share = tail if d >= 0.0 else 1.0 - tail
-            f = -share if mode == INFLUENCE else PROBIT_SCALE * density
-        difference = 1.0 if mode == DIAGONAL else v_i - v[j]
-        force = f * difference
+            small = normal_density(x) * mills_ratio(x)
+        force = (small if d >= 0.0 else 1.0 - small) * (v[j] - v_i)
         own += weights[j] * force if j < n_rows else 0.0
-        result[j] += sign * w_i * force if j < n_rows else 0.0
+        result[j] += w_i * force if j < n_rows else 0.0
     return own
 
 
@@ -120,6 +147,14 @@ def _gather(first, n, row_of, values, weight, scores, weights, sums):
     weights[n : n + VECTOR] = 0.0
     sums[:, : n + VECTOR] = 0.0
     return lowest, highest
+
+
+@compiled
+def _exponentials(scores, n, middle, a):
+    """Write exp(s - middle) of each row, and zeros to the vector after them."""
+    for k in range(n):
+        a[k] = math.exp(scores[k] - middle)
+    a[n : n + VECTOR] = 0.0
 
 
 @compiled
@@ -154,7 +189,7 @@ def gradient_in_queries(
         Scores in the user's order, finite.
     weight : ndarray of shape (n_rows,) or (0,)
         Row weights in layout order; empty where all are 1.
-    work : ndarray of shape (5, longest query + VECTOR)
+    work : ndarray of shape (6, longest query + VECTOR)
         Scratch.
     result : ndarray of shape (n_all,)
         The gradient, in the user's order.
@@ -165,17 +200,14 @@ def gradient_in_queries(
         The value. Costs O(pairs).
     """
     total, total_low = 0.0, 0.0
-    scores, weights, a, sums, pull = work[0], work[1], work[2], work[3:], work[4]
+    scores, weights, a, sums, pull = work[0], work[1], work[2], work[3:5], work[4]
     for job in range(len(jobs)):
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
         lowest, highest = _gather(first, n, row_of, values, weight, scores, weights, sums)
         near = kind == LOGISTIC and highest - lowest <= 2.0 * _NEAR and not len(weight)
         if near:
-            middle = 0.5 * lowest + 0.5 * highest
-            for k in range(n):
-                a[k] = math.exp(scores[k] - middle)
-            a[n : n + VECTOR] = 0.0
+            _exponentials(scores, n, 0.5 * lowest + 0.5 * highest, a)
         value, product, n_factors, n_held = 0.0, 1.0, 0, 0
         full = jobs[job, 2] < 0
         n_blocks = jobs[job, 1] - jobs[job, 0] if full else jobs[job, 3] - jobs[job, 2]
@@ -228,11 +260,14 @@ def products_in_queries(
     diagonal (f alone), or the influence (f = phi', the same for both rows). `v` (n_all,) is in the
     user's order; the rest as in `gradient_in_queries`. Costs O(pairs).
     """
-    scores, weights, own_v, sums, pull = work[0], work[1], work[2], work[3:], work[4]
+    scores, weights, a, sums, pull, own_v = work[0], work[1], work[2], work[3:5], work[4], work[5]
     for job in range(len(jobs)):
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
-        _gather(first, n, row_of, values, weight, scores, weights, sums)
+        lowest, highest = _gather(first, n, row_of, values, weight, scores, weights, sums)
+        near = kind == LOGISTIC and highest - lowest <= 2.0 * _NEAR
+        if near:
+            _exponentials(scores, n, 0.5 * lowest + 0.5 * highest, a)
         for k in range(n):
             own_v[k] = v[row_of[first + k]]
         own_v[n : n + VECTOR] = 0.0
@@ -243,18 +278,21 @@ def products_in_queries(
             low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
             end = low + (low_end - low + VECTOR - 1) // VECTOR * VECTOR
             for i in range(begin, to):
-                sums[0, i] += _row_product(
-                    kind,
-                    mode,
-                    scores[i],
-                    weights[i],
-                    own_v[i],
-                    scores[low:end],
-                    weights[low:end],
-                    own_v[low:end],
-                    pull[low:end],
-                    low_end - low,
-                )
+                others, own_w, other_v = scores[low:end], weights[low:end], own_v[low:end]
+                s_i, w_i, v_i, added = scores[i], weights[i], own_v[i], pull[low:end]
+                here = low_end - low
+                if near:
+                    sums[0, i] += _product_near(
+                        mode, a[i], w_i, v_i, a[low:end], own_w, other_v, added, here
+                    )
+                elif mode == INFLUENCE:
+                    sums[0, i] += _product_of_shares(
+                        kind, s_i, w_i, v_i, others, own_w, other_v, added, here
+                    )
+                else:
+                    sums[0, i] += _product_of_bends(
+                        kind, mode, s_i, w_i, v_i, others, own_w, other_v, added, here
+                    )
                 n_held += 1
                 if n_held == _ROWS:
                     _settle(sums, n)
