@@ -41,6 +41,7 @@ FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend"}
 LIBRARIES: dict[str, set[str]] = {
     "sklearn": SKLEARN_ROOMS | LEAVES,
     "numba": {"sums"},
+    "llvmlite": {"sums"},
     "torch": {"torch_losses"},
     "dask": {"distributed"},
     "matplotlib": {"plotting"},
@@ -56,7 +57,7 @@ LIBRARIES: dict[str, set[str]] = {
 """Libraries with a room of their own; the standard library, numpy and scipy are everywhere's."""
 
 EVERYWHERE = {"numpy", "scipy", "pairrank"} | sys.stdlib_module_names
-SUMS_MAY_USE = {"numpy", "numba", "pairrank"} | sys.stdlib_module_names
+SUMS_MAY_USE = {"numpy", "numba", "llvmlite", "pairrank"} | sys.stdlib_module_names
 
 MAX_LINES = 400
 MAX_CAPTION = 110

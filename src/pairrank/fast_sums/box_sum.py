@@ -95,12 +95,20 @@ def box_sum(
 def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = None) -> Moments:
     """Return the moments of sources, (n_sources,) at least one, O(n_sources)."""
     q = _NO_WEIGHT if weights is None else weights
-    low, high = boxes.least_and_greatest(sources)
-    first, count = _span(low, high, rule)
+    first, count = _span(boxes.least_and_greatest(sources), rule)
     if count * rule.children <= _most(sources.size):
         n_boxes = int(count) * rule.children
         fine = boxes.fine_moments(
-            sources, _NO_CODE, q, 1, 1.0 / rule.fine, first * rule.children, n_boxes
+            sources,
+            _NO_CODE,
+            q,
+            0.0,
+            1,
+            1.0 / rule.fine,
+            first * rule.children,
+            n_boxes,
+            _NO_CODE,
+            _NO_WEIGHT,
         )
         keys = first + np.arange(count)
         values = box_products.moments_up(fine, children_map(rule))
@@ -109,7 +117,7 @@ def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = N
         per_width = 1.0 / rule.coarse
         keys = boxes.occupied_boxes(sources, per_width, _most(sources.size), slot)
         values = boxes.coarse_moments(
-            sources, _NO_CODE, q, slot, 1, per_width, keys.size, rule.degree
+            sources, _NO_CODE, q, 0.0, slot, 1, per_width, keys.size, rule.degree
         )
     return Moments(rule, keys, values.reshape(keys.size, rule.degree))
 
@@ -117,8 +125,7 @@ def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = N
 def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatArray:
     """Return the sums at targets, (n_targets,) at least one, from the moments of all sources."""
     rule = moments.rule
-    low, high = boxes.least_and_greatest(targets)
-    first, count = _span(low, high, rule)
+    first, count = _span(boxes.least_and_greatest(targets), rule)
     dense = count * rule.children <= _most(targets.size)
     slot = np.empty(0 if dense else targets.size, dtype=np.int32)
     if dense:
@@ -135,12 +142,12 @@ def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatAr
     if dense:
         fine = box_products.series_down(series, children_map(rule))
         boxes.add_fine(
-            targets, _NO_CODE, none, none, keys.size * rule.children, 1.0 / rule.fine,
-            first * rule.children, 1.0, fine, none, result,
+            targets, _NO_CODE, none, none, 0.0, keys.size * rule.children, 1.0 / rule.fine,
+            first * rule.children, 1.0, fine, none, result, _NO_CODE, none,
         )  # fmt: skip
     else:
         boxes.add_coarse(
-            targets, _NO_CODE, none, none, slot, 1.0 / rule.coarse, keys.size, rule.degree,
+            targets, _NO_CODE, none, none, 0.0, slot, 1.0 / rule.coarse, keys.size, rule.degree,
             1.0, series, none, result,
         )  # fmt: skip
     return result
@@ -157,10 +164,10 @@ def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
     return float(series @ targets.values.reshape(-1))
 
 
-def _span(low: float, high: float, rule: BoxRule) -> tuple[float, float]:
+def _span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
     """Return the key of the first coarse box and the number of boxes between the extremes."""
-    first = float(np.floor(low / rule.coarse))
-    return first, float(np.floor(high / rule.coarse)) - first + 1.0
+    first, last = np.floor(extremes / rule.coarse).tolist()
+    return first, last - first + 1.0
 
 
 def _most(n_points: int) -> int:

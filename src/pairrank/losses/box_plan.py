@@ -82,12 +82,8 @@ class QueryPlan:
         return self.segment.size
 
 
-def make_plans(levels: Levels, queries: IntArray) -> list[QueryPlan]:
-    """Return the plan of each of these queries, in O(rows + edges log edges)."""
-    return [_plan(levels, int(query)) for query in queries]
-
-
-def _plan(levels: Levels, query: int) -> QueryPlan:
+def make_plan(levels: Levels, query: int) -> QueryPlan:
+    """Return the plan of a query, in O(rows + edges log edges)."""
     first, last = int(levels.query_group[query]), int(levels.query_group[query + 1])
     starts = levels.group_start[first : last + 1]
     row_of = levels.row_of[starts[0] : starts[-1]]

@@ -10,54 +10,81 @@ import numpy as np
 
 from pairrank.sums._jit import compiled
 from pairrank.sums.box_products import _dot, moments_up, product, series_down
-from pairrank.sums.boxes import add_coarse, add_fine, coarse_moments, fine_moments, occupied_boxes
+from pairrank.sums.boxes import (
+    add_coarse,
+    add_fine,
+    coarse_moments,
+    fine_moments,
+    fine_places,
+    occupied_boxes,
+)
 
 _FEW = 1024
 """Up to so many boxes are never too many."""
 
 
 @compiled
-def summarise_levels(scores, code, weight, n_codes, extremes, widths, up):
-    """Return keys of coarse boxes, each row's place among them, and their moments by code.
+def boxes_of_levels(scores, code, n_codes, extremes, widths, up, keep):
+    """Return keys of coarse boxes, and each row's place among them or in the fine ones.
 
     Parameters
     ----------
-    scores, code, weight : ndarray
-        As for `pairrank.sums.boxes.fine_moments`; code int32.
+    scores, code : ndarray
+        As for `pairrank.sums.boxes.fine_moments`.
     n_codes : int
     extremes : ndarray of shape (2,)
         The least and the greatest score.
     widths : ndarray of shape (2,)
         h and H.
     up : ndarray of shape (P, children * 4)
+    keep : bool
+        Whether places in fine boxes are written down, for many sums at the same scores.
 
     Returns
     -------
     keys : ndarray of shape (n_boxes,)
         Empty where there are too many boxes for memory of the order of the rows.
     slot : ndarray of int32, shape (m,) or (0,)
-        Empty where the rows went through fine boxes.
-    moments : ndarray of shape (n_codes * n_boxes * P,)
+        Places among coarse boxes; empty where the rows go through fine ones.
+    at, u : ndarray of int32 and float64, shape (m,) or (0,)
+        From `pairrank.sums.boxes.fine_places`, if they are kept.
     """
-    degree, children = len(up), up.shape[1] // 4
+    children = up.shape[1] // 4
     first = np.floor(extremes[0] / widths[1])
     count = np.floor(extremes[1] / widths[1]) - first + 1.0
-    slot = np.empty(0, np.int32)
-    if count * n_codes * children <= max(_FEW, len(scores) // 4):
-        n_boxes = np.int64(count)
-        fine = fine_moments(
-            scores, code, weight, n_codes, 1.0 / widths[0], first * children, n_boxes * children
-        )
-        return first + np.arange(n_boxes), slot, moments_up(fine, up)
+    fine = count * n_codes * children <= max(_FEW, len(scores) // 4)
+    slot = np.empty(0 if fine else len(scores), np.int32)
+    kept = len(scores) if fine and keep else 0
+    at, u = np.empty(kept, np.int32), np.empty(kept)
+    if fine:
+        if keep:
+            fine_places(
+                scores, code, 1.0 / widths[0], first * children, np.int64(count) * children, at, u
+            )
+        return first + np.arange(np.int64(count)), slot, at, u
     most = max(4 * _FEW, len(scores)) // n_codes
-    slot = np.empty(len(scores), np.int32)
     keys = occupied_boxes(scores, 1.0 / widths[1], most, slot)
     if n_codes > 1 and len(keys) > 2 * most:
-        return np.empty(0), slot, np.empty(0)
-    moments = coarse_moments(
-        scores, code, weight, slot, n_codes, 1.0 / widths[1], len(keys), degree
+        keys = np.empty(0)
+    return keys, slot, at, u
+
+
+@compiled
+def moments_of_levels(scores, code, weight, shift, n_codes, keys, slot, at, u, widths, up):
+    """Return the moments of coarse boxes by code, (n_codes * n_boxes * P,), of weight - shift.
+
+    `keys`, `slot`, `at` and `u` are from `boxes_of_levels`; O(m).
+    """
+    children = up.shape[1] // 4
+    if len(slot):
+        return coarse_moments(
+            scores, code, weight, shift, slot, n_codes, 1.0 / widths[1], len(keys), len(up)
+        )
+    first, n_boxes = keys[0] * children, len(keys) * children
+    per_width = 1.0 / widths[0]
+    return moments_up(
+        fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes, at, u), up
     )
-    return keys, slot, moments
 
 
 @compiled
@@ -89,7 +116,7 @@ def series_of_levels(
     Parameters
     ----------
     keys, moments : ndarray
-        From `summarise_levels`.
+        From `boxes_of_levels` and `moments_of_levels`.
     segment : ndarray of bool, shape (n_codes,)
         Whether a code is a segment: then its own moments count too.
     below, below_start, above, above_start : ndarray of int64
@@ -129,7 +156,9 @@ def series_of_levels(
         found = series[code * size : code * size + size]
         product(keys, keys, here, blocks, limits, width, found)
         if pulls:
-            found[::degree] -= _count(running, degree)
+            count = _count(running, degree)
+            for box in range(0, size, degree):
+                found[box] -= count
         if full:
             _add(moments[code * size : code * size + size], running)
     return series
@@ -167,39 +196,22 @@ def value_of_levels(
 
 @compiled
 def add_levels(
-    scores, code, weight, v, slot, n_boxes, extremes, widths, up, factor, one, other, result
+    scores, code, weight, v, shift, keys, slot, at, u, widths, up, factor, one, other, result
 ):
     """Add the series of each row's code and box to `result` (m,), as `boxes.add_fine` says.
 
     `one` and `other` are from `series_of_levels`, `other` of length 0 where `v` is.
     """
     degree, children = len(up), up.shape[1] // 4
-    if len(slot) == 0:
-        add_fine(
-            scores,
-            code,
-            weight,
-            v,
-            n_boxes * children,
-            1.0 / widths[0],
-            np.floor(extremes[0] / widths[1]) * children,
-            factor,
-            series_down(one, up),
-            series_down(other, up),
-            result,
-        )
-    else:
+    n_boxes = len(keys)
+    if len(slot):
+        width = 1.0 / widths[1]
         add_coarse(
-            scores,
-            code,
-            weight,
-            v,
-            slot,
-            1.0 / widths[1],
-            n_boxes,
-            degree,
-            factor,
-            one,
-            other,
-            result,
+            scores, code, weight, v, shift, slot, width, n_boxes, degree, factor, one, other, result
         )
+        return
+    first, width = keys[0] * children, 1.0 / widths[0]
+    one, other, n_boxes = series_down(one, up), series_down(other, up), n_boxes * children
+    add_fine(
+        scores, code, weight, v, shift, n_boxes, width, first, factor, one, other, result, at, u
+    )

@@ -10,21 +10,32 @@ from __future__ import annotations
 
 import numpy as np
 
+from pairrank.sums._fours import add_powers, cubic, cubic_less
 from pairrank.sums._jit import compiled
 
 _FIRST_TABLE = 1024
+_BLOCK = 512
+"""So many rows are brought to their boxes before their powers are added."""
 _STRETCH = 1 << 15
 """So many rows are summed up before they are added to the total: fewer roundings in a row."""
 
 
 @compiled
 def least_and_greatest(values):
-    """Return the extremes, O(m)."""
-    low, high = np.inf, -np.inf
-    for i in range(len(values)):
-        low = min(low, values[i])
-        high = max(high, values[i])
-    return low, high
+    """Return the extremes, (2,), O(m); four at a time, so that none waits for the one before."""
+    found = np.empty(2)
+    a, b, c, d = np.inf, np.inf, np.inf, np.inf
+    e, f, g, h = -np.inf, -np.inf, -np.inf, -np.inf
+    fours = len(values) // 4 * 4
+    for i in range(0, fours, 4):
+        w, x, y, z = values[i], values[i + 1], values[i + 2], values[i + 3]
+        a, b, c, d = min(a, w), min(b, x), min(c, y), min(d, z)
+        e, f, g, h = max(e, w), max(f, x), max(g, y), max(h, z)
+    for i in range(fours, len(values)):
+        a, e = min(a, values[i]), max(e, values[i])
+    found[0] = min(min(a, b), min(c, d))
+    found[1] = max(max(e, f), max(g, h))
+    return found
 
 
 @compiled
@@ -34,8 +45,8 @@ def occupied_boxes(scores, per_width, most, slot):
     A key is floor(score / width), as float64. Up to `most` boxes between the extremes, the list is
     all of them; above, only those that hold rows, found by a hash table: O(m + boxes log boxes).
     """
-    low, high = least_and_greatest(scores)
-    low, high = np.floor(low * per_width), np.floor(high * per_width)
+    extremes = least_and_greatest(scores)
+    low, high = np.floor(extremes[0] * per_width), np.floor(extremes[1] * per_width)
     if high - low < most:
         for i in range(len(scores)):
             slot[i] = np.int32(np.floor(scores[i] * per_width) - low)
@@ -106,7 +117,24 @@ def _first_place(key, size):
 
 
 @compiled
-def fine_moments(scores, code, weight, n_codes, per_width, first, n_boxes):
+def fine_places(scores, code, per_width, first, n_boxes, at, u):
+    """Write four times each row's fine box to `at` int32, and its place in it to `u`.
+
+    `code` is empty where every row has code 0; `per_width` is 1/h, `first` the key of the first
+    box, `n_boxes` their number for each code.
+    """
+    for i in range(len(scores)):
+        x = scores[i] * per_width
+        below = np.floor(x)
+        u[i] = x - below - 0.5
+        at[i] = np.int32(4.0 * (below - first))
+    if len(code):
+        for i in range(len(code)):
+            at[i] += np.int32(4 * n_boxes) * code[i]
+
+
+@compiled
+def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes, at, u):
     """Return the moments of fine boxes, (n_codes * n_boxes * 4,), O(m + boxes).
 
     Parameters
@@ -116,6 +144,8 @@ def fine_moments(scores, code, weight, n_codes, per_width, first, n_boxes):
         Empty: every row has code 0.
     weight : ndarray of shape (m,) or (0,)
         Empty: 1 each.
+    shift : float
+        What is subtracted from every weight.
     n_codes : int
     per_width : float
         1/h.
@@ -123,6 +153,8 @@ def fine_moments(scores, code, weight, n_codes, per_width, first, n_boxes):
         The key of the first box.
     n_boxes : int
         Of each code.
+    at, u : ndarray of int32 and float64, shape (m,) or (0,)
+        From `fine_places`; empty: found here.
 
     Notes
     -----
@@ -132,70 +164,65 @@ def fine_moments(scores, code, weight, n_codes, per_width, first, n_boxes):
     total = np.zeros(size)
     tables = np.zeros(4 * size)
     stretch = max(_STRETCH, 4 * size)
-    for start in range(0, len(scores), stretch):
-        stop = min(start + stretch, len(scores))
-        _add_powers(
-            scores[start:stop],
-            code[start:stop],
-            weight[start:stop],
-            n_boxes,
-            per_width,
-            first,
-            size,
-            tables,
-        )
-        for k in range(size):
-            total[k] += (tables[k] + tables[size + k]) + (
-                tables[2 * size + k] + tables[3 * size + k]
+    at_here, u_here = np.empty(_BLOCK, np.int32), np.empty(_BLOCK)
+    waiting = 0
+    for start in range(0, len(scores), _BLOCK):
+        stop = min(start + _BLOCK, len(scores))
+        if len(at):
+            at_here, u_here = at[start:stop], u[start:stop]
+        else:
+            fine_places(
+                scores[start:stop], code[start:stop], per_width, first, n_boxes, at_here, u_here
             )
-        tables[:] = 0.0
+        if len(weight):
+            here = weight[start:stop]
+            for i in range(len(here)):
+                add_powers(tables, (i & 3) * size + at_here[i], here[i] - shift, u_here[i])
+        else:
+            for i in range(stop - start):
+                add_powers(tables, (i & 3) * size + at_here[i], 1.0 - shift, u_here[i])
+        waiting += stop - start
+        if waiting >= stretch or stop == len(scores):
+            for k in range(size):
+                total[k] += (tables[k] + tables[size + k]) + (
+                    tables[2 * size + k] + tables[3 * size + k]
+                )
+            tables[:] = 0.0
+            waiting = 0
     return total
 
 
 @compiled
-def _add_powers(scores, code, weight, n_boxes, per_width, first, size, tables):
-    for i in range(len(scores)):
-        x = scores[i] * per_width
-        below = np.floor(x)
-        u = x - below - 0.5
-        box = np.int64(below - first)
-        if len(code):
-            box += np.int64(code[i]) * n_boxes
-        at = np.uint64((i & 3) * size + 4 * box)
-        q = weight[i] if len(weight) else 1.0
-        qu = q * u
-        quu = qu * u
-        tables[at] += q
-        tables[at + np.uint64(1)] += qu
-        tables[at + np.uint64(2)] += quu
-        tables[at + np.uint64(3)] += quu * u
-
-
-@compiled
-def add_fine(scores, code, weight, v, n_boxes, per_width, first, factor, one, other, result):
+def add_fine(
+    scores, code, weight, v, shift, n_boxes, per_width, first, factor, one, other, result, at, u
+):
     """Add polynomials of fine boxes, at the rows, to `result` (m,), O(m).
 
-    A row gets factor * weight * one(u); with `v` (m,) not empty, factor * weight * (v * one(u) -
-    other(u)). `one` and `other` are laid out as moments are.
+    A row gets factor * weight * one(u); with `v` (m,) not empty, factor * weight * ((v - shift) *
+    one(u) - other(u)). `one` and `other` are laid out as moments are; the rest as for
+    `fine_moments`.
     """
-    for i in range(len(scores)):
-        x = scores[i] * per_width
-        below = np.floor(x)
-        u = x - below - 0.5
-        box = np.int64(below - first)
-        if len(code):
-            box += np.int64(code[i]) * n_boxes
-        at = np.uint64(4 * box)
-        b, c, d = at + np.uint64(1), at + np.uint64(2), at + np.uint64(3)
-        found = one[at] + u * (one[b] + u * (one[c] + u * one[d]))
-        if len(v):
-            found = v[i] * found - (other[at] + u * (other[b] + u * (other[c] + u * other[d])))
-        w = factor * weight[i] if len(weight) else factor
-        result[i] += w * found
+    at_here, u_here = np.empty(_BLOCK, np.int32), np.empty(_BLOCK)
+    for start in range(0, len(scores), _BLOCK):
+        stop = min(start + _BLOCK, len(scores))
+        if len(at):
+            at_here, u_here = at[start:stop], u[start:stop]
+        else:
+            fine_places(
+                scores[start:stop], code[start:stop], per_width, first, n_boxes, at_here, u_here
+            )
+        here = result[start:stop]
+        w, y = weight[start:stop], v[start:stop]
+        for i in range(len(here)):
+            if len(y):
+                found = cubic_less(one, other, at_here[i], y[i] - shift, u_here[i])
+            else:
+                found = cubic(one, at_here[i], u_here[i])
+            here[i] += factor * (w[i] * found) if len(w) else factor * found
 
 
 @compiled
-def coarse_moments(scores, code, weight, slot, n_codes, per_width, n_boxes, degree):
+def coarse_moments(scores, code, weight, shift, slot, n_codes, per_width, n_boxes, degree):
     """Return the moments of coarse boxes, (n_codes * n_boxes * P,), straight from the rows.
 
     `slot` is each row's place in the list of boxes, `per_width` 1/H; O(m P + boxes).
@@ -207,7 +234,7 @@ def coarse_moments(scores, code, weight, slot, n_codes, per_width, n_boxes, degr
         box = np.int64(slot[i])
         if len(code):
             box += np.int64(code[i]) * n_boxes
-        q = weight[i] if len(weight) else 1.0
+        q = (weight[i] if len(weight) else 1.0) - shift
         moments = total[box * degree : box * degree + degree]
         before, here = q * 0.5 * twice, q
         for k in range(len(moments)):
@@ -218,7 +245,7 @@ def coarse_moments(scores, code, weight, slot, n_codes, per_width, n_boxes, degr
 
 @compiled
 def add_coarse(
-    scores, code, weight, v, slot, per_width, n_boxes, degree, factor, one, other, result
+    scores, code, weight, v, shift, slot, per_width, n_boxes, degree, factor, one, other, result
 ):
     """Add series of coarse boxes, at the rows, to `result` (m,), O(m P); see `add_fine`."""
     for i in range(len(scores)):
@@ -229,9 +256,9 @@ def add_coarse(
             box += np.int64(code[i]) * n_boxes
         found = _series(one[box * degree : box * degree + degree], twice)
         if len(v):
-            found = v[i] * found - _series(other[box * degree : box * degree + degree], twice)
-        w = factor * weight[i] if len(weight) else factor
-        result[i] += w * found
+            less = _series(other[box * degree : box * degree + degree], twice)
+            found = (v[i] - shift) * found - less
+        result[i] += factor * (weight[i] * found) if len(weight) else factor * found
 
 
 @compiled
