@@ -67,6 +67,8 @@ class PairObjective:
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
         cost, slope = (float(loss.phi(np.zeros(1), order=order)[0]) for order in (0, 1))
         wins, losses = preferences.wins_and_losses()
+        self._every = -(-self.design.n_entries // _ENOUGH_ENTRIES)
+        self._some_degrees = (wins + losses)[:: self._every].copy()
         with np.errstate(over="ignore", invalid="ignore"):
             self._loss_at_zero = factor * cost * preferences.total_weight
             self._gradient_at_zero = factor * self.design.transposed(slope * (wins - losses))
@@ -104,10 +106,8 @@ class PairObjective:
 
         Times a relative error of every row's part of the gradient it bounds that of the whole.
         """
-        wins, losses = self.preferences.wins_and_losses()
-        step = -(-self.design.n_entries // _ENOUGH_ENTRIES)
-        some = Design(abs(self.design.X[::step]))
-        return step * float(np.linalg.norm(some.transposed((wins + losses)[::step])))
+        some = Design(abs(self.design.X[:: self._every]))
+        return self._every * float(np.linalg.norm(some.transposed(self._some_degrees)))
 
     def sharpen(self) -> bool:
         """Let the pair sum take a smaller error."""
@@ -135,14 +135,13 @@ class PairObjective:
         As if all rows that are compared were compared with all. Where features are of one size,
         which every k-th row tells, it would save nothing, and the paper's own steps are taken.
         """
-        wins, losses = self.preferences.wins_and_losses()
-        degree = float(self.loss.phi(np.zeros(1), order=2)[0]) * (wins + losses)
-        step = -(-self.design.n_entries // _ENOUGH_ENTRIES)
-        some = _spread(Design(self.design.X[::step]), degree[::step])
+        bend = float(self.loss.phi(np.zeros(1), order=2)[0])
+        some = _spread(Design(self.design.X[:: self._every]), bend * self._some_degrees)
         low, high = np.percentile(some[some >= _CONSTANT * some.max()], (10, 90))
         if high <= _EVEN * low:
             return None
-        spread = _spread(self.design, degree)
+        wins, losses = self.preferences.wins_and_losses()
+        spread = _spread(self.design, bend * (wins + losses))
         least = _CONSTANT * spread.max()
         return InverseDiagonal(self.penalty + self.factor * np.maximum(spread, least))
 

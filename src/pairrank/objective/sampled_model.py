@@ -13,6 +13,11 @@ from pairrank.design import Design
 from pairrank.objective.pair_objective import PairObjective
 from pairrank.preferences import Preferences, draw_sample
 
+_ROUGH = 1e-4
+"""The error of the sample's curvature, far below that of sampling."""
+_NEAR = 0.05
+"""While scores change by less, the curvature of a loss whose margin is about 1 stays."""
+
 
 class SampledModel:
     """A Hessian from a sample of rows: a model of the objective, never the truth.
@@ -89,20 +94,27 @@ class SampledModel:
         return True
 
     def matrix(self, w: FloatArray) -> SymmetricMatrix:
-        """Return the sample's Hessian at `w`, factorised; the last one is kept."""
-        if self._known is None or not np.array_equal(self._known[0], w):
+        """Return the sample's Hessian at `w`, factorised; the last one serves near its own w."""
+        if self._known is None or not self._is_near(self._known[0], w):
             curvature = self._pair_sum.curvature(self._design.scores(w))
             matrix = self.factor * (self._columns @ curvature.matmat(self._columns).T)
             matrix.flat[:: matrix.shape[0] + 1] += self.penalty
             self._known = w.copy(), SymmetricMatrix(matrix)
         return self._known[1]
 
+    def _is_near(self, known: FloatArray, w: FloatArray) -> bool:
+        """Whether scores differ by so little that a sample tells no difference."""
+        if self.is_whole or np.array_equal(known, w):
+            return bool(np.array_equal(known, w))
+        change = self._design.scores(w - known)
+        return bool(change.std() <= _NEAR)
+
     def _draw(self, n_rows: int) -> None:
         rows, drawn = draw_sample(self.preferences, n_rows, self.generator)
         self.is_whole = drawn.n_pairs == self.preferences.n_pairs
         self._drawn: Preferences = drawn
         self._design = Design(_as_dense(self.X[rows]))
-        self._pair_sum = self.loss.sum_over(drawn)
+        self._pair_sum = self.loss.sum_over(drawn, eps=_ROUGH)
         self._columns: NDArray[Any] = np.ascontiguousarray(self._design.X.T, dtype=np.float64)
         self._known = None
 
