@@ -10,20 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from cli_rows import make_rows
+from cli_runs import refused
 from pairrank.cli.app import app
 from pairrank.io import write_csv, write_svmlight
-
-
-def refused(*arguments, stdin: bytes | None = None) -> str:
-    """Run a command that must fail on its input, and return the sentence that it says."""
-    result = CliRunner().invoke(app, [str(each) for each in arguments], input=stdin)
-    assert result.exit_code == 1, (result.exit_code, result.output, result.exception)
-    assert result.stdout == ""
-    lines = result.stderr.splitlines()
-    assert len(lines) == 1, result.stderr
-    assert lines[0].startswith("pairrank: error: ")
-    assert "fault in pairrank" not in lines[0]
-    return lines[0]
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,7 @@ def graph_of(text: str, labels: Any) -> Graph:
     Parameters
     ----------
     text : str
-        "full", "chain", or edges: "poor<fair<good,bad<good". Labels are stripped of blanks.
+        "full", "chain", or edges: "low<fair<high,bad<high". Labels are stripped of blanks.
     labels : array of shape (n_rows,)
         The labels of the data, numbers or text.
 
@@ -73,7 +73,7 @@ def _edges(text: str) -> list[tuple[str, str]]:
     if not all(len(chain) > 1 and all(chain) for chain in chains):
         raise PairrankError(
             f"{text!r} is neither full nor chain nor edges between labels, such as "
-            "'poor<fair<good,bad<good'"
+            "'low<fair<high,bad<high'"
         )
     return [edge for chain in chains for edge in pairwise(chain)]
 

@@ -57,7 +57,7 @@ GraphOption = Annotated[
         metavar="GRAPH",
         callback=check_graph,
         help="Which labels are above which: full (every higher one), chain (the next higher one), "
-        "or edges: 'poor<fair<good,bad<good'.",
+        "or edges: 'low<fair<high,bad<high'.",
     ),
 ]
 NormalizeOption = Annotated[
