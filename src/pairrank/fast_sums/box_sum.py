@@ -95,7 +95,7 @@ def box_sum(
 def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = None) -> Moments:
     """Return the moments of sources, (n_sources,) at least one, O(n_sources)."""
     q = _NO_WEIGHT if weights is None else weights
-    first, count = _span(boxes.least_and_greatest(sources), rule)
+    first, count = span(boxes.least_and_greatest(sources), rule)
     if count * rule.children <= _most(sources.size):
         n_boxes = int(count) * rule.children
         fine = boxes.fine_moments(
@@ -114,10 +114,9 @@ def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = N
         values = box_products.moments_up(fine, children_map(rule))
     else:
         slot = np.empty(sources.size, dtype=np.int32)
-        per_width = 1.0 / rule.coarse
-        keys = boxes.occupied_boxes(sources, per_width, _most(sources.size), slot)
+        keys = boxes.occupied_boxes(sources, 1.0 / rule.coarse, slot)
         values = boxes.coarse_moments(
-            sources, _NO_CODE, q, 0.0, slot, 1, per_width, keys.size, rule.degree
+            sources, _NO_CODE, q, 0.0, slot, 1, 1.0 / rule.coarse, keys.size, rule.degree
         )
     return Moments(rule, keys, values.reshape(keys.size, rule.degree))
 
@@ -125,13 +124,13 @@ def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = N
 def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatArray:
     """Return the sums at targets, (n_targets,) at least one, from the moments of all sources."""
     rule = moments.rule
-    first, count = _span(boxes.least_and_greatest(targets), rule)
+    first, count = span(boxes.least_and_greatest(targets), rule)
     dense = count * rule.children <= _most(targets.size)
     slot = np.empty(0 if dense else targets.size, dtype=np.int32)
     if dense:
         keys = first + np.arange(count)
     else:
-        keys = boxes.occupied_boxes(targets, 1.0 / rule.coarse, _most(targets.size), slot)
+        keys = boxes.occupied_boxes(targets, 1.0 / rule.coarse, slot)
     series = np.empty(keys.size * rule.degree)
     box_products.product(
         keys, moments.keys, moments.values.reshape(-1), coarse_blocks(profile, rule),
@@ -164,7 +163,7 @@ def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
     return float(series @ targets.values.reshape(-1))
 
 
-def _span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
+def span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
     """Return the key of the first coarse box and the number of boxes between the extremes."""
     first, last = np.floor(extremes / rule.coarse).tolist()
     return first, last - first + 1.0

@@ -6,13 +6,17 @@ import numpy as np
 
 from pairrank._protocols import FloatArray
 from pairrank.fast_sums.box_rule import BoxRule
+from pairrank.fast_sums.box_sum import FEW_BOXES, span
 from pairrank.fast_sums.box_tables import children_map, coarse_blocks, limits_of
 from pairrank.fast_sums.profiles import Profile
 from pairrank.losses.box_plan import QueryPlan
-from pairrank.sums import box_levels
-from pairrank.sums.boxes import least_and_greatest
+from pairrank.sums import box_levels, box_products, boxes
 
 _NONE = np.empty(0)
+_NO_PLACES = np.empty(0, dtype=np.int32)
+_NO_TABLES = (np.empty((0, 0)), np.zeros(4))
+for _table in _NO_TABLES:
+    _table.flags.writeable = False
 
 
 class BoxGrid:
@@ -41,35 +45,65 @@ class BoxGrid:
     ) -> None:
         self.plan, self.rule = plan, rule
         self.scores = np.ascontiguousarray(scores[plan.rows])
-        self.extremes = least_and_greatest(self.scores)
-        self._widths, self._up = np.array([rule.fine, rule.coarse]), children_map(rule)
-        self.keys, *self._places = box_levels.boxes_of_levels(
-            self.scores, plan.code, plan.n_codes, self.extremes, self._widths, self._up, keep
-        )
+        self.extremes = boxes.least_and_greatest(self.scores)
+        self.keys, self._slot, self._at, self._u = _NONE, _NO_PLACES, _NO_PLACES, _NONE
+        first, count = span(self.extremes, rule)
+        self.fine = count * plan.n_codes * rule.children <= max(FEW_BOXES, self.scores.size // 4)
+        if self.fine:
+            self.keys = first + np.arange(count)
+            if keep:
+                self._at, self._u = np.empty(self.scores.size, np.int32), np.empty(self.scores.size)
+                boxes.fine_places(self.scores, plan.code, *self._fine, self._at, self._u)
+        else:
+            self._find_boxes(first, count)
         self.feasible = self.keys.size > 0
+
+    @property
+    def _fine(self) -> tuple[float, float, int]:
+        """1/h, the key of the first fine box, and how many there are for each code."""
+        children = self.rule.children
+        return 1.0 / self.rule.fine, self.keys[0] * children, self.keys.size * children
+
+    def _find_boxes(self, first: float, count: float) -> None:
+        """Give every row its coarse box: of all between the extremes, or of those with rows."""
+        most = max(4 * FEW_BOXES, self.scores.size) // self.plan.n_codes
+        self._slot = np.empty(self.scores.size, np.int32)
+        if count <= most:
+            self.keys = first + np.arange(count)
+            self._slot[:] = np.floor(self.scores / self.rule.coarse) - first
+            return
+        keys = boxes.occupied_boxes(self.scores, 1.0 / self.rule.coarse, self._slot)
+        self.keys = keys if keys.size <= most or self.plan.n_codes == 1 else _NONE
 
     def moments(self, weight: FloatArray, shift: float = 0.0) -> FloatArray:
         """Return the moments of every code under weight - shift, (n,), or 1 if it is empty."""
-        return box_levels.moments_of_levels(
-            self.scores, self.plan.code, weight, shift, self.plan.n_codes, self.keys,
-            *self._places, self._widths, self._up,
-        )  # fmt: skip
-
-    def series(self, moments: FloatArray, profile: Profile, *, pulls: bool = False) -> FloatArray:
-        """Return what the codes make of one another; see `box_levels.series_of_levels`."""
         plan, rule = self.plan, self.rule
-        return box_levels.series_of_levels(
+        rows = (self.scores, plan.code, weight, shift)
+        if self.fine:
+            fine = boxes.fine_moments(*rows, plan.n_codes, *self._fine, self._at, self._u)
+            return box_products.moments_up(fine, children_map(rule))
+        return boxes.coarse_moments(
+            *rows, self._slot, plan.n_codes, 1.0 / rule.coarse, self.keys.size, rule.degree
+        )
+
+    def meet(
+        self,
+        moments: FloatArray,
+        profile: Profile,
+        *,
+        pulls: bool = False,
+        value_of: tuple[Profile, ...] = (),
+    ) -> tuple[FloatArray, float]:
+        """Return what the codes make of one another; see `box_levels.meet_levels`.
+
+        `value_of` is a cost and its even part, where the value is wanted too.
+        """
+        plan, rule = self.plan, self.rule
+        tables = [(coarse_blocks(x, rule), limits_of(x)) for x in value_of] or 2 * [_NO_TABLES]
+        return box_levels.meet_levels(
             self.keys, moments, plan.segment, plan.below, plan.below_start, plan.above,
-            plan.above_start, coarse_blocks(profile, rule), limits_of(profile), rule.coarse, pulls,
-        )  # fmt: skip
-
-    def value(self, moments: FloatArray, cost: Profile, even: Profile) -> float:
-        """Return the sum of the cost between codes and of half of its even part in segments."""
-        plan, rule = self.plan, self.rule
-        return box_levels.value_of_levels(
-            self.keys, moments, plan.segment, plan.below, plan.below_start,
-            coarse_blocks(cost, rule), limits_of(cost), coarse_blocks(even, rule), limits_of(even),
-            rule.coarse,
+            plan.above_start, rule.coarse, coarse_blocks(profile, rule), limits_of(profile), pulls,
+            *tables[0], *tables[1],
         )  # fmt: skip
 
     def add(
@@ -90,9 +124,18 @@ class BoxGrid:
         plan = self.plan
         direct = isinstance(plan.rows, slice)
         here = result[plan.rows] if direct else np.zeros(self.scores.size)
-        box_levels.add_levels(
-            self.scores, plan.code, plan.weight, v, shift, self.keys, *self._places, self._widths,
-            self._up, factor, series, less, here,
-        )  # fmt: skip
+        rows = (self.scores, plan.code, plan.weight, v, shift)
+        if self.fine:
+            up = children_map(self.rule)
+            down = (box_products.series_down(series, up), box_products.series_down(less, up))
+            per_width, first, n_boxes = self._fine
+            places = (self._at, self._u)
+            boxes.add_fine(*rows, n_boxes, per_width, first, factor, *down, here, *places)
+        else:
+            per_width, n_boxes = 1.0 / self.rule.coarse, self.keys.size
+            degree = self.rule.degree
+            boxes.add_coarse(
+                *rows, self._slot, per_width, n_boxes, degree, factor, series, less, here
+            )
         if not direct:
             result[plan.rows] += here

@@ -76,8 +76,10 @@ class BoxedQuery:
         if not grid.feasible or (plan.balance.size and self._cancels(grid, centred)):
             return self.halved.value_and_gradient(scores, gradient)
         moments = grid.moments(plan.weight)
-        value = grid.value(moments, COST[kind], EVEN[kind])
-        grid.add(self.scale, grid.series(moments, SIGMOID[kind], pulls=True), gradient)
+        series, value = grid.meet(
+            moments, SIGMOID[kind], pulls=True, value_of=(COST[kind], EVEN[kind])
+        )
+        grid.add(self.scale, series, gradient)
         if plan.balance.size:
             gradient[plan.rows] -= self.scale * plan.pull
             value -= 0.5 * float(centred @ plan.balance)
@@ -94,7 +96,7 @@ class BoxedQuery:
         if not grid.feasible:
             self.halved.influence(scores, vector, result)
             return
-        series = grid.series(grid.moments(plan.weight), profile, pulls=True)
+        series, _ = grid.meet(grid.moments(plan.weight), profile, pulls=True)
         self._add_differences(grid, series, profile, vector, result, pulls=True)
         if plan.pull.size:
             self._take_from_segments(vector, result)
@@ -105,7 +107,7 @@ class BoxedQuery:
         grid = BoxGrid(self.plan, self.bend_rule, scores, keep=True)
         if not grid.feasible:
             return None
-        return Bends(grid, grid.series(grid.moments(self.plan.weight), BEND[self.kind]))
+        return Bends(grid, grid.meet(grid.moments(self.plan.weight), BEND[self.kind])[0])
 
     def product(
         self, scores: FloatArray, state: Bends | None, v: FloatArray, result: FloatArray
@@ -150,7 +152,7 @@ class BoxedQuery:
             moments = grid.moments(plan.weight * (v - shift))
         else:
             moments = grid.moments(v, shift)
-        less = grid.series(moments, profile, pulls=pulls)
+        less, _ = grid.meet(moments, profile, pulls=pulls)
         grid.add(self.scale, series, result, v=v, shift=shift, less=less)
 
     def _add_pairs(self, asked: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:

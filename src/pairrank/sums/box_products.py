@@ -86,7 +86,8 @@ def product(targets, sources, moments, blocks, limits, width, result):
             high += 1
         series = result[at * degree : at * degree + degree]
         if high == low:
-            series[:] = 0.0
+            for k in range(degree):
+                series[k] = 0.0
             continue
         first = np.int64(sources[low] - key) + near
         if sources[high - 1] - sources[low] == high - 1 - low:
@@ -95,28 +96,28 @@ def product(targets, sources, moments, blocks, limits, width, result):
             for k in range(degree):
                 series[k] = _dot(blocks[k, begin : begin + len(here)], here)
         else:
-            series[:] = 0.0
+            for k in range(degree):
+                series[k] = 0.0
             for other in range(low, high):
                 here = moments[other * degree : other * degree + degree]
                 begin = (np.int64(sources[other] - key) + near) * degree
                 for k in range(degree):
                     series[k] += _dot(blocks[k, begin : begin + degree], here)
-    _add_beyond(targets, sources, moments, degree, near, limits[2], limits[3], width, True, result)
-    _add_beyond(targets, sources, moments, degree, near, limits[0], limits[1], width, False, result)
+    _add_beyond(targets, sources, moments, degree, near, limits[2], limits[3], width, 1.0, result)
+    _add_beyond(targets, sources, moments, degree, near, limits[0], limits[1], width, -1.0, result)
 
 
 @compiled
-def _add_beyond(targets, sources, moments, degree, near, constant, slope, width, from_left, result):
-    """Add the sources that lie more than W boxes to one side of each target."""
+def _add_beyond(targets, sources, moments, degree, near, constant, slope, width, side, result):
+    """Add the sources more than W boxes to one side of each target: side 1 left, -1 right of it."""
     if constant == 0.0 and slope == 0.0:
         return
-    side = 1.0 if from_left else -1.0
-    step = 1 if from_left else -1
-    source = 0 if from_left else len(sources) - 1
+    step = 1 if side > 0.0 else -1
+    source = 0 if side > 0.0 else len(sources) - 1
     count, lost, distance = 0.0, 0.0, 0.0
     last = 0.0
     for turn in range(len(targets)):
-        at = turn if from_left else len(targets) - 1 - turn
+        at = turn if side > 0.0 else len(targets) - 1 - turn
         key = targets[at]
         if slope != 0.0 and turn:
             distance += count * (side * (key - last) * width)

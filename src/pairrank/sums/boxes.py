@@ -39,51 +39,66 @@ def least_and_greatest(values):
 
 
 @compiled
-def occupied_boxes(scores, per_width, most, slot):
-    """Write each row's place in a sorted list of boxes to `slot` (m,) int32; return their keys.
+def occupied_boxes(scores, per_width, slot):
+    """Write each row's place in the sorted list of boxes that hold rows to `slot` (m,) int32.
 
-    A key is floor(score / width), as float64. Up to `most` boxes between the extremes, the list is
-    all of them; above, only those that hold rows, found by a hash table: O(m + boxes log boxes).
+    Return the keys of that list, floor(score * per_width) as float64. By a hash table, O(m + boxes
+    log boxes).
     """
-    extremes = least_and_greatest(scores)
-    low, high = np.floor(extremes[0] * per_width), np.floor(extremes[1] * per_width)
-    if high - low < most:
-        for i in range(len(scores)):
-            slot[i] = np.int32(np.floor(scores[i] * per_width) - low)
-        return low + np.arange(np.int64(high - low) + 1)
-    size = _FIRST_TABLE
-    table = np.full(size, -1, np.int32)
-    keys = np.empty(size, np.float64)
+    keys = np.empty(_FIRST_TABLE)
+    table = _new_table(_FIRST_TABLE)
     found = 0
     for i in range(len(scores)):
         key = np.floor(scores[i] * per_width)
-        at = _first_place(key, size)
-        while table[at] >= 0 and keys[table[at]] != key:
-            at = (at + 1) & (size - 1)
+        at = _find(table, keys, key)
         if table[at] < 0:
             table[at] = found
             keys[found] = key
             found += 1
         slot[i] = table[at]
-        if 2 * found > size:
-            size *= 4
-            wider = np.empty(size, np.float64)
-            wider[:found] = keys[:found]
-            keys = wider
-            table = np.full(size, -1, np.int32)
-            for known in range(found):
-                at = _first_place(keys[known], size)
-                while table[at] >= 0:
-                    at = (at + 1) & (size - 1)
-                table[at] = known
-    ordered = keys[:found].copy()
+        if 2 * found > len(table):
+            wider = np.empty(4 * len(table))
+            for k in range(found):
+                wider[k] = keys[k]
+            keys, table = wider, _table_of(wider, found, len(wider))
+    ordered = np.empty(found)
+    for k in range(found):
+        ordered[k] = keys[k]
     _heap_sort(ordered)
-    rank = np.empty(found, np.int32)
-    for known in range(found):
-        rank[known] = np.searchsorted(ordered, keys[known])
-    for i in range(len(scores)):
-        slot[i] = rank[slot[i]]
+    table = _table_of(ordered, found, len(table))
+    for i in range(len(slot)):
+        slot[i] = table[_find(table, ordered, keys[slot[i]])]
     return ordered
+
+
+@compiled
+def _new_table(size):
+    table = np.empty(size, np.int32)
+    for at in range(size):
+        table[at] = -1
+    return table
+
+
+@compiled
+def _table_of(keys, found, size):
+    """Return a table of a power of two that holds the places of the first keys."""
+    table = _new_table(size)
+    for place in range(found):
+        table[_find(table, keys, keys[place])] = place
+    return table
+
+
+@compiled
+def _find(table, keys, key):
+    """Return where a table holds the place of a key, or where there is room for it."""
+    bits = np.float64(key + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    bits ^= bits >> np.uint64(32)
+    bits *= np.uint64(0xD6E8FEB86659FD93)
+    last = len(table) - 1
+    at = np.int64(bits >> np.uint64(32)) & last
+    while table[at] >= 0 and keys[table[at]] != key:
+        at = (at + 1) & last
+    return at
 
 
 @compiled
@@ -104,16 +119,6 @@ def _heap_sort(values):
                 break
             values[root], values[child] = values[child], values[root]
             root = child
-
-
-@compiled
-def _first_place(key, size):
-    """Return where in a table of a power of two to look first."""
-    bits = np.float64(key + 0.0).view(np.uint64)
-    mixed = bits * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(32)
-    mixed *= np.uint64(0xD6E8FEB86659FD93)
-    return np.int64((mixed >> np.uint64(32)) & np.uint64(size - 1))
 
 
 @compiled
@@ -187,7 +192,8 @@ def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes
                 total[k] += (tables[k] + tables[size + k]) + (
                     tables[2 * size + k] + tables[3 * size + k]
                 )
-            tables[:] = 0.0
+            for k in range(4 * size):
+                tables[k] = 0.0
             waiting = 0
     return total
 
