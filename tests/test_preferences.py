@@ -222,3 +222,18 @@ def test_bands_merge_neighbouring_levels_and_weigh_as_much(rows, n_bands):
     assert banded.n_pairs == again.n_pairs
     if banded.n_pairs:
         assert banded.pair_scale * banded.pair_weight == pytest.approx(levels.pair_weight)
+
+
+def test_places_drawn_twice_by_rounding_are_weighted_once():
+    class Edges:
+        """Draws the last number below 1 and 0 in turn: a stretch's end meets the next's start."""
+
+        def random(self, size):
+            return np.where(np.arange(size) % 2, 0.0, np.nextafter(1.0, 0.0))
+
+    y = np.repeat([0.0, 1.0, 2.0], [20_000, 30_000, 700])
+    levels = Levels.build(y)
+    rows, sample = draw_sample(levels, 4_001, Edges())
+    assert np.unique(rows).size == rows.size == sample.weight.size == sample.row_of.size
+    weight = np.bincount(sample.group_level.repeat(np.diff(sample.group_start)), sample.weight)
+    np.testing.assert_allclose(weight, [20_000, 30_000, 700])

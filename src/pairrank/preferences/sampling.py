@@ -70,7 +70,8 @@ def _rows_by_group(
     places = _one_a_stretch(levels.group_start[:-1], sizes, drawn, generator)
     if (drawn <= 1.1 * even + 1).all():
         return places, None
-    return places, np.repeat(sizes / drawn, drawn)
+    kept = np.diff(np.searchsorted(places, levels.group_start))
+    return places, np.repeat(sizes / np.maximum(kept, 1), kept)
 
 
 def _one_a_stretch(
