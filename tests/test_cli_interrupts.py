@@ -157,6 +157,21 @@ def test_what_fails_for_a_dropped_control_c_is_no_fault_of_ours(folder, monkeypa
     assert "fault" not in result.stderr
 
 
+def test_a_control_c_by_another_name_is_one(folder, monkeypatch):
+    from pairrank.cli import files
+
+    def load(*_):
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise ImportError("a library could not be loaded") from None
+
+    monkeypatch.setattr(files, "load_rows", load)
+    result = CliRunner().invoke(app, ["info", f"{folder}/rows.txt"])
+    assert result.exit_code == 130
+    assert result.stderr == "pairrank: error: interrupted; nothing was written\n"
+
+
 def test_an_ignored_control_c_stays_ignored(folder, tmp_path):
     ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + IMPATIENT
     train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pairrank import Pairs, RankSVM
+from pairrank import Pairs, RankSVM, RankSVMCV, regularization_path
 from pairrank._validation import check_choice, check_labels, check_number, check_weights
 from pairrank.exceptions import PairrankError
 from pairrank.metrics import pairwise_accuracy
@@ -63,6 +63,8 @@ def test_a_number_beyond_every_float_is_refused_wherever_it_stands():
         lambda: check_weights(HUGE, 2),
         lambda: Pairs([0], [1], weight=[HUGE]),
         lambda: pairwise_accuracy([0, 1], [0, HUGE]),
+        lambda: regularization_path(RankSVM(), X, Y, values=[HUGE]),
+        lambda: RankSVMCV(Cs=[1, HUGE]).fit(X, Y),
     ):
         with pytest.raises(PairrankError, match="holds a number beyond"):
             call()

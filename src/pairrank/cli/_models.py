@@ -41,6 +41,12 @@ def flag_of(param: str) -> str:
     return _FLAGS.get(param, "--" + param.replace("_", "-"))
 
 
+def users_of(param: str) -> str:
+    """Return the names of the models that have a parameter, as help shows them."""
+    names = [name for name, model in MODELS.items() if param in {model.strength} | model.params]
+    return ", ".join(names)
+
+
 def check_params(name: str, params: dict[str, Any]) -> None:
     """Refuse options that a model does not know, as wrong usage."""
     model = MODELS[name]

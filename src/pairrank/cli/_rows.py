@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import typer
 
-from pairrank._validation import check_weights
 from pairrank.cli._graphs import check_order
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs, Preferences
@@ -64,6 +63,7 @@ def load_rows(
         If a file cannot be read as rows or as comparisons of them, or a column `qid` or `weight`
         would be a feature.
     """
+    from pairrank._validation import check_weights
     from pairrank.io import read_pairs, read_rows
 
     for path in (source, pairs):

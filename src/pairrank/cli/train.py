@@ -18,7 +18,7 @@ from pairrank.cli._graphs import graph_of
 from pairrank.cli._guard import complain
 from pairrank.cli._interrupts import INTERRUPTED
 from pairrank.cli._metrics import METRICS, measure
-from pairrank.cli._models import MODELS, check_params, flag_of, make_model
+from pairrank.cli._models import MODELS, check_params, flag_of, make_model, users_of
 from pairrank.cli._report import Progress, print_facts, print_json
 from pairrank.cli._rows import (
     Columns,
@@ -45,11 +45,18 @@ def train(
     ] = "ranksvm",
     cost: Annotated[
         float | None,
-        typer.Option("-C", callback=options.positive, help="ranksvm: the loss against |w|^2/2; 1."),
+        typer.Option(
+            "-C",
+            callback=options.positive,
+            help=f"{users_of('C')}: weight of the loss against |w|^2/2; 1 if left out.",
+        ),
     ] = None,
     alpha: Annotated[
         float | None,
-        typer.Option(callback=options.positive, help="rankncg: |w|^2/2 against the loss; 1."),
+        typer.Option(
+            callback=options.positive,
+            help=f"{users_of('alpha')}: weight of |w|^2/2 against the loss; 1 if left out.",
+        ),
     ] = None,
     pairs: options.PairsOption = None,
     graph: options.GraphOption = None,
@@ -57,10 +64,17 @@ def train(
     loss: Annotated[str | None, typer.Option(help="What a pair costs; the model's own.")] = None,
     eps: Annotated[
         float | None,
-        typer.Option(callback=options.fraction, help="rankncg: relative error of pair sums; 1e-6."),
+        typer.Option(
+            callback=options.fraction,
+            help=f"{users_of('eps')}: error of the sums over pairs, relative; 1e-6 if left out.",
+        ),
     ] = None,
-    pair_sum: Annotated[str | None, typer.Option(help="How pairs are summed; auto.")] = None,
-    solver: Annotated[str | None, typer.Option(help="What minimises the loss; auto.")] = None,
+    pair_sum: Annotated[
+        str | None, typer.Option(help="How pairs are summed; auto if left out.")
+    ] = None,
+    solver: Annotated[
+        str | None, typer.Option(help="What minimises the loss; auto if left out.")
+    ] = None,
     tol: Annotated[
         float | None,
         typer.Option(callback=options.positive, help="Relative gradient at which to stop."),

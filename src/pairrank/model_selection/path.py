@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from pairrank._validation import as_float_array
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.scorers import get_query_scorer, requested
 
@@ -217,7 +218,7 @@ class _Walk:
 
 
 def _as_grid(values: ArrayLike) -> FloatArray:
-    grid = np.unique(np.asarray(values, dtype=np.float64))
+    grid = np.unique(as_float_array(values, "values"))
     if grid.size == 0:
         raise PairrankError("there are no values to try")
     return grid
@@ -260,7 +261,7 @@ def _last_step(model: Any) -> Any:
 
 def check_positive_values(values: Iterable[float], name: str) -> FloatArray:
     """Return a grid of positive numbers, ascending, or say which value is none."""
-    grid = _as_grid(np.fromiter(values, dtype=np.float64))
+    grid = _as_grid(as_float_array(list(values), name))
     wrong = ~(np.isfinite(grid) & (grid > 0))
     if wrong.any():
         raise PairrankError(f"{name} must be positive and finite, got {grid[wrong][0]}")
