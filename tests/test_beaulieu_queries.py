@@ -29,7 +29,6 @@ def make_plan(patch: Any, plan: str) -> None:
     """Send small queries, edges and levels where large ones go."""
     if plan != "as chosen":
         patch.setattr(beaulieu_queries, "FEW_PAIRS", 0)
-        patch.setattr(beaulieu_queries, "PAIRS_A_ROW", 0)
         patch.setattr(beaulieu_queries, "_GROUPS_AT_ONCE", 3)
     if plan == "own sums by series":
         patch.setattr(beaulieu_queries, "SMALL_GROUP", 1)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,11 @@ IntArray = NDArray[np.int64]
 
 ERFC_SCALE = PROBIT_SCALE * math.sqrt(0.5)
 """S(d) = erfc(-ERFC_SCALE d) / 2: the sqrt(3)/(sqrt(2) pi) before Eq. 3."""
-FEW_PAIRS, PAIRS_A_ROW = 20_000, 16
-"""Two groups of so many pairs, and so many more a row, are faster pair by pair."""
+FEW_PAIRS = 20_000
+"""Queries and edges of up to so many pairs are faster pair by pair."""
 SMALL_GROUP = 64
 """Groups of up to so many rows take what they add to themselves back pair by pair."""
-_GROUPS_AT_ONCE = 1 << 12
+_GROUPS_AT_ONCE = 1 << 10
 _NO_WEIGHT = np.empty(0)
 
 
@@ -75,12 +74,10 @@ class BeaulieuQueries:
                 "another route or another loss"
             )
         self.levels, self.eps = levels, eps
-        rows = np.diff(levels.query_start)
-        few = _is_small(pairs_of_queries(levels), rows)[queries]
+        few = pairs_of_queries(levels)[queries] <= FEW_PAIRS
         self._direct = DirectQueries(levels, queries[few], kind, eps)
         self._queries = queries[~few]
         self._boxed = BoxedQueries(levels, self._queries, kind, eps)
-        self._edges, self._small_edges = _split_edges(levels, self._queries, kind, eps)
         scale = np.asarray(levels.pair_scale, dtype=np.float64)
         self._scale = np.broadcast_to(scale, levels.n_queries)
 
@@ -89,8 +86,6 @@ class BeaulieuQueries:
         value = self._direct.value_and_gradient(scores, gradient)
         if self._queries.size:
             value += self._boxed.value_and_gradient(scores, np.zeros(scores.size))
-        if self._small_edges is not None:
-            self._small_edges.value_and_gradient(scores, gradient)
         for query in self._queries:
             self._add_gradient(int(query), scores, gradient)
         return value
@@ -116,11 +111,11 @@ class BeaulieuQueries:
         weight = _NO_WEIGHT if levels.weight is None else levels.weight[low:high]
         start = levels.group_start[groups[0] : groups[1] + 1] - low
         own = _QuerySeries(scores[rows], weight, start, 0.5 * self.eps)
-        if self._edges is None:
+        if levels.edges is None:
             force = own.force_of_all()
         else:
-            first, last = np.searchsorted(self._edges[:, 0], groups)
-            force = own.force_of_edges(self._edges[first:last] - groups[0])
+            first, last = np.searchsorted(levels.edges[:, 0], groups)
+            force = own.force_of_edges(levels.edges[first:last] - groups[0])
         force *= self._scale[query]
         gradient[rows] += force * weight if weight.size else force
 
@@ -173,7 +168,19 @@ class _QuerySeries:
 
     def force_of_edges(self, edges: IntArray) -> FloatArray:
         """Return the same of the groups that edges (low, high) join, (n,)."""
+        from pairrank.sums.beaulieu import add_edge_forces
+
         force = np.zeros(self.scores.size)
+        is_small = self.sizes[edges[:, 0]] * self.sizes[edges[:, 1]] <= FEW_PAIRS
+        ends = np.column_stack((self.start[edges], self.start[edges + 1]))[:, [0, 2, 1, 3]]
+        ends = ends[is_small]
+        for at in range(0, len(ends), _GROUPS_AT_ONCE):
+            part = np.ascontiguousarray(ends[at : at + _GROUPS_AT_ONCE])
+            add_edge_forces(self.scores, self.weight, part, ERFC_SCALE, force)
+        self._add_large_edges(edges[~is_small], force)
+        return force
+
+    def _add_large_edges(self, edges: IntArray, force: FloatArray) -> None:
         known: dict[int, SeriesSum] = {}
         for low, high in edges.tolist():
             for group in (low, high):
@@ -182,7 +189,6 @@ class _QuerySeries:
             lower, higher = self._rows(low), self._rows(high)
             force[higher] -= 0.5 * known[low].merged_at(self.scores[higher])
             force[lower] += self.totals[high] - 0.5 * known[high].merged_at(self.scores[lower])
-        return force
 
     def _sum_over_others(self) -> FloatArray:
         """Return each row's sum of erfc over the rows of other groups; see the class's notes."""
@@ -210,7 +216,7 @@ class _QuerySeries:
         for at in range(0, len(ranges), _GROUPS_AT_ONCE):
             part = ranges[at : at + _GROUPS_AT_ONCE]
             add_own_sums(self.scores, self.weight, part, ERFC_SCALE, result)
-        for group in np.flatnonzero(is_light & ~is_small):
+        for group in np.flatnonzero(is_light & ~is_small).tolist():
             rows = self._rows(group)
             result[rows] = self._sum_over(rows).merged_at(self.scores[rows])
         return result
@@ -221,20 +227,3 @@ class _QuerySeries:
     def _sum_over(self, rows: slice | NDArray[np.bool_]) -> SeriesSum:
         weight = self.weight[rows] if self.weight.size else self.weight
         return SeriesSum(self.scores[rows], weight, self.eps, ERFC_SCALE)
-
-
-def _is_small(pairs: FloatArray, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-    return pairs <= FEW_PAIRS + PAIRS_A_ROW * rows
-
-
-def _split_edges(
-    levels: Levels, queries: IntArray, kind: int, eps: float
-) -> tuple[IntArray | None, DirectQueries | None]:
-    """Return the edges of many pairs, and those of few as sums pair by pair."""
-    if levels.edges is None:
-        return None, None
-    sizes = np.diff(levels.group_start)
-    low, high = levels.edges.T
-    small = _is_small(sizes[low] * sizes[high].astype(np.float64), sizes[low] + sizes[high])
-    few = replace(levels, edges=levels.edges[small])
-    return levels.edges[~small], DirectQueries(few, queries, kind, eps)

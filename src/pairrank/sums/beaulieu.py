@@ -61,6 +61,36 @@ def add_own_sums(scores, weights, ranges, scale, out):
 
 
 @compiled
+def add_edge_forces(scores, weights, edges, scale, out):
+    """Add -sum_j q_j erfc(scale (s_i - s_j))/2 to high rows i, and to low rows j what i pulls.
+
+    edges (n, 4) int64: first and last + 1 of the low rows, then of the high; O(pairs). The outer
+    loop is over the shorter side: so no row is added to often, and the long sum is compensated.
+    """
+    for edge in range(len(edges)):
+        low, low_end, high, high_end = edges[edge]
+        half = 0.5
+        if low_end - low < high_end - high:
+            low, low_end, high, high_end = high, high_end, low, low_end
+            half = -0.5
+        for i in range(high, high_end):
+            w_i = weights[i] if len(weights) else 1.0
+            total = 0.0
+            lost = 0.0
+            for j in range(low, low_end):
+                w_j = weights[j] if len(weights) else 1.0
+                pull = half * math.erfc(2.0 * half * scale * (scores[i] - scores[j]))
+                out[j] += w_i * pull
+                term = w_j * pull
+                grown = total + term
+                lost += (
+                    (total - grown) + term if abs(total) >= abs(term) else (term - grown) + total
+                )
+                total = grown
+            out[i] -= total + lost
+
+
+@compiled
 def follow_clusters(points, half, start, centre):
     """Cut sorted points into clusters no longer than 2 half, from the lowest on; return how many.
 
