@@ -17,6 +17,7 @@ from pairrank.solvers.tron import Tron
 _MAX_DENSE_FEATURES = 2000
 _ROWS_A_FEATURE = 100
 _LEAST_SAMPLE = 10_000
+_ROWS_A_SAMPLED_ROW = 100
 _LARGEST_SHARE = 50_000
 _LINE_ROWS = 20_000
 _LOOSE_CG = 0.3
@@ -89,7 +90,7 @@ def _model(
 ) -> SampledModel | BandedModel | None:
     """Choose where the Hessian comes from; None: from every pair."""
     if not design.is_sparse and design.n_features <= _MAX_DENSE_FEATURES:
-        share = min(design.n_rows // 25, _LARGEST_SHARE)
+        share = min(design.n_rows // _ROWS_A_SAMPLED_ROW, _LARGEST_SHARE)
         wanted = max(_LEAST_SAMPLE, _ROWS_A_FEATURE * design.n_features, share)
         if not _pays(min(wanted, design.n_rows), design.n_rows, design.n_features):
             return None
