@@ -113,6 +113,35 @@ def test_every_solver_has_the_same_answer(rows, loss, graph):
         assert ranker.objective_ == pytest.approx(fitted[0].objective_, rel=1e-12)
 
 
+@pytest.mark.parametrize("pair_sum", ["boxes", "direct", "beaulieu"])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("graph", ["full", "chain"])
+def test_every_pair_sum_has_the_same_answer(rows, loss, pair_sum, graph):
+    if (loss, pair_sum) == ("logistic", "beaulieu"):
+        pytest.skip("Beaulieu's series adds up erfc")
+    X, y, qid = rows
+    options = {"alpha": 0.1, "loss": loss, "graph": graph, "tol": 1e-8}
+    exact = RankNCG(pair_sum="auto", **options).fit(X, y, qid=qid)
+    for solver in ("auto", "ncg"):
+        summed = RankNCG(pair_sum=pair_sum, solver=solver, **options).fit(X, y, qid=qid)
+        assert summed.status_ == "converged"
+        np.testing.assert_allclose(summed.coef_, exact.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("eps", [1e-1, 1e-2, 1e-4])
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_loose_eps_ends_at_the_optimum_of_a_tight_one(rows, eps, loss, solver):
+    if (loss, solver) == ("raykar", "tron"):
+        pytest.skip("TRON takes no mixture")
+    X, y, qid = rows
+    options = {"loss": loss, "solver": solver, "pair_sum": "boxes", "tol": 1e-6}
+    tight = RankNCG(eps=1e-10, **options).fit(X, y, qid=qid)
+    loose = RankNCG(eps=eps, **options).fit(X, y, qid=qid)
+    assert loose.status_ == "converged"
+    np.testing.assert_allclose(loose.coef_, tight.coef_, rtol=1e-4, atol=1e-6)
+
+
 @pytest.mark.parametrize("loss", ["logistic", "probit"])
 def test_probabilities_are_calibrated_on_data_drawn_from_the_model(loss):
     rng = np.random.default_rng(1)
