@@ -1,4 +1,4 @@
-"""Which queries of a sigmoidal sum go pair by pair, and which by boxes: what costs less."""
+"""Which queries of a sigmoidal sum go pair by pair, by spans or by boxes: what costs less."""
 
 from __future__ import annotations
 
@@ -21,6 +21,10 @@ BOXED_QUERY, BOXED_ROW, BOXED_LEVEL = 20_000.0, 6.0, 2_500.0
 Measured with scores of spread 6, which fill some ten boxes: at 1000 rows of 5 levels 26 us, at 100
 levels of 100 rows 450.
 """
+SPANNED_QUERY, SPANNED_ROW, SPANNED_LEVEL = 500.0, 16.0, 500.0
+"""Nanoseconds of a sum in one interval, with scores of spread 6 at eps 1e-6."""
+EXACT = 1.3
+"""Sums in one interval must be so many times faster than pairs, which are exact."""
 SMALL_LEVEL_ROW, SMALL_EDGE_PAIR = 28.0, 10.0
 """Nanoseconds a row of levels that share boxes, and a pair of edges that have none."""
 
@@ -58,20 +62,34 @@ def boxed_cost(levels: Levels) -> FloatArray:
     return cost + _by_query_of(levels, low, of_edge)
 
 
+def spanned_cost(levels: Levels) -> FloatArray:
+    """Return about what each query costs in one interval, in nanoseconds, (n_queries,).
+
+    Infinite under graphs that are not full, which such sums do not serve.
+    """
+    if levels.edges is not None:
+        return np.full(levels.n_queries, np.inf)
+    rows, groups = np.diff(levels.query_start), np.diff(levels.query_group)
+    return SPANNED_QUERY + SPANNED_ROW * rows + SPANNED_LEVEL * groups
+
+
 def divide_queries(levels: Levels, kind: int, route: str) -> dict[str, IntArray]:
     """Return the queries of each part of a sum, by the part's name; those without a pair are left.
 
-    The parts are "direct" (`DirectQueries`), "boxes" (`BoxedQueries`) and "beaulieu"
-    (`BeaulieuQueries`); every route but "auto" takes all queries to the part of its name, "auto"
-    each query to what costs less of the first two.
+    The parts are "direct" (`DirectQueries`), "spans" (`SpannedQueries`), "boxes" (`BoxedQueries`)
+    and "beaulieu" (`BeaulieuQueries`); every route but "auto" takes all queries to the part of its
+    name, "auto" each query to what costs least of the first three.
     """
     with_pairs = pairs_of_queries(levels) > 0.0
     if route != "auto":
         return {route: np.flatnonzero(with_pairs)}
-    boxed = boxed_cost(levels) < direct_cost(levels, kind)
+    direct, boxed, spanned = direct_cost(levels, kind), boxed_cost(levels), spanned_cost(levels)
+    in_spans = (EXACT * spanned < direct) & (spanned < boxed)
+    in_boxes = (boxed < direct) & ~in_spans
     return {
-        "direct": np.flatnonzero(with_pairs & ~boxed),
-        "boxes": np.flatnonzero(with_pairs & boxed),
+        "direct": np.flatnonzero(with_pairs & ~in_spans & ~in_boxes),
+        "spans": np.flatnonzero(with_pairs & in_spans),
+        "boxes": np.flatnonzero(with_pairs & in_boxes),
     }
 
 

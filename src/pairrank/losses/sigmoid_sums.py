@@ -85,8 +85,9 @@ class SigmoidSum:
 
     Notes
     -----
-    It costs O(rows) for queries by boxes and O(pairs) for those pair by pair. `error` is 0 where
-    all queries go pair by pair; rounding is stated in `DirectQueries` and `BoxedQueries`.
+    It costs O(rows) for queries by boxes or in one interval (`SpannedQueries`), and O(pairs) for
+    those pair by pair. `error` is 0 where all queries go pair by pair; rounding is stated in the
+    parts.
     """
 
     def __init__(self, levels: Levels, kind: int, route: str, eps: float) -> None:
@@ -147,6 +148,10 @@ class SigmoidSum:
             from pairrank.losses.beaulieu_queries import BeaulieuQueries
 
             return BeaulieuQueries(*made)
+        if name == "spans":
+            from pairrank.losses.spanned_queries import SpannedQueries
+
+            return SpannedQueries(*made)
         from pairrank.losses.boxed_queries import BoxedQueries
 
         return BoxedQueries(*made)

@@ -60,8 +60,9 @@ class Logistic:
         route : "auto", "boxes", "beaulieu" or "direct"
             The algorithm over Levels: "direct" goes pair by pair and is exact, "boxes" is linear in
             the rows, "beaulieu" the paper's own sum (probit only); "auto" takes for each query what
-            costs less of "direct" and "boxes" (`pairrank.losses.sigmoid_schedule`). Over Pairs
-            every route is one loop over them, exact.
+            costs least of "direct", "boxes" and a series over one interval
+            (`pairrank.losses.sigmoid_schedule`). Over Pairs every route is one loop over them,
+            exact.
         eps : float
             Between 0 and 1. A row's gradient may be off by eps times the weight of its pairs, the
             value by eps times the weight of all.
