@@ -18,6 +18,11 @@ BLOCK = 256
 """Points that are turned together: their sines and cosines stay in the nearest cache."""
 
 
+_S = tuple(1.0 / math.factorial(n) for n in (3, 5, 7, 9))
+_C = tuple(1.0 / math.factorial(n) for n in (2, 4, 6, 8))
+"""Taylor's coefficients of sin x / x and cos x, signs aside."""
+
+
 @compiled
 def erfc_sums(sources, weights, targets, out):
     """Write sum_i q_i erfc(y_j - z_i) of each target to `out`, pair by pair, O(N M).
@@ -117,10 +122,12 @@ def follow_clusters(points, half, start, centre):
 def _first_turns(points, order, c, step, cosine, sine, cosine2, sine2):
     """Write cos, sin of step (x - c) and of its double; Taylor, for angles up to 0.1 (to 1e-17)."""
     for j in range(len(order)):
-        x = step * (points[order[j]] - c)
+        sine[j] = points[order[j]] - c
+    for j in range(len(order)):
+        x = step * sine[j]
         t = x * x
-        s = x * (1.0 - t / 6.0 * (1.0 - t / 20.0 * (1.0 - t / 42.0 * (1.0 - t / 72.0))))
-        k = 1.0 - t / 2.0 * (1.0 - t / 12.0 * (1.0 - t / 30.0 * (1.0 - t / 56.0)))
+        s = x * (1.0 - t * (_S[0] - t * (_S[1] - t * (_S[2] - t * _S[3]))))
+        k = 1.0 - t * (_C[0] - t * (_C[1] - t * (_C[2] - t * _C[3])))
         sine[j] = s
         cosine[j] = k
         cosine2[j] = 1.0 - 2.0 * s * s
