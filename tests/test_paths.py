@@ -432,3 +432,13 @@ def test_a_search_over_alpha_refuses_what_it_cannot_walk(judged, arguments, comp
     X, y, _ = judged
     with pytest.raises(PairrankError, match=complaint):
         RankNCGCV(**arguments).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "param", "best"), [(RankSVM(), "C", 0.01), (RankNCG(), "alpha", 1.0)]
+)
+def test_the_most_regularised_of_equals_is_best(ranker, param, best):
+    X, y = [[0.0], [1.0], [2.0], [3.0]], [0, 1, 1, 2]
+    path = regularization_path(ranker, X, y, param=param, values=[0.01, 1.0], X_val=X, y_val=y)
+    assert path.scores.tolist() == [1.0, 1.0]
+    assert path.best_value == getattr(path.best_estimator, param) == best

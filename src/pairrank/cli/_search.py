@@ -24,7 +24,7 @@ def search_strength(
     """Return the best ranker of the path over a model's strength, and whether it was walked out.
 
     C runs from 2^-15 to 2^10, as in Lee & Lin 2014, alpha from 1e-4 to 1e5; best is by the metric
-    on the validation rows, the smallest value of equals.
+    on the validation rows, the most regularised of equals.
 
     Parameters
     ----------

@@ -20,6 +20,9 @@ FloatArray = NDArray[np.float64]
 PAPER_VALUES = tuple(2.0**power for power in range(-15, 11))
 """C = 2^-15 .. 2^10, the search of Lee & Lin 2014, Section 4.4."""
 
+_PENALTIES = ("alpha",)
+"""Parameters that multiply the penalty: the greater, the more regularised."""
+
 
 @dataclass(frozen=True, eq=False)
 class RegularizationPath:
@@ -38,7 +41,7 @@ class RegularizationPath:
     n_iters : int64 array of shape (n_values,)
         Solver iterations that each fit took.
     best_index : int, or None
-        Where the score is highest, the smallest value of equals; None without a score.
+        Where the score is highest, the most regularised of equals; None without a score.
     best_estimator : estimator, or None
         The fitted estimator at that value.
     interrupted : bool
@@ -161,7 +164,7 @@ def regularization_path(
     def score() -> float | None:
         return None if X_val is None else float(scorer(model, X_val, y_val, **judged))
 
-    walk = _Walk(model)
+    walk = _Walk(model, param.rpartition("__")[2] in _PENALTIES)
     for value in grid:
         model.set_params(**{param: float(value)})
         if not walk.goes_on(lambda: model.fit(X, y, **routed), score):
@@ -170,10 +173,14 @@ def regularization_path(
 
 
 class _Walk:
-    """What a path has reached: the fits that were finished, and the best of them."""
+    """What a path has reached: the fits that were finished, and the best of them.
 
-    def __init__(self, model: Any) -> None:
+    `stricter` says that a later, greater value regularises more, so that it wins among equals.
+    """
+
+    def __init__(self, model: Any, stricter: bool) -> None:
         self.model = model
+        self.stricter = stricter
         self.fits: list[tuple[FloatArray, int, float | None]] = []
         self.best: tuple[int, Any] | None = None
         self.interrupted = False
@@ -196,7 +203,9 @@ class _Walk:
     def _note(self, fit: tuple[FloatArray, int, float | None]) -> None:
         score = fit[2]
         best_score = -np.inf if self.best is None else self.fits[self.best[0]][2]
-        better = score is not None and best_score is not None and score > best_score
+        better = False
+        if score is not None and best_score is not None:
+            better = score > best_score or (self.stricter and score == best_score)
         best = (len(self.fits), copy.deepcopy(self.model)) if better else self.best
         self.fits.append(fit)
         self.best = best
