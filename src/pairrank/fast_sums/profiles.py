@@ -17,7 +17,8 @@ LOGISTIC, PROBIT = 0, 1
 
 _A = math.sqrt(3.0) / math.pi
 _CRAMER = 2.0 * 1.0865 / math.sqrt(2.0 * math.pi)
-_TOP_SLOPE = 2.0 / math.sqrt(math.pi)
+_FAR = 40.0
+"""So many deviations out the normal density is nothing, and its square has no overflow."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def _normal_error(order: int, scale: float, factor: float) -> Callable[[int, flo
 
 
 def _density(x: FloatArray) -> FloatArray:
+    x = np.clip(x, -_FAR, _FAR)
     return np.exp(-0.5 * x * x) / math.sqrt(2.0 * math.pi)
 
 

@@ -82,7 +82,7 @@ class HalvedQuery:
                 result[own.rows] += self.scale * own.times(sums)
 
     def _pairs(self, asked: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
-        return box_pairs.between(
+        return box_pairs.pairs_of_runs(
             self.kind, asked, self.small, self.levels.row_of, scores, self.weight, v, self.scale,
             result,
         )  # fmt: skip

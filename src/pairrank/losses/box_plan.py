@@ -13,7 +13,7 @@ from pairrank.preferences._counts import group_totals
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-LARGE_LEVEL = 32
+LARGE_LEVEL = 24
 """Levels of so many rows have boxes of their own; smaller ones share a segment's."""
 LARGE_EDGE = 2_000
 """Edges of so many pairs go through boxes, others pair by pair."""
@@ -54,10 +54,9 @@ class QueryPlan:
         weight * (the weight below less that above, in the segment). Else 0.
     self_weight : float64 array of shape (n,) or (0,)
         The weight of rows of segments, else 0.
-    small : int64 array of shape (n_small, 2)
-        Places of small levels of two rows or more.
-    edges : int64 array of shape (n_edges, 4)
-        Places of the ends of edges that are summed pair by pair.
+    runs : int64 array of shape (n_runs, 4)
+        What goes pair by pair, as for `pairrank.sums.box_pairs.pairs_of_runs`: small edges, and
+        levels of two rows or more in segments.
     """
 
     query: int
@@ -73,8 +72,7 @@ class QueryPlan:
     pull: FloatArray
     balance: FloatArray
     self_weight: FloatArray
-    small: IntArray
-    edges: IntArray
+    runs: IntArray
 
     @property
     def n_codes(self) -> int:
@@ -90,7 +88,7 @@ def make_plan(levels: Levels, query: int) -> QueryPlan:
     sizes = np.diff(starts)
     weight = None if levels.weight is None else levels.weight[starts[0] : starts[-1]]
     totals = group_totals(sizes, starts - starts[0], weight)
-    edges = np.empty((0, 4), dtype=np.int64)
+    runs = np.empty((0, 4), dtype=np.int64)
     links = (_NONE, _NONE, _NONE, _NONE)
     if levels.edges is None:
         code_of, segment = _codes_of_full(sizes, totals)
@@ -98,7 +96,7 @@ def make_plan(levels: Levels, query: int) -> QueryPlan:
         bounds = np.searchsorted(levels.edges[:, 0], [first, last])
         joined = levels.edges[bounds[0] : bounds[1]] - first
         large = sizes[joined[:, 0]] * sizes[joined[:, 1]] > LARGE_EDGE
-        edges = np.column_stack(
+        runs = np.column_stack(
             [starts[joined[~large, end] + step] for end in (0, 1) for step in (0, 1)]
         )
         code_of, segment, links = _codes_of_graph(sizes.size, joined[large])
@@ -107,7 +105,6 @@ def make_plan(levels: Levels, query: int) -> QueryPlan:
     code = place.in_order(by_row) if segment.size > 1 else np.empty(0, dtype=np.int32)
     in_segment = segment[code_of]
     pull = balance = self_weight = _NO_FLOATS
-    small = np.empty((0, 2), dtype=np.int64)
     if in_segment.any():
         w = np.ones(row_of.size) if weight is None else weight
         below, above = weights_around(code_of, totals, segment)
@@ -116,10 +113,11 @@ def make_plan(levels: Levels, query: int) -> QueryPlan:
         balance = place.in_order(np.where(member, w * np.repeat(below - above, sizes), 0.0))
         self_weight = place.in_order(np.where(member, w, 0.0))
         chosen = np.flatnonzero(in_segment & (sizes > 1))
-        small = np.column_stack((starts[chosen], starts[chosen + 1]))
+        ends = (starts[chosen], starts[chosen + 1])
+        runs = np.column_stack((*ends, ends[0], ends[0]))
     return QueryPlan(
         query, place.rows, code_of, code, _NO_FLOATS if weight is None else place.in_order(weight),
-        segment, *links, pull, balance, self_weight, small, edges,
+        segment, *links, pull, balance, self_weight, runs,
     )  # fmt: skip
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.fast_sums.box_rule import box_rule
@@ -84,10 +82,8 @@ class BoxedQuery:
             gradient[plan.rows] -= self.scale * plan.pull
             value -= 0.5 * float(centred @ plan.balance)
             value -= 0.5 * _at_zero(EVEN[kind]) * self._squares
-        asked = box_pairs.GRADIENT
-        value *= self.scale
-        value -= self._pairs(box_pairs.within, plan.small, asked, scores, _NONE, gradient)
-        return value + self._pairs(box_pairs.between, plan.edges, asked, scores, _NONE, gradient)
+        pairs = self._pairs(box_pairs.GRADIENT, scores, _NONE, gradient)
+        return self.scale * value + pairs
 
     def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
         """Add phi'(d) (v_a - v_b) for both rows of every pair."""
@@ -100,7 +96,7 @@ class BoxedQuery:
         self._add_differences(grid, series, profile, vector, result, pulls=True)
         if plan.pull.size:
             self._take_from_segments(vector, result)
-        self._add_pairs(box_pairs.INFLUENCE, scores, vector, result)
+        self._pairs(box_pairs.INFLUENCE, scores, vector, result)
 
     def bends(self, scores: FloatArray) -> Bends | None:
         """Return what is fixed while the scores are; None where levels are halved."""
@@ -117,7 +113,7 @@ class BoxedQuery:
             self.halved.product(scores, v, result)
             return
         self._add_differences(state.grid, state.series, BEND[self.kind], v, result)
-        self._add_pairs(box_pairs.PRODUCT, scores, v, result)
+        self._pairs(box_pairs.PRODUCT, scores, v, result)
 
     def diagonal(self, scores: FloatArray, state: Bends | None, result: FloatArray) -> None:
         """Add the diagonal of the Hessian."""
@@ -128,7 +124,7 @@ class BoxedQuery:
         state.grid.add(self.scale, state.series, result)
         if plan.self_weight.size:
             result[plan.rows] -= self.scale * _at_zero(BEND[self.kind]) * plan.self_weight**2
-        self._add_pairs(box_pairs.DIAGONAL, scores, _NONE, result)
+        self._pairs(box_pairs.DIAGONAL, scores, _NONE, result)
 
     def _add_differences(
         self,
@@ -155,23 +151,13 @@ class BoxedQuery:
         less, _ = grid.meet(moments, profile, pulls=pulls)
         grid.add(self.scale, series, result, v=v, shift=shift, less=less)
 
-    def _add_pairs(self, asked: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:
-        self._pairs(box_pairs.within, self.plan.small, asked, scores, v, result)
-        self._pairs(box_pairs.between, self.plan.edges, asked, scores, v, result)
-
-    def _pairs(
-        self,
-        function: Callable[..., float],
-        places: NDArray[np.int64],
-        asked: int,
-        scores: FloatArray,
-        v: FloatArray,
-        result: FloatArray,
-    ) -> float:
-        if not len(places):
+    def _pairs(self, asked: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
+        """Add the pairs that have no boxes, and take away those within levels that share them."""
+        runs = self.plan.runs
+        if not len(runs):
             return 0.0
-        return function(
-            self.kind, asked, places, self.levels.row_of, scores, self.weight, v, self.scale, result
+        return box_pairs.pairs_of_runs(
+            self.kind, asked, runs, self.levels.row_of, scores, self.weight, v, self.scale, result
         )
 
     def _cancels(self, grid: BoxGrid, centred: FloatArray) -> bool:

@@ -16,7 +16,7 @@ from pairrank.sums._jit import compiled
 _FIRST_TABLE = 1024
 _BLOCK = 512
 """So many rows are brought to their boxes before their powers are added."""
-_STRETCH = 1 << 15
+_STRETCH = 4096
 """So many rows are summed up before they are added to the total: fewer roundings in a row."""
 
 
@@ -168,7 +168,7 @@ def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes
     size = n_codes * n_boxes * 4
     total = np.zeros(size)
     tables = np.zeros(4 * size)
-    stretch = max(_STRETCH, 4 * size)
+    stretch = max(_STRETCH, 8 * size)
     at_here, u_here = np.empty(_BLOCK, np.int32), np.empty(_BLOCK)
     waiting = 0
     for start in range(0, len(scores), _BLOCK):
@@ -233,19 +233,26 @@ def coarse_moments(scores, code, weight, shift, slot, n_codes, per_width, n_boxe
 
     `slot` is each row's place in the list of boxes, `per_width` 1/H; O(m P + boxes).
     """
-    total = np.zeros(n_codes * n_boxes * degree)
-    for i in range(len(scores)):
-        x = scores[i] * per_width
-        twice = 4.0 * (x - np.floor(x)) - 2.0
-        box = np.int64(slot[i])
-        if len(code):
-            box += np.int64(code[i]) * n_boxes
-        q = (weight[i] if len(weight) else 1.0) - shift
-        moments = total[box * degree : box * degree + degree]
-        before, here = q * 0.5 * twice, q
-        for k in range(len(moments)):
-            moments[k] += here
-            before, here = here, twice * here - before
+    size = n_codes * n_boxes * degree
+    total, part = np.zeros(size), np.zeros(size)
+    stretch = max(_STRETCH, 8 * size)
+    for start in range(0, len(scores), stretch):
+        stop = min(start + stretch, len(scores))
+        for i in range(start, stop):
+            x = scores[i] * per_width
+            twice = 4.0 * (x - np.floor(x)) - 2.0
+            box = np.int64(slot[i])
+            if len(code):
+                box += np.int64(code[i]) * n_boxes
+            q = (weight[i] if len(weight) else 1.0) - shift
+            moments = part[box * degree : box * degree + degree]
+            before, here = q * 0.5 * twice, q
+            for k in range(len(moments)):
+                moments[k] += here
+                before, here = here, twice * here - before
+        for k in range(size):
+            total[k] += part[k]
+            part[k] = 0.0
     return total
 
 
