@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 _PAIRS_AT_ONCE = 1 << 22
 _FEW_PAIRS = 1500
-_FURTHEST_BOX = 1e300
+_NEAR_SQUARE = 1e300
 _MOST_WEIGHT = 0.1 * np.finfo(np.float64).max
 
 
@@ -87,8 +87,8 @@ def fast_erfc_sum(
     `pairrank.fast_sums.beaulieu.SeriesRule` and `pairrank.fast_sums.box_rule.error_bound`.
     Differences y - z are formed between near points only: an offset of all points costs no digits
     beyond those it took from the points themselves, and points 1e300 apart cost no more memory than
-    others. Where a point lies beyond 1e300, boxes have no numbers left, and "boxes" means merged
-    series, which keep the same bound.
+    others. Where a point lies beyond 1e150, boxes may have no numbers left, and "boxes" means
+    merged series, which keep the same bound.
 
     Examples
     --------
@@ -97,7 +97,8 @@ def fast_erfc_sum(
     >>> fast_erfc_sum([0.0, 1.0, 1e300], [-9.0, 0.0, 9.0], [1.0, -0.5, 2.0]).round(4)
     array([5.    , 4.0786, 4.    ])
     """
-    z, y = _as_points(sources, "sources"), _as_points(targets, "targets")
+    z, near = _as_points(sources, "sources")
+    y, near_targets = _as_points(targets, "targets")
     q = np.empty(0) if weights is None else _as_weights(weights, z.size)
     eps = _as_eps(eps)
     sum_by = METHODS.get(method) if isinstance(method, str) else None
@@ -108,6 +109,8 @@ def fast_erfc_sum(
         )
     if not z.size or not y.size:
         return np.zeros(y.size)
+    if not (near and near_targets) and sum_by in (_by_choice, _by_boxes):
+        sum_by = _by_merged_series
     return sum_by(z, y, q, eps)
 
 
@@ -117,8 +120,6 @@ def _by_choice(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> Float
 
 
 def _by_boxes(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
-    if max(z.max(), y.max(), -z.min(), -y.min()) > _FURTHEST_BOX:
-        return _by_merged_series(z, y, q, eps)
     from pairrank.fast_sums.box_sum import box_sum
     from pairrank.fast_sums.profiles import ERFC
 
@@ -154,8 +155,11 @@ METHODS: dict[str, Callable[[FloatArray, FloatArray, FloatArray, float], FloatAr
 }
 
 
-def _as_points(values: Any, name: str) -> FloatArray:
-    """Return numbers as a contiguous float64 array of one dimension, or say what is wrong."""
+def _as_points(values: Any, name: str) -> tuple[FloatArray, bool]:
+    """Return numbers as a contiguous float64 array, and whether none is beyond 1e150.
+
+    Raises a PairrankError that says what is wrong with them.
+    """
     array = np.asarray(values)
     if array.ndim != 1:
         raise PairrankError(f"{name} must have one dimension, got shape {array.shape}")
@@ -167,17 +171,18 @@ def _as_points(values: Any, name: str) -> FloatArray:
         points = np.ascontiguousarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise PairrankError(f"{name} must hold real numbers: {error}") from None
-    finite = np.isfinite(points)
-    if not finite.all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        near = bool(np.einsum("i,i->", points, points) <= _NEAR_SQUARE)
+    if not (near or (finite := np.isfinite(points)).all()):
         at = int(np.argmin(finite))
         raise PairrankError(
             f"{name}[{at}] = {points[at]} is not finite; leave it out or replace it"
         )
-    return points
+    return points, near
 
 
 def _as_weights(weights: Any, n_sources: int) -> FloatArray:
-    q = _as_points(weights, "weights")
+    q, _ = _as_points(weights, "weights")
     if q.size != n_sources:
         raise PairrankError(f"weights has {q.size} entries for {n_sources} sources; give one each")
     with np.errstate(over="ignore"):
