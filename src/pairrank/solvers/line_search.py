@@ -89,8 +89,8 @@ class WolfeSearch:
         self, probe: Probe, start: Trial, low: Trial, high: Trial, slack: float, left: int
     ) -> Trial | None:
         """Narrow the interval between the lowest point and one beyond the minimum."""
-        for _ in range(left):
-            trial = probe(_between(low, high, slack))
+        for done in range(left):
+            trial = probe(_between(low, high, slack, done))
             if self._is_high(trial, start, low, slack):
                 high = trial
                 continue
@@ -128,8 +128,7 @@ class SlopeSearch:
         """
         low, length = start, first
         high: Trial | None = None
-        best = start
-        kept = 0
+        best, between = start, 0
         for _ in range(self.max_trials):
             trial = probe(length)
             if np.isfinite(trial.slope) and abs(trial.slope) < abs(best.slope):
@@ -138,16 +137,13 @@ class SlopeSearch:
                     break
             if trial.slope < 0:
                 previous, low = low, trial
-                kept = max(kept, 0) + 1
             else:
                 high = trial
-                kept = min(kept, 0) - 1
             if high is None:
                 length = _further(previous, low)
-            elif abs(kept) > 1:
-                length = 0.5 * (low.length + high.length)
             else:
-                length = _between(low, high, np.inf)
+                length = _between(low, high, np.inf, between)
+                between += 1
         return best if best.length > 0 else None
 
 
@@ -160,15 +156,18 @@ def _further(previous: Trial, trial: Trial) -> float:
     return float(np.clip(zero, _LEAST * trial.length, _MOST * trial.length))
 
 
-def _between(low: Trial, high: Trial, slack: float) -> float:
+def _between(low: Trial, high: Trial, slack: float, done: int) -> float:
     """Return where the minimum between two trials seems to be.
 
-    By the cubic through values and slopes, or by the slopes alone where values hardly differ.
+    By the cubic through values and slopes, or by the slopes alone where values hardly differ; every
+    third time the middle, lest one end stay for ever.
     """
     width = high.length - low.length
     if not np.isfinite(high.slope + (0.0 if slack == np.inf else high.value)):
         return low.length + 2 * _EDGE * width
-    if abs(high.value - low.value) > 10 * slack:
+    if done % 3 == 2:
+        part = 0.5
+    elif abs(high.value - low.value) > 10 * slack:
         part = _cubic(low, high)
     elif low.slope * high.slope < 0:
         part = low.slope / (low.slope - high.slope)
