@@ -241,3 +241,21 @@ def test_features_of_very_different_size_cost_few_products():
         assert found.status is Status.CONVERGED
         products.append(found.history[-1].n_products)
     assert products[1] <= 10 * products[0]
+
+
+def test_a_sample_s_hessian_serves_until_scores_have_moved():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(3000, 4)), rng.integers(0, 3, 3000).astype(float)
+    levels = Levels.build(y).normalized("rows")
+    options = {"factor": 1.0, "penalty": 1.0, "generator": rng}
+    sampled = SampledModel(X, levels, SquaredHinge(), n_rows=300, **options)
+    w = rng.normal(size=4)
+    first = sampled.matrix(w)
+    assert sampled.matrix(w + 0.01) is first
+    moved = sampled.matrix(w + 0.5)
+    assert moved is not first
+    assert sampled.matrix(w) is not first
+    whole = SampledModel(X, levels, SquaredHinge(), n_rows=3000, **options)
+    assert whole.is_whole
+    assert whole.matrix(w) is whole.matrix(w)
+    assert whole.matrix(w + 1e-9) is not whole.matrix(w)

