@@ -119,15 +119,18 @@ class RankNCG(PairLossRanker):
 
     The likelihood takes every pair to be drawn independently, "whereas only the original samples
     are" (Section 3; a correction is left to future work in Section 8.1): m rows make up to m^2/2
-    pairs, and the posterior is far too sure of itself (on 400 rows of two classes its standard
-    errors were a twelfth of what a bootstrap of rows finds). `covariance` answers: "rows" and "queries"
-    take rows, or whole queries, to be independent, and pairs to depend on one another through them
-    (a sandwich, the cluster-robust covariance; "rows" errs on the large side, by up to sqrt(2),
-    where a row is in one or two pairs only). "laplace" is the inverse Hessian, the
-    posterior's covariance as the model has it: with
-    ``normalize=None`` it holds for `Pairs` that share no rows, while ``normalize="rows"`` makes all
-    pairs together count as much as W observations. All are asymptotic, describe sampling error
-    alone and not what shrinkage by alpha leaves out, and cost O(m d^2).
+    pairs, and the posterior is far too sure of itself. On 400 rows of two classes its standard
+    errors were a twelfth of what a bootstrap of rows finds. `covariance` answers:
+
+    - "rows" and "queries" take rows, or whole queries, to be independent, and pairs to depend on
+      one another through them: a sandwich, the cluster-robust covariance. "rows" errs on the large
+      side, by up to sqrt(2), where a row is in one or two pairs only.
+    - "laplace" is the inverse Hessian, the posterior's covariance as the model has it. With
+      ``normalize=None`` it holds for `Pairs` that share no rows; ``normalize="rows"`` makes all
+      pairs together count as much as W observations.
+
+    All are asymptotic, describe sampling error alone and not what shrinkage by alpha leaves out,
+    and cost O(m d^2); see `pairrank.estimators.covariance`.
 
     References
     ----------
