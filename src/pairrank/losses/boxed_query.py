@@ -54,6 +54,7 @@ class BoxedQuery:
         self.rule = box_rule((SIGMOID[kind], COST[kind], EVEN[kind]), self.eps)
         self.bend_rule = box_rule((BEND[kind],), max(eps, PRODUCT_EPS) / share)
         self.weight = _NONE if levels.weight is None else levels.weight
+        self._leaning = np.abs(plan.balance)
         self._squares = float(plan.self_weight @ plan.self_weight)
         self._halved: HalvedQuery | None = None
 
@@ -70,8 +71,8 @@ class BoxedQuery:
         """Add to `gradient`, (n_rows,); return the value."""
         plan, kind = self.plan, self.kind
         grid = BoxGrid(plan, self.rule, scores)
-        centred = grid.scores - grid.scores.mean() if plan.balance.size else _NONE
-        if not grid.feasible or (plan.balance.size and self._cancels(grid, centred)):
+        centred = self._centred(grid.scores) if plan.balance.size else _NONE
+        if not grid.feasible or self._cancels(centred):
             return self.halved.value_and_gradient(scores, gradient)
         moments = grid.moments(plan.weight)
         series, value = grid.meet(
@@ -160,12 +161,18 @@ class BoxedQuery:
             self.kind, asked, runs, self.levels.row_of, scores, self.weight, v, self.scale, result
         )
 
-    def _cancels(self, grid: BoxGrid, centred: FloatArray) -> bool:
+    @staticmethod
+    def _centred(scores: FloatArray) -> FloatArray:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return scores - scores.mean()
+
+    def _cancels(self, centred: FloatArray) -> bool:
         """Whether even parts would lose more than eps to rounding."""
-        if ROUNDING * (grid.extremes[1] - grid.extremes[0]) <= self.eps:
+        if not centred.size:
             return False
-        weight = np.abs(self.plan.balance)
-        return not ROUNDING * float(np.abs(centred) @ weight) <= self.eps * float(weight.sum())
+        with np.errstate(over="ignore", invalid="ignore"):
+            distance = float(np.abs(centred) @ self._leaning)
+            return not ROUNDING * distance <= self.eps * float(self._leaning.sum())
 
     def _take_from_segments(self, vector: FloatArray, result: FloatArray) -> None:
         """Take away weight * (v L - L_v), L the weight of the lower levels of a row's segment.
