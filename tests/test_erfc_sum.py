@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import ndtr
 
 import pairrank.fast_sums.beaulieu as fast_beaulieu
 from pairrank import fast_erfc_sum
@@ -137,6 +138,14 @@ def test_work_done_in_parts_is_the_same(method, monkeypatch):
     monkeypatch.setattr(fast_beaulieu, "_INTERVALS_AT_ONCE", 3)
     monkeypatch.setattr(erfc_module, "_PAIRS_AT_ONCE", 450)
     assert fast_erfc_sum(sources, targets, method=method).tolist() == whole.tolist()
+
+
+def test_normal_distribution_functions_add_up_as_the_docstring_says():
+    generator = np.random.default_rng(6)
+    m, t, q, s = generator.normal(size=60), generator.normal(size=40), generator.random(60), 0.3
+    wanted = (q * ndtr((t[:, np.newaxis] - m) / s)).sum(axis=1)
+    found = fast_erfc_sum(-m / (s * 2**0.5), -t / (s * 2**0.5), q, eps=1e-10) / 2
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10 * q.sum())
 
 
 def test_few_pairs_are_summed_directly_unless_asked_otherwise():

@@ -53,11 +53,14 @@ def fast_erfc_sum(
     eps : float, default=1e-6
         The error allowed a unit of weight, above 0 and below 1.
     method : str, default="auto"
-        "boxes": the box sum, `pairrank.fast_sums.box_sum.box_sum`, the fastest in linear time.
-        "beaulieu": the series, clusters and parameters of the paper, Section 5, Eqs. 5 to 11.
-        "beaulieu-merged": the same, but the clusters that targets need are merged into one series
-        an interval of targets. "direct": every pair. "auto": "direct" up to 1,500 pairs, where it
-        was found to be faster, else "boxes".
+        One of
+
+        - "auto": "direct" up to 1,500 pairs, where it was found to be faster, else "boxes";
+        - "boxes": the box sum, `pairrank.fast_sums.box_sum.box_sum`, the fastest in linear time;
+        - "beaulieu": the series, clusters and parameters of the paper, Section 5, Eqs. 5 to 11;
+        - "beaulieu-merged": the same, but that the clusters which targets need are merged into one
+          series an interval of targets;
+        - "direct": every pair.
 
     Returns
     -------

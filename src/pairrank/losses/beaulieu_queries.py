@@ -80,6 +80,7 @@ class BeaulieuQueries:
         self._boxed = BoxedQueries(levels, self._queries, kind, eps)
         scale = np.asarray(levels.pair_scale, dtype=np.float64)
         self._scale = np.broadcast_to(scale, levels.n_queries)
+        self._query_start = levels.query_start
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient` (n_rows,), in the user's order; return the part of the value."""
@@ -105,7 +106,7 @@ class BeaulieuQueries:
 
     def _add_gradient(self, query: int, scores: FloatArray, gradient: FloatArray) -> None:
         levels = self.levels
-        low, high = levels.query_start[query : query + 2]
+        low, high = self._query_start[query : query + 2]
         groups = levels.query_group[query : query + 2]
         rows = levels.row_of[low:high]
         weight = _NO_WEIGHT if levels.weight is None else levels.weight[low:high]
