@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from pairrank._protocols import FloatArray, LikelihoodSum, MultipleCurvature
+from pairrank._protocols import FloatArray, LikelihoodSum
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError
+from pairrank.losses import Logistic, Probit, Raykar
+from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import query_codes
 
 KINDS = ("laplace", "rows", "queries")
@@ -36,43 +38,52 @@ def check_covariance(kind: str, n_features: int, qid: NDArray[Any] | None) -> No
 
 def coefficient_covariance(
     X: Any,
-    pair_sum: LikelihoodSum,
+    preferences: Preferences,
+    loss: Logistic | Probit | Raykar,
     coef: FloatArray,
     *,
     kind: str,
-    factor: float,
     penalty: float,
+    route: str = "auto",
+    eps: float = 1e-6,
     qid: NDArray[Any] | None = None,
     sample_weight: FloatArray | None = None,
 ) -> FloatArray:
     r"""Return the covariance of the weights that minimise a penalised likelihood of pairs.
 
-    With H the Hessian of penalty/2 \|w\|^2 + factor * pair sum at the weights,
+    With H the Hessian of penalty/2 \|w\|^2 + pair sum at the weights,
 
     .. math:: V_{laplace} = H^{-1}, \qquad
               V = H^{-1} \Big( \sum_c (h_c - \bar h)(h_c - \bar h)^T \Big) H^{-1}
 
     where a cluster's h_c adds the gradients of the pairs that it takes part in: for "rows"
 
-    .. math:: h_i = factor \sum_{(a, b) \ni i} \phi'(s_a - s_b) (x_a - x_b)
+    .. math:: h_i = \sum_{(a, b) \ni i} g_{ab}, \qquad g_{ab} = \phi'(s_a - s_b) (x_a - x_b)
 
     counts a pair for each of its two rows (Hajek's projection of the sum over pairs, whose terms
     are dependent because they share rows), for "queries" once, since no pair leaves its query.
-    Where rows meet few others, each pair's own part at both its rows makes standard errors by rows
-    too large, by sqrt(2) where no two pairs share a row. A row of weight w counts as w rows, as
-    everywhere; G queries are corrected by G/(G - 1).
+
+    By rows, each two rows' own part stands in both their sums. Of `Pairs` it is taken out once, as
+    for any dyads (Fafchamps & Gubert 2007), unless the rest were indefinite. Of labels it stays:
+    it is one part in about as many as a row has pairs, and errs on the large side, by sqrt(2) at
+    the most. A row of weight w counts as w rows, as everywhere; G queries are corrected by
+    G/(G - 1).
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features)
-    pair_sum : LikelihoodSum
-        The loss bound to the preferences among the rows.
+    preferences : Levels or Pairs
+        Over the rows of X, scaled by their normalisation.
+    loss : Logistic, Probit or Raykar
+        What a pair costs.
     coef : ndarray of shape (n_features,)
         The weights.
     kind : "laplace", "rows" or "queries"
         What is taken to be independent: pairs, rows or queries.
-    factor, penalty : float
+    penalty : float
         As for the objective.
+    route, eps : str, float
+        The pair sum's algorithm and error, see `Logistic.sum_over`.
     qid : ndarray of shape (n_rows,), optional
         The queries, for "queries".
     sample_weight : ndarray of shape (n_rows,), optional
@@ -91,26 +102,32 @@ def coefficient_covariance(
     -----
     Costs O(m d^2) for m rows of d features, 2 d pair sums, and memory for blocks of columns; "rows"
     keeps m d numbers. Columns are centred, which changes no difference of two rows.
+
+    References
+    ----------
+    M. Fafchamps and F. Gubert, "The formation of risk sharing networks", Journal of Development
+    Economics 83(2), 2007.
     """
     scores = Design(X).scores(coef)
     columns = _Columns(X)
-    inverse = _inverse(_hessian(columns, pair_sum.curvature(scores), factor, penalty))
+    pair_sum = loss.sum_over(preferences, route=route, eps=eps)
+    hessian = _quadratic(columns, pair_sum.curvature(scores).matmat)
+    hessian.flat[:: columns.n_features + 1] += penalty
+    inverse = _inverse(hessian)
     if kind == "laplace":
         return inverse
     if kind == "rows":
         weight = np.ones(columns.n_rows) if sample_weight is None else sample_weight
-        pulls = _row_pulls(columns, pair_sum, scores)
-        spread = _spread(pulls, weight)
+        spread = _spread_of_rows(columns, pair_sum, scores, weight)
+        if isinstance(preferences, Pairs):
+            own = _own_parts(columns, preferences, loss, scores, weight)
+            rest = linalg.eigvalsh(spread - own, check_finite=False)
+            if rest[0] >= -1e-12 * rest[-1]:
+                spread -= own
     else:
         assert qid is not None
-        _, codes = query_codes(qid)
-        kept = codes if sample_weight is None else codes[sample_weight > 0]
-        n_clusters = np.unique(kept).size
-        pulls = _query_pulls(columns, pair_sum, scores, codes)
-        totals = pulls.sum(axis=1)
-        spread = pulls @ pulls.T - np.outer(totals, totals) / n_clusters
-        spread *= n_clusters / max(n_clusters - 1, 1)
-    return factor**2 * (inverse @ spread @ inverse)
+        spread = _spread_of_queries(columns, pair_sum, scores, qid, sample_weight)
+    return inverse @ spread @ inverse
 
 
 class _Columns:
@@ -134,20 +151,17 @@ class _Columns:
         return features, rows
 
 
-def _hessian(
-    columns: _Columns, curvature: MultipleCurvature, factor: float, penalty: float
-) -> FloatArray:
+def _quadratic(columns: _Columns, times: Callable[[FloatArray], FloatArray]) -> FloatArray:
+    """Return X' A X for the symmetric map A of many vectors, (n_vectors, n_rows)."""
     matrix = np.empty((columns.n_features, columns.n_features))
     for here, block in columns:
-        bent = curvature.matmat(block)
+        mapped = times(block)
         for there, other in columns:
             if there.start > here.start:
                 break
-            matrix[there, here] = other @ bent.T
+            matrix[there, here] = other @ mapped.T
             matrix[here, there] = matrix[there, here].T
-    matrix = factor * 0.5 * (matrix + matrix.T)
-    matrix.flat[:: columns.n_features + 1] += penalty
-    return matrix
+    return 0.5 * (matrix + matrix.T)
 
 
 def _inverse(matrix: FloatArray) -> FloatArray:
@@ -162,29 +176,55 @@ def _inverse(matrix: FloatArray) -> FloatArray:
     return 0.5 * (inverse + inverse.T)
 
 
-def _row_pulls(columns: _Columns, pair_sum: LikelihoodSum, scores: FloatArray) -> FloatArray:
-    """Return the gradients of each row's pairs, (n_features, n_rows)."""
+def _spread_of_rows(
+    columns: _Columns, pair_sum: LikelihoodSum, scores: FloatArray, weight: FloatArray
+) -> FloatArray:
+    """Return the sum of squares of the rows' pulls about their mean; of weight w, w equal ones."""
     pulls = np.empty((columns.n_features, columns.n_rows))
     for features, block in columns:
         pulls[features] = pair_sum.influence(scores, block)
-    return pulls
+    totals = pulls.sum(axis=1)
+    scaled = np.divide(pulls, np.sqrt(weight), out=pulls, where=weight > 0)
+    return scaled @ scaled.T - np.outer(totals, totals) / weight.sum()
 
 
-def _query_pulls(
-    columns: _Columns, pair_sum: LikelihoodSum, scores: FloatArray, codes: NDArray[np.int32]
+def _own_parts(
+    columns: _Columns,
+    pairs: Pairs,
+    loss: Logistic | Probit | Raykar,
+    scores: FloatArray,
+    weight: FloatArray,
 ) -> FloatArray:
-    """Return each query's gradient, (n_features, n_queries): half of what its rows pull."""
+    """Return the sum over every two rows of the square of their comparisons' gradient."""
+    i, j = pairs.i.astype(np.int64), pairs.j.astype(np.int64)
+    pull = pairs.pair_scale * loss.phi(scores[i] - scores[j], order=1)
+    pull = np.where(i < j, pull, -pull) * (1.0 if pairs.weight is None else pairs.weight)
+    key = np.minimum(i, j) * columns.n_rows + np.maximum(i, j)
+    dyads, place = np.unique(key, return_inverse=True)
+    low, high = np.divmod(dyads, columns.n_rows)
+    square = np.bincount(place, pull) ** 2 / (weight[low] * weight[high])
+    shape = (columns.n_rows, columns.n_rows)
+    joined = sparse.coo_array((square, (low, high)), shape=shape).tocsr()
+    joined = joined + joined.T
+    degree = np.bincount(low, square, shape[0]) + np.bincount(high, square, shape[0])
+    return _quadratic(columns, lambda block: degree * block - (joined @ block.T).T)
+
+
+def _spread_of_queries(
+    columns: _Columns,
+    pair_sum: LikelihoodSum,
+    scores: FloatArray,
+    qid: NDArray[Any],
+    sample_weight: FloatArray | None,
+) -> FloatArray:
+    """Return the sum of squares of the queries' pulls, half of what their rows pull together."""
+    _, codes = query_codes(qid)
     n_queries = int(codes.max()) + 1
     pulls = np.empty((columns.n_features, n_queries))
     for features, block in columns:
         of_rows = pair_sum.influence(scores, block)
         for place, row in zip(range(features.start, features.stop), of_rows, strict=True):
             pulls[place] = 0.5 * np.bincount(codes, row, n_queries)
-    return pulls
-
-
-def _spread(pulls: FloatArray, weight: FloatArray) -> FloatArray:
-    """Return the sum of squares about the mean, a pull of weight w being w equal ones."""
-    totals = pulls.sum(axis=1)
-    scaled = np.divide(pulls, np.sqrt(weight), out=pulls, where=weight > 0)
-    return scaled @ scaled.T - np.outer(totals, totals) / weight.sum()
+    kept = codes if sample_weight is None else codes[sample_weight > 0]
+    n_kept, totals = np.unique(kept).size, pulls.sum(axis=1)
+    return (pulls @ pulls.T - np.outer(totals, totals) / n_kept) * n_kept / max(n_kept - 1, 1)

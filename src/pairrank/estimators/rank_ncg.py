@@ -123,8 +123,8 @@ class RankNCG(PairLossRanker):
     errors were a twelfth of what a bootstrap of rows finds. `covariance` answers:
 
     - "rows" and "queries" take rows, or whole queries, to be independent, and pairs to depend on
-      one another through them: a sandwich, the cluster-robust covariance. "rows" errs on the large
-      side, by up to sqrt(2), where a row is in one or two pairs only.
+      one another through them: a sandwich, the cluster-robust covariance. With labels, "rows" errs
+      on the large side where a row is in few pairs, by sqrt(2) at the most.
     - "laplace" is the inverse Hessian, the posterior's covariance as the model has it. With
       ``normalize=None`` it holds for `Pairs` that share no rows; ``normalize="rows"`` makes all
       pairs together count as much as W observations.
@@ -265,14 +265,15 @@ class RankNCG(PairLossRanker):
     ) -> None:
         if self.covariance is None:
             return
-        eps = min(float(self.eps), 1e-6)
         self.coef_cov_ = coefficient_covariance(
             X,
-            LOSSES[self.loss]().sum_over(preferences, route=self.pair_sum, eps=eps),
+            preferences,
+            LOSSES[self.loss](),
             self.coef_,
             kind=self.covariance,
-            factor=1.0,
             penalty=float(self.alpha),
+            route=self.pair_sum,
+            eps=min(float(self.eps), 1e-6),
             qid=qid,
             sample_weight=sample_weight,
         )
