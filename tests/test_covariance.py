@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import OrderGraph, Pairs, RankNCG, RankNCGCV
 from pairrank.estimators import covariance
@@ -210,6 +211,17 @@ def test_no_pull_is_left_out_where_weights_are_very_unequal():
     ranker.fit(X, y, qid=qid, sample_weight=weight)
     assert np.isfinite(ranker.coef_cov_).all()
     assert (np.linalg.eigvalsh(ranker.coef_cov_) > 0).all()
+
+
+def test_an_interrupted_fit_does_not_go_on_to_its_covariance():
+    X, y, qid = drawn(11)
+
+    def interrupt(step):
+        raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ranker = RankNCG(covariance="rows").fit(X, y, qid=qid, callback=interrupt)
+    assert not hasattr(ranker, "coef_cov_")
 
 
 def test_it_stays_semidefinite_where_comparisons_are_few():

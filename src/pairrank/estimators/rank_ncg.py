@@ -102,7 +102,7 @@ class RankNCG(PairLossRanker):
     n_pairs_ : int
         The number of preferences.
     coef_cov_ : ndarray of shape (n_features, n_features)
-        The covariance of `coef_`, where `covariance` asks for it.
+        The covariance of `coef_`, where `covariance` asks for it and the fit was let finish.
     standard_errors_ : ndarray of shape (n_features,)
         The square roots of its diagonal.
     feature_map_ : FeatureMap
@@ -263,7 +263,7 @@ class RankNCG(PairLossRanker):
         qid: NDArray[Any] | None,
         sample_weight: FloatArray | None,
     ) -> None:
-        if self.covariance is None:
+        if self.covariance is None or self.status_ == "interrupted":
             return
         self.coef_cov_ = coefficient_covariance(
             X,
