@@ -24,7 +24,7 @@ class SpanTables(NamedTuple):
     Attributes
     ----------
     tables : tuple of float64 arrays of shape (n_tables, MOST_TERMS, MOST_TERMS)
-        One a function: [t, q, p] belongs to T_p(u_i) T_q(u_j) in k(radius_t (u_i - u_j)).
+        One a function: [t, p, q] belongs to T_p(u_i) T_q(u_j) in k(radius_t (u_i - u_j)).
     degrees : int64 array of shape (n_tables,)
     """
 
@@ -58,7 +58,7 @@ def span_tables(profiles: tuple[Profile, ...], eps: float) -> SpanTables:
         for table, coefficients in zip(tables, found, strict=True):
             n_known = min(coefficients.shape[0], MOST_TERMS)
             table.append(np.zeros((MOST_TERMS, MOST_TERMS)))
-            table[-1][:n_known, :n_known] = coefficients[:n_known, :n_known].T
+            table[-1][:n_known, :n_known] = coefficients[:n_known, :n_known]
     return SpanTables(tuple(np.array(table) for table in tables), np.array(degrees))
 
 

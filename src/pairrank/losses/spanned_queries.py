@@ -56,51 +56,59 @@ class SpannedQueries:
         self._large = (boxed_cost(levels) < direct_cost(levels, kind))[queries]
         self._tables = span_tables((SIGMOID[kind], COST[kind]), eps)
         self._bends = span_tables((BEND[kind],), max(eps, PRODUCT_EPS))
+        self._pulled: tuple[FloatArray, FloatArray] | None = None
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient` (n_rows,), in the user's order; return the part of the value."""
-        costs = self._tables.tables[1]
-        value, wide = self._sums(spans.PULL, self._tables, costs, scores, _NONE, gradient)
-        return value + sum(part.value_and_gradient(scores, gradient) for part in wide)
+        value, others = self.pulls(scores, gradient, self._tables.tables[1])
+        return value + sum(part.value_and_gradient(scores, gradient) for part in others)
 
     def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
-        """Add, a row, the sum over its pairs (a over b) of weight * phi'(d) (v_a - v_b)."""
-        asked, tables = spans.INFLUENCE, self._tables
-        for part in self._sums(asked, tables, _NO_TABLES, scores, vector, result)[1]:
+        """Add, a row, the sum over its pairs (a over b) of weight * phi'(d) (v_a - v_b).
+
+        The gradient at the last scores is kept for the next vector.
+        """
+        if self._pulled is None or not np.array_equal(self._pulled[0], scores):
+            known = np.zeros(scores.size)
+            self.pulls(scores, known, _NO_TABLES)
+            self._pulled = (scores.copy(), known)
+        _, others = self._sums(
+            True, self._tables, _NO_TABLES, scores, result, vector, self._pulled[1]
+        )
+        for part in others:
             part.influence(scores, vector, result)
 
     def curvature(self, scores: FloatArray) -> SpannedCurvature:
         """Return the Hessian at these scores; it keeps a copy of them."""
         return SpannedCurvature(self, scores.copy())
 
-    def add_product(self, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:
-        """Add the Hessian times `v`, as a curvature does."""
-        asked, tables = spans.PRODUCT, self._bends
-        for part in self._sums(asked, tables, _NO_TABLES, scores, v, result)[1]:
-            part.curvature(scores).product(v, result)
+    def pulls(
+        self, scores: FloatArray, result: FloatArray, costs: FloatArray
+    ) -> tuple[float, list[DirectQueries | BoxedQueries]]:
+        """Add the gradient; return the value, where costs are given, and what is left to do."""
+        return self._sums(True, self._tables, costs, scores, result, _NONE, _NONE)
 
-    def add_diagonal(self, scores: FloatArray, result: FloatArray) -> None:
-        """Add the diagonal of the Hessian."""
-        asked, tables = spans.PLAIN, self._bends
-        for part in self._sums(asked, tables, _NO_TABLES, scores, _NONE, result)[1]:
-            part.curvature(scores).diagonal(result)
+    def bends(
+        self,
+        scores: FloatArray,
+        result: FloatArray,
+        v: FloatArray = _NONE,
+        known: FloatArray = _NONE,
+    ) -> list[DirectQueries | BoxedQueries]:
+        """Add the Hessian's diagonal, or, with that `known`, the Hessian times v."""
+        return self._sums(False, self._bends, _NO_TABLES, scores, result, v, known)[1]
 
     def _sums(
-        self,
-        asked: int,
-        tables: SpanTables,
-        costs: FloatArray,
-        scores: FloatArray,
-        v: FloatArray,
-        result: FloatArray,
-    ) -> tuple[float, list[DirectQueries | BoxedQueries]]:
+        self, pulls: bool, tables: SpanTables, costs: FloatArray, scores: FloatArray,
+        result: FloatArray, v: FloatArray, known: FloatArray,
+    ) -> tuple[float, list[DirectQueries | BoxedQueries]]:  # fmt: skip
         """Add what is asked for; return the value and the sums of what is left to do otherwise."""
         levels = self.levels
         wide = np.zeros(self.queries.size, dtype=bool)
         value = spans.sums_in_spans(
-            asked, self.queries, levels.query_group, levels.group_start, levels.row_of,
-            self._scale, scores, self._weight, v, LEAST, tables.tables[0], costs, tables.degrees,
-            wide, result,
+            pulls, self.queries, levels.query_group, levels.group_start, levels.row_of,
+            self._scale, scores, self._weight, v, known, LEAST, tables.tables[0], costs,
+            tables.degrees, wide, result,
         )  # fmt: skip
         return value, self._otherwise(wide) if wide.any() else []
 
@@ -120,11 +128,18 @@ class SpannedCurvature:
 
     def __init__(self, owner: SpannedQueries, scores: FloatArray) -> None:
         self.owner, self.scores = owner, scores
+        self._diagonal = np.zeros(scores.size)
+        others = owner.bends(scores, self._diagonal)
+        self._others = [part.curvature(scores) for part in others]
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
         """Add the Hessian times `v` to `result`, both (n_rows,) in the user's order."""
-        self.owner.add_product(self.scores, v, result)
+        self.owner.bends(self.scores, result, v, self._diagonal)
+        for part in self._others:
+            part.product(v, result)
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the diagonal to `result`, (n_rows,)."""
-        self.owner.add_diagonal(self.scores, result)
+        result += self._diagonal
+        for part in self._others:
+            part.diagonal(result)

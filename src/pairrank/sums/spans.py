@@ -12,10 +12,6 @@ import numpy as np
 
 from pairrank.sums._jit import compiled, compiled_reassociating
 
-PLAIN, PULL, PRODUCT, INFLUENCE = 0, 1, 2, 3
-"""What is asked for: sums of k over the rows of other levels, those less the weight of the lower
-levels (k = S: the gradient), sums of k (v_i - v_j), and both (k = S: the influence)."""
-
 
 @compiled
 def _fill(scores, centre, radius, n, degree, terms):
@@ -74,37 +70,43 @@ def _collect(moments, n_groups, degree, below, above):
 
 
 @compiled
-def _transform(table, degree, one, other, result):
+def _transform(table, degree, one, other, both, result):
     """Write the series whose coefficients are the table times the sum of two sets of moments."""
-    here = result[:degree]
-    here[:] = 0.0
     for q in range(degree):
-        _add(one[q] + other[q], table[q, :degree], here)
+        both[q] = one[q] + other[q]
+    moments = both[:degree]
+    for p in range(degree):
+        result[p] = _dot(table[p, :degree], moments)
 
 
 @compiled
 def sums_in_spans(
-    asked, queries, query_group, group_start, row_of, scale, values, weight, v, least, tables,
-    costs, degrees, wide, result,
+    pulls, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
+    tables, costs, degrees, wide, result,
 ):  # fmt: skip
-    """Add what is asked for to `result`, by full graphs; return the value where costs are given.
+    """Add sums of k over the rows of other levels; return the value where costs are given.
+
+    Without v a row i gets scale w_i times the sum over the rows j of other levels of w_j k(s_i -
+    s_j): with k = S, less the weight of those of lower levels (`pulls`), the gradient; with k =
+    phi'' the Hessian's diagonal. With v, given those as `known`, it gets the same sums of
+    k (v_i - v_j): influence and Hessian product.
 
     Parameters
     ----------
-    asked : int
-        PLAIN, PULL, PRODUCT or INFLUENCE.
+    pulls : bool
+        Whether k is taken less 1 where j is of a lower level.
     queries : ndarray of int64, shape (n_chosen,)
     query_group, group_start, row_of : ndarray of int64, int64 and int32
         The layout; a query's groups are its levels, lowest first.
     scale : ndarray of shape (n_chosen,)
-    values, v, result : ndarray of shape (n_all,)
-        In the user's order; `v` empty where none is asked for.
+    values, v, known, result : ndarray of shape (n_all,)
+        In the user's order; `v` and `known` empty where no v is asked for.
     weight : ndarray of shape (n_rows,) or (0,)
         Row weights in layout order; empty where all are 1.
     least : int
         Table number t is for radii up to 2**((least + t) / 2).
     tables, costs : ndarray of shape (n_tables, size, size)
-        Coefficients of k and of phi, [t, q, p] that of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs`
+        Coefficients of k and of phi, [t, p, q] that of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs`
         empty where no value is asked for.
     degrees : ndarray of int64, shape (n_tables,)
         How many terms count.
@@ -127,7 +129,7 @@ def sums_in_spans(
     moments, below, above = (
         np.empty((n_groups, size)), np.empty((n_groups, size)), np.empty((n_groups, size)),
     )  # fmt: skip
-    zero, series = np.zeros(size), np.empty(size)
+    zero, both, series = np.zeros(size), np.empty(size), np.empty(size)
     total = 0.0
     for at in range(len(queries)):
         group = query_group[queries[at]]
@@ -138,9 +140,10 @@ def sums_in_spans(
         for k in range(n):
             scores[k] = values[row_of[first + k]]
             weights[k] = weight[first + k] if len(weight) else 1.0
-            here_v[k] = v[row_of[first + k]] if len(v) else 1.0
+            if len(v):
+                here_v[k] = v[row_of[first + k]]
+                mean += here_v[k] / n
             lowest, highest = min(lowest, scores[k]), max(highest, scores[k])
-            mean += here_v[k] / n
         radius = 0.5 * highest - 0.5 * lowest
         if not radius <= 2.0 ** (0.5 * (least + len(degrees) - 1)):
             wide[at] = True
@@ -153,28 +156,27 @@ def sums_in_spans(
         reach = 2.0 ** (0.5 * (least + t))
         _fill(scores, 0.5 * lowest + 0.5 * highest, reach, n, degree, terms)
         sums[:n] = 0.0
-        for turn in range(2 if asked >= PRODUCT else 1):
-            if turn == 1:
-                for k in range(n):
-                    sums[k] *= -(here_v[k] - mean)
-                    weights[k] *= here_v[k] - mean
-            for g in range(n_here):
-                begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
-                _moments(terms, weights, n, begin, end, degree, moments[g])
-            _collect(moments, n_here, degree, below, above)
-            value = 0.0
-            for g in range(n_here):
-                begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
-                _transform(tables[t], degree, below[g], above[g], series)
-                if asked in (PULL, INFLUENCE):
-                    series[0] -= below[g, 0]
-                _add_series(terms, n, begin, end, series, degree, sums)
-                if len(costs):
-                    _transform(costs[t], degree, below[g], zero, series)
-                    value += _dot(series[:degree], moments[g, :degree])
-            total += scale[at] * value
-        sign = -scale[at] if asked >= PRODUCT else scale[at]
+        if len(v):
+            for k in range(n):
+                here_v[k] -= mean
+                weights[k] *= here_v[k]
+        for g in range(n_here):
+            begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
+            _moments(terms, weights, n, begin, end, degree, moments[g])
+        _collect(moments, n_here, degree, below, above)
+        value = 0.0
+        for g in range(n_here):
+            begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
+            _transform(tables[t], degree, below[g], above[g], both, series)
+            if pulls:
+                series[0] -= below[g, 0]
+            _add_series(terms, n, begin, end, series, degree, sums)
+            if len(costs):
+                _transform(costs[t], degree, below[g], zero, both, series)
+                value += _dot(series[:degree], moments[g, :degree])
+        total += scale[at] * value
         for k in range(n):
-            w = weight[first + k] if len(weight) else 1.0
-            result[row_of[first + k]] += sign * w * sums[k]
+            row = row_of[first + k]
+            own = scale[at] * (weight[first + k] if len(weight) else 1.0) * sums[k]
+            result[row] += known[row] * here_v[k] - own if len(v) else own
     return total
