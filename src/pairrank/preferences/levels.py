@@ -179,8 +179,10 @@ class Levels:
         """Bring a value a row of the layout back to the user's order; dropped rows get 0."""
         if self.in_order:
             return values
+        from pairrank.sums.layout import scatter
+
         result = np.zeros(self.n_rows)
-        result[self.row_of] = values
+        scatter(values, self.row_of, np.array([[0, self.row_of.size]]), 1.0, result)
         return result
 
     def require_pairs(self) -> None:
