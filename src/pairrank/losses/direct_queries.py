@@ -43,13 +43,15 @@ class DirectQueries:
 
     Notes
     -----
-    Rounding: a row's gradient is off by at most about 2e-15 of the weight of its pairs, the value
-    by 2e-15 of the weight of all pairs and of itself. Logistic scores within 128 of the middle of
-    their query meet as a_j/(a_i + a_j), a = exp(s): one exponential a row, none a pair; and the
-    value is the logarithm of a product over hundreds of pairs. Otherwise the exponential is a
-    polynomial that vectorises (`pairrank.sums.exponentials`), and so is the normal tail.
+    Rounding: a row's gradient is off by about 2e-15 of the weight of its pairs, or 1e-14 where
+    logistic scores spread by hundreds; the value by as much of the weight of all pairs and of
+    itself.
 
-    Between looks for an interrupt there are at most some hundred million pairs.
+    Logistic scores within 128 of the middle of their query meet as a_j/(a_i + a_j), a = exp(s): one
+    exponential a row, none a pair; and without weights the value is the logarithm of a product over
+    hundreds of pairs. Otherwise the exponential is a polynomial that vectorises
+    (`pairrank.sums.exponentials`), and so is the normal tail. Between looks for an interrupt there
+    are about a hundred million pairs.
     """
 
     def __init__(self, levels: Levels, queries: IntArray, kind: int, eps: float) -> None:

@@ -16,8 +16,9 @@ _NO_WEIGHT = np.empty(0)
 class PairsSigmoidSum:
     """The sum of a sigmoidal loss over `Pairs`: a loop over the comparisons, O(n_pairs), exact.
 
-    Rounding: a row's gradient is off by at most 2e-15 of the weight of its pairs, and the value by
-    2e-15 of the weight of all and of itself.
+    Rounding: a row's gradient is off by about 2e-15 of the weight of its pairs, and the value by as
+    much of the weight of all and of itself. A gradient costs two looks at the scores and two at the
+    gradient a pair.
     """
 
     def __init__(self, pairs: Pairs, kind: int) -> None:
