@@ -17,6 +17,8 @@ _ALIKE = 0.2
 """Neighbouring gradients whose product exceeds this part of a square are far from orthogonal."""
 _DOWNHILL = 1e-8
 """A direction must go down by this part of what the gradient's own does."""
+_SHORTER = 0.99
+"""What a gradient must be shortened by to count as shorter."""
 _PATIENCE = 30
 """Steps within the noise that may fail to shorten the gradient before something is done."""
 
@@ -166,7 +168,7 @@ class _Run(Descent):
     def _waits_in_vain(self, trial: Trial) -> bool:
         """Whether steps within the noise have long failed to shorten the gradient."""
         norm = float(np.linalg.norm(trial.gradient))
-        if norm < self.least_norm:
+        if norm < _SHORTER * self.least_norm:
             self.least_norm, self.waited = norm, 0
         elif abs(trial.value - self.value) <= self.noise:
             self.waited += 1
