@@ -1,8 +1,9 @@
-"""Hinge pair sums: every route, size and number of levels, beside expit, np.sort and the paper's.
+"""Pair sums: every loss, route, size and number of levels, beside expit, np.sort and the papers'.
 
 A cell of the first tables is the squared hinge's value and gradient at new scores, sort included,
 in nanoseconds a row and in times of `scipy.special.expit` of the same scores, timed in turn. Both
-are medians. A route is left out where it would take minutes.
+are medians. A route is left out where it would take minutes. The tables of logistic and probit
+sums are in `_sigmoid_tables.py`; `--losses` chooses.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ harness.use_own_cache()
 import numpy as np  # noqa: E402
 from scipy.special import expit  # noqa: E402
 
+import _sigmoid_tables as sigmoids  # noqa: E402
 from _trees import double_loop, prsvm_plus, tree_by_levels, tree_by_scores  # noqa: E402
 from pairrank.losses import SquaredHinge  # noqa: E402
 from pairrank.preferences import Levels, Pairs  # noqa: E402
@@ -218,15 +220,41 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="10000,100000,1000000,10000000")
     parser.add_argument("--repeat", type=int, default=7)
+    parser.add_argument("--losses", choices=("all", "hinge", "sigmoids"), default="all")
     parser.add_argument("--peak", nargs=3, metavar=("ROWS", "LEVELS", "MANY"))
     options = parser.parse_args()
     if options.peak:
         measure_peak(int(options.peak[0]), options.peak[1], options.peak[2] == "1")
         return
     sizes = [int(size) for size in options.sizes.split(",")]
+    if options.losses in ("all", "hinge"):
+        print_hinge(sizes, options.repeat)
+    if options.losses in ("all", "sigmoids"):
+        print_sigmoids(sizes, options.repeat)
+
+
+def print_sigmoids(sizes: list[int], repeat: int) -> None:
+    """Run the tables of logistic and probit sums and print Markdown."""
+    one, found = sigmoids.sizes_table(sizes, repeat)
+    n_rows = min(sizes[-1], sigmoids.LARGEST_M)
+    print("\n## Pair sums of logistic and probit losses\n", harness.header(), "", sep="\n")
+    sections = (
+        ("Bars", ("what", "found", "bar"), sigmoids.bars_table(found, sizes)),
+        ("One query, eps 1e-6", ("levels", "rows", *sigmoids.COLUMNS), one),
+        (
+            f"Other eps, scores, queries and graphs, {n_rows:,} rows",
+            ("what", *sigmoids.COLUMNS),
+            sigmoids.kinds_table(n_rows, repeat),
+        ),
+    )
+    _print(sections)
+
+
+def print_hinge(sizes: list[int], repeat: int) -> None:
+    """Run the tables of hinge sums and print Markdown."""
     columns = ("levels", "rows", *ROUTES, "expit, ns", "np.sort, ns")
-    one, flat = routes_table(sizes, False, options.repeat)
-    queries, _ = routes_table(sizes, True, options.repeat)
+    one, flat = routes_table(sizes, False, repeat)
+    queries, _ = routes_table(sizes, True, repeat)
     print("\n## Pair sums of the squared hinge\n", harness.header(), "", sep="\n")
     sections = (
         ("Bars", ("what", "found", "bar"), bars_table(flat, sizes)),
@@ -236,20 +264,24 @@ def main() -> None:
             "The paper's other methods, one query, ns a row",
             ("levels", "rows", "flat_tree", "selection_tree", "double loop",
              "AA tree by levels", "AA tree by scores", "PRSVM+"),
-            list(rivals_table(sizes, options.repeat)),
+            list(rivals_table(sizes, repeat)),
         ),
         (
             "Hessian products, ns a row and vector",
             ("levels", "rows", "one vector", "50 vectors"),
-            list(products_table(sizes, options.repeat)),
+            list(products_table(sizes, repeat)),
         ),
-        ("Explicit pairs", ("pairs", "rows", "ns a pair"), pairs_table(options.repeat)),
+        ("Explicit pairs", ("pairs", "rows", "ns a pair"), pairs_table(repeat)),
         (
             f"Peak bytes a row beyond labels and scores, {sizes[-1]:,} rows",
             ("levels", "queries", "building preferences", "value and gradient", "bar"),
             peaks_table(sizes[-1]),
         ),
     )  # fmt: skip
+    _print(sections)
+
+
+def _print(sections: Any) -> None:
     for title, names, rows in sections:
         print(f"### {title}\n", harness.table(names, rows), "", sep="\n", flush=True)
 

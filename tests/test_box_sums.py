@@ -17,8 +17,8 @@ from strategies import KINDS, scores_of
 
 PROFILES = {profile.name: profile for profile in (*SIGMOID, *COST, *EVEN, *BEND, ERFC)}
 EVERY_EPS = (0.5, 1e-1, 1e-2, 1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
-ROUNDING = 3e-15
-"""Of the sum of absolute weights: a third of what is promised."""
+ROUNDING = 1e-14
+"""Of the sum of absolute weights, and of that of absolute terms."""
 
 
 def differences(targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
@@ -35,7 +35,7 @@ def slow_sum(profile: Profile, sources: np.ndarray, targets: np.ndarray, q: np.n
 def assert_close(found, profile, sources, targets, q, eps) -> None:
     wanted, size = slow_sum(profile, sources, targets, q)
     total = np.abs(q).sum()
-    allowed = eps * total + ROUNDING * (3.0 * total + size)
+    allowed = eps * total + ROUNDING * (total + size)
     assert (np.abs(found - wanted) <= allowed).all(), np.max(np.abs(found - wanted) / allowed)
 
 

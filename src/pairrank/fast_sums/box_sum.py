@@ -76,7 +76,7 @@ def box_sum(
     -----
     Costs O(n_sources + n_targets) and the product of the coarse boxes, whose number grows with the
     spread and not with the points; the bound is that of `pairrank.fast_sums.box_rule.error_bound`,
-    and rounding adds about 1e-14 times the sum of abs(q).
+    and rounding adds about 1e-14 times the sums of abs(q) and of abs(q k).
 
     Examples
     --------
