@@ -80,10 +80,11 @@ def fast_erfc_sum(
 
     Notes
     -----
-    Costs, N sources and M targets: "boxes" O(N + M), near the price of one `expit` a source and
+    Costs, N sources and M targets: "boxes" O(N + M), about the price of one `expit` a source and
     target; "beaulieu" O(p N + p l M), where p is 15 terms at eps 1e-6 and 33 at 1e-13 and l up to
     13 clusters (the paper's (p l + m) M: the m clusters above a target are one number here);
-    "beaulieu-merged" O(p (N + M)); "direct" O(N M). See `benchmarks/erfc_sum.py` for figures.
+    "beaulieu-merged" O(p (N + M)); "direct" O(N M). At 1e6 normal points and eps 1e-6 merged series
+    took 7 and series as written 84 times as long as boxes; see `benchmarks/erfc_sum.py`.
 
     Beside eps Q_abs, rounding adds about 1e-14 Q_abs; the least eps that is kept is 1e-13 by boxes
     and 1e-16 by series. "direct" errs by 1e-15 Q_abs. The bounds and their proofs are in
