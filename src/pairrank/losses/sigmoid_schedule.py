@@ -21,12 +21,14 @@ BOXED_QUERY, BOXED_ROW, BOXED_LEVEL = 25_000.0, 4.0, 1_500.0
 Measured with normal scores at eps 1e-6, as all of these: at 500 rows of 2 levels 34 us, at 2000 of
 20 levels 65, at 5000 of 5 levels 46.
 """
-SPANNED_QUERY, SPANNED_ROW, SPANNED_LEVEL = 500.0, 18.0, 200.0
-"""Nanoseconds of a sum in one interval: a query, a row, a level.
+SPANNED_ROW, SPANNED_LEVEL = (6.0, 0.7), (50.0, 0.6)
+"""Nanoseconds of a sum in one interval: a row and times its terms, a level and times their square.
 
-At 100 rows of 5 levels 2.6 us, where pairs take 5.2 (logistic) and 12 (probit); at 300 rows 7, by
-pairs 25 and 71; at 1000 rows 18, by boxes 30.
+At 100 rows of 5 levels and 16 terms 2.6 us, where pairs take 5.2 (logistic) and 12 (probit); at 300
+rows 7, by pairs 25 and 71; at 1000 rows 18, by boxes 30.
 """
+USUAL_TERMS = 16.0
+"""Terms of scores of spread 6 at eps 1e-6."""
 EXACT = 1.3
 """Sums in one interval must be so many times faster than pairs, which are exact."""
 SMALL_LEVEL_ROW, SMALL_EDGE_PAIR = 28.0, 10.0
@@ -66,7 +68,7 @@ def boxed_cost(levels: Levels) -> FloatArray:
     return cost + _by_query_of(levels, low, of_edge)
 
 
-def spanned_cost(levels: Levels) -> FloatArray:
+def spanned_cost(levels: Levels, terms: float = USUAL_TERMS) -> FloatArray:
     """Return about what each query costs in one interval, in nanoseconds, (n_queries,).
 
     Infinite under graphs that are not full, which such sums do not serve.
@@ -74,7 +76,19 @@ def spanned_cost(levels: Levels) -> FloatArray:
     if levels.edges is not None:
         return np.full(levels.n_queries, np.inf)
     rows, groups = np.diff(levels.query_start), np.diff(levels.query_group)
-    return SPANNED_QUERY + SPANNED_ROW * rows + SPANNED_LEVEL * groups
+    of_rows = (SPANNED_ROW[0] + SPANNED_ROW[1] * terms) * rows
+    return of_rows + (SPANNED_LEVEL[0] + SPANNED_LEVEL[1] * terms**2) * groups
+
+
+def most_terms(levels: Levels, otherwise: FloatArray) -> FloatArray:
+    """Return up to how many terms one interval costs no more than `otherwise`, (n_queries,).
+
+    How many it takes depends on the spread of the scores, which is known at each turn.
+    """
+    rows, groups = np.diff(levels.query_start), np.diff(levels.query_group)
+    left = np.maximum(otherwise - spanned_cost(levels, 0.0), 0.0)
+    square, linear = SPANNED_LEVEL[1] * groups, SPANNED_ROW[1] * rows
+    return 2.0 * left / (linear + np.sqrt(linear**2 + 4.0 * square * left))
 
 
 def divide_queries(levels: Levels, kind: int, route: str) -> dict[str, IntArray]:

@@ -10,7 +10,7 @@ from pairrank.fast_sums.profiles import BEND, COST, SIGMOID
 from pairrank.fast_sums.span_tables import LEAST, SpanTables, span_tables
 from pairrank.losses.boxed_queries import BoxedQueries
 from pairrank.losses.direct_queries import DirectQueries
-from pairrank.losses.sigmoid_schedule import boxed_cost, direct_cost
+from pairrank.losses.sigmoid_schedule import boxed_cost, direct_cost, most_terms
 from pairrank.preferences import Levels
 from pairrank.sums import spans
 
@@ -27,7 +27,7 @@ class SpannedQueries:
 
     And too small for box sums: all scores of a query are in one interval, where k(s_i - s_j) is a
     double Chebyshev series of ten to thirty terms; see `pairrank.sums.spans`. A query whose scores
-    at its turn spread too far for that goes pair by pair, or by boxes where it is large.
+    at its turn spread so far that this would cost less goes pair by pair, or by boxes.
 
     Parameters
     ----------
@@ -53,7 +53,10 @@ class SpannedQueries:
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
         self._scale = np.ascontiguousarray(scale[queries])
         self._weight = _NONE if levels.weight is None else levels.weight
-        self._large = (boxed_cost(levels) < direct_cost(levels, kind))[queries]
+        direct, boxed = direct_cost(levels, kind), boxed_cost(levels)
+        self._large = (boxed < direct)[queries]
+        self._most = most_terms(levels, np.minimum(direct, boxed))[queries]
+        self._others: tuple[NDArray[np.bool_], list[DirectQueries | BoxedQueries]] | None = None
         self._tables = span_tables((SIGMOID[kind], COST[kind]), eps)
         self._bends = span_tables((BEND[kind],), max(eps, PRODUCT_EPS))
         self._pulled: tuple[FloatArray, FloatArray] | None = None
@@ -108,11 +111,14 @@ class SpannedQueries:
         value = spans.sums_in_spans(
             pulls, self.queries, levels.query_group, levels.group_start, levels.row_of,
             self._scale, scores, self._weight, v, known, LEAST, tables.tables[0], costs,
-            tables.degrees, wide, result,
+            tables.degrees, self._most, wide, result,
         )  # fmt: skip
         return value, self._otherwise(wide) if wide.any() else []
 
     def _otherwise(self, wide: NDArray[np.bool_]) -> list[DirectQueries | BoxedQueries]:
+        """Return the sums over these queries; they are kept for the next time."""
+        if self._others is not None and np.array_equal(self._others[0], wide):
+            return self._others[1]
         levels, kind, eps = self.levels, self.kind, self.eps
         small, large = self.queries[wide & ~self._large], self.queries[wide & self._large]
         parts: list[DirectQueries | BoxedQueries] = []
@@ -120,6 +126,7 @@ class SpannedQueries:
             parts.append(DirectQueries(levels, small, kind, eps))
         if large.size:
             parts.append(BoxedQueries(levels, large, kind, eps))
+        self._others = (wide, parts)
         return parts
 
 

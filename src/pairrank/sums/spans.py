@@ -82,7 +82,7 @@ def _transform(table, degree, one, other, both, result):
 @compiled
 def sums_in_spans(
     pulls, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
-    tables, costs, degrees, wide, result,
+    tables, costs, degrees, most, wide, result,
 ):  # fmt: skip
     """Add sums of k over the rows of other levels; return the value where costs are given.
 
@@ -110,8 +110,11 @@ def sums_in_spans(
         empty where no value is asked for.
     degrees : ndarray of int64, shape (n_tables,)
         How many terms count.
+    most : ndarray of shape (n_chosen,)
+        How many terms a query may take.
     wide : ndarray of bool, shape (n_chosen,)
-        Set where a query's scores spread farther than any table reaches: it is left out.
+        Set where a query's scores spread farther than any table reaches, or take more terms than
+        they may: it is left out.
 
     Returns
     -------
@@ -153,6 +156,9 @@ def sums_in_spans(
             t = math.ceil(2.0 * math.log2(radius)) - least
         t = min(t, len(degrees) - 1)
         degree = degrees[t]
+        if degree > most[at]:
+            wide[at] = True
+            continue
         reach = 2.0 ** (0.5 * (least + t))
         _fill(scores, 0.5 * lowest + 0.5 * highest, reach, n, degree, terms)
         sums[:n] = 0.0
