@@ -237,3 +237,20 @@ def test_places_drawn_twice_by_rounding_are_weighted_once():
     assert np.unique(rows).size == rows.size == sample.weight.size == sample.row_of.size
     weight = np.bincount(sample.group_level.repeat(np.diff(sample.group_start)), sample.weight)
     np.testing.assert_allclose(weight, [20_000, 30_000, 700])
+
+
+@pytest.mark.parametrize("heavy", [0, 2, 4])
+def test_a_heavy_row_costs_the_others_no_digits(heavy):
+    weight = np.full(6, 0.5)
+    weight[heavy] = 1e60
+    y, qid = np.array([0.0, 1.0, 2.0, 0.0, 1.0, 2.0]), np.array([0, 0, 0, 1, 1, 1])
+    levels = Levels.build(y, qid, sample_weight=weight)
+    pairs = [(i, j) for i in range(6) for j in range(6) if qid[i] == qid[j] and y[i] > y[j]]
+    products = np.array([weight[i] * weight[j] for i, j in pairs])
+    i, j = np.array(pairs).T
+    wins, losses = levels.wins_and_losses()
+    np.testing.assert_allclose(wins, np.bincount(i, products, 6), rtol=1e-14)
+    np.testing.assert_allclose(losses, np.bincount(j, products, 6), rtol=1e-14)
+    np.testing.assert_allclose(
+        levels.query_pair_weight, np.bincount(qid[i], products, 2), rtol=1e-14
+    )

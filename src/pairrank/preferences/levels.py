@@ -11,7 +11,12 @@ from numpy.typing import NDArray
 
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import level_codes, query_codes
-from pairrank.preferences._counts import count_pairs, group_totals
+from pairrank.preferences._counts import (
+    count_pairs,
+    group_totals,
+    query_of_groups,
+    totals_around,
+)
 from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
 
 FloatArray = NDArray[np.float64]
@@ -157,17 +162,14 @@ class Levels:
 
         In the user's order, (n_rows,), scaled by `pair_scale`; O(m + edges).
         """
-        sizes = group_totals(np.diff(self.group_start), self.group_start, self.weight)
-        query_of_group = np.repeat(np.arange(self.n_queries), np.diff(self.query_group))
+        totals = group_totals(np.diff(self.group_start), self.group_start, self.weight)
         if self.edges is None:
-            upto = np.concatenate(([0.0], np.cumsum(sizes)))
-            wins = upto[:-1] - upto[self.query_group[:-1]][query_of_group]
-            losses = upto[self.query_group[1:]][query_of_group] - upto[1:]
+            wins, losses = totals_around(totals, self.query_group)
         else:
             low, high = self.edges.T
-            wins = np.bincount(high, sizes[low], sizes.size)
-            losses = np.bincount(low, sizes[high], sizes.size)
-        scale = np.broadcast_to(self.pair_scale, self.n_queries)[query_of_group]
+            wins = np.bincount(high, totals[low], totals.size).astype(np.float64)
+            losses = np.bincount(low, totals[high], totals.size).astype(np.float64)
+        scale = np.broadcast_to(self.pair_scale, self.n_queries)[query_of_groups(self.query_group)]
         return self._by_row(wins * scale), self._by_row(losses * scale)
 
     def _by_row(self, of_groups: FloatArray) -> FloatArray:
