@@ -9,39 +9,9 @@ from pairrank._protocols import Status
 from pairrank.solvers.line_search import SlopeSearch, Trial, WolfeSearch
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from solvers import lbfgs
-from test_tron import Smooth
+from test_tron import Noisy, Smooth
 
 SEARCHES = ["wolfe", "gradient"]
-
-
-class Noisy(Smooth):
-    """The smooth sum with every row off by a part of itself: known, hidden, made smaller."""
-
-    def __init__(self, error, least=1e-13, **options):
-        self.error, self.least = 0.0, least
-        super().__init__(**options)
-        self.error, self.sharpened = error, 0
-        self.pull = np.linalg.norm(np.abs(self.A).sum(axis=0))
-
-    def loss_and_gradient(self, w):
-        residual = self.A @ w - self.b
-        root = np.sqrt(1 + residual**2)
-        off = self.error * np.sin(1e9 * residual)
-        return float((root + off).sum()), self.A.T @ (residual / root + off)
-
-    @property
-    def value_error(self):
-        return self.error * self.b.size
-
-    @property
-    def gradient_error(self):
-        return self.error * self.pull
-
-    def sharpen(self):
-        if self.error <= self.least:
-            return False
-        self.error, self.sharpened = self.error / 100, self.sharpened + 1
-        return True
 
 
 class Counted(Smooth):

@@ -142,6 +142,21 @@ def test_a_loose_eps_ends_at_the_optimum_of_a_tight_one(rows, eps, loss, solver)
     np.testing.assert_allclose(loose.coef_, tight.coef_, rtol=1e-4, atol=1e-6)
 
 
+@pytest.mark.parametrize("labels", ["few", "real"])
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_a_loose_eps_costs_few_evaluations_more(labels, solver):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(5000, 6))
+    y = X @ rng.normal(size=6) + rng.normal(size=5000)
+    y = np.digitize(y, [-1, 0, 1]).astype(float) if labels == "few" else y
+    options = {"alpha": 0.1, "loss": "probit", "solver": solver, "tol": 1e-9, "pair_sum": "boxes"}
+    tight, loose = (RankNCG(eps=eps, **options).fit(X, y) for eps in (1e-12, 1e-1))
+    assert loose.status_ == tight.status_ == "converged"
+    np.testing.assert_allclose(loose.coef_, tight.coef_, rtol=1e-6)
+    few = tight.history_[-1].n_evaluations + 10
+    assert loose.history_[-1].n_evaluations <= few
+
+
 @pytest.mark.parametrize("loss", ["logistic", "probit"])
 def test_probabilities_are_calibrated_on_data_drawn_from_the_model(loss):
     rng = np.random.default_rng(1)

@@ -72,6 +72,36 @@ class Smooth:
         return self.kind == "wrong" and self.refined == 1
 
 
+class Noisy(Smooth):
+    """The smooth sum with every row off by a part of itself: known, hidden, made smaller."""
+
+    def __init__(self, error, least=1e-13, **options):
+        self.error, self.least = 0.0, least
+        super().__init__(**options)
+        self.error, self.sharpened = error, 0
+        self.pull = np.linalg.norm(np.abs(self.A).sum(axis=0))
+
+    def loss_and_gradient(self, w):
+        residual = self.A @ w - self.b
+        root = np.sqrt(1 + residual**2)
+        off = self.error * np.sin(1e9 * residual)
+        return float((root + off).sum()), self.A.T @ (residual / root + off)
+
+    @property
+    def value_error(self):
+        return self.error * self.b.size
+
+    @property
+    def gradient_error(self):
+        return self.error * self.pull
+
+    def sharpen(self):
+        if self.error <= self.least:
+            return False
+        self.error, self.sharpened = self.error / 100, self.sharpened + 1
+        return True
+
+
 @pytest.mark.parametrize("hessian", ["exact", "wrong"])
 @pytest.mark.parametrize("inverse", ["none", "diagonal", "exact"])
 def test_it_finds_the_minimum_of_a_smooth_convex_function(hessian, inverse):
@@ -137,6 +167,23 @@ def test_an_interrupt_returns_the_best_weights_so_far():
     found = Tron()(Smooth(), np.zeros(7), tol=1e-12, max_iter=50, callback=interrupt)
     assert found.status is Status.INTERRUPTED
     assert found.history[-1].value < found.history[0].value
+
+
+@pytest.mark.parametrize("hessian", ["exact", "wrong"])
+@pytest.mark.parametrize("error", [1e-1, 1e-2, 1e-6])
+def test_a_loose_error_is_made_smaller_until_the_optimum_is_reached(error, hessian):
+    objective = Noisy(error, hessian=hessian)
+    found = Tron()(objective, np.zeros(7), tol=1e-8, max_iter=200)
+    exact = Tron()(Smooth(hessian), np.zeros(7), tol=1e-10, max_iter=200)
+    assert found.status is Status.CONVERGED
+    assert objective.sharpened
+    assert found.n_iter <= exact.n_iter + 10
+    np.testing.assert_allclose(found.coef, exact.coef, rtol=1e-5, atol=1e-8)
+
+
+def test_an_error_that_cannot_be_made_smaller_ends_the_descent():
+    found = Tron()(Noisy(1e-3, least=1.0), np.zeros(7), tol=1e-8, max_iter=2000)
+    assert found.status is Status.NO_PROGRESS
 
 
 def test_an_overflow_is_said_and_not_raised():

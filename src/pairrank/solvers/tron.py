@@ -22,8 +22,9 @@ class Tron:
     Eq. 37. It stops when \|g\| <= tol \|g(0)\| (Eq. 38).
 
     The objective may ask for a multiple of the step (`reach`), and its Hessian may come from a
-    sample: a step is judged by the true f, and where the objective can
-    `refine` its model it is asked to as soon as the gradient falls too slowly or a step fails.
+    sample: a step is judged by the true f, and where the objective can `refine` its model it is
+    asked to as soon as the gradient falls too slowly or a step fails. Where sums are not exact and
+    their error may be the reason, they are sharpened first.
 
     Parameters
     ----------
@@ -104,14 +105,26 @@ class _Run(Descent):
             if decrease > rule.eta_0 * found.decrease or (at_noise and norm < old_norm):
                 self.w, self.value, self.gradient = self.w + found.step, value, gradient
                 slow = norm > 0.5 * old_norm
-                if slow or decrease < rule.eta_1 * found.decrease:
+                noisy = (at_noise and slow) or norm <= objective.gradient_error
+                poor = slow or decrease < rule.eta_1 * found.decrease
+                if not (noisy and self.sharpen()) and poor:
                     objective.refine()
                 return None
             furthest = self.radius
-            if objective.refine():
+            if at_noise and self.sharpen():
+                furthest = np.inf
+            elif objective.refine():
                 hessian, inverse = objective.hessian(self.w), objective.preconditioner(self.w)
-            elif (at_noise or self.radius == 0.0) and not (at_noise and self.sharpen()):
+            elif at_noise or self.radius == 0.0:
                 return self.stuck
+
+    def sharpen(self) -> bool:
+        """Ask for smaller errors and trust the model anew; False where they cannot be."""
+        if not super().sharpen():
+            return False
+        fresh = _inverse_norm(self.gradient, self.objective.preconditioner(self.w))
+        self.radius = max(self.radius, fresh)
+        return True
 
     def _inner(self, hessian: LinearMap, inverse: LinearMap | None, radius: float) -> _CGStep:
         """Steihaug's conjugate gradients: lower g's + s'Hs/2 within the region."""
