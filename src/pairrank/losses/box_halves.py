@@ -63,7 +63,11 @@ class HalvedQuery:
                 moved -= lower * float(other.times(v[other.rows]).sum())
                 result[own.rows] += self.scale * own.times(v[own.rows] * sums - moved)
 
-    def product(self, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:
+    def bends(self, scores: FloatArray) -> HalvedBends:
+        """Return the Hessian; `scores` must stay as they are."""
+        return HalvedBends(self, scores)
+
+    def add_product(self, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:
         """Add the Hessian times v."""
         self._pairs(box_pairs.PRODUCT, scores, v, result)
         for low, high in self.large:
@@ -72,7 +76,7 @@ class HalvedQuery:
                 sums, moved, centred = self._differences(BEND[self.kind], own, other, v)
                 result[own.rows] += self.scale * own.times(centred[own.rows] * sums - moved)
 
-    def diagonal(self, scores: FloatArray, result: FloatArray) -> None:
+    def add_diagonal(self, scores: FloatArray, result: FloatArray) -> None:
         """Add the diagonal of the Hessian."""
         self._pairs(box_pairs.DIAGONAL, scores, _NONE, result)
         for low, high in self.large:
@@ -95,6 +99,21 @@ class HalvedQuery:
         v = vector - vector[other.rows].mean()
         moved = summarise(own.rule, other.scores, other.times(v[other.rows]))
         return own.sums(profile, other.moments), own.sums(profile, moved), v
+
+
+class HalvedBends:
+    """The Hessian of a `HalvedQuery` at fixed scores."""
+
+    def __init__(self, owner: HalvedQuery, scores: FloatArray) -> None:
+        self._owner, self._scores = owner, scores
+
+    def product(self, v: FloatArray, result: FloatArray) -> None:
+        """Add the Hessian times v, (n_rows,)."""
+        self._owner.add_product(self._scores, v, result)
+
+    def diagonal(self, result: FloatArray) -> None:
+        """Add the diagonal."""
+        self._owner.add_diagonal(self._scores, result)
 
 
 class _End:

@@ -80,8 +80,11 @@ class QueryPlan:
         return self.segment.size
 
 
-def make_plan(levels: Levels, query: int) -> QueryPlan:
-    """Return the plan of a query, in O(rows + edges log edges)."""
+def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
+    """Return the plan of a query, in O(rows + edges log edges).
+
+    Levels of `large_level` rows have boxes of their own.
+    """
     first, last = int(levels.query_group[query]), int(levels.query_group[query + 1])
     starts = levels.group_start[first : last + 1]
     row_of = levels.row_of[starts[0] : starts[-1]]
@@ -91,7 +94,7 @@ def make_plan(levels: Levels, query: int) -> QueryPlan:
     runs = np.empty((0, 4), dtype=np.int64)
     links = (_NONE, _NONE, _NONE, _NONE)
     if levels.edges is None:
-        code_of, segment = _codes_of_full(sizes, totals)
+        code_of, segment = _codes_of_full(sizes, totals, large_level)
     else:
         bounds = np.searchsorted(levels.edges[:, 0], [first, last])
         joined = levels.edges[bounds[0] : bounds[1]] - first
@@ -145,9 +148,11 @@ class _Places:
         return result
 
 
-def _codes_of_full(sizes: IntArray, totals: FloatArray) -> tuple[IntArray, NDArray[np.bool_]]:
+def _codes_of_full(
+    sizes: IntArray, totals: FloatArray, large_level: int
+) -> tuple[IntArray, NDArray[np.bool_]]:
     """Return each level's code and which codes are segments, under the full graph."""
-    alone = sizes >= LARGE_LEVEL
+    alone = sizes >= large_level
     while True:
         new = np.ones(sizes.size, dtype=bool)
         new[1:] = alone[1:] | alone[:-1]

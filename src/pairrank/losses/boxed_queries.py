@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.fast_sums.box_rule import check_eps
-from pairrank.losses.box_plan import make_plan
+from pairrank.losses import box_plan
 from pairrank.losses.boxed_query import BoxedQuery
 from pairrank.preferences import Levels
 
@@ -36,17 +36,18 @@ class BoxedQueries:
     Notes
     -----
     Costs O(rows) and, for each large level, a product of boxes that depends on the spread of the
-    scores alone. Where scores lie so far apart that boxes outnumber rows, or that even parts would
-    cancel, the levels are halved again and again instead: O(rows log levels). Memory: 4 bytes a
-    row, and 32 more in queries with small levels; a curvature 20 bytes a row.
+    scores alone. Where scores lie so far apart that boxes outnumber rows, fewer levels have boxes
+    of their own; at last, or where even parts would cancel, the levels are halved again and again
+    instead: O(rows log levels). Memory: 4 bytes a row, and 24 more in queries with small levels;
+    a curvature 20 bytes a row.
     """
 
     def __init__(self, levels: Levels, queries: NDArray[np.int64], kind: int, eps: float) -> None:
         self.levels, self.kind, self.eps = levels, kind, check_eps(eps)
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
         self.parts = [
-            BoxedQuery(levels, make_plan(levels, int(query)), kind, self.eps, float(scale[query]))
-            for query in queries
+            BoxedQuery(levels, query, kind, self.eps, float(scale[query]), box_plan.LARGE_LEVEL)
+            for query in queries.tolist()
         ]
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
@@ -67,16 +68,14 @@ class BoxedCurvature:
     """The Hessian of `BoxedQueries` at fixed scores."""
 
     def __init__(self, owner: BoxedQueries, scores: FloatArray) -> None:
-        self.parts = owner.parts
-        self.scores = scores
-        self._states = [part.bends(scores) for part in self.parts]
+        self._bends = [part.bends(scores) for part in owner.parts]
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
         """Add the Hessian times v, (n_rows,), to `result`."""
-        for part, state in zip(self.parts, self._states, strict=True):
-            part.product(self.scores, state, v, result)
+        for bends in self._bends:
+            bends.product(v, result)
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the Hessian's diagonal, (n_rows,), to `result`."""
-        for part, state in zip(self.parts, self._states, strict=True):
-            part.diagonal(self.scores, state, result)
+        for bends in self._bends:
+            bends.diagonal(result)

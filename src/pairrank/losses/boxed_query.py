@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Protocol
 
 import numpy as np
 
@@ -11,24 +11,47 @@ from pairrank.fast_sums.box_rule import box_rule
 from pairrank.fast_sums.profiles import BEND, COST, EVEN, SIGMOID, Profile
 from pairrank.losses.box_grid import BoxGrid
 from pairrank.losses.box_halves import HalvedQuery
-from pairrank.losses.box_plan import SEGMENT_FACTOR, QueryPlan, weights_around
+from pairrank.losses.box_plan import SEGMENT_FACTOR, make_plan, weights_around
 from pairrank.preferences import Levels
-from pairrank.sums import box_pairs
+from pairrank.sums import box_pairs, boxes
 
 PRODUCT_EPS = 1e-6
 """Products with the Hessian need no smaller errors: the gradient decides where Newton ends."""
 ROUNDING = 1e-15
 """Even parts lose so much of the sum of the absolute differences."""
+COARSER, LARGEST_DIRECT = 8, 2000
+"""Where boxes are too many, levels must be so many times larger to have their own, up to this."""
 _SAMPLE = 1000
 
 _NONE = np.empty(0)
 
 
-class Bends(NamedTuple):
-    """What products with the Hessian have in common: the sums of phi'' times the weights."""
+class Bends(Protocol):
+    """The Hessian of one query's pairs at fixed scores."""
 
-    grid: BoxGrid
-    series: FloatArray
+    def product(self, v: FloatArray, result: FloatArray) -> None:
+        """Add the Hessian times v, (n_rows,)."""
+        ...
+
+    def diagonal(self, result: FloatArray) -> None:
+        """Add the diagonal."""
+        ...
+
+
+class QueryPairs(Protocol):
+    """The pairs of one query, in whatever way they are summed."""
+
+    def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
+        """Add to `gradient`, (n_rows,); return the value."""
+        ...
+
+    def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
+        """Add phi'(d) (v_a - v_b) for both rows of every pair."""
+        ...
+
+    def bends(self, scores: FloatArray) -> Bends:
+        """Return the Hessian; `scores` must stay as they are."""
+        ...
 
 
 class BoxedQuery:
@@ -37,43 +60,53 @@ class BoxedQuery:
     Parameters
     ----------
     levels : Levels
-    plan : QueryPlan
+    query : int
     kind : int
         `LOGISTIC` or `PROBIT`.
     eps : float
     scale : float
         What its pairs are multiplied by.
+    large_level : int
+        Levels of so many rows have boxes of their own.
     """
 
     def __init__(
-        self, levels: Levels, plan: QueryPlan, kind: int, eps: float, scale: float
+        self, levels: Levels, query: int, kind: int, eps: float, scale: float, large_level: int
     ) -> None:
-        self.levels, self.plan, self.kind, self.scale = levels, plan, kind, scale
+        self.levels, self.kind, self.scale = levels, kind, scale
+        self.plan = plan = make_plan(levels, query, large_level)
+        self.large_level = large_level
+        self._asked_eps = eps
         share = SEGMENT_FACTOR if plan.segment.any() else 1.0
         self.eps = eps / share
         self.rule = box_rule((SIGMOID[kind], COST[kind], EVEN[kind]), self.eps)
         self.bend_rule = box_rule((BEND[kind],), max(eps, PRODUCT_EPS) / share)
         self.weight = _NONE if levels.weight is None else levels.weight
-        self._leaning = np.abs(plan.balance)
-        self._squares = float(plan.self_weight @ plan.self_weight)
-        self._halved: HalvedQuery | None = None
+        self._squares = float(np.square(plan.self_weight).sum())
+        self._leaning = float(np.abs(plan.balance).sum())
+        self._fallback: QueryPairs | None = None
 
     @property
-    def halved(self) -> HalvedQuery:
-        """The same pairs by halving the levels: for scores far apart."""
-        if self._halved is None:
-            self._halved = HalvedQuery(
-                self.levels, self.plan.query, self.kind, self.eps, self.scale
-            )
-        return self._halved
+    def fallback(self) -> QueryPairs:
+        """The same pairs where boxes are too many: with fewer large levels, or halved at last."""
+        if self._fallback is None:
+            levels, query, larger = self.levels, self.plan.query, COARSER * self.large_level
+            made = (levels, query, self.kind, self._asked_eps, self.scale)
+            can_merge = levels.edges is None and larger <= LARGEST_DIRECT
+            self._fallback = BoxedQuery(*made, larger) if can_merge else HalvedQuery(*made)
+        return self._fallback
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient`, (n_rows,); return the value."""
         plan, kind = self.plan, self.kind
         grid = BoxGrid(plan, self.rule, scores)
-        centred = self._centred(grid.scores) if plan.balance.size else _NONE
-        if not grid.feasible or self._cancels(centred):
-            return self.halved.value_and_gradient(scores, gradient)
+        if not grid.feasible:
+            return self.fallback.value_and_gradient(scores, gradient)
+        linear = 0.0
+        if plan.balance.size:
+            linear, distance = self._lean(grid.scores)
+            if not ROUNDING * distance <= self.eps * self._leaning:
+                return self._halved().value_and_gradient(scores, gradient)
         moments = grid.moments(plan.weight)
         series, value = grid.meet(
             moments, SIGMOID[kind], pulls=True, value_of=(COST[kind], EVEN[kind])
@@ -81,8 +114,7 @@ class BoxedQuery:
         grid.add(self.scale, series, gradient)
         if plan.balance.size:
             gradient[plan.rows] -= self.scale * plan.pull
-            value -= 0.5 * float(centred @ plan.balance)
-            value -= 0.5 * _at_zero(EVEN[kind]) * self._squares
+            value -= 0.5 * (linear + _at_zero(EVEN[kind]) * self._squares)
         pairs = self._pairs(box_pairs.GRADIENT, scores, _NONE, gradient)
         return self.scale * value + pairs
 
@@ -91,7 +123,7 @@ class BoxedQuery:
         plan, profile = self.plan, SIGMOID[self.kind]
         grid = BoxGrid(plan, self.rule, scores, keep=True)
         if not grid.feasible:
-            self.halved.influence(scores, vector, result)
+            self.fallback.influence(scores, vector, result)
             return
         series, _ = grid.meet(grid.moments(plan.weight), profile, pulls=True)
         self._add_differences(grid, series, profile, vector, result, pulls=True)
@@ -99,33 +131,39 @@ class BoxedQuery:
             self._take_from_segments(vector, result)
         self._pairs(box_pairs.INFLUENCE, scores, vector, result)
 
-    def bends(self, scores: FloatArray) -> Bends | None:
-        """Return what is fixed while the scores are; None where levels are halved."""
+    def bends(self, scores: FloatArray) -> Bends:
+        """Return the Hessian; `scores` must stay as they are."""
         grid = BoxGrid(self.plan, self.bend_rule, scores, keep=True)
-        if not grid.feasible:
-            return None
-        return Bends(grid, grid.meet(grid.moments(self.plan.weight), BEND[self.kind])[0])
+        return BoxedBends(self, scores, grid) if grid.feasible else self.fallback.bends(scores)
 
-    def product(
-        self, scores: FloatArray, state: Bends | None, v: FloatArray, result: FloatArray
+    def add_product(
+        self,
+        scores: FloatArray,
+        grid: BoxGrid,
+        series: FloatArray,
+        v: FloatArray,
+        result: FloatArray,
     ) -> None:
-        """Add the Hessian times v."""
-        if state is None:
-            self.halved.product(scores, v, result)
-            return
-        self._add_differences(state.grid, state.series, BEND[self.kind], v, result)
+        """Add the Hessian times v, from the grid and the series of phi''."""
+        self._add_differences(grid, series, BEND[self.kind], v, result)
         self._pairs(box_pairs.PRODUCT, scores, v, result)
 
-    def diagonal(self, scores: FloatArray, state: Bends | None, result: FloatArray) -> None:
-        """Add the diagonal of the Hessian."""
-        if state is None:
-            self.halved.diagonal(scores, result)
-            return
+    def add_diagonal(
+        self, scores: FloatArray, grid: BoxGrid, series: FloatArray, result: FloatArray
+    ) -> None:
+        """Add the Hessian's diagonal, likewise."""
         plan = self.plan
-        state.grid.add(self.scale, state.series, result)
+        grid.add(self.scale, series, result)
         if plan.self_weight.size:
             result[plan.rows] -= self.scale * _at_zero(BEND[self.kind]) * plan.self_weight**2
         self._pairs(box_pairs.DIAGONAL, scores, _NONE, result)
+
+    def _halved(self) -> QueryPairs:
+        """Return the halved pairs, which cancel nothing."""
+        if not isinstance(self._fallback, HalvedQuery):
+            made = (self.levels, self.plan.query, self.kind, self._asked_eps, self.scale)
+            self._fallback = HalvedQuery(*made)
+        return self._fallback
 
     def _add_differences(
         self,
@@ -161,18 +199,14 @@ class BoxedQuery:
             self.kind, asked, runs, self.levels.row_of, scores, self.weight, v, self.scale, result
         )
 
-    @staticmethod
-    def _centred(scores: FloatArray) -> FloatArray:
-        with np.errstate(over="ignore", invalid="ignore"):
-            return scores - scores.mean()
+    def _lean(self, scores: FloatArray) -> tuple[float, float]:
+        """Return the sum of balance * score, and the sum of its absolute terms.
 
-    def _cancels(self, centred: FloatArray) -> bool:
-        """Whether even parts would lose more than eps to rounding."""
-        if not centred.size:
-            return False
-        with np.errstate(over="ignore", invalid="ignore"):
-            distance = float(np.abs(centred) @ self._leaning)
-            return not ROUNDING * distance <= self.eps * float(self._leaning.sum())
+        Scores count from their mean: the balances sum to nothing.
+        """
+        with np.errstate(over="ignore"):
+            centre = float(scores.mean())
+        return boxes.lean(scores, centre, self.plan.balance)
 
     def _take_from_segments(self, vector: FloatArray, result: FloatArray) -> None:
         """Take away weight * (v L - L_v), L the weight of the lower levels of a row's segment.
@@ -197,3 +231,19 @@ class BoxedQuery:
 
 def _at_zero(profile: Profile) -> float:
     return float(profile.function(np.zeros(1))[0])
+
+
+class BoxedBends:
+    """The Hessian of a `BoxedQuery`: the sums of phi'' times the weights are found once."""
+
+    def __init__(self, owner: BoxedQuery, scores: FloatArray, grid: BoxGrid) -> None:
+        self._owner, self._scores, self._grid = owner, scores, grid
+        self._series, _ = grid.meet(grid.moments(owner.plan.weight), BEND[owner.kind])
+
+    def product(self, v: FloatArray, result: FloatArray) -> None:
+        """Add the Hessian times v, (n_rows,)."""
+        self._owner.add_product(self._scores, self._grid, self._series, v, result)
+
+    def diagonal(self, result: FloatArray) -> None:
+        """Add the diagonal."""
+        self._owner.add_diagonal(self._scores, self._grid, self._series, result)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.sums._fours import add_powers, cubic, cubic_less
-from pairrank.sums._jit import compiled
+from pairrank.sums._jit import compiled, compiled_reassociating
 
 _FIRST_TABLE = 1024
 _BLOCK = 512
@@ -36,6 +36,17 @@ def least_and_greatest(values):
     found[0] = min(min(a, b), min(c, d))
     found[1] = max(max(e, f), max(g, h))
     return found
+
+
+@compiled_reassociating
+def lean(values, centre, weight):
+    """Return the sums of weight * (value - centre) and of its absolute value, O(m)."""
+    total, size = 0.0, 0.0
+    for i in range(len(values)):
+        term = weight[i] * (values[i] - centre)
+        total += term
+        size += abs(term)
+    return total, size
 
 
 @compiled
