@@ -9,6 +9,7 @@ import numpy as np
 
 from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver, Status, Step
 from pairrank.design import Design
+from pairrank.losses import SquaredHinge
 from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
 from pairrank.preferences import Levels, Preferences
 from pairrank.solvers.nonlinear_cg import NonlinearCG
@@ -45,11 +46,11 @@ def minimize(
 
     ``solver="tron"`` is Lee & Lin's: every Hessian product over every pair. ``"auto"`` is TRON too,
     takes the Hessian from a sample of rows where X is dense with at most 2,000 features, as a
-    factorised matrix, and starts from the sample's own solution; else from bands of levels where
-    levels are many. ``"ncg"`` is Raykar's, with line searches as `search` says; `eps` is the error
-    that the pair sum may start with. With many rows, "auto" and "ncg" foretell the length of each
-    step by a sample's scores. Value and gradient are over every pair all the same, so the optimum
-    is that of every pair.
+    factorised matrix, and starts from the sample's own solution; else, for the squared hinge, from
+    bands of levels where levels are many (sums of likelihoods cost no more for them). ``"ncg"`` is
+    Raykar's, with line searches as `search` says; `eps` is the error that the pair sum may start
+    with. With many rows, "auto" and "ncg" foretell the length of each step by a sample's scores.
+    Value and gradient are over every pair all the same, so the optimum is that of every pair.
     """
     problem = {"factor": factor, "penalty": penalty}
     design = Design(X)
@@ -99,7 +100,7 @@ def _model(
         )
     if not isinstance(preferences, Levels) or preferences.edges is not None:
         return None
-    if preferences.labels.size > 2 * _BANDS:
+    if isinstance(loss, SquaredHinge) and preferences.labels.size > 2 * _BANDS:
         return BandedModel(design, preferences, loss, n_bands=_BANDS, **problem)
     return None
 
