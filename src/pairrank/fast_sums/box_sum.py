@@ -113,8 +113,7 @@ def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = N
         keys = first + np.arange(count)
         values = box_products.moments_up(fine, children_map(rule))
     else:
-        slot = np.empty(sources.size, dtype=np.int32)
-        keys = boxes.occupied_boxes(sources, 1.0 / rule.coarse, slot)
+        keys, slot = occupied(rule, sources)
         values = boxes.coarse_moments(
             sources, _NO_CODE, q, 0.0, slot, 1, 1.0 / rule.coarse, keys.size, rule.degree
         )
@@ -126,11 +125,10 @@ def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatAr
     rule = moments.rule
     first, count = span(boxes.least_and_greatest(targets), rule)
     dense = count * rule.children <= _most(targets.size)
-    slot = np.empty(0 if dense else targets.size, dtype=np.int32)
     if dense:
-        keys = first + np.arange(count)
+        keys, slot = first + np.arange(count), _NO_CODE
     else:
-        keys = boxes.occupied_boxes(targets, 1.0 / rule.coarse, slot)
+        keys, slot = occupied(rule, targets)
     series = np.empty(keys.size * rule.degree)
     box_products.product(
         keys, moments.keys, moments.values.reshape(-1), coarse_blocks(profile, rule),
@@ -161,6 +159,16 @@ def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
         limits_of(profile), rule.coarse, series,
     )  # fmt: skip
     return float(series @ targets.values.reshape(-1))
+
+
+def occupied(rule: BoxRule, points: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
+    """Return the keys of the coarse boxes that hold points, ascending, and each point's place."""
+    slot = np.empty(points.size, dtype=np.int32)
+    keys = boxes.occupied_boxes(points, 1.0 / rule.coarse, slot)
+    order = np.argsort(keys)
+    place = np.empty(keys.size, dtype=np.int32)
+    place[order] = np.arange(keys.size, dtype=np.int32)
+    return keys[order], place[slot]
 
 
 def span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray
 from pairrank.fast_sums.box_rule import BoxRule
-from pairrank.fast_sums.box_sum import FEW_BOXES, span
+from pairrank.fast_sums.box_sum import FEW_BOXES, occupied, span
 from pairrank.fast_sums.box_tables import children_map, coarse_blocks, limits_of
 from pairrank.fast_sums.profiles import Profile
 from pairrank.losses.box_plan import QueryPlan
@@ -67,12 +67,11 @@ class BoxGrid:
     def _find_boxes(self, first: float, count: float) -> None:
         """Give every row its coarse box: of all between the extremes, or of those with rows."""
         most = max(4 * FEW_BOXES, self.scores.size) // self.plan.n_codes
-        self._slot = np.empty(self.scores.size, np.int32)
         if count <= most:
             self.keys = first + np.arange(count)
-            self._slot[:] = np.floor(self.scores / self.rule.coarse) - first
+            self._slot = (np.floor(self.scores / self.rule.coarse) - first).astype(np.int32)
             return
-        keys = boxes.occupied_boxes(self.scores, 1.0 / self.rule.coarse, self._slot)
+        keys, self._slot = occupied(self.rule, self.scores)
         self.keys = keys if keys.size <= most or self.plan.n_codes == 1 else _NONE
 
     def moments(self, weight: FloatArray, shift: float = 0.0) -> FloatArray:

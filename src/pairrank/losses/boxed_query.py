@@ -92,8 +92,11 @@ class BoxedQuery:
         if self._fallback is None:
             levels, query, larger = self.levels, self.plan.query, COARSER * self.large_level
             made = (levels, query, self.kind, self._asked_eps, self.scale)
-            can_merge = levels.edges is None and larger <= LARGEST_DIRECT
-            self._fallback = BoxedQuery(*made, larger) if can_merge else HalvedQuery(*made)
+            coarser = BoxedQuery(*made, larger) if larger <= LARGEST_DIRECT else None
+            if coarser is None or coarser.plan.n_codes == self.plan.n_codes:
+                self._fallback = HalvedQuery(*made)
+            else:
+                self._fallback = coarser
         return self._fallback
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:

@@ -51,10 +51,10 @@ def lean(values, centre, weight):
 
 @compiled
 def occupied_boxes(scores, per_width, slot):
-    """Write each row's place in the sorted list of boxes that hold rows to `slot` (m,) int32.
+    """Write each row's place in a list of the boxes that hold rows to `slot` (m,) int32.
 
-    Return the keys of that list, floor(score * per_width) as float64. By a hash table, O(m + boxes
-    log boxes).
+    Return the keys of that list, floor(score * per_width) as float64, in the order in which rows
+    came to them. By a hash table, O(m).
     """
     keys = np.empty(_FIRST_TABLE)
     table = _new_table(_FIRST_TABLE)
@@ -72,14 +72,7 @@ def occupied_boxes(scores, per_width, slot):
             for k in range(found):
                 wider[k] = keys[k]
             keys, table = wider, _table_of(wider, found, len(wider))
-    ordered = np.empty(found)
-    for k in range(found):
-        ordered[k] = keys[k]
-    _heap_sort(ordered)
-    table = _table_of(ordered, found, len(table))
-    for i in range(len(slot)):
-        slot[i] = table[_find(table, ordered, keys[slot[i]])]
-    return ordered
+    return keys[:found]
 
 
 @compiled
@@ -110,26 +103,6 @@ def _find(table, keys, key):
     while table[at] >= 0 and keys[table[at]] != key:
         at = (at + 1) & last
     return at
-
-
-@compiled
-def _heap_sort(values):
-    """Sort in place; short, so that it compiles fast."""
-    n = len(values)
-    for step in range(n // 2 + n):
-        if step < n // 2:
-            root, end = n // 2 - 1 - step, n
-        else:
-            root, end = 0, n - 1 - (step - n // 2)
-            values[0], values[end] = values[end], values[0]
-        while 2 * root + 1 < end:
-            child = 2 * root + 1
-            if child + 1 < end and values[child + 1] > values[child]:
-                child += 1
-            if values[root] >= values[child]:
-                break
-            values[root], values[child] = values[child], values[root]
-            root = child
 
 
 @compiled
