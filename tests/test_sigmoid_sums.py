@@ -371,6 +371,14 @@ def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
     np.testing.assert_allclose(same, product, rtol=0, atol=1e-13 * np.abs(product).max())
 
 
+def test_a_long_chain_of_few_pairs_is_one_piece_of_work(monkeypatch):
+    """Each piece looks at every row of its query, so that many would cost the rows squared."""
+    monkeypatch.setattr(direct_queries, "PAIRS_AT_ONCE", 20_000)
+    levels = Levels.build(np.arange(2000.0), graph="chain")
+    (part,) = Logistic().sum_over(levels, route="direct")._parts
+    assert len(part._jobs.rows) == 1
+
+
 def test_labels_without_a_preference_sum_to_nothing():
     levels = Levels.build(np.zeros(4))
     for route in ROUTES:

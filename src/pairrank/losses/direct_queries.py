@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
+from pairrank.losses.sigmoid_schedule import pairs_of_queries
 from pairrank.preferences import Levels
 from pairrank.sums.sigmoid_direct import (
     DIAGONAL,
@@ -62,7 +63,7 @@ class DirectQueries:
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
         sizes = np.diff(levels.query_start)[self._jobs.query]
         self._scale = np.ascontiguousarray(scale[self._jobs.query])
-        self._batches = _batches(self._jobs.rows, sizes)
+        self._batches = _batches(self._jobs.pairs + sizes)
         self._n_work = int(sizes.max(initial=0)) + VECTOR
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
@@ -116,10 +117,11 @@ class DirectCurvature:
 
 
 class _Jobs(NamedTuple):
-    """What `gradient_in_queries` is told, (n_jobs, 6), and the query of each job."""
+    """What `gradient_in_queries` is told, (n_jobs, 6), and the query and the pairs of each job."""
 
     rows: IntArray
     query: IntArray
+    pairs: FloatArray
 
 
 def _make_jobs(levels: Levels, queries: IntArray) -> _Jobs:
@@ -133,22 +135,23 @@ def _make_jobs(levels: Levels, queries: IntArray) -> _Jobs:
     )
     queries = queries[several]
     sizes = np.diff(levels.query_start)[queries]
-    step = np.maximum(PAIRS_AT_ONCE // np.maximum(sizes, 1), 64)
-    parts = -(-sizes // step)
+    pairs = pairs_of_queries(levels)[queries]
+    parts = np.minimum(np.ceil(pairs / PAIRS_AT_ONCE), sizes).astype(np.int64)
+    step = -(-sizes // np.maximum(parts, 1))
     of_query = np.repeat(np.arange(queries.size), parts)
     part = np.arange(of_query.size) - np.repeat(np.cumsum(parts) - parts, parts)
     query = queries[of_query]
     begin = part * step[of_query]
     end = np.minimum(begin + step[of_query], sizes[of_query])
     ends = (group[query], group[query + 1], bounds[query], bounds[query + 1], begin, end)
-    return _Jobs(np.column_stack(ends).astype(np.int64), query)
+    return _Jobs(np.column_stack(ends).astype(np.int64), query, (pairs / parts)[of_query])
 
 
-def _batches(rows: IntArray, sizes: IntArray) -> list[tuple[int, int]]:
-    """Return ranges of jobs of about PAIRS_AT_ONCE pairs each."""
-    pairs = np.cumsum((rows[:, 5] - rows[:, 4]) * sizes, dtype=np.float64)
-    if not pairs.size:
+def _batches(work: FloatArray) -> list[tuple[int, int]]:
+    """Return ranges of jobs of about PAIRS_AT_ONCE of `work`, their pairs and rows, each."""
+    if not work.size:
         return []
-    ends = np.searchsorted(pairs, np.arange(0.0, pairs[-1], PAIRS_AT_ONCE) + PAIRS_AT_ONCE) + 1
-    ends = np.unique(np.minimum(ends, pairs.size))
+    done = np.cumsum(work)
+    ends = np.searchsorted(done, np.arange(0.0, done[-1], PAIRS_AT_ONCE) + PAIRS_AT_ONCE) + 1
+    ends = np.unique(np.minimum(ends, work.size))
     return list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True))

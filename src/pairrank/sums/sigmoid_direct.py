@@ -158,9 +158,9 @@ def _exponentials(scores, n, middle, a):
 
 
 @compiled
-def _settle(sums, n):
-    """Add the second row to the first, and zero it."""
-    for k in range(n):
+def _settle(sums, low, end):
+    """Add the second row to the first from `low` to `end`, and zero it there."""
+    for k in range(low, end):
         sums[0, k] += sums[1, k]
         sums[1, k] = 0.0
 
@@ -208,7 +208,8 @@ def gradient_in_queries(
         near = kind == LOGISTIC and highest - lowest <= 2.0 * _NEAR and not len(weight)
         if near:
             _exponentials(scores, n, 0.5 * lowest + 0.5 * highest, a)
-        value, product, n_factors, n_held = 0.0, 1.0, 0, 0
+        value, product, n_factors = 0.0, 1.0, 0
+        n_held, touched, touched_end = 0, n, 0
         full = jobs[job, 2] < 0
         n_blocks = jobs[job, 1] - jobs[job, 0] if full else jobs[job, 3] - jobs[job, 2]
         for block in range(n_blocks):
@@ -236,10 +237,11 @@ def gradient_in_queries(
                         value += w_i * part
                     sums[0, i] -= own
                 n_held += 1
+                touched, touched_end = min(touched, low), max(touched_end, low_end)
                 if n_held == _ROWS:
-                    _settle(sums, n)
-                    n_held = 0
-        _settle(sums, n)
+                    _settle(sums, touched, touched_end)
+                    n_held, touched, touched_end = 0, n, 0
+        _settle(sums, touched, touched_end)
         value = scale[job] * (value - math.log(product))
         new = total + value
         back = new - total
@@ -271,7 +273,7 @@ def products_in_queries(
         for k in range(n):
             own_v[k] = v[row_of[first + k]]
         own_v[n : n + VECTOR] = 0.0
-        n_held = 0
+        n_held, touched, touched_end = 0, n, 0
         full = jobs[job, 2] < 0
         n_blocks = jobs[job, 1] - jobs[job, 0] if full else jobs[job, 3] - jobs[job, 2]
         for block in range(n_blocks):
@@ -294,9 +296,10 @@ def products_in_queries(
                         kind, mode, s_i, w_i, v_i, others, own_w, other_v, added, here
                     )
                 n_held += 1
+                touched, touched_end = min(touched, low), max(touched_end, low_end)
                 if n_held == _ROWS:
-                    _settle(sums, n)
-                    n_held = 0
-        _settle(sums, n)
+                    _settle(sums, touched, touched_end)
+                    n_held, touched, touched_end = 0, n, 0
+        _settle(sums, touched, touched_end)
         for k in range(n):
             result[row_of[first + k]] += scale[job] * weights[k] * sums[0, k]
