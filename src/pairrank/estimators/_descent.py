@@ -21,6 +21,8 @@ _LEAST_SAMPLE = 10_000
 _ROWS_A_SAMPLED_ROW = 100
 _LARGEST_SHARE = 50_000
 _LINE_ROWS = 20_000
+_FEW_ROWS = 2000
+_EXACT = 1e-12
 _LOOSE_CG = 0.3
 _BANDS = 64
 
@@ -49,13 +51,16 @@ def minimize(
     factorised matrix, and starts from the sample's own solution; else, for the squared hinge, from
     bands of levels where levels are many (sums of likelihoods cost no more for them). ``"ncg"`` is
     Raykar's, with line searches as `search` says; `eps` is the error that the pair sum may start
-    with. With many rows, "auto" and "ncg" foretell the length of each step by a sample's scores.
+    with: where rows are few and `route` is "auto", exactness costs nothing, and it is less. With
+    many rows, "auto" and "ncg" foretell the length of each step by a sample's scores.
     Value and gradient are over every pair all the same, so the optimum is that of every pair.
     """
     problem = {"factor": factor, "penalty": penalty}
     design = Design(X)
     generator = np.random.default_rng(seed)
     model, line = None, None
+    if route == "auto" and design.n_rows <= _FEW_ROWS:
+        eps = min(eps, _EXACT)
     if solver == "auto":
         model = _model(design, preferences, loss, problem, generator)
     if solver != "tron" and design.n_rows >= _LINE_ROWS:

@@ -44,8 +44,9 @@ class RankNCG(PairLossRanker):
         "raykar" is the paper's algorithm: the logistic value is reported, the gradient of probit
         followed, so that lines are searched by gradients alone.
     eps : float, default 1e-6
-        The error of the sums over pairs, relative to the sum of their weights, 0 < eps < 1. It is
-        made smaller by itself where it would keep the descent from the optimum.
+        The error allowed in the sums over pairs, relative to the sum of their weights, 0 < eps < 1.
+        It is made smaller by itself where it would keep the descent from the optimum, and where
+        rows are so few that exactness costs nothing.
     graph : "full", "chain" or OrderGraph, default "full"
         Which labels are preferred to which: every higher one, the next higher one present in the
         query, or explicit edges (low, high).
