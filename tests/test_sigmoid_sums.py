@@ -360,7 +360,7 @@ def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
     problem = random_problem(900, 4, queries=3, weighted=True)._replace(graph=graph)
     levels = levels_of(problem, "rows")
     whole = Logistic().sum_over(levels, route="direct")
-    monkeypatch.setattr(direct_queries, "PAIRS_AT_ONCE", 20_000)
+    monkeypatch.setattr(direct_queries, "PAIRS_AT_ONCE", 8_000)
     parts = Logistic().sum_over(levels, route="direct")
     assert len(parts._direct._batches) > 9
     value, gradient = whole.value_and_gradient(problem.scores)
