@@ -67,12 +67,16 @@ class Design:
             return result if scale == 1.0 else result * scale
 
     def squares_transposed(self, values: FloatArray) -> FloatArray:
-        """Return (X * X)' v, (n_features,) float64; squares are made a block at a time."""
+        """Return (X * X)' v, (n_features,) float64; squares are made a block at a time.
+
+        In float64: those of float32 numbers from 1e-22 down or 1e19 up are none in float32.
+        """
         result = np.zeros(self.n_features)
         with np.errstate(over="ignore", invalid="ignore"):
             for rows, block in self._blocks(_BLOCK_ENTRIES):
-                squares = block.multiply(block) if self.is_sparse else np.square(block)
-                result += squares.T @ values[rows].astype(self.dtype, copy=False)
+                double = block.astype(np.float64, copy=False)
+                squares = double.multiply(double) if self.is_sparse else np.square(double)
+                result += squares.T @ values[rows]
         return result
 
     def _blocks(self, entries: int | None = None) -> Any:

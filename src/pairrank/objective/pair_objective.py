@@ -16,6 +16,8 @@ _CONSTANT = 1e-12
 """A feature that spreads by less than this part of the widest is rounding, hence constant."""
 _ENOUGH_ENTRIES = 1 << 18
 """Entries of X that tell whether features are of one size."""
+_ROUNDING = 0.1
+"""A gradient at zero below this part of the precision of its terms is none: X is constant."""
 _EVEN = 10.0
 """A diagonal whose 90th percentile is at most so many times its 10th does not precondition."""
 
@@ -73,6 +75,9 @@ class PairObjective:
             self._loss_at_zero = factor * cost * preferences.total_weight
             self._gradient_at_zero = factor * self.design.transposed(slope * (wins - losses))
             self.reference_norm = float(np.linalg.norm(self._gradient_at_zero))
+            rounding = _ROUNDING * self.precision * factor * self._absolute_pull
+            if self.reference_norm <= rounding < np.inf:
+                self._gradient_at_zero[:] = self.reference_norm = 0.0
 
     def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return factor times the pair sum, and its gradient; no penalty.
@@ -137,6 +142,8 @@ class PairObjective:
         """
         bend = float(self.loss.phi(np.zeros(1), order=2)[0])
         some = _spread(Design(self.design.X[:: self._every]), bend * self._some_degrees)
+        if not 0.0 < some.max() < np.inf:
+            return None
         low, high = np.percentile(some[some >= _CONSTANT * some.max()], (10, 90))
         if high <= _EVEN * low:
             return None
@@ -203,9 +210,15 @@ class ExactHessian:
         self.design, self.curvature, self.factor, self.penalty = design, curvature, factor, penalty
 
     def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`; two products with X and one with the curvature."""
-        bent = self.curvature.matvec(self.design.scores(v))
-        return self.penalty * v + self.factor * self.design.transposed(bent)
+        """Return the Hessian times `v`; two products with X and one with the curvature.
+
+        `v` is scaled to 1 before, lest huge features meet it squared in float32.
+        """
+        size = float(np.abs(v).max(initial=0.0))
+        if not 0.0 < size < np.inf:
+            return self.penalty * v
+        bent = self.curvature.matvec(self.design.scores(v / size))
+        return self.penalty * v + size * self.factor * self.design.transposed(bent)
 
 
 class InverseDiagonal:

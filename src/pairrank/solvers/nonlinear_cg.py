@@ -142,12 +142,16 @@ class _Run(Descent):
 
     def _first_length(self, direction: FloatArray, slope: float) -> float:
         """Return a length: as much is won as by the last step; at first, by the curvature."""
+        norm = float(np.linalg.norm(direction))
+        if not (slope < 0 and 0 < norm < np.inf):
+            return np.inf
         if self.last is not None:
             length, last_slope = self.last
             return length * last_slope / slope
-        bend = float(direction @ self.objective.hessian(self.w).matvec(direction))
+        unit = direction / norm
+        bend = float(unit @ self.objective.hessian(self.w).matvec(unit))
         self.n_products += 1
-        return -slope / bend if bend > 0 else 1.0 / float(np.linalg.norm(direction))
+        return -slope / norm / bend / norm if bend > 0 else 1.0 / norm
 
     def _take(self, trial: Trial, direction: FloatArray, length: float) -> None:
         """Move to the trial, and turn the direction."""

@@ -1,0 +1,58 @@
+"""Features of any size, or of none: every descent ends where it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pairrank import RankNCG, RankSVM
+from pairrank.design import Design
+
+RANKERS = {
+    "ranksvm": RankSVM(),
+    "tron": RankSVM(solver="tron"),
+    "auto": RankNCG(),
+    "ncg": RankNCG(solver="ncg"),
+    "newton": RankNCG(solver="tron"),
+    "raykar": RankNCG(loss="raykar"),
+}
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    return X, np.round(X[:, 0] + rng.normal(size=300))
+
+
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.parametrize("size", [0.0, 0.1, 1e7])
+def test_features_without_a_difference_leave_the_weights_at_zero(name, size, rows):
+    ranker = RANKERS[name].fit(np.full((300, 3), size), rows[1])
+    assert (ranker.status_, ranker.n_iter_) == ("converged", 0)
+    assert not ranker.coef_.any()
+
+
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.parametrize("size", [1e-30, 1e-10, 1e10, 1e20])
+def test_features_of_float32_may_have_squares_beyond_it(name, size, rows):
+    X = (size * rows[0]).astype(np.float32)
+    ranker = RANKERS[name].fit(X, rows[1])
+    assert ranker.status_ == "converged"
+    assert ranker.coef_[0] > 5.0 * np.abs(ranker.coef_[1:]).max()
+
+
+@pytest.mark.parametrize("name", ["ranksvm", "auto", "ncg", "raykar"])
+@pytest.mark.parametrize("size", [1e-100, 1e100])
+def test_features_of_float64_may_be_far_from_one(name, size, rows):
+    X = size * rows[0]
+    ranker = RANKERS[name].fit(X, rows[1])
+    assert ranker.status_ == "converged"
+    assert ranker.score(X, rows[1]) > 0.7
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e25])
+def test_sums_of_squares_are_those_of_float64(size, rows):
+    X = (size * rows[0]).astype(np.float32)
+    wanted = np.square(X.astype(np.float64)).T @ np.ones(300)
+    np.testing.assert_allclose(Design(X).squares_transposed(np.ones(300)), wanted, rtol=1e-12)
