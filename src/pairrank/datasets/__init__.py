@@ -12,3 +12,5 @@ from pairrank.datasets.registry import REGISTRY as REGISTRY
 from pairrank.datasets.registry import describe as describe
 from pairrank.datasets.registry import list_datasets as list_datasets
 from pairrank.datasets.registry import load as load
+from pairrank.datasets.text_generators import make_documents as make_documents
+from pairrank.datasets.text_generators import make_parses as make_parses

@@ -14,9 +14,12 @@ from pairrank.datasets.files import find_home
 from pairrank.datasets.judged import JUDGED
 from pairrank.datasets.record import Dataset, DatasetRecord
 from pairrank.datasets.regression import REGRESSION
+from pairrank.datasets.text import TEXT
 from pairrank.exceptions import PairrankError
 
-REGISTRY: dict[str, DatasetRecord] = {record.name: record for record in (*REGRESSION, *JUDGED)}
+REGISTRY: dict[str, DatasetRecord] = {
+    record.name: record for record in (*REGRESSION, *JUDGED, *TEXT)
+}
 
 
 def list_datasets() -> list[str]:
