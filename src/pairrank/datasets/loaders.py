@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pairrank.datasets.arff import read_arff
+from pairrank.datasets.comparisons import load_comparisons_csv
 from pairrank.datasets.files import open_file
 from pairrank.datasets.parts import Parts, choose
 from pairrank.datasets.record import DatasetRecord
@@ -168,4 +169,5 @@ READERS: dict[str, Reader] = {
     "untidy_csv": load_untidy_csv,
     "reuters_sgml": load_reuters_sgml,
     "vw_text": load_vw_text,
+    "comparisons_csv": load_comparisons_csv,
 }

@@ -8,13 +8,14 @@ import numpy as np
 
 from pairrank.datasets.record import DatasetRecord
 from pairrank.exceptions import PairrankError
+from pairrank.preferences import Pairs
 
 
 class Parts(NamedTuple):
     """What a reader returns: the first four parts of a Dataset."""
 
     X: Any
-    y: np.ndarray[Any, Any]
+    y: np.ndarray[Any, Any] | Pairs
     qid: np.ndarray[Any, Any] | None
     feature_names: list[str] | None
 

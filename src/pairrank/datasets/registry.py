@@ -10,6 +10,7 @@ import inspect
 import os
 from typing import Any
 
+from pairrank.datasets.comparisons import COMPARISONS
 from pairrank.datasets.files import find_home
 from pairrank.datasets.judged import JUDGED
 from pairrank.datasets.record import Dataset, DatasetRecord
@@ -18,7 +19,7 @@ from pairrank.datasets.text import TEXT
 from pairrank.exceptions import PairrankError
 
 REGISTRY: dict[str, DatasetRecord] = {
-    record.name: record for record in (*REGRESSION, *JUDGED, *TEXT)
+    record.name: record for record in (*REGRESSION, *JUDGED, *TEXT, *COMPARISONS)
 }
 
 
