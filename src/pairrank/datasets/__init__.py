@@ -6,6 +6,8 @@ from pairrank.datasets.generators import make_queries as make_queries
 from pairrank.datasets.generators import make_randnet as make_randnet
 from pairrank.datasets.generators import make_randpoly as make_randpoly
 from pairrank.datasets.generators import make_utility as make_utility
+from pairrank.datasets.ratings import Ratings as Ratings
+from pairrank.datasets.ratings import load_ratings as load_ratings
 from pairrank.datasets.record import Dataset as Dataset
 from pairrank.datasets.record import DatasetRecord as DatasetRecord
 from pairrank.datasets.registry import REGISTRY as REGISTRY
