@@ -2,3 +2,4 @@
 
 from pairrank.losses.hinge import Hinge as Hinge
 from pairrank.losses.hinge import SquaredHinge as SquaredHinge
+from pairrank.losses.square import Square as Square

@@ -1,0 +1,129 @@
+"""Differences: all ordered pairs of each query, whose rows' targets say how far scores differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank.exceptions import PairrankError
+from pairrank.preferences._codes import query_codes
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    r"""Every ordered pair of rows of one query, ties and both directions included.
+
+    Build it with `Differences.build`. A pair (i, j) of query q weighs w_i w_j/(2 n_q), where n_q is
+    the query's weight, so that for any residuals r (Airola et al. 2010, the identity after Eq. 3,
+    which lost its square; with the weights' mean for the mean)
+
+    .. math:: \sum_q \frac1{2 n_q} \sum_{i, j \in q} w_i w_j (r_i - r_j)^2
+        = \sum_q \sum_{i \in q} w_i (r_i - \bar r_q)^2
+
+    and no pair is ever listed.
+
+    Attributes
+    ----------
+    target : float64 array of shape (n_rows,)
+        What the scores' differences should equal: those of the labels.
+    query_of : intp array of shape (n_rows,), or None
+        Each row's query; None where there is one.
+    weight : float64 array of shape (n_rows,), or None
+        Row weights; rows of weight 0 are in no pair.
+    query_weight : float64 array of shape (n_queries,)
+        n_q, the total weight of each query's rows.
+
+    Examples
+    --------
+    >>> differences = Differences.build(np.array([1.0, 3.0, 5.0]), np.array([7, 7, 8]))
+    >>> differences.n_pairs, differences.centred(differences.target)
+    (5, array([-1.,  1.,  0.]))
+    """
+
+    target: FloatArray
+    query_of: NDArray[np.intp] | None
+    weight: FloatArray | None
+    query_weight: FloatArray
+
+    @classmethod
+    def build(
+        cls,
+        target: FloatArray,
+        qid: NDArray[Any] | None = None,
+        *,
+        sample_weight: FloatArray | None = None,
+    ) -> Differences:
+        """Tell the queries apart and weigh them; O(n_rows) where equal qids stand together.
+
+        Parameters
+        ----------
+        target : array of shape (n_rows,)
+            Finite numbers.
+        qid : array of shape (n_rows,), optional
+            Any hashable query identifiers, in any order; None: all rows are one query.
+        sample_weight : array of shape (n_rows,), optional
+            Non-negative row weights.
+
+        Raises
+        ------
+        PairrankError
+            If the targets are no numbers.
+        """
+        if target.dtype.kind not in "biuf":
+            raise PairrankError(
+                "y holds text, but differences of labels need numbers: give each label its value"
+            )
+        target = target.astype(np.float64, copy=False)
+        query_of = None
+        if qid is not None:
+            identifiers, codes = query_codes(qid)
+            query_of = codes.astype(np.intp) if identifiers.size > 1 else None
+        if query_of is None:
+            total = float(target.size) if sample_weight is None else float(sample_weight.sum())
+            return cls(target, None, sample_weight, np.array([total]))
+        query_weight = np.bincount(query_of, sample_weight).astype(np.float64)
+        return cls(target, query_of, sample_weight, query_weight)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, those of weight 0 too."""
+        return int(self.target.size)
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of ordered pairs among the rows of positive weight, m_q^2 a query."""
+        query_of = self.query_of
+        if self.weight is not None:
+            kept = self.weight > 0
+            if query_of is None:
+                return int(np.count_nonzero(kept)) ** 2
+            query_of = query_of[kept]
+        return self.n_rows**2 if query_of is None else int((np.bincount(query_of) ** 2).sum())
+
+    def with_target(self, target: FloatArray) -> Differences:
+        """Return the same pairs with other targets, (n_rows,)."""
+        return replace(self, target=np.ascontiguousarray(target, dtype=np.float64))
+
+    def centred(self, values: FloatArray) -> FloatArray:
+        """Return values less the weighted mean of their query, as a new array; O(n_rows)."""
+        if self.query_of is None:
+            total = float(self.query_weight[0])
+            if self.weight is None or total == 0.0:
+                return values - values.mean() if values.size else values.copy()
+            return values - float(self.weight @ values) / total
+        weighted = values if self.weight is None else self.weight * values
+        sums = np.bincount(self.query_of, weighted, self.query_weight.size)
+        means = np.divide(sums, self.query_weight, out=sums, where=self.query_weight > 0)
+        result = means[self.query_of]
+        return np.subtract(values, result, out=result)
+
+    def share(self) -> FloatArray:
+        """Return each row's part of its query's weight, w_i/n_q; 0 in a query without weight."""
+        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        by_row = self.query_weight[0 if self.query_of is None else self.query_of]
+        return np.divide(weight, by_row, out=np.zeros(self.n_rows), where=by_row > 0)
