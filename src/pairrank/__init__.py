@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pairrank.estimators.model_files import load_model as load_model
+    from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
     from pairrank.model_selection import QueryKFold as QueryKFold
     from pairrank.model_selection import RankSVMCV as RankSVMCV
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 _LAZY = {
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
+    "RankRLS": "pairrank.estimators.rank_rls",
     "RankSVM": "pairrank.estimators.rank_svm",
     "QueryKFold": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",

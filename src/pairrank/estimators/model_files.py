@@ -12,7 +12,10 @@ from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.preferences import OrderGraph
 
-ESTIMATORS = {"RankSVM": "pairrank.estimators.rank_svm"}
+ESTIMATORS = {
+    "RankRLS": "pairrank.estimators.rank_rls",
+    "RankSVM": "pairrank.estimators.rank_svm",
+}
 """Where the class behind each name that a model file may hold is defined."""
 
 _ARRAYS = ("coef_", "feature_names_in_")

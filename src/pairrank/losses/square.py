@@ -83,8 +83,7 @@ class SquareSum:
         differences = self.differences
         with np.errstate(over="ignore", invalid="ignore"):
             residual = differences.target - _as_scores(scores, differences.n_rows)
-            # The second time takes what rounding left of a large common offset.
-            residual = differences.centred(differences.centred(residual))
+            residual = differences.centred(residual)
             pull = residual if differences.weight is None else differences.weight * residual
             value = float(pull @ residual)
             return (np.inf if np.isnan(value) else value), -2.0 * pull

@@ -12,6 +12,8 @@ from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
 FloatArray = NDArray[np.float64]
+_FAR = 1e4
+"""Means whose square is so many times the mean square of what they leave are taken off twice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,8 @@ class Differences:
     Attributes
     ----------
     target : float64 array of shape (n_rows,)
-        What the scores' differences should equal: those of the labels.
+        The labels less that of their query's first row of positive weight: only differences count,
+        and so a large common offset, or equal labels, leave no rounding behind.
     query_of : intp array of shape (n_rows,), or None
         Each row's query; None where there is one.
     weight : float64 array of shape (n_rows,), or None
@@ -78,16 +81,17 @@ class Differences:
             raise PairrankError(
                 "y holds text, but differences of labels need numbers: give each label its value"
             )
-        target = target.astype(np.float64, copy=False)
         query_of = None
         if qid is not None:
             identifiers, codes = query_codes(qid)
             query_of = codes.astype(np.intp) if identifiers.size > 1 else None
         if query_of is None:
             total = float(target.size) if sample_weight is None else float(sample_weight.sum())
-            return cls(target, None, sample_weight, np.array([total]))
-        query_weight = np.bincount(query_of, sample_weight).astype(np.float64)
-        return cls(target, query_of, sample_weight, query_weight)
+            query_weight = np.array([total])
+        else:
+            query_weight = np.bincount(query_of, sample_weight).astype(np.float64)
+        empty = cls(np.empty(0), query_of, sample_weight, query_weight)
+        return empty.with_target(target)
 
     @property
     def n_rows(self) -> int:
@@ -106,21 +110,44 @@ class Differences:
         return self.n_rows**2 if query_of is None else int((np.bincount(query_of) ** 2).sum())
 
     def with_target(self, target: FloatArray) -> Differences:
-        """Return the same pairs with other targets, (n_rows,)."""
-        return replace(self, target=np.ascontiguousarray(target, dtype=np.float64))
+        """Return the same pairs with other labels, (n_rows,); O(n_rows)."""
+        labels = np.asarray(target, dtype=np.float64)
+        rows = np.arange(labels.size - 1, -1, -1)
+        if self.weight is not None:
+            rows = rows[self.weight[::-1] > 0]
+        if self.query_of is None:
+            base = labels[rows[-1:]]
+            return replace(self, target=labels - base if base.size else labels.copy())
+        first = np.zeros(self.query_weight.size, dtype=np.intp)
+        first[self.query_of[rows]] = rows
+        return replace(self, target=labels - labels[first][self.query_of])
 
     def centred(self, values: FloatArray) -> FloatArray:
-        """Return values less the weighted mean of their query, as a new array; O(n_rows)."""
+        """Return values less the weighted mean of their query, as a new array; O(n_rows).
+
+        Where means are far larger than what they leave, their rounding is taken off as well: else
+        it would come back multiplied by the features' own offset.
+        """
+        result, largest = self._less_means(values)
+        if largest * largest * result.size > _FAR * float(result @ result):
+            result = self._less_means(result)[0]
+        return result
+
+    def _less_means(self, values: FloatArray) -> tuple[FloatArray, float]:
+        """Return values less their query's mean, and the largest mean."""
         if self.query_of is None:
             total = float(self.query_weight[0])
             if self.weight is None or total == 0.0:
-                return values - values.mean() if values.size else values.copy()
-            return values - float(self.weight @ values) / total
+                mean = float(values.mean()) if values.size else 0.0
+            else:
+                mean = float(self.weight @ values) / total
+            return values - mean, abs(mean)
         weighted = values if self.weight is None else self.weight * values
         sums = np.bincount(self.query_of, weighted, self.query_weight.size)
         means = np.divide(sums, self.query_weight, out=sums, where=self.query_weight > 0)
         result = means[self.query_of]
-        return np.subtract(values, result, out=result)
+        np.subtract(values, result, out=result)
+        return result, float(max(means.max(), -means.min()))
 
     def share(self) -> FloatArray:
         """Return each row's part of its query's weight, w_i/n_q; 0 in a query without weight."""

@@ -1,0 +1,291 @@
+"""Validation rows drawn or given, the ranking error on them, and the iterate that has the least."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from pairrank._protocols import FloatArray, Step
+from pairrank.design import Design
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.preferences import Levels, Pairs
+from pairrank.preferences._codes import level_codes, query_codes
+
+_BLOCK_ENTRIES = 1 << 21
+_REMEDY = "pass X_val, y_val (and qid_val) to fit"
+
+
+class Holdout(NamedTuple):
+    """What is learnt from, and what is kept back to validate on.
+
+    `y` and `weight` are those of the rows to learn from, where weight 0 marks a row that is kept
+    back; `rows` are those that are scored, `y_val, qid_val, weight_val` theirs.
+    """
+
+    y: Any
+    weight: FloatArray | None
+    rows: NDArray[np.intp]
+    y_val: Any
+    qid_val: NDArray[Any] | None
+    weight_val: FloatArray | None
+
+
+def draw_holdout(
+    y: Any,
+    qid: NDArray[Any] | None,
+    weight: FloatArray | None,
+    fraction: float,
+    generator: np.random.Generator,
+) -> Holdout:
+    """Keep a fraction back by whole queries; of one query, by rows, of its Pairs, by comparisons.
+
+    Only queries with a preference are drawn; rows are drawn along their sorted labels, so that the
+    lowest and the highest label are among them. X is never copied: rows kept back weigh 0.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,) or (n_rows, n_targets), or Pairs
+        Of several targets the first decides.
+    qid, weight : array of shape (n_rows,), optional
+    fraction : float
+        Above 0 and below 1.
+    generator : numpy Generator
+
+    Raises
+    ------
+    PairrankError
+        If nothing is left to learn from, or to validate on.
+    """
+    n_rows = len(y)
+    codes = None if qid is None else query_codes(qid)[1]
+    if codes is not None and codes.max(initial=0) > 0:
+        held = _whole_queries(y, codes, weight, fraction, generator)
+    elif isinstance(y, Pairs):
+        return _some_comparisons(y, weight, fraction, generator)
+    else:
+        held = _some_rows(_first(y), weight, fraction, generator)
+    rows = np.flatnonzero(held)
+    training = np.ones(n_rows) if weight is None else weight.copy()
+    training[rows] = 0.0
+    return Holdout(
+        y,
+        training,
+        rows,
+        y[rows],
+        None if qid is None else qid[rows],
+        None if weight is None else weight[rows],
+    )
+
+
+def _first(y: NDArray[Any]) -> NDArray[Any]:
+    return y if y.ndim == 1 else y[:, 0]
+
+
+def _whole_queries(
+    y: Any,
+    codes: NDArray[np.int32],
+    weight: FloatArray | None,
+    fraction: float,
+    generator: np.random.Generator,
+) -> NDArray[np.bool_]:
+    """Tell the rows of the queries drawn, among those that hold a preference."""
+    if isinstance(y, Pairs):
+        prefers = np.ones(y.n_pairs, bool) if y.magnitude is None else y.magnitude != 0
+        if weight is not None:
+            prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
+        eligible = np.unique(codes[y.i[prefers]])
+    else:
+        levels = Levels.build(_first(y), codes, sample_weight=weight)
+        several = np.flatnonzero(np.diff(levels.query_group) > 1)
+        eligible = codes[levels.row_of[levels.query_start[several]]]
+    if eligible.size < 2:
+        raise PairrankError(
+            f"validation rows are drawn by whole queries, but {eligible.size} of "
+            f"{int(codes.max()) + 1} queries has rows of different labels: {_REMEDY}"
+        )
+    n_drawn = min(max(1, round(fraction * eligible.size)), eligible.size - 1)
+    drawn = np.zeros(int(codes.max()) + 1, dtype=bool)
+    drawn[generator.choice(eligible, n_drawn, replace=False)] = True
+    return drawn[codes]
+
+
+def _some_rows(
+    y: NDArray[Any], weight: FloatArray | None, fraction: float, generator: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Tell rows drawn one from each stretch of the sorted labels, one of them of each end."""
+    kept = np.arange(y.size) if weight is None else np.flatnonzero(weight > 0)
+    levels, codes = level_codes(y[kept])
+    if kept.size < 4 or levels.size < 2:
+        held = f"{kept.size} sample" + "s" * (kept.size != 1)
+        held += " of one class" if levels.size == 1 else ""
+        raise PairrankError(f"validation rows cannot be drawn from {held}: {_REMEDY}")
+    order = generator.permutation(kept.size)
+    order = order[np.argsort(codes[order], kind="stable")]
+    n_drawn = min(max(2, round(fraction * kept.size)), kept.size - 2)
+    starts = np.arange(n_drawn) * (kept.size / n_drawn)
+    places = np.floor(starts + generator.random(n_drawn) * (kept.size / n_drawn)).astype(np.intp)
+    places[0], places[-1] = 0, kept.size - 1
+    held_back = np.zeros(kept.size, dtype=bool)
+    held_back[order[places]] = True
+    if np.unique(codes[~held_back]).size < 2:
+        raise PairrankError(
+            "y is so one-sided that no validation rows can be drawn and two labels be left to "
+            f"learn from: {_REMEDY}"
+        )
+    result = np.zeros(y.size, dtype=bool)
+    result[kept[held_back]] = True
+    return result
+
+
+def _some_comparisons(
+    pairs: Pairs, weight: FloatArray | None, fraction: float, generator: np.random.Generator
+) -> Holdout:
+    prefers = np.ones(pairs.n_pairs, bool) if pairs.magnitude is None else pairs.magnitude != 0
+    candidates = np.flatnonzero(prefers)
+    if candidates.size < 2:
+        raise PairrankError(
+            f"validation comparisons cannot be drawn from {candidates.size} of them: {_REMEDY}"
+        )
+    n_drawn = min(max(1, round(fraction * candidates.size)), candidates.size - 1)
+    held = np.zeros(pairs.n_pairs, dtype=bool)
+    held[generator.choice(candidates, n_drawn, replace=False)] = True
+    rows = np.arange(pairs.n_rows, dtype=np.intp)
+    own = None if weight is None else weight[rows]
+    return Holdout(_chosen(pairs, ~held), weight, rows, _chosen(pairs, held), None, own)
+
+
+def _chosen(pairs: Pairs, keep: NDArray[np.bool_]) -> Pairs:
+    weight = None if pairs.weight is None else pairs.weight[keep]
+    magnitude = None if pairs.magnitude is None else pairs.magnitude[keep]
+    return Pairs(pairs.i[keep], pairs.j[keep], weight, magnitude, n_rows=pairs.n_rows)
+
+
+def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatArray], FloatArray]:
+    """Return w -> the scores of all rows of X, or of some, which are gathered block by block.
+
+    X is a dense or CSR matrix, or a LinearOperator. O(size of the rows) each time, and a block of
+    memory.
+    """
+    if isinstance(X, LinearOperator):
+        return lambda w: np.asarray(X @ w, dtype=np.float64)[slice(None) if rows is None else rows]
+    if rows is None or rows.size == X.shape[0]:
+        return Design(X).scores
+    width = max(1, Design(X).n_entries // max(1, X.shape[0]))
+    step = max(1, _BLOCK_ENTRIES // width)
+
+    def scores(w: FloatArray) -> FloatArray:
+        parts = [Design(X[rows[at : at + step]]).scores(w) for at in range(0, rows.size, step)]
+        return np.concatenate(parts)
+
+    return scores
+
+
+class RankingError:
+    """The ranking error on validation rows, as a function of their scores.
+
+    Of labels the mean over queries of the weighted part of their preferences in the wrong order,
+    a tied score counting half (Airola et al. 2010, Eq. 1); of Pairs the part of all comparisons
+    (Eq. 2, normalised), those of magnitude 0 left out. It is 0.5 where all scores are equal.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,), or Pairs
+    qid, weight : array of shape (n_rows,), optional
+
+    Raises
+    ------
+    PairrankError
+        If no query holds two labels. Where only some hold one, they are left out, with a warning.
+    """
+
+    def __init__(self, y: Any, qid: NDArray[Any] | None, weight: FloatArray | None) -> None:
+        self.qid, self.weight, self.pairs = qid, weight, None
+        if isinstance(y, Pairs):
+            self.pairs = y
+            if y.n_pairs == 0 or (y.magnitude is not None and not y.magnitude.any()):
+                raise PairrankError("the validation rows hold no comparison that prefers a row")
+            return
+        self.levels = Levels.build(y, qid, sample_weight=weight)
+        single = np.flatnonzero(np.diff(self.levels.query_group) < 2)
+        if single.size:
+            self._say_single(single)
+
+    def __call__(self, scores: FloatArray) -> float:
+        """Return the error of scores, (n_rows,); NaN where one is not finite; O(m log m)."""
+        from pairrank.metrics import pairwise_accuracy
+        from pairrank.sums import concordance
+
+        if not np.isfinite(scores).all():
+            return float("nan")
+        if self.pairs is not None:
+            right = pairwise_accuracy(self.pairs, scores, qid=self.qid, sample_weight=self.weight)
+            return 1.0 - float(right)
+        levels = self.levels
+        groups = (levels.group_start, levels.query_group)
+        if levels.weight is None:
+            counts = concordance.count_full(scores[levels.row_of], *groups)[:, :3]
+        else:
+            counts = concordance.weigh_full(scores[levels.row_of], levels.weight.copy(), *groups)
+        total = counts[:, :3].sum(axis=1)
+        counted = total > 0
+        wrong = (counts[:, 2] + 0.5 * counts[:, 1])[counted] / total[counted]
+        return float(wrong.mean())
+
+    def _say_single(self, single: NDArray[np.intp]) -> None:
+        levels = self.levels
+        first = int(levels.query_group[single[0]])
+        row, label = levels.row_of[levels.group_start[first]], levels.group_level[first]
+        name = "the one query" if self.qid is None else f"query {self.qid[[row]].tolist()[0]!r}"
+        text = f"{name} of the validation rows has one level ({levels.labels[label]:g})"
+        if single.size == levels.n_queries:
+            raise PairrankError(
+                f"{text}, as has every other: no row is to rank above another; "
+                "validate on rows of two labels at least"
+            )
+        warnings.warn(
+            f"{text}: {single.size} of {levels.n_queries} queries, such as it, are left out of the "
+            "validation error",
+            PairrankWarning,
+            stacklevel=5,
+        )
+
+
+class Watch:
+    """A callback that keeps the iterate of the least validation error, and knows when to stop.
+
+    Parameters
+    ----------
+    error : RankingError
+    scores : callable
+        From coefficients to the validation rows' scores.
+    patience : int, optional
+        Stop after so many iterates in a row that are no better; None: never.
+    """
+
+    def __init__(
+        self,
+        error: RankingError,
+        scores: Callable[[FloatArray], FloatArray],
+        patience: int | None,
+    ) -> None:
+        self.error, self.scores, self.patience = error, scores, patience
+        self.curve: list[float] = []
+        self.best: FloatArray | None = None
+        self.best_iteration, self.least = 0, np.inf
+        self.ran_out = False
+
+    def __call__(self, step: Step) -> bool:
+        """Take one more iterate; weights that are all zero rank nothing, and are never the best."""
+        assert step.coef is not None
+        error = self.error(self.scores(step.coef))
+        self.curve.append(error)
+        if error < self.least and step.coef.any():
+            self.best, self.best_iteration, self.least = step.coef, step.n_iter, error
+        waited = step.n_iter - self.best_iteration
+        self.ran_out = self.patience is not None and waited >= self.patience
+        return self.ran_out
