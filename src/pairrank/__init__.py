@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
     from pairrank.model_selection import QueryKFold as QueryKFold
+    from pairrank.model_selection import RankRLSCV as RankRLSCV
     from pairrank.model_selection import RankSVMCV as RankSVMCV
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.preferences import OrderGraph as OrderGraph
@@ -21,6 +22,7 @@ _LAZY = {
     "RankRLS": "pairrank.estimators.rank_rls",
     "RankSVM": "pairrank.estimators.rank_svm",
     "QueryKFold": "pairrank.model_selection",
+    "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
     "regularization_path": "pairrank.model_selection",
     "load_model": "pairrank.estimators.model_files",

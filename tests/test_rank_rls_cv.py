@@ -1,0 +1,438 @@
+"""RankRLSCV: what is left out in closed form equals refits, for rows, comparisons and kernels."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.metrics import make_scorer
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pairrank.estimators.rank_rls import RankRLS
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.metrics import kendall_tau, mean_ndcg, ndcg_score, pairwise_accuracy
+from pairrank.model_selection import (
+    QueryKFold,
+    RankRLSCV,
+    make_query_scorer,
+    rls_pair_out,
+    rls_rows,
+    rls_shortcuts,
+)
+from pairrank.model_selection.rank_rls_cv import PAPER_ALPHAS
+from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
+from pairrank.model_selection.rls_rows import CentredRows, Comparisons
+from pairrank.model_selection.rls_scores import least_squares
+from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
+from pairrank.preferences import Pairs
+
+ALPHAS = np.array([2.0**-10, 0.5, 30.0])
+
+
+def refit(X, y, qid, weight, alpha):
+    """Return the weights that minimise the double sum over differences, solved as it is written."""
+    n_features = X.shape[1]
+    A, c = alpha * np.eye(n_features), np.zeros((n_features, y.shape[1]))
+    for query in np.unique(qid[weight > 0]):
+        rows = np.flatnonzero((qid == query) & (weight > 0))
+        for i in rows:
+            # Differences of row i with all rows of its query, both directions counted by i's turn.
+            x, d = X[i] - X[rows], y[i] - y[rows]
+            share = weight[i] * weight[rows] / (2 * weight[rows].sum())
+            A += (x.T * share) @ x
+            c += (x.T * share) @ d
+    return np.linalg.solve(A, c)
+
+
+def refit_pairs(X, pairs, weight, alpha):
+    x = X[pairs.i] - X[pairs.j]
+    A = (x.T * weight) @ x + alpha * np.eye(X.shape[1])
+    return np.linalg.solve(A, x.T @ (weight * pairs.magnitude))
+
+
+def made(n_rows, n_features, n_queries, seed=0, *, kind="dense", weighted=True):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features))
+    if kind == "sparse":
+        X[rng.random(X.shape) < 0.6] = 0.0
+    y = rng.integers(0, 3, (n_rows, 2)).astype(float)
+    qid = rng.integers(0, n_queries, n_rows)
+    weight = rng.integers(0, 3, n_rows) * 0.7 if weighted else np.ones(n_rows)
+    return X, y, qid, weight
+
+
+def problem_of(X, y, qid, weight, kind="dense"):
+    return CentredRows.build(sparse.csr_array(X) if kind == "sparse" else X, y, qid, weight)
+
+
+SHAPES = [(60, 5, 8), (30, 50, 6), (60, 5, 2), (25, 25, 20)]
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_whole_path_equals_cold_solutions(shape, kind):
+    X, y, qid, weight = made(*shape, kind=kind)
+    coefs = Spectrum(problem_of(X, y, qid, weight, kind)).coefs(ALPHAS)
+    for alpha, coef in zip(ALPHAS, coefs, strict=True):
+        np.testing.assert_allclose(coef.T, refit(X, y, qid, weight, alpha), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_leaving_a_query_out_equals_refits(shape, kind):
+    X, y, qid, weight = made(*shape, kind=kind)
+    problem = problem_of(X, y, qid, weight, kind)
+    left_out = leave_query_out(Spectrum(problem), ALPHAS)
+    for at, alpha in enumerate(ALPHAS):
+        for query in np.unique(qid[weight > 0]):
+            rest = qid != query
+            coef = refit(X[rest], y[rest], qid[rest], weight[rest], alpha)
+            here = np.flatnonzero(qid[problem.row_of] == query)
+            rows = problem.row_of[here]
+            scores = X[rows] @ coef
+            scores -= weight[rows] @ scores / weight[rows].sum()
+            np.testing.assert_allclose(left_out[at, here], scores, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(40, 4, 1), (20, 30, 1), (24, 3, 9), (14, 20, 5)])
+def test_leaving_a_pair_out_equals_refits(shape):
+    X, y, qid, weight = made(*shape)
+    shares = leave_pair_out(Spectrum(problem_of(X, y, qid, weight)), ALPHAS)
+    right, total = np.zeros(shares.shape), np.zeros(2)
+    for i, j in np.argwhere((qid[:, None] == qid) & (weight[:, None] * weight > 0)):
+        if (y[i] <= y[j]).all():
+            continue
+        rest = ~np.isin(np.arange(len(X)), (i, j))
+        pair = weight[i] * weight[j] * (y[i] > y[j])
+        total += pair
+        for at, alpha in enumerate(ALPHAS):
+            margin = (X[i] - X[j]) @ refit(X[rest], y[rest], qid[rest], weight[rest], alpha)
+            right[at] += pair * np.where(np.abs(margin) < 1e-12, 0.5, margin > 0)
+    np.testing.assert_allclose(shares, right / total, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("n_rows", "n_features"), [(12, 4), (12, 60)])
+def test_leaving_comparisons_out_equals_refits(n_rows, n_features):
+    rng = np.random.default_rng(1)
+    X, qid = rng.normal(size=(n_rows, n_features)), np.arange(n_rows) % 3
+    i = rng.integers(0, n_rows, 40)
+    j = (i + 3 * rng.integers(1, n_rows // 3, 40)) % n_rows
+    pairs = Pairs(i, j, rng.exponential(size=40), rng.normal(size=40), n_rows=n_rows)
+    spectrum = Spectrum(Comparisons.build(X, pairs, None))
+    margins = leave_comparison_out(spectrum, ALPHAS)
+    by_query = least_squares(X, pairs, qid, None)
+    of_queries = leave_query_out(Spectrum(by_query), ALPHAS)[:, :, 0]
+    for at, alpha in enumerate(ALPHAS):
+        for k in range(40):
+            rest = np.where(np.arange(40) == k, 0.0, pairs.weight)
+            wanted = (X[i[k]] - X[j[k]]) @ refit_pairs(X, pairs, rest, alpha)
+            assert margins[at, k] == pytest.approx(wanted, rel=1e-8, abs=1e-9)
+        for query in range(3):
+            rest = np.where(qid[i] == query, 0.0, pairs.weight)
+            coef = refit_pairs(X, pairs, rest, alpha)
+            here = qid[by_query.first] == query
+            wanted = (X[by_query.first[here]] - X[by_query.second[here]]) @ coef
+            np.testing.assert_allclose(of_queries[at, here], wanted, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("shape", [(60, 5, 2), (30, 50, 6)])
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_small_blocks_give_the_same_numbers(shape, kind, monkeypatch):
+    data = (*made(*shape, kind=kind), kind)
+    pairs = Pairs(np.arange(20), np.arange(20)[::-1], n_rows=shape[0])
+
+    def numbers():
+        spectrum = Spectrum(problem_of(*data))
+        compared = Spectrum(least_squares(spectrum.problem.X, pairs, None, None))
+        return [
+            spectrum.coefs(ALPHAS),
+            leave_query_out(spectrum, ALPHAS),
+            leave_pair_out(spectrum, ALPHAS),
+            compared.coefs(ALPHAS),
+            leave_comparison_out(compared, ALPHAS),
+        ]
+
+    whole = numbers()
+    monkeypatch.setattr(rls_rows, "_BLOCK_ENTRIES", 40)
+    monkeypatch.setattr(rls_shortcuts, "_ENTRIES", 40)
+    monkeypatch.setattr(rls_pair_out, "_ENTRIES", 40)
+    for cut, expected in zip(numbers(), whole, strict=True):
+        np.testing.assert_allclose(cut, expected, rtol=1e-8, atol=1e-9)
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from(["ties", "offset", "constant", "float32"]))
+@settings(max_examples=40)
+def test_left_out_scores_are_those_of_refits_on_awkward_rows(seed, kind):
+    rng = np.random.default_rng(seed)
+    n_rows, n_features = int(rng.integers(2, 25)), int(rng.integers(1, 9))
+    X = rng.integers(0, 2, (n_rows, n_features)).astype(float)
+    if kind in ("offset", "float32"):
+        X = rng.normal(size=X.shape) + (1e7 if kind == "offset" else 0.0)
+    if kind == "constant":
+        X[:] = 0.1
+    X = X.astype(np.float32) if kind == "float32" else X
+    y = rng.integers(0, 3, n_rows).astype(float)[:, None]
+    qid = rng.integers(0, 6, n_rows)
+    weight = np.where(rng.random(n_rows) < 0.2, 0.0, rng.exponential(size=n_rows)) + 1e-9
+    problem = CentredRows.build(X, y, qid, weight)
+    left_out = leave_query_out(Spectrum(problem), np.array([0.5]))[0, :, 0]
+    centred = X.astype(np.float64) - X.astype(np.float64)[0]
+    for query in np.unique(qid):
+        rest = qid != query
+        coef = refit(centred[rest], y[rest], qid[rest], weight[rest], 0.5)[:, 0]
+        here = np.flatnonzero(qid[problem.row_of] == query)
+        scores = centred[problem.row_of[here]] @ coef
+        differences = scores[:, None] - scores
+        ours = left_out[here][:, None] - left_out[here]
+        np.testing.assert_allclose(ours, differences, rtol=0, atol=1e-7)
+        same = (X[problem.row_of[here]][:, None] == X[problem.row_of[here]]).all(axis=2)
+        assert (ours[same] == 0).all()
+
+
+@parametrize_with_checks([RankRLSCV(), RankRLSCV([0.1, 1.0], cv=2), RankRLSCV(kernel="rbf")])
+def test_scikit_learn_finds_nothing_amiss(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def judged():
+    rng = np.random.default_rng(0)
+    qid = rng.permutation(np.repeat(np.arange(10), 20))
+    X = rng.normal(size=(qid.size, 5)) * [1.0, 1.0, 1.0, 10.0, 0.1]
+    y = np.clip(np.rint(1.5 * X[:, 0] + X[:, 1] + rng.normal(size=qid.size) + 1), 0, 4)
+    return X, y, qid
+
+
+@pytest.mark.parametrize(
+    ("scoring", "metric"),
+    [
+        ("pairwise_accuracy", pairwise_accuracy),
+        ("mean_ndcg", mean_ndcg),
+        ("kendall_tau", kendall_tau),
+    ],
+)
+def test_the_search_scores_what_refits_predict(judged, scoring, metric):
+    X, y, qid = judged
+    weight = 1.0 + qid % 3
+    search = RankRLSCV(ALPHAS, scoring=scoring).fit(X, y, qid=qid, sample_weight=weight)
+    assert search.cv_ == "leave-query-out"
+    assert search.scores_.shape == (1, 3)
+    for at, alpha in enumerate(ALPHAS):
+        predicted = np.empty(y.size)
+        for query in np.unique(qid):
+            rest = qid != query
+            ranker = RankRLS(alpha, solver="direct")
+            ranker.fit(X[rest], y[rest], qid=qid[rest], sample_weight=weight[rest])
+            predicted[~rest] = ranker.predict(X[~rest])
+        wanted = metric(y, predicted, qid=qid, sample_weight=weight)
+        assert search.scores_[0, at] == pytest.approx(wanted, abs=1e-12)
+    final = RankRLS(search.alpha_, solver="direct").fit(X, y, qid=qid, sample_weight=weight)
+    np.testing.assert_allclose(search.coef_, final.coef_, rtol=1e-9)
+    assert search.n_pairs_ == final.n_pairs_
+    assert search.score(X, y, qid=qid) == pytest.approx(final.score(X, y, qid=qid))
+
+
+def test_folds_are_refits_of_their_training_rows(judged):
+    X, y, qid = judged
+    search = RankRLSCV(ALPHAS, cv=3).fit(X, y, qid=qid)
+    assert search.scores_.shape == (3, 3)
+    for fold, (train, test) in enumerate(QueryKFold(3).split(X, qid=qid)):
+        for at, alpha in enumerate(ALPHAS):
+            ranker = RankRLS(alpha, solver="direct").fit(X[train], y[train], qid=qid[train])
+            wanted = ranker.score(X[test], y[test], qid=qid[test])
+            assert search.scores_[fold, at] == pytest.approx(wanted, abs=1e-9)
+    assert search.best_score_ == pytest.approx(search.scores_.mean(axis=0).max())
+    listed = list(QueryKFold(3).split(X, qid=qid))
+    assert (RankRLSCV(ALPHAS, cv=listed).fit(X, y, qid=qid).scores_ == search.scores_).all()
+    assert RankRLSCV(ALPHAS, cv=GroupKFold(2)).fit(X, y, qid=qid).scores_.shape == (2, 3)
+    rows = RankRLSCV(ALPHAS, cv=4, random_state=3).fit(X, y)
+    assert rows.scores_.shape == (4, 3)
+
+
+def test_a_search_of_one_query_leaves_pairs_out_while_that_is_cheap():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(1001, 2))
+    y = X @ [1.0, 2.0] + rng.normal(size=1001)
+    assert RankRLSCV(ALPHAS).fit(X[:60], y[:60]).cv_ == "leave-pair-out"
+    assert RankRLSCV(ALPHAS).fit(X, y).cv_ == 5
+
+
+def test_leave_pair_out_is_not_biased_where_nothing_can_be_learnt():
+    rng = np.random.default_rng(3)
+    scores = [
+        RankRLSCV([1.0], cv="leave-pair-out").fit(rng.normal(size=(20, 40)), np.arange(20) % 2)
+        for _ in range(60)
+    ]
+    assert np.mean([search.best_score_ for search in scores]) == pytest.approx(0.5, abs=0.06)
+
+
+def test_rows_without_differences_are_ties():
+    X, y = np.full((6, 3), 0.1), np.arange(6.0)
+    assert RankRLSCV([1.0], cv="leave-pair-out").fit(X, y).best_score_ == 0.5
+    qid = [0, 0, 0, 1, 1, 1]
+    assert RankRLSCV([1.0]).fit(X, y, qid=qid).best_score_ == 0.5
+    doubled = np.repeat([[0.0], [1.0]], 3, axis=0)
+    same = RankRLSCV([1.0], cv="leave-pair-out").fit(doubled, [0, 1, 2, 0, 1, 2]).best_score_
+    assert same == pytest.approx(refit_share(doubled, np.array([0, 1, 2, 0, 1, 2.0])), abs=1e-12)
+
+
+def refit_share(X, y):
+    """Return the leave-pair-out accuracy of one query at alpha 1, refit by refit."""
+    credit = []
+    for i, j in np.argwhere(y[:, None] > y):
+        rest = ~np.isin(np.arange(y.size), (i, j))
+        coef = refit(X[rest], y[rest, None], np.zeros(y.size - 2), np.ones(y.size - 2), 1.0)
+        margin = float(((X[i] - X[j]) @ coef)[0])
+        credit.append(0.5 if abs(margin) < 1e-12 else margin > 0)
+    return np.mean(credit)
+
+
+def test_several_targets_share_an_alpha_or_have_their_own(judged):
+    X, y, qid = judged
+    Y = np.column_stack((y, X[:, 1] - 5 * y, np.random.default_rng(1).normal(size=y.size)))
+    each = [RankRLSCV().fit(X, column, qid=qid) for column in Y.T]
+    own = RankRLSCV(alpha_per_target=True).fit(X, Y, qid=qid)
+    assert own.scores_.shape == (1, 21, 3)
+    assert own.alpha_.tolist() == [search.alpha_ for search in each]
+    assert own.best_score_ == pytest.approx([search.best_score_ for search in each])
+    for coef, search in zip(own.coef_, each, strict=True):
+        np.testing.assert_allclose(coef, search.coef_, rtol=1e-9)
+    assert not hasattr(own, "best_estimator_")
+    shared = RankRLSCV().fit(X, Y, qid=qid)
+    means = shared.scores_[0].mean(axis=1)
+    assert shared.best_score_ == pytest.approx(means.max())
+    assert shared.alpha_ == shared.alphas_[np.flatnonzero(means == means.max())[-1]]
+    assert shared.predict(X).shape == (y.size, 3)
+    folds = RankRLSCV(cv=2, alpha_per_target=True).fit(X, Y, qid=qid)
+    assert folds.scores_.shape == (2, 21, 3)
+
+
+def test_comparisons_are_left_out_one_by_one_by_queries_or_in_folds(judged):
+    X, y, qid = judged
+    i, j = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
+    pairs = Pairs(i, j, magnitude=y[i] - y[j], n_rows=y.size)
+    one = RankRLSCV(ALPHAS).fit(X, pairs)
+    assert one.cv_ == "leave-pair-out"
+    by_query = RankRLSCV(ALPHAS).fit(X, pairs, qid=qid)
+    assert by_query.cv_ == "leave-query-out"
+    in_folds = RankRLSCV(ALPHAS, cv=QueryKFold(10)).fit(X, pairs, qid=qid)
+    sizes = [np.isin(i, test).sum() for _, test in QueryKFold(10).split(X, qid=qid)]
+    shares = in_folds.scores_.T @ sizes / i.size
+    np.testing.assert_allclose(by_query.scores_[0], shares, atol=1e-9)
+    final = RankRLS(by_query.alpha_, solver="direct").fit(X, pairs)
+    np.testing.assert_allclose(by_query.coef_, final.coef_, rtol=1e-8)
+    assert by_query.n_pairs_ == i.size
+
+
+def test_kernels_are_left_out_as_rows_are(judged):
+    X, y, qid = judged
+    X, y, qid = X[:60] / [1, 1, 1, 10, 0.1], y[:60], qid[:60]
+    search = RankRLSCV(ALPHAS, kernel="rbf", gamma=0.2).fit(X, y, qid=qid)
+    K = rbf_kernel(X, gamma=0.2)
+    given = RankRLSCV(ALPHAS, kernel="precomputed").fit(K, y, qid=qid)
+    np.testing.assert_allclose(search.scores_, given.scores_, atol=1e-12)
+    np.testing.assert_allclose(search.predict(X), given.predict(K), atol=1e-7)
+    for at, alpha in enumerate(ALPHAS):
+        predicted = np.empty(y.size)
+        for query in np.unique(qid):
+            rest = qid != query
+            ranker = RankRLS(alpha, kernel="rbf", gamma=0.2, solver="direct")
+            predicted[~rest] = ranker.fit(X[rest], y[rest], qid=qid[rest]).predict(X[~rest])
+        wanted = pairwise_accuracy(y, predicted, qid=qid)
+        assert search.scores_[0, at] == pytest.approx(wanted, abs=1e-9)
+    ranker = given.best_estimator_
+    np.testing.assert_allclose(ranker.predict(K), given.predict(K))
+    with pytest.raises(PairrankError, match="needs the entries"):
+        RankRLSCV(kernel="precomputed").fit(aslinearoperator(K), y, qid=qid)
+
+
+def test_scorers_get_what_they_ask_for(judged):
+    X, y, qid = judged
+    handed = []
+
+    def plain(estimator, X, y):
+        handed.append(estimator.predict(X).shape == y.shape)
+        return 1.0
+
+    for scorer in (plain, make_scorer(pairwise_accuracy), make_query_scorer(ndcg_score, k=3)):
+        search = RankRLSCV(scoring=scorer).fit(X, y, qid=qid, sample_weight=1.0 + qid)
+        assert search.scores_.shape == (1, 21)
+    assert handed == [True] * 21
+
+
+def test_queries_reach_the_search_through_pipelines_and_searches(judged):
+    X, y, qid = judged
+    with config_context(enable_metadata_routing=True):
+        model = make_pipeline(StandardScaler(), RankRLSCV(ALPHAS))
+        model.fit(X, y, qid=qid)
+        scores = cross_val_score(RankRLSCV(ALPHAS), X, y, cv=QueryKFold(2), params={"qid": qid})
+    assert model[-1].cv_ == "leave-query-out"
+    for score, (train, test) in zip(scores, QueryKFold(2).split(X, qid=qid), strict=True):
+        inner = RankRLSCV(ALPHAS).fit(X[train], y[train], qid=qid[train])
+        assert score == pytest.approx(inner.score(X[test], y[test], qid=qid[test]))
+
+
+def test_the_best_ranker_can_be_saved(judged, tmp_path):
+    from pairrank import load_model
+
+    X, y, qid = judged
+    search = RankRLSCV(ALPHAS).fit(X, y, qid=qid)
+    search.best_estimator_.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert (loaded.predict(X) == search.predict(X)).all()
+    assert loaded.alpha == search.alpha_
+
+
+def test_defaults_are_the_papers_grid():
+    assert PAPER_ALPHAS == tuple(2.0**power for power in range(-10, 11))
+    assert repr(clone(RankRLSCV(cv=3))) == "RankRLSCV(cv=3)"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "complaint"),
+    [
+        ({"alphas": [1.0, 0.0]}, "alphas must be positive"),
+        ({"alphas": []}, "no values"),
+        ({"scoring": "accuracy"}, "no scorer"),
+        ({"cv": 30}, "fewer n_splits"),
+        ({"cv": "loo"}, "cv must be one of"),
+        ({"cv": "leave-pair-out", "scoring": "mean_ndcg"}, "margins alone"),
+        ({"alpha_per_target": 1}, "alpha_per_target"),
+        ({"kernel": "tanh"}, "kernel"),
+    ],
+)
+def test_the_search_refuses_before_any_work(parameters, complaint, judged):
+    X, y, qid = judged
+    with pytest.raises(PairrankError, match=complaint):
+        RankRLSCV(**parameters).fit(X, y, qid=qid)
+
+
+def test_what_cannot_be_left_out_is_said(judged):
+    X, y, _ = judged
+    with pytest.raises(PairrankError, match="two queries"):
+        RankRLSCV(cv="leave-query-out").fit(X, y)
+    with pytest.raises(NoPairsError, match="one class"):
+        RankRLSCV().fit(X, np.ones(y.size))
+    with pytest.raises(PairrankError, match="text"):
+        RankRLSCV().fit(X, np.array(["a", "b"])[(y > 1).astype(int)])
+    rows = np.argsort(y, kind="stable")
+    untaught, unjudged, whole = (rows[:3], rows[3:]), (rows[3:], rows[:3]), (rows[::2], rows[1::2])
+    for cv in ([untaught], [unjudged]):
+        with pytest.raises(NoPairsError, match="fewer folds"):
+            RankRLSCV(cv=cv).fit(X, y)
+    search = RankRLSCV(ALPHAS, cv=[untaught, unjudged, whole]).fit(X, y)
+    assert np.isnan(search.scores_).tolist() == [[True] * 3, [True] * 3, [False] * 3]
+    assert search.best_score_ == search.scores_[2].max()
