@@ -397,7 +397,7 @@ def test_the_best_ranker_can_be_saved(judged, tmp_path):
 
 
 def test_defaults_are_the_papers_grid():
-    assert PAPER_ALPHAS == tuple(2.0**power for power in range(-10, 11))
+    assert tuple(2.0**power for power in range(-10, 11)) == PAPER_ALPHAS
     assert repr(clone(RankRLSCV(cv=3))) == "RankRLSCV(cv=3)"
 
 

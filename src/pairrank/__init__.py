@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from pairrank.estimators.model_files import load_model as load_model
     from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
+    from pairrank.model_selection import GreedyRankRLS as GreedyRankRLS
     from pairrank.model_selection import QueryKFold as QueryKFold
     from pairrank.model_selection import RankRLSCV as RankRLSCV
     from pairrank.model_selection import RankSVMCV as RankSVMCV
@@ -21,6 +22,7 @@ _LAZY = {
     "Pairs": "pairrank.preferences",
     "RankRLS": "pairrank.estimators.rank_rls",
     "RankSVM": "pairrank.estimators.rank_svm",
+    "GreedyRankRLS": "pairrank.model_selection",
     "QueryKFold": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",

@@ -1,6 +1,7 @@
 """Choosing models by folds of queries: splitters, scorers, paths, CV estimators."""
 
 from pairrank.model_selection.cv import RankSVMCV as RankSVMCV
+from pairrank.model_selection.greedy_rank_rls import GreedyRankRLS as GreedyRankRLS
 from pairrank.model_selection.path import RegularizationPath as RegularizationPath
 from pairrank.model_selection.path import regularization_path as regularization_path
 from pairrank.model_selection.rank_rls_cv import RankRLSCV as RankRLSCV

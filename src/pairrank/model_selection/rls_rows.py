@@ -40,6 +40,11 @@ class LeastSquares(Protocol):
         ...
 
     @property
+    def query_of(self) -> NDArray[np.int64]:
+        """The query of each equation, (n_equations,)."""
+        ...
+
+    @property
     def n_features(self) -> int:
         """The columns of A."""
         ...
@@ -63,6 +68,10 @@ class LeastSquares(Protocol):
 
     def kernel(self) -> FloatArray:
         """Return A A', (n_equations, n_equations)."""
+        ...
+
+    def columns(self, features: slice) -> FloatArray:
+        """Return columns of A, (n_equations, n_columns)."""
         ...
 
 
@@ -120,6 +129,11 @@ class CentredRows:
         """The number of differences, m_q^2 a query."""
         return int(np.square(np.diff(self.query_start)).sum())
 
+    @property
+    def query_of(self) -> NDArray[np.int64]:
+        """The query of each equation, numbered as they stand."""
+        return _codes(self.query_start)
+
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A): whole queries, and a long query in pieces."""
         limit = max(1, _BLOCK_ENTRIES // max(1, self.n_features))
@@ -159,15 +173,17 @@ class CentredRows:
         result = np.zeros((self.root.size, self.root.size))
         step = max(1, _BLOCK_ENTRIES // max(1, self.root.size))
         for first in range(0, self.n_features, step):
-            columns = self.X[:, first : first + step][self.row_of].astype(np.float64)
-            columns = _centred(columns, self.root, self.query_start)
+            columns = self.columns(slice(first, first + step))
             result += columns @ columns.T
         return result
 
+    def columns(self, features: slice) -> FloatArray:
+        """Return columns of A; O(m) each, or O(non-zeros) for all together."""
+        columns = _dense(self.X[:, features][self.row_of])
+        return _centred(columns, self.root, self.query_start)
+
     def _rows(self, part: slice) -> FloatArray:
-        rows = self.X[self.row_of[part]]
-        dense = rows.toarray() if sparse.issparse(rows) else rows
-        return np.asarray(dense).astype(np.float64)
+        return _dense(self.X[self.row_of[part]])
 
     def _pieces(self, part: slice, limit: int) -> Iterator[tuple[slice, FloatArray]]:
         """Yield the rows of one long query, its mean found in a pass of its own."""
@@ -189,9 +205,8 @@ class CentredRows:
         lengths = np.diff(self.query_start)
         total = np.add.reduceat(self.root**2, self.query_start[:-1])
         values = self.root / np.repeat(np.sqrt(total), lengths)
-        columns = np.repeat(np.arange(lengths.size), lengths)
         shape = (self.root.size, lengths.size)
-        return sparse.csr_array((values, (np.arange(self.root.size), columns)), shape=shape)
+        return sparse.csr_array((values, (np.arange(self.root.size), self.query_of)), shape=shape)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,6 +253,11 @@ class Comparisons:
         """The number of comparisons."""
         return int(self.root.size)
 
+    @property
+    def query_of(self) -> NDArray[np.int64]:
+        """The query of each equation, numbered as they stand."""
+        return _codes(self.query_start)
+
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A): whole queries, and a long query in pieces."""
         limit = max(1, _BLOCK_ENTRIES // max(1, self.n_features))
@@ -263,15 +283,28 @@ class Comparisons:
         result = np.zeros((self.root.size, self.root.size))
         step = max(1, _BLOCK_ENTRIES // max(1, self.root.size))
         for first in range(0, self.n_features, step):
-            columns = self._rows(slice(None), slice(first, first + step))
+            columns = self.columns(slice(first, first + step))
             result += columns @ columns.T
         return result
 
+    def columns(self, features: slice) -> FloatArray:
+        """Return columns of A; O(n_pairs) each."""
+        return self._rows(slice(None), features)
+
     def _rows(self, part: slice, columns: slice) -> FloatArray:
         X = self.X[:, columns]
-        rows = X[self.first[part]].astype(np.float64) - X[self.second[part]].astype(np.float64)
-        dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
-        return dense * self.root[part, None]
+        first, second = (X[rows[part]].astype(np.float64) for rows in (self.first, self.second))
+        return _dense(first - second) * self.root[part, None]
+
+
+def _codes(query_start: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.repeat(np.arange(query_start.size - 1), np.diff(query_start))
+
+
+def _dense(rows: Any) -> FloatArray:
+    """Return a copy of rows as a dense float64 array."""
+    dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+    return dense.astype(np.float64)
 
 
 def _whole_queries(
