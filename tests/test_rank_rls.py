@@ -358,6 +358,19 @@ def test_a_model_file_predicts_as_the_model_did(rows, tmp_path, n_targets):
     assert (loaded.status_, loaded.n_pairs_) == (ranker.status_, ranker.n_pairs_)
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_a_kernel_s_model_file_predicts_as_the_model_did(rows, tmp_path, kernel):
+    X, y, qid = (part[:90] for part in rows)
+    X = rbf_kernel(X, gamma=0.2) if kernel == "precomputed" else X
+    ranker = RankRLS(0.5, kernel=kernel).fit(X, np.column_stack((y, -y)), qid=qid)
+    ranker.save(tmp_path / "model")
+    loaded = pairrank.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    called = RankRLS(kernel=lambda a, b: a @ b.T).fit(X, y, qid=qid)
+    with pytest.raises(PairrankError, match="holds no code"):
+        called.save(tmp_path / "model")
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [

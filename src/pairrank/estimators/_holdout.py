@@ -16,7 +16,7 @@ from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import level_codes, query_codes
 
-_BLOCK_ENTRIES = 1 << 21
+_BLOCK_ENTRIES = 1 << 19
 _REMEDY = "pass X_val, y_val (and qid_val) to fit"
 
 
@@ -124,11 +124,10 @@ def _some_rows(
         held = f"{kept.size} sample" + "s" * (kept.size != 1)
         held += " of one class" if levels.size == 1 else ""
         raise PairrankError(f"validation rows cannot be drawn from {held}: {_REMEDY}")
-    order = generator.permutation(kept.size)
+    order = generator.permutation(np.arange(kept.size, dtype=np.int32))
     order = order[np.argsort(codes[order], kind="stable")]
     n_drawn = min(max(2, round(fraction * kept.size)), kept.size - 2)
-    starts = np.arange(n_drawn) * (kept.size / n_drawn)
-    places = np.floor(starts + generator.random(n_drawn) * (kept.size / n_drawn)).astype(np.intp)
+    places = _one_a_stretch(kept.size, n_drawn, generator)
     places[0], places[-1] = 0, kept.size - 1
     held_back = np.zeros(kept.size, dtype=bool)
     held_back[order[places]] = True
@@ -145,18 +144,25 @@ def _some_rows(
 def _some_comparisons(
     pairs: Pairs, weight: FloatArray | None, fraction: float, generator: np.random.Generator
 ) -> Holdout:
-    prefers = np.ones(pairs.n_pairs, bool) if pairs.magnitude is None else pairs.magnitude != 0
-    candidates = np.flatnonzero(prefers)
-    if candidates.size < 2:
+    candidates = None if pairs.magnitude is None else np.flatnonzero(pairs.magnitude)
+    size = pairs.n_pairs if candidates is None else candidates.size
+    if size < 2:
         raise PairrankError(
-            f"validation comparisons cannot be drawn from {candidates.size} of them: {_REMEDY}"
+            f"validation comparisons cannot be drawn from {size} of them: {_REMEDY}"
         )
-    n_drawn = min(max(1, round(fraction * candidates.size)), candidates.size - 1)
+    places = _one_a_stretch(size, min(max(1, round(fraction * size)), size - 1), generator)
     held = np.zeros(pairs.n_pairs, dtype=bool)
-    held[generator.choice(candidates, n_drawn, replace=False)] = True
+    held[places if candidates is None else candidates[places]] = True
     rows = np.arange(pairs.n_rows, dtype=np.intp)
     own = None if weight is None else weight[rows]
     return Holdout(_chosen(pairs, ~held), weight, rows, _chosen(pairs, held), None, own)
+
+
+def _one_a_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
+    """Draw one place from each of `n_drawn` equal stretches of `size` places; ascending."""
+    width = size / n_drawn
+    places = (np.arange(n_drawn) + generator.random(n_drawn)) * width
+    return np.minimum(places, size - 1).astype(np.intp)
 
 
 def _chosen(pairs: Pairs, keep: NDArray[np.bool_]) -> Pairs:

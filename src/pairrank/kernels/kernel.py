@@ -156,7 +156,6 @@ class KernelColumns:
         from sklearn import config_context
         from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-        X = X.astype(np.float64, copy=False)
         if self._centre is not None:
             X = (X.toarray() if sparse.issparse(X) else X) - self._centre
         gamma = self.kernel.gamma
