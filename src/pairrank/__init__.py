@@ -12,12 +12,14 @@ if TYPE_CHECKING:
     from pairrank.model_selection import RankRLSCV as RankRLSCV
     from pairrank.model_selection import RankSVMCV as RankSVMCV
     from pairrank.model_selection import regularization_path as regularization_path
+    from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
 
 __version__ = "0.1.0"
 
 _LAZY = {
+    "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
     "RankRLS": "pairrank.estimators.rank_rls",
@@ -29,7 +31,7 @@ _LAZY = {
     "regularization_path": "pairrank.model_selection",
     "load_model": "pairrank.estimators.model_files",
 }
-_MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection")
+_MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection", "plotting")
 
 __all__ = ["__version__", *_LAZY, *_MODULES]
 
