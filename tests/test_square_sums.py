@@ -185,3 +185,16 @@ def test_an_overflow_is_infinite_without_a_warning():
     scores = np.array([1e200, 0.0, -1e308, 1e308])
     for preferences in (Differences.build(np.arange(4.0)), Pairs([0, 2], [1, 3], n_rows=4)):
         assert Square().sum_over(preferences).value_and_gradient(scores)[0] == np.inf
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float64, object, str])
+def test_queries_are_told_apart_whatever_their_identifiers(dtype):
+    generator = np.random.default_rng(0)
+    numbers = generator.integers(0, 200, 90) + (0 if np.dtype(dtype).kind in "uOU" else -100)
+    for some in (numbers, np.sort(numbers), numbers[:1], numbers * 0):
+        qid = some.astype(dtype)
+        differences = Differences.build(generator.normal(size=qid.size), qid)
+        same = (qid[:, None] == qid[None, :]).sum()
+        assert differences.n_pairs == same
+        for query in set(qid.tolist()):
+            assert abs(differences.centred(differences.target)[qid == query].sum()) < 1e-12

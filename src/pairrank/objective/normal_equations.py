@@ -41,7 +41,7 @@ def dual_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
     """
     query_of = preferences.query_of if isinstance(preferences, Differences) else None
     if query_of is None:
-        query_of = np.zeros(design.n_rows, dtype=np.intp)
+        query_of = np.zeros(design.n_rows, dtype=np.int32)
     averaging = _averaging(query_of)
     with np.errstate(over="ignore", invalid="ignore"):
         if design.is_sparse:
@@ -57,14 +57,14 @@ def dual_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
     return result
 
 
-def _averaging(query_of: NDArray[np.intp]) -> Any:
+def _averaging(query_of: NDArray[np.int32]) -> Any:
     """Return the matrix (n_queries, n_rows) that takes each query's mean."""
     sizes = np.bincount(query_of)
     rows = np.arange(query_of.size)
     return sparse.csr_array((1.0 / sizes[query_of], (query_of, rows)))
 
 
-def _less_means(columns: FloatArray, averaging: Any, query_of: NDArray[np.intp]) -> FloatArray:
+def _less_means(columns: FloatArray, averaging: Any, query_of: NDArray[np.int32]) -> FloatArray:
     """Return columns less their mean by query, twice, so that offsets leave no rounding."""
     for _ in range(2):
         columns = columns - (averaging @ columns)[query_of]
@@ -119,7 +119,10 @@ def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArra
             return None, np.array([0, differences.n_rows])
         rows = np.flatnonzero(np.asarray(weight) > 0)
         return rows, np.unique([0, rows.size])
-    rows = np.argsort(query_of, kind="stable")
+    from pairrank.sums.layout import counting_order
+
+    n_queries = differences.query_weight.size
+    rows = counting_order(query_of, n_queries, np.empty(0, dtype=np.int32)).astype(np.intp)
     if not whole:
         rows = rows[np.asarray(weight)[rows] > 0]
     starts = np.flatnonzero(np.diff(query_of[rows], prepend=-1))

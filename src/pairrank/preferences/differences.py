@@ -34,7 +34,7 @@ class Differences:
     target : float64 array of shape (n_rows,)
         The labels less that of their query's first row of positive weight: only differences count,
         and so a large common offset, or equal labels, leave no rounding behind.
-    query_of : intp array of shape (n_rows,), or None
+    query_of : int32 array of shape (n_rows,), or None
         Each row's query; None where there is one.
     weight : float64 array of shape (n_rows,), or None
         Row weights; rows of weight 0 are in no pair.
@@ -49,7 +49,7 @@ class Differences:
     """
 
     target: FloatArray
-    query_of: NDArray[np.intp] | None
+    query_of: NDArray[np.int32] | None
     weight: FloatArray | None
     query_weight: FloatArray
 
@@ -84,7 +84,7 @@ class Differences:
         query_of = None
         if qid is not None:
             identifiers, codes = query_codes(qid)
-            query_of = codes.astype(np.intp) if identifiers.size > 1 else None
+            query_of = codes if identifiers.size > 1 else None
         if query_of is None:
             total = float(target.size) if sample_weight is None else float(sample_weight.sum())
             query_weight = np.array([total])
@@ -128,26 +128,32 @@ class Differences:
         Where means are far larger than what they leave, their rounding is taken off as well: else
         it would come back multiplied by the features' own offset.
         """
-        result, largest = self._less_means(values)
-        if largest * largest * result.size > _FAR * float(result @ result):
-            result = self._less_means(result)[0]
+        if self.query_of is not None:
+            return self._centred_by_query(values)
+        result, mean = self._less_mean(values)
+        if mean * mean * result.size > _FAR * float(result @ result):
+            result = self._less_mean(result)[0]
         return result
 
-    def _less_means(self, values: FloatArray) -> tuple[FloatArray, float]:
-        """Return values less their query's mean, and the largest mean."""
-        if self.query_of is None:
-            total = float(self.query_weight[0])
-            if self.weight is None or total == 0.0:
-                mean = float(values.mean()) if values.size else 0.0
-            else:
-                mean = float(self.weight @ values) / total
-            return values - mean, abs(mean)
-        weighted = values if self.weight is None else self.weight * values
-        sums = np.bincount(self.query_of, weighted, self.query_weight.size)
-        means = np.divide(sums, self.query_weight, out=sums, where=self.query_weight > 0)
-        result = means[self.query_of]
-        np.subtract(values, result, out=result)
-        return result, float(max(means.max(), -means.min()))
+    def _centred_by_query(self, values: FloatArray) -> FloatArray:
+        from pairrank.sums.squares import centre_by_query
+
+        weight = np.empty(0) if self.weight is None else self.weight
+        result, means = np.empty(values.size), np.empty(self.query_weight.size)
+        rest = (self.query_of, weight, self.query_weight, means, result)
+        largest, square = centre_by_query(values, *rest)
+        if largest * largest * result.size > _FAR * square:
+            centre_by_query(result, *rest)
+        return result
+
+    def _less_mean(self, values: FloatArray) -> tuple[FloatArray, float]:
+        """Return values less the mean of all, and the mean."""
+        total = float(self.query_weight[0])
+        if self.weight is None or total == 0.0:
+            mean = float(values.mean()) if values.size else 0.0
+        else:
+            mean = float(self.weight @ values) / total
+        return values - mean, mean
 
     def share(self) -> FloatArray:
         """Return each row's part of its query's weight, w_i/n_q; 0 in a query without weight."""
