@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from pairrank.exceptions import PairrankError
 from pairrank.model_selection.rls_rows import LeastSquares, moments
@@ -209,6 +210,6 @@ def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     if not np.isfinite(matrix).all():
         raise PairrankError("products of features overflow: scale the features down")
-    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
     noise = values.size * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
     return np.where(values > noise, values, 0.0), vectors
