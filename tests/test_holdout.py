@@ -216,6 +216,26 @@ def test_the_ranking_error_is_that_of_the_metric_averaged_over_queries():
     pairs = Pairs([0, 1, 2, 3], [1, 2, 3, 0], magnitude=[1.0, 2.0, 0.0, 1.0])
     assert RankingError(pairs, None, None)(np.array([1.0, 0.0, 0.0, 0.0])) == 1.5 / 3
     assert np.isnan(RankingError(y, qid, None)(np.full(60, np.inf)))
+    i = rng.integers(0, 30, 50)
+    pairs = Pairs(i, i + 30, rng.exponential(size=50), rng.integers(-1, 2, 50) * 0.5, n_rows=60)
+    for weights in (None, weight):
+        accuracy = pairwise_accuracy(pairs, scores, sample_weight=weights)
+        assert RankingError(pairs, None, weights)(scores) == pytest.approx(1 - accuracy)
+
+
+def test_comparisons_may_count_fewer_rows_than_there_are(noisy):
+    (X, y, qid), _ = noisy
+    i = np.arange(0, 300, 2)
+    pairs = Pairs(np.where(y[i] > y[i + 1], i, i + 1), np.where(y[i] > y[i + 1], i + 1, i))
+    same = Pairs(pairs.i, pairs.j, n_rows=400)
+    for queries in (None, qid):
+        ranker = RankRLS(regularization="iteration")
+        fewer, all_rows = (ranker.fit(X, some, qid=queries).coef_ for some in (pairs, same))
+        np.testing.assert_array_equal(fewer, all_rows)
+    with pytest.raises(PairrankError, match="different queries"):
+        ranker.fit(X, pairs, X_val=X, y_val=Pairs([0], [399]), qid_val=qid)
+    with pytest.raises(PairrankError, match="count 401 rows"):
+        ranker.fit(X, pairs, X_val=X, y_val=Pairs([0], [400]))
 
 
 def test_a_validation_query_of_one_level_is_left_out_or_refused(noisy):

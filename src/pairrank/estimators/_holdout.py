@@ -210,40 +210,38 @@ class RankingError:
     """
 
     def __init__(self, y: Any, qid: NDArray[Any] | None, weight: FloatArray | None) -> None:
-        self.qid, self.weight, self.pairs = qid, weight, None
+        self.qid = qid
+        self.levels: Levels | None = None
         if isinstance(y, Pairs):
-            self.pairs = y
-            if y.n_pairs == 0 or (y.magnitude is not None and not y.magnitude.any()):
-                raise PairrankError("the validation rows hold no comparison that prefers a row")
+            self.comparisons = _oriented(y, qid, weight)
             return
         self.levels = Levels.build(y, qid, sample_weight=weight)
         single = np.flatnonzero(np.diff(self.levels.query_group) < 2)
         if single.size:
-            self._say_single(single)
+            self._say_single(self.levels, single)
 
     def __call__(self, scores: FloatArray) -> float:
         """Return the error of scores, (n_rows,); NaN where one is not finite; O(m log m)."""
-        from pairrank.metrics import pairwise_accuracy
         from pairrank.sums import concordance
 
         if not np.isfinite(scores).all():
             return float("nan")
-        if self.pairs is not None:
-            right = pairwise_accuracy(self.pairs, scores, qid=self.qid, sample_weight=self.weight)
-            return 1.0 - float(right)
         levels = self.levels
-        groups = (levels.group_start, levels.query_group)
-        if levels.weight is None:
-            counts = concordance.count_full(scores[levels.row_of], *groups)[:, :3]
+        if levels is None:
+            no_queries = np.empty(0, dtype=np.int32)
+            counts = concordance.weigh_pairs(scores, *self.comparisons, no_queries, 1)
+        elif levels.weight is None:
+            groups = (levels.group_start, levels.query_group)
+            counts = concordance.count_full(scores[levels.row_of], *groups)
         else:
+            groups = (levels.group_start, levels.query_group)
             counts = concordance.weigh_full(scores[levels.row_of], levels.weight.copy(), *groups)
         total = counts[:, :3].sum(axis=1)
         counted = total > 0
         wrong = (counts[:, 2] + 0.5 * counts[:, 1])[counted] / total[counted]
         return float(wrong.mean())
 
-    def _say_single(self, single: NDArray[np.intp]) -> None:
-        levels = self.levels
+    def _say_single(self, levels: Levels, single: NDArray[np.intp]) -> None:
         first = int(levels.query_group[single[0]])
         row, label = levels.row_of[levels.group_start[first]], levels.group_level[first]
         name = "the one query" if self.qid is None else f"query {self.qid[[row]].tolist()[0]!r}"
@@ -259,6 +257,23 @@ class RankingError:
             PairrankWarning,
             stacklevel=5,
         )
+
+
+def _oriented(
+    pairs: Pairs, qid: NDArray[Any] | None, weight: FloatArray | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
+    """Return the preferred rows, the others and the weights (or none) of all but ties."""
+    pairs = pairs.bound(
+        pairs.n_rows if weight is None else weight.size, qid=qid, sample_weight=weight, ties=False
+    )
+    high, low, own = pairs.i, pairs.j, pairs.weight
+    if pairs.magnitude is not None:
+        kept, turned = pairs.magnitude != 0, pairs.magnitude < 0
+        high, low = np.where(turned, low, high)[kept], np.where(turned, high, low)[kept]
+        own = None if own is None else own[kept]
+    if not high.size:
+        raise PairrankError("the validation rows hold no comparison that prefers a row")
+    return high, low, np.empty(0) if own is None else own
 
 
 class Watch:

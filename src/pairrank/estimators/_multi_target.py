@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pairrank.kernels import FeatureMap
 
 _ASYMMETRY = 1e-8
+_BLOCK_ENTRIES = 1 << 21
 _PRECOMPUTED = "precomputed"
 
 
@@ -236,8 +237,12 @@ def _require_kernel_matrix(K: Any) -> None:
         )
     if isinstance(K, LinearOperator):
         return
-    gap = abs(K - K.T).max() if K.shape[0] else 0.0
-    largest = abs(K).max() if K.shape[0] else 0.0
+    step = K.shape[0] if sparse.issparse(K) else max(1, _BLOCK_ENTRIES // max(1, K.shape[0]))
+    gap = largest = 0.0
+    for start in range(0, K.shape[0], max(1, step)):
+        rows = slice(start, start + step)
+        gap = max(gap, float(abs(K[rows] - K[:, rows].T).max()))
+        largest = max(largest, float(abs(K[rows]).max()))
     allowed = _ASYMMETRY if K.dtype == np.float64 else 1e-4
     if gap > allowed * largest:
         kind = "sparse " if sparse.issparse(K) else ""

@@ -203,6 +203,8 @@ class RankRLS(MultiTargetRanker):
         """
         self._check_parameters()
         X, y, qid, weight = self._check_fit_input(X, y, qid, sample_weight)
+        if isinstance(y, Pairs):
+            y = y.bound(X.shape[0], ties=False)
         held = self._given(X_val, y_val, qid_val, sample_weight_val, len(columns_of(y)))
         if held is None and self._stops_early:
             y, weight, held = self._drawn(y, qid, weight)
@@ -257,7 +259,7 @@ class RankRLS(MultiTargetRanker):
         if len(columns_of(y_val)) not in (1, n_targets):
             raise PairrankError(f"y_val has {len(columns_of(y_val))} targets, but y {n_targets}")
         if isinstance(y_val, Pairs):
-            y_val = y_val.bound(X_val.shape[0], qid=qid_val, ties=False)
+            y_val = y_val.bound(X_val.shape[0], ties=False)
         return Held(X_val, None, y_val, qid_val, weight_val, n_targets)
 
     def _drawn(
@@ -280,8 +282,8 @@ class RankRLS(MultiTargetRanker):
         """Solve target by target; one that was interrupted is the last."""
         penalty = 0.0 if self.regularization == "iteration" else 2.0 * float(self.alpha)
         problem = Problem(features, preferences, penalty, self._is_precomputed)
-        solver = problem.solver(self.solver, early=self._stops_early)
         starts = self._starts(len(targets), features.shape[1])
+        solver = problem.solver(self.solver, early=self._stops_early)
         solutions: list[Solution] = []
         for at, target in enumerate(targets):
             watch = None if watches is None else watches[at]
