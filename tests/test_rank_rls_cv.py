@@ -300,6 +300,35 @@ def refit_share(X, y):
     return np.mean(credit)
 
 
+@pytest.mark.parametrize("n_features", [3, 40])
+def test_rows_alike_within_their_query_stay_tied(n_features):
+    rng = np.random.default_rng(4)
+    X, qid = rng.normal(size=(24, n_features)), np.repeat([0, 1, 2], 8)
+    X[:8] = 1e7 * rng.normal(size=n_features)
+    X[8:12] = X[12:16]
+    problem = CentredRows.build(X, rng.normal(size=(24, 1)), qid, 0.1 + rng.random(24))
+    left_out = leave_query_out(Spectrum(problem), np.array([0.3]))[0, :, 0]
+    assert (left_out[:8] == 0).all()
+    assert (left_out[8:12] == left_out[12:16]).all()
+    assert np.unique(left_out[8:]).size == 12
+
+
+@pytest.mark.parametrize("n_features", [2, 30])
+def test_pairs_of_equal_rows_are_ties(n_features):
+    rng = np.random.default_rng(5)
+    X = np.repeat(rng.normal(size=(8, n_features)), 2, axis=0)
+    y = rng.integers(0, 3, 16).astype(float)
+    y[::2] = y[1::2] + 1
+    share = RankRLSCV([1.0], cv="leave-pair-out").fit(X, y).best_score_
+    assert share == pytest.approx(refit_share(X, y), abs=1e-12)
+
+
+def test_a_query_of_two_rows_goes_as_a_whole():
+    for X in (np.zeros((2, 1)), np.array([[1.0], [4.0]])):
+        search = RankRLSCV([1.0], cv="leave-pair-out").fit(X, [0, 1], sample_weight=[9.0, 16.0])
+        assert search.best_score_ == 0.5
+
+
 def test_several_targets_share_an_alpha_or_have_their_own(judged):
     X, y, qid = judged
     Y = np.column_stack((y, X[:, 1] - 5 * y, np.random.default_rng(1).normal(size=y.size)))
