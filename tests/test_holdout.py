@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
 
 from pairrank import Pairs, QueryKFold, RankRLS
 from pairrank.estimators._holdout import RankingError, draw_holdout, row_scores
@@ -303,6 +304,15 @@ def test_an_interrupt_leaves_the_best_validated_iterate(noisy):
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         ranker.fit(X, y, qid=qid, **given(held), callback=interrupt)
     np.testing.assert_array_equal(ranker.coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("regularization", ["iteration", "hybrid"])
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_finds_nothing_amiss_but_that_repeated_rows_are_drawn_apart(regularization):
+    results = check_estimator(RankRLS(regularization=regularization), on_fail=None)
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    drawn = "check_sample_weight_equivalence_on_{}_data"
+    assert failed <= {drawn.format("dense"), drawn.format("sparse")}
 
 
 @pytest.mark.parametrize("regularization", ["iteration", "hybrid"])

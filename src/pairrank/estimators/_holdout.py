@@ -100,9 +100,14 @@ def _whole_queries(
             prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
         eligible = np.unique(codes[y.i[prefers]])
     else:
-        levels = Levels.build(_first(y), codes, sample_weight=weight)
-        several = np.flatnonzero(np.diff(levels.query_group) > 1)
-        eligible = codes[levels.row_of[levels.query_start[several]]]
+        labels = _first(y)
+        kept = slice(None) if weight is None else weight > 0
+        one_of = np.zeros(int(codes.max()) + 1)
+        one_of[codes[kept]] = labels[kept]
+        differs = labels != one_of[codes]
+        if weight is not None:
+            differs &= kept
+        eligible = np.flatnonzero(np.bincount(codes[differs]))
     if eligible.size < 2:
         raise PairrankError(
             f"validation rows are drawn by whole queries, but {eligible.size} of "
