@@ -202,6 +202,19 @@ def test_few_features_at_a_time_give_the_same_numbers(monkeypatch):
     assert (parts.selected_ == whole.selected_).all()
 
 
+@pytest.mark.parametrize("cv", ["leave-query-out", 3])
+def test_a_feature_of_one_query_alone_changes_nothing_there(cv):
+    rng = np.random.default_rng(8)
+    X, qid = rng.normal(size=(40, 3)), np.arange(40) % 4
+    X[:, 2] = np.where(qid == 0, 1e7 * X[:, 2], 0.0)
+    y, ones = rng.normal(size=(40, 1)), np.ones(40)
+    splits = [test for _, test in QueryKFold(4 if cv != 3 else 3).split(X, qid=qid)]
+    selector = GreedyRankRLS(3, ALPHA, cv=cv).fit(X, y, qid=qid)
+    for k in range(4):
+        wanted = left_out_error(X[:, selector.selected_[:k]], y, qid, ones, splits) / 40
+        assert selector.errors_[k] == pytest.approx(wanted, rel=1e-6)
+
+
 def test_weights_are_those_of_rank_rls_on_the_chosen_features():
     X, y, qid, weight = made(60, 8, 6, targets=2)
     selector = GreedyRankRLS(3, 2.0).fit(X, y, qid=qid, sample_weight=weight)

@@ -20,19 +20,20 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank.estimators.rank_rls import RankRLS
-from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.metrics import kendall_tau, mean_ndcg, ndcg_score, pairwise_accuracy
 from pairrank.model_selection import (
     QueryKFold,
     RankRLSCV,
     make_query_scorer,
     rls_pair_out,
-    rls_rows,
+    rls_problem,
     rls_shortcuts,
 )
 from pairrank.model_selection.rank_rls_cv import PAPER_ALPHAS
+from pairrank.model_selection.rls_comparisons import Comparisons
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
-from pairrank.model_selection.rls_rows import CentredRows, Comparisons
+from pairrank.model_selection.rls_rows import CentredRows
 from pairrank.model_selection.rls_scores import least_squares
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
 from pairrank.preferences import Pairs
@@ -164,7 +165,7 @@ def test_small_blocks_give_the_same_numbers(shape, kind, monkeypatch):
         ]
 
     whole = numbers()
-    monkeypatch.setattr(rls_rows, "_BLOCK_ENTRIES", 40)
+    monkeypatch.setattr(rls_problem, "_BLOCK_ENTRIES", 40)
     monkeypatch.setattr(rls_shortcuts, "_ENTRIES", 40)
     monkeypatch.setattr(rls_pair_out, "_ENTRIES", 40)
     for cut, expected in zip(numbers(), whole, strict=True):
@@ -311,6 +312,44 @@ def test_rows_alike_within_their_query_stay_tied(n_features):
     assert (left_out[:8] == 0).all()
     assert (left_out[8:12] == left_out[12:16]).all()
     assert np.unique(left_out[8:]).size == 12
+
+
+@pytest.mark.parametrize("size", [3, 30])
+def test_a_query_that_has_a_feature_to_itself_keeps_its_digits(size):
+    rng = np.random.default_rng(6)
+    X, qid = rng.normal(size=(60, 5)), np.arange(60) % 6 + 1
+    qid[:size] = 0
+    X[:, 4] = np.where(qid == 0, 1e7 * X[:, 4], 0.0)
+    problem = CentredRows.build(X, rng.normal(size=(60, 1)), qid, None)
+    left_out = leave_query_out(Spectrum(problem), ALPHAS)
+    rest = qid != 0
+    for at, alpha in enumerate(ALPHAS):
+        y, ones = problem.y[np.argsort(problem.row_of)], np.ones(60)
+        coef = refit(X[rest], y[rest], qid[rest], ones[rest], alpha)
+        here = np.flatnonzero(qid[problem.row_of] == 0)
+        scores = X[problem.row_of[here]] @ coef
+        np.testing.assert_allclose(left_out[at, here], scores - scores.mean(), rtol=0, atol=1e-8)
+
+
+def test_comparisons_that_have_a_feature_to_themselves_keep_their_digits():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(16, 3))
+    X[:, 2] = np.where(np.arange(16) == 15, 3e4, 0.0)
+    pairs = Pairs(np.arange(1, 16), np.arange(15), magnitude=np.ones(15), n_rows=16)
+    margins = leave_comparison_out(Spectrum(Comparisons.build(X, pairs, None)), ALPHAS)
+    for k in range(15):
+        rest = (np.arange(15) != k).astype(float)
+        wanted = (X[k + 1] - X[k]) @ refit_pairs(X, pairs, rest, ALPHAS[0])
+        assert margins[0, k] == pytest.approx(wanted, rel=1e-5, abs=1e-6)
+
+
+def test_digits_that_two_rows_lose_are_told_of():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(16, 3))
+    X[:, 2] = np.where(np.arange(16) == 7, 3e4, 0.0)
+    with pytest.warns(PairrankWarning, match="scale the features"):
+        RankRLSCV(2.0**-10, cv="leave-pair-out").fit(X, np.arange(16) % 3)
+    RankRLSCV(2.0**-10, cv="leave-pair-out").fit(X / 3e4, np.arange(16) % 3)
 
 
 @pytest.mark.parametrize("n_features", [2, 30])

@@ -15,8 +15,9 @@ from pairrank import _validation as validation
 from pairrank.estimators._multi_target import checked_targets
 from pairrank.exceptions import PairrankError
 from pairrank.model_selection.folds import splits_of
+from pairrank.model_selection.rls_comparisons import Comparisons
 from pairrank.model_selection.rls_greedy import BlocksLeftOut, LeftOut, PairsLeftOut
-from pairrank.model_selection.rls_rows import CentredRows, Comparisons
+from pairrank.model_selection.rls_rows import CentredRows
 from pairrank.model_selection.rls_scores import LEAVE_PAIR_OUT, LEAVE_QUERY_OUT, least_squares
 from pairrank.preferences import Pairs
 

@@ -15,7 +15,7 @@ from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.model_selection.folds import splits_of
 from pairrank.model_selection.path import check_positive_values
-from pairrank.model_selection.rls_rows import LeastSquares
+from pairrank.model_selection.rls_problem import LeastSquares
 from pairrank.model_selection.rls_scores import (
     LEAVE_PAIR_OUT,
     LEAVE_QUERY_OUT,

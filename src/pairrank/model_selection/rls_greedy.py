@@ -8,11 +8,12 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.model_selection.rls_rows import LeastSquares
+from pairrank.model_selection.rls_problem import LeastSquares
 
 FloatArray = NDArray[np.float64]
 
 _ENTRIES = 1 << 17
+_ALONE = 1e-11
 
 
 class LeftOut(Protocol):
@@ -121,11 +122,12 @@ class BlocksLeftOut:
         result = np.full(state.scale.size, self.error)
         for part in state.parts():
             C, T = state.C[part], self._T[part]
-            spare = state.scale[part, None] - self._sums(C * T)
+            scale = state.scale[part, None]
+            spare = scale - self._sums(C * T)
             squares = self._products(T, T)
             for target, left in enumerate(self._left.T):
                 pull = state.pull[part, target, None]
-                step = (self._sums(C * left) - pull) / spare
+                step = _ratio(self._sums(C * left) - pull, spare, scale)
                 result[part] += (step * (2 * self._products(T, left[None]) + step * squares)).sum(1)
         return result
 
@@ -135,13 +137,14 @@ class BlocksLeftOut:
         u, p = state.C[feature].copy(), self._T[feature].copy()
         own = self._sums((u * p)[None])[0]
         spare = state.scale[feature] - own
-        steps = (self._sums(u * self._left.T) - state.pull[feature][:, None]) / spare
+        scale = state.scale[feature]
+        steps = _ratio(self._sums(u * self._left.T) - state.pull[feature][:, None], spare, scale)
         self._left += (p * self._spread(steps)).T
         shares = state.shares(feature)
         state.choose(feature, shares)
         for part in state.parts():
             lost = shares[part, None]
-            step = (self._sums(p * state.C[part]) - lost * own) / spare - lost
+            step = _ratio(self._sums(p * state.C[part]) - lost * scale, spare, scale)
             self._T[part] += p * self._spread(step)
             state.C[part] -= lost * u
         self.error = float(np.sum(self._products(self._left.T, self._left.T)))
@@ -227,6 +230,15 @@ class PairsLeftOut:
                 ((np.outer(root, root) * (error - error.T) ** 2) * np.outer(root, root)).sum()
             )
         return result / (2 * float(root @ root))
+
+
+def _ratio(values: FloatArray, spare: FloatArray, scale: FloatArray) -> FloatArray:
+    """Return values / spare; 0 where a block holds all there is of a feature.
+
+    The rows beside the block then give that feature no weight: nothing changes.
+    """
+    values, spare = np.broadcast_arrays(values, spare)
+    return np.divide(values, spare, out=np.zeros(values.shape), where=spare > _ALONE * scale)
 
 
 def _starts(*keys: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank.exceptions import PairrankWarning
 from pairrank.model_selection.rls_rows import CentredRows
-from pairrank.model_selection.rls_shortcuts import TIE_BITS, Spectrum
+from pairrank.model_selection.rls_shortcuts import LEAST_LEFT, TIE_BITS, Spectrum
 
 FloatArray = NDArray[np.float64]
 
 _ENTRIES = 1 << 19
+_ALONE = 1e-10
 
 
 def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
@@ -34,7 +38,12 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     Returns
     -------
     float64 array of shape (n_alphas, n_targets)
-        NaN for a target without a pair of unequal labels.
+            NaN for a target without a pair of unequal labels.
+
+    Warns
+    -----
+    PairrankWarning
+        Where digits are lost to a feature of large scale that two rows have to themselves.
 
     Notes
     -----
@@ -46,6 +55,7 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     """
     problem = spectrum.problem
     assert isinstance(problem, CentredRows)
+    least = 1.0
     right = np.zeros((alphas.size, problem.b.shape[1]))
     total = np.zeros(problem.b.shape[1])
     for query in range(problem.query_start.size - 1):
@@ -54,7 +64,17 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
         total += [_pair_weight(labels, root**2) for labels in y.T]
         factors = zip(spectrum.shrinkage(alphas), spectrum.remainder(alphas), strict=True)
         for place, factor in enumerate(factors):
-            right[place] += _right_weights(spectrum, F, (y, problem.b[rows], root), *factor)
+            more, left = _right_weights(spectrum, F, (y, problem.b[rows], root), *factor)
+            right[place] += more
+            least = min(least, left)
+    if least < _ALONE:
+        warnings.warn(
+            "some feature belongs almost to two rows alone (all others have "
+            f"{least:.0e} of it), so that digits are lost where they are left out: scale the "
+            "features, or raise the least alpha",
+            PairrankWarning,
+            stacklevel=2,
+        )
     with np.errstate(invalid="ignore"):
         return right / total
 
@@ -74,16 +94,24 @@ def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
 
     Notes
     -----
-    Costs O(n_pairs min(n_pairs, d)) an alpha.
+    Costs O(n_pairs min(n_pairs, d)) an alpha; a comparison that is learnt from almost alone, so
+    that 1 - H has lost its digits, takes an eigendecomposition of its own.
     """
     problem = spectrum.problem
     result = np.empty((alphas.size, problem.root.size))
+    alone = np.zeros(problem.root.size, dtype=bool)
     shrink, remain = spectrum.shrinkage(alphas), spectrum.remainder(alphas)
     for part, F in spectrum.factors():
         squares = np.square(F).T
         own = problem.b[part, 0] * (shrink @ squares)
         left = spectrum.base + remain @ squares
+        alone[part] = (left < LEAST_LEFT).any(axis=0) & (spectrum.base > 0)
+        left[:, alone[part]] = 1.0
         result[:, part] = ((shrink * spectrum.moments[:, 0]) @ F.T - own) / left
+    for equation in np.flatnonzero(alone).tolist():
+        left_out = np.arange(alone.size) == equation
+        row = next(problem.without(~left_out).blocks())[1]
+        result[:, equation] = Spectrum(problem.without(left_out)).coefs(alphas)[:, 0] @ row[0]
     return result / problem.root
 
 
@@ -93,8 +121,10 @@ def _right_weights(
     rows: tuple[FloatArray, FloatArray, FloatArray],
     shrink: FloatArray,
     remain: FloatArray,
-) -> FloatArray:
+) -> tuple[FloatArray, float]:
     """Return the weight of the pairs of one query ordered rightly at one alpha, a target each.
+
+    And the least that I - u u' - H keeps of a pair, about its smaller eigenvalue there.
 
     With Q = (I - H)_{ij,ij}, whose off-diagonal is -H_ij, and t = u' Q^-1 r / (1 - u' Q^-1 u), r
     the residuals, the margin is z' Q^-1 (H b - H_{ij,ij} (b + t u)), z = (1/sqrt v_i, -1/sqrt v_j):
@@ -109,7 +139,7 @@ def _right_weights(
     residual = spectrum.base * b + (F * remain) @ spectrum.moments
     leverage, left = squares @ shrink, spectrum.base + squares @ remain
     unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
-    result = np.zeros(b.shape[1])
+    result, least = np.zeros(b.shape[1]), 1.0
     step = max(1, _ENTRIES // root.size)
     for first in range(0, root.size, step):
         H = shrunk[first : first + step] @ F.T
@@ -117,10 +147,12 @@ def _right_weights(
             p, r, at, labels = (
                 np.ascontiguousarray(values[:, target]) for values in (predicted, residual, b, y)
             )
-            result[target] += right_weight(
+            weight, kept = right_weight(
                 H, first, p, r, at, left, leverage, unit, root, labels, 2.0**-TIE_BITS
             )
-    return result
+            result[target] += weight
+            least = min(least, kept)
+    return result, least
 
 
 def _pair_weight(labels: FloatArray, weight: FloatArray) -> float:

@@ -11,8 +11,9 @@ from sklearn.utils import _safe_indexing
 
 from pairrank.design import Design
 from pairrank.estimators._multi_target import columns_of
+from pairrank.model_selection.rls_comparisons import Comparisons
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
-from pairrank.model_selection.rls_rows import CentredRows, Comparisons
+from pairrank.model_selection.rls_rows import CentredRows
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
 from pairrank.model_selection.scorers import requested
 from pairrank.preferences import Pairs

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection.rls_rows import LeastSquares, moments
+from pairrank.model_selection.rls_problem import LeastSquares
 
 FloatArray = NDArray[np.float64]
 
@@ -17,6 +17,9 @@ _LARGEST = 20_000
 _ENTRIES = 1 << 22
 TIE_BITS = 36
 """Scores that agree to 2^-36 of the largest beside them are tied: they differ by rounding alone."""
+_NOISE_BITS = 46
+LEAST_LEFT = 1e-6
+"""What I - H may keep of a row that is left out before 1 - H has lost too many digits."""
 
 
 class Spectrum:
@@ -68,7 +71,7 @@ class Spectrum:
             self.values, self.vectors = _eigen(kernel)
             self.moments = self.vectors.T @ problem.b
         else:
-            self._gram, self._target = problem.gram(), moments(problem, problem.b)
+            self._gram, self._target = problem.gram(), problem.moments(problem.b)
             self.values, self.vectors = _eigen(self._gram)
             self.moments = self.vectors.T @ self._target
         self.base = 0.0 if self.is_dual else 1.0
@@ -79,7 +82,7 @@ class Spectrum:
         if self.is_dual:
             n_alphas, n_equations, n_targets = weights.shape
             columns = weights.transpose(1, 0, 2).reshape(n_equations, -1)
-            spread = moments(self.problem, columns).reshape(-1, n_alphas, n_targets)
+            spread = self.problem.moments(columns).reshape(-1, n_alphas, n_targets)
             return np.ascontiguousarray(spread.transpose(1, 2, 0))
         return np.ascontiguousarray(weights.transpose(0, 2, 1))
 
@@ -111,14 +114,25 @@ class Spectrum:
     def coefs_without(self, query: int, alphas: FloatArray) -> FloatArray:
         """Return the weights learnt from all other queries, (n_alphas, n_features, n_targets).
 
-        By an eigendecomposition of A'A less the query's part: O(d^3), for queries longer than d.
+        By an eigendecomposition of A'A less the query's part, O(d^3); made anew from the other
+        queries, O(m d^2), where they hold next to nothing of some feature.
         """
-        gram, target = self._gram.copy(), self._target.copy()
-        for part, block in self.problem.query_blocks(query):
-            gram -= block.T @ block
-            target -= block.T @ self.problem.b[part]
-        values, vectors = _eigen(gram)
-        return _solved(values, vectors, vectors.T @ target, alphas)
+        if np.diff(self.problem.query_start)[query] > self.values.size:
+            gram, target = self._gram.copy(), self._target.copy()
+            for part, block in self.problem.query_blocks(query):
+                gram -= block.T @ block
+                target -= block.T @ self.problem.b[part]
+            if (gram.diagonal() >= LEAST_LEFT * self._gram.diagonal()).all():
+                values, vectors = _eigen(gram)
+                return _solved(values, vectors, vectors.T @ target, alphas)
+        others = Spectrum(self.problem.without(self.problem.query_of == query))
+        return others.coefs(alphas).transpose(0, 2, 1)
+
+    def noise(self, F: FloatArray, root: FloatArray, alphas: FloatArray) -> FloatArray:
+        """Return what left-out scores of a query's rows F may be off by, (n_alphas, n_targets)."""
+        length = (np.linalg.norm(F, axis=1) / root).max(initial=0.0)
+        weights = self.shrinkage(alphas)[:, :, None] * self.moments
+        return 2.0**-_NOISE_BITS * length * np.linalg.norm(weights, axis=1)
 
 
 def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
@@ -153,28 +167,41 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     problem = spectrum.problem
     result = np.zeros((alphas.size, *problem.b.shape))
     starts, sizes = problem.query_start, np.diff(problem.query_start)
+    noise = np.zeros((alphas.size, sizes.size, problem.b.shape[1]))
     handled = np.zeros(sizes.size, dtype=bool)
     for part, factor in spectrum.factors():
         within = np.flatnonzero((starts[:-1] >= part.start) & (starts[1:] <= part.stop))
         for query in within[sizes[within] <= factor.shape[1]]:
             rows = slice(int(starts[query]), int(starts[query + 1]))
-            handled[query] = True
             F = factor[rows.start - part.start : rows.stop - part.start]
-            result[:, rows] = _without_block(spectrum, F, problem.b[rows], alphas)
+            scores = _without_block(spectrum, F, problem.b[rows], alphas)
+            if scores is not None:
+                result[:, rows], handled[query] = scores, True
+                noise[:, query] = spectrum.noise(F, problem.root[rows], alphas)
     for query in np.flatnonzero(~handled).tolist():
         weights = spectrum.coefs_without(query, alphas)
         for part, block in problem.query_blocks(query):
             result[:, part] = block @ weights
+            off = np.abs(block / problem.root[part, None]) @ np.abs(weights)
+            noise[:, query] = np.maximum(noise[:, query], 2.0**-_NOISE_BITS * off.max(axis=1))
     if spectrum.is_dual:
         result[:, spectrum.flat] = 0.0
     result /= problem.root[:, None]
-    return _without_noise(result, starts)
+    return _without_noise(result, starts, noise)
 
 
 def _without_block(
     spectrum: Spectrum, F: FloatArray, b: FloatArray, alphas: FloatArray
-) -> FloatArray:
-    """Return A_q w_{-q} at every alpha, from the rows F of query q; O(m_q^2 rank + m_q^3) each."""
+) -> FloatArray | None:
+    """Return A_q w_{-q} at every alpha, from the rows F of query q; O(m_q^2 rank + m_q^3) each.
+
+    None where a query is learnt from almost alone, so that 1 - H has lost its digits.
+    """
+    if not spectrum.is_dual:
+        weighted = F * spectrum.remainder(alphas.min(keepdims=True))
+        left = np.linalg.eigvalsh(np.eye(b.shape[0]) + weighted @ F.T)
+        if left[0] < LEAST_LEFT:
+            return None
     result = np.empty((alphas.size, *b.shape))
     step = max(1, _ENTRIES // max(F.size, b.shape[0] ** 2))
     for start in range(0, alphas.size, step):
@@ -188,10 +215,11 @@ def _without_block(
     return result
 
 
-def _without_noise(scores: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
-    """Round scores to `TIE_BITS` bits of the largest of their query, so that ties are equal."""
+def _without_noise(scores: FloatArray, starts: NDArray[np.int64], noise: FloatArray) -> FloatArray:
+    """Round a query's scores to `TIE_BITS` bits of the largest, and to `noise`: ties are equal."""
     largest = np.maximum.reduceat(np.abs(scores), starts[:-1], axis=1)
-    unit = np.ldexp(1.0, np.frexp(largest)[1] - TIE_BITS)
+    unit = np.maximum(np.ldexp(largest, -TIE_BITS), noise)
+    unit = np.ldexp(1.0, np.frexp(np.where(unit > 0, unit, 1.0))[1])
     unit = np.repeat(unit, np.diff(starts), axis=1)
     return np.rint(scores / unit) * unit
 

@@ -11,7 +11,8 @@ def right_weight(H, first, predicted, residual, b, left, leverage, unit, root, l
 
     Row i is one of the rows `first` .. of H, j any. With Q = [[left_i, -h], [-h, left_j]],
     h = H_ij, and t = u' Q^-1 r / (1 - u' Q^-1 u), the margin is z' Q^-1 (p - H (b + t u)),
-    z = (1/root_i, -1/root_j). A margin within `tie` of its terms counts half. O(pairs).
+    z = (1/root_i, -1/root_j). A margin within `tie` of its terms counts half. Returned too is the
+    least det(Q - u u') / trace Q, about the smaller eigenvalue of Q - u u'. O(pairs).
 
     Parameters
     ----------
@@ -25,7 +26,7 @@ def right_weight(H, first, predicted, residual, b, left, leverage, unit, root, l
     tie : float
         Relative to the size of predictions.
     """
-    n_rows, largest = len(b), 0.0
+    n_rows, largest, least = len(b), 0.0, 1.0
     for j in range(n_rows):
         largest = max(largest, abs(b[j]))
     result = 0.0
@@ -36,10 +37,12 @@ def right_weight(H, first, predicted, residual, b, left, leverage, unit, root, l
             if labels[i] <= labels[j]:
                 continue
             h = H[row, j]
-            inverse = 1.0 / (left[i] * left[j] - h * h)
+            determinant = left[i] * left[j] - h * h
+            inverse = 1.0 / determinant
             u_i = (left[j] * unit[i] + h * unit[j]) * inverse
             u_j = (left[i] * unit[j] + h * unit[i]) * inverse
             rest = 1.0 - (u_i * unit[i] + u_j * unit[j])
+            least = min(least, determinant * rest / (left[i] + left[j]))
             pull = (u_i * residual[i] + u_j * residual[j]) / rest
             at_i, at_j = b[i] + pull * unit[i], b[j] + pull * unit[j]
             g_i = predicted[i] - leverage[i] * at_i - h * at_j
@@ -53,4 +56,4 @@ def right_weight(H, first, predicted, residual, b, left, leverage, unit, root, l
             elif margin > 0.0:
                 weight += root[j] * root[j]
         result += weight * root[i] * root[i]
-    return result
+    return result, least
