@@ -126,6 +126,18 @@ def test_a_large_offset_of_labels_and_scores_costs_no_digits():
     np.testing.assert_allclose(gradient, plain[1], atol=1e-12)
 
 
+@pytest.mark.parametrize("far", [0.0, 1e7])
+@pytest.mark.parametrize("one_query", [True, False])
+def test_rows_that_weigh_nothing_do_not_bring_an_offset_back(one_query, far):
+    generator = np.random.default_rng(0)
+    weight, qid = np.repeat([1.0, 0.0], 35), np.repeat([0, 1], 35) * (not one_query)
+    differences = Differences.build(np.zeros(70), qid, sample_weight=weight)
+    for _ in range(10):
+        values = generator.integers(0, 64, 70) / 64
+        shifted = differences.centred(values + np.repeat([1e7, far], 35))
+        np.testing.assert_allclose(shifted[:35], values[:35] - values[:35].mean(), atol=1e-14)
+
+
 def test_pairs_scaled_as_queries_are_cost_what_differences_cost():
     generator = np.random.default_rng(0)
     y, scores, qid = generator.normal(size=30), generator.normal(size=30), np.arange(30) % 4

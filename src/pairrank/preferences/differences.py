@@ -13,7 +13,8 @@ from pairrank.preferences._codes import query_codes
 
 FloatArray = NDArray[np.float64]
 _FAR = 1e4
-"""Means whose square is so many times the mean square of what they leave are taken off twice."""
+"""Means whose square is so many times the mean square of what they leave are taken off twice; rows
+count by their weights, so that those of weight 0, whatever they hold, decide nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,7 +132,11 @@ class Differences:
         if self.query_of is not None:
             return self._centred_by_query(values)
         result, mean = self._less_mean(values)
-        if mean * mean * result.size > _FAR * float(result @ result):
+        if self.weight is None:
+            square = float(result @ result)
+        else:
+            square = float(np.einsum("i,i,i->", self.weight, result, result))
+        if mean * mean * float(self.query_weight[0]) > _FAR * square:
             result = self._less_mean(result)[0]
         return result
 
@@ -141,8 +146,8 @@ class Differences:
         weight = np.empty(0) if self.weight is None else self.weight
         result, means = np.empty(values.size), np.empty(self.query_weight.size)
         rest = (self.query_of, weight, self.query_weight, means, result)
-        largest, square = centre_by_query(values, *rest)
-        if largest * largest * result.size > _FAR * square:
+        taken_off, left = centre_by_query(values, *rest)
+        if taken_off > _FAR * left:
             centre_by_query(result, *rest)
         return result
 

@@ -9,7 +9,7 @@ from pairrank.sums._jit import compiled
 def centre_by_query(values, query_of, weight, query_weight, means, result):
     """Write values less their query's weighted mean to `result`; two passes, O(n_rows).
 
-    Returns the largest mean's absolute value and the sum of squares of what is left.
+    Returns the weighted sums of squares of the means, one a row, and of what is left.
 
     Parameters
     ----------
@@ -28,17 +28,23 @@ def centre_by_query(values, query_of, weight, query_weight, means, result):
     else:
         for row in range(len(values)):
             means[query_of[row]] += values[row]
-    largest = 0.0
+    taken_off = 0.0
     for query in range(len(means)):
         total = query_weight[query]
         means[query] = means[query] / total if total > 0.0 else 0.0
-        largest = max(largest, abs(means[query]))
+        taken_off += total * means[query] * means[query]
     square = 0.0
-    for row in range(len(values)):
-        left = values[row] - means[query_of[row]]
-        result[row] = left
-        square += left * left
-    return largest, square
+    if len(weight):
+        for row in range(len(values)):
+            left = values[row] - means[query_of[row]]
+            result[row] = left
+            square += weight[row] * left * left
+    else:
+        for row in range(len(values)):
+            left = values[row] - means[query_of[row]]
+            result[row] = left
+            square += left * left
+    return taken_off, square
 
 
 @compiled
