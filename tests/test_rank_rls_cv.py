@@ -343,6 +343,11 @@ def test_comparisons_that_have_a_feature_to_themselves_keep_their_digits():
         assert margins[0, k] == pytest.approx(wanted, rel=1e-5, abs=1e-6)
 
 
+def test_a_single_comparison_leaves_nothing_to_learn_from():
+    for alpha in (1e-9, 1.0):
+        assert RankRLSCV(alpha).fit([[0.0], [1e5]], Pairs([1], [0])).best_score_ == 0.5
+
+
 def test_digits_that_two_rows_lose_are_told_of():
     rng = np.random.default_rng(7)
     X = rng.normal(size=(16, 3))

@@ -94,9 +94,10 @@ class RankRLSCV(MultiTargetRanker):
     alphas share and O(p^2) memory. Each alpha costs, leaving queries out, the sum of m_q^2 p over
     queries (of more than p rows: O(m_q d^2 + d^3), all alphas together); leaving pairs out, the sum
     of m_q^2 p, and m_q p memory; in folds, one product with the test rows. Dense X is centred a few
-    million entries at a time. The digits of a sparse column far from 0 throughout are lost to its
-    offset. All targets share the eigendecomposition. Predictions of a query that agree to 2^-36 of
-    the largest of them are taken as tied.
+    million entries at a time; the predictions at all alphas are held, 8 bytes each. Features are
+    best of like size: 1e-16 of the largest eigenvalue is rounding beside alpha, and a sparse column
+    far from 0 throughout loses digits to its offset. All targets share the eigendecomposition.
+    Predictions of a query that agree to 2^-36 of the largest of them are taken as tied.
 
     References
     ----------

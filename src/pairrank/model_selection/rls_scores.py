@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -71,9 +72,13 @@ def scores_of_predictions(
     X, y, rows = data
     problem = spectrum.problem
     assert isinstance(problem, CentredRows)
-    predicted = np.zeros((grid.size, len(y), problem.b.shape[1]))
-    predicted[:, problem.row_of] = leave_query_out(spectrum, grid)
-    return _judged(predicted, X, y, rows, scorer)
+
+    def by_row(of_equations: FloatArray) -> FloatArray:
+        scores = np.zeros((len(y), of_equations.shape[1]))
+        scores[problem.row_of] = of_equations
+        return scores
+
+    return _judged(map(by_row, leave_query_out(spectrum, grid)), X, y, rows, scorer)
 
 
 def scores_of_fold(
@@ -111,7 +116,9 @@ def _any_weight(rows: dict[str, Any]) -> bool:
     return weight is None or bool((weight > 0).any())
 
 
-def _judged(predicted: FloatArray, X: Any, y: Any, rows: dict[str, Any], scorer: Any) -> FloatArray:
+def _judged(
+    predicted: Iterable[FloatArray], X: Any, y: Any, rows: dict[str, Any], scorer: Any
+) -> FloatArray:
     """Return the scorer's value for every alpha and target, (n_values, n_targets)."""
     given = {name: value for name, value in rows.items() if value is not None}
     asked = requested(scorer, given)

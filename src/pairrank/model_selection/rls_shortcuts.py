@@ -81,7 +81,7 @@ class Spectrum:
         weights = _solved(self.values, self.vectors, self.moments, alphas)
         if self.is_dual:
             n_alphas, n_equations, n_targets = weights.shape
-            columns = weights.transpose(1, 0, 2).reshape(n_equations, -1)
+            columns = weights.transpose(1, 0, 2).reshape(n_equations, n_alphas * n_targets)
             spread = self.problem.moments(columns).reshape(-1, n_alphas, n_targets)
             return np.ascontiguousarray(spread.transpose(1, 2, 0))
         return np.ascontiguousarray(weights.transpose(0, 2, 1))
@@ -187,7 +187,9 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     if spectrum.is_dual:
         result[:, spectrum.flat] = 0.0
     result /= problem.root[:, None]
-    return _without_noise(result, starts, noise)
+    for scores, off in zip(result, noise, strict=True):
+        _round(scores, starts, off)
+    return result
 
 
 def _without_block(
@@ -215,13 +217,15 @@ def _without_block(
     return result
 
 
-def _without_noise(scores: FloatArray, starts: NDArray[np.int64], noise: FloatArray) -> FloatArray:
+def _round(scores: FloatArray, starts: NDArray[np.int64], noise: FloatArray) -> None:
     """Round a query's scores to `TIE_BITS` bits of the largest, and to `noise`: ties are equal."""
-    largest = np.maximum.reduceat(np.abs(scores), starts[:-1], axis=1)
+    largest = np.maximum.reduceat(np.abs(scores), starts[:-1], axis=0)
     unit = np.maximum(np.ldexp(largest, -TIE_BITS), noise)
     unit = np.ldexp(1.0, np.frexp(np.where(unit > 0, unit, 1.0))[1])
-    unit = np.repeat(unit, np.diff(starts), axis=1)
-    return np.rint(scores / unit) * unit
+    unit = np.repeat(unit, np.diff(starts), axis=0)
+    scores /= unit
+    np.rint(scores, out=scores)
+    scores *= unit
 
 
 def _solved(
