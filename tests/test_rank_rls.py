@@ -178,6 +178,35 @@ def test_the_objective_is_what_the_definition_says(rows):
         assert ranker.objective_ == pytest.approx(value)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_an_offset_of_more_features_than_rows_costs_few_digits(form, weighted):
+    rng = np.random.default_rng(0)
+    y, qid, noise = rng.normal(size=30), np.repeat(np.arange(5), 6), rng.normal(size=(30, 60))
+    offset = 1e3 * (1 + qid[:, None]) * (rng.random(60) < 0.5)
+    weight = rng.exponential(size=30) if weighted else np.ones(30)
+    expected = normal_equations(noise, y, qid, weight, 1e-3)
+    for solver in ("direct", "auto"):
+        ranker = RankRLS(1e-3, solver=solver)
+        ranker.fit(form(noise + offset), y, qid=qid, sample_weight=weight)
+        assert (ranker.status_, ranker.n_iter_) == ("converged", 1)
+        np.testing.assert_allclose(ranker.coef_, expected, atol=1e-7)
+
+
+def test_a_factorisation_that_solves_nothing_gives_way_to_iterations():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.choice([0.0, 1e7], size=(10, 40)) + rng.choice([0, 1e-3], size=40))
+    y, qid = rng.integers(0, 3, 10), np.repeat([0, 1], 5)
+    held = {"X_val": X, "y_val": y}
+    iterated = RankRLS(1e-3, solver="cg").fit(X, y, qid=qid, **held)
+    chosen = RankRLS(1e-3).fit(X, y, qid=qid, **held)
+    assert chosen.n_iter_ == iterated.n_iter_ > 1
+    np.testing.assert_array_equal(chosen.coef_, iterated.coef_)
+    np.testing.assert_array_equal(chosen.validation_curve_, iterated.validation_curve_)
+    with pytest.warns(ConvergenceWarning, match="No step"):
+        RankRLS(1e-3, solver="direct").fit(X, y, qid=qid)
+
+
 def test_every_kind_of_input_gives_the_same_weights(rows):
     X, y, qid = rows
     names = list("abcde")

@@ -63,10 +63,10 @@ class Problem:
             return LinearCG(self.metric)
         self._require_matrix()
         inverse = self._inverse()
+        if name == "auto":
+            return Direct(inverse, self.metric, otherwise=LinearCG(self.metric))
         if inverse is not None:
             return Direct(inverse, self.metric)
-        if name == "auto":
-            return LinearCG(self.metric)
         raise PairrankError(
             "the normal equations are singular at this precision, or overflow: raise alpha, scale "
             'the features to one size, or use solver="cg"'
@@ -143,12 +143,12 @@ class Problem:
         of_rows = dual_inverse(bend.matmat(kernel).T, self.penalty)
         if of_rows is None or self.is_kernel:
             return of_rows
-        design, penalty = self.design, self.penalty
+        design, penalty, preferences = self.design, self.penalty, self.preferences
 
         def inverse(v: FloatArray) -> FloatArray:
             """Return the primal inverse times v by the dual one (Henderson & Searle 1981)."""
-            inner = design.transposed(of_rows(bend.matvec(design.scores(v))))
-            return (v - inner) / penalty
+            pull = of_rows(bend.matvec(design.scores(v)))
+            return (v - design.transposed(_balanced(pull, preferences))) / penalty
 
         return inverse
 
@@ -158,3 +158,17 @@ class Problem:
             return dual_matrix(self.design, self.preferences)
         dense = self.X.toarray() if sparse.issparse(self.X) else self.X
         return np.ascontiguousarray(dense, dtype=np.float64)
+
+
+def _balanced(pull: FloatArray, preferences: Differences | Pairs) -> FloatArray:
+    """Return pulls on the scores without what rounding adds to their sum over a query, which is 0.
+
+    It would come back multiplied by the features' common offset, and divided by the penalty.
+    """
+    if isinstance(preferences, Pairs):
+        return np.asarray(pull - pull.mean())
+    weight = preferences.weight
+    if weight is None:
+        return preferences.centred(pull)
+    by_weight = np.divide(pull, weight, out=np.zeros_like(pull), where=weight > 0)
+    return np.asarray(weight * preferences.centred(by_weight))

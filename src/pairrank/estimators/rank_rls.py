@@ -43,7 +43,7 @@ class RankRLS(MultiTargetRanker):
     solver : "auto", "cg" or "direct", default "auto"
         "cg" is the paper's conjugate gradients on Eq. 8. "direct" is one factorisation: primal
         (Eq. 6) where rows outnumber features, else dual (Eq. 7). "auto" takes the cheaper one for
-        "tikhonov", "cg" for the others.
+        "tikhonov", "cg" if its factorisation solves nothing, and "cg" for the others.
     max_iter : int, default 500
         Iterations at the most.
     tol : float, default 1e-5

@@ -1,4 +1,4 @@
-"""Direct: a quadratic objective solved by one factorisation, then once refined."""
+"""Direct: a quadratic objective solved by one factorisation, then refined."""
 
 from __future__ import annotations
 
@@ -9,11 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from pairrank._protocols import Callback, FloatArray, LinearMap, Objective, Solution, Status, Step
+from pairrank._protocols import (
+    Callback,
+    FloatArray,
+    LinearMap,
+    Objective,
+    Solution,
+    Solver,
+    Status,
+    Step,
+)
 
 Inverse = Callable[[FloatArray], FloatArray]
 _ENOUGH = 1e-6
 """The part of the gradient at zero below which a factorisation has solved its system."""
+_REFINEMENTS = 10
 
 
 def primal_inverse(matrix: FloatArray, penalty: float) -> Inverse | None:
@@ -47,7 +57,7 @@ def dual_inverse(bent: FloatArray, penalty: float) -> Inverse | None:
 
 @dataclass(frozen=True)
 class Direct:
-    """One solution of the linear system, and one step that refines it by the objective's gradient.
+    """One solution of the linear system, refined by the objective's gradient while that helps.
 
     Parameters
     ----------
@@ -55,14 +65,17 @@ class Direct:
         From a vector v to H^-1 v; None: there is none, which ends in Status.NO_PROGRESS.
     metric : LinearMap, optional
         The inner product in which norms are taken, as in `LinearCG`.
+    otherwise : Solver, optional
+        Takes over from the start, as if alone, where the factorisation does not solve the system.
 
     Notes
     -----
-    Costs a factorisation, made before, and two gradients of the objective.
+    Costs a factorisation, made before, and three gradients of the objective, at most twelve.
     """
 
     inverse: Inverse | None
     metric: LinearMap | None = None
+    otherwise: Solver | None = None
 
     def __call__(
         self,
@@ -73,7 +86,7 @@ class Direct:
         max_iter: int,
         callback: Callback | None = None,
     ) -> Solution:
-        """Minimise the objective; the start, `tol` and `max_iter` play no part."""
+        """Minimise the objective; the start, `tol` and `max_iter` play no part of its own."""
         start = time.perf_counter()
         history: list[Step] = []
         best: list[FloatArray] = [np.zeros(objective.n_features)]
@@ -91,31 +104,51 @@ class Direct:
                 status = self._solve(objective, best[0], report)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+        if status is None and self.otherwise is not None:
+            return self.otherwise(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
+        status = Status.NO_PROGRESS if status is None else status
         return Solution(best[0], status, max(0, len(history) - 1), history)
 
-    def _solve(self, objective: Objective, zero: FloatArray, report: Callable[..., bool]) -> Status:
-        value, gradient, norm = self._evaluate(objective, zero)
+    def _solve(
+        self, objective: Objective, zero: FloatArray, report: Callable[..., bool]
+    ) -> Status | None:
+        """Report zero and the solution; None: it is none, and unreported if another takes over."""
+        at_zero = self._evaluate(objective, zero)
+        value, gradient, norm = at_zero
         if not np.isfinite(value + norm):
             return Status.OVERFLOW
-        if report(zero, value, norm):
+        w, overflows = zero, False
+        enough = max(_ENOUGH, 10 * objective.precision) * objective.reference_norm
+        if norm > 0.0 and self.inverse is not None:
+            w, value, norm = self._refined(objective, -self.inverse(gradient))
+            overflows = not np.isfinite(value + norm)
+        solved = norm <= enough and not overflows
+        if not solved and self.otherwise is not None:
+            return None
+        if report(zero, at_zero[0], at_zero[2]):
             return Status.STOPPED
-        if norm == 0.0:
-            return Status.CONVERGED
-        if self.inverse is None:
-            return Status.NO_PROGRESS
-        w = -self.inverse(gradient)
-        value, gradient, norm = self._evaluate(objective, w)
-        refined = w - self.inverse(gradient)
-        again = self._evaluate(objective, refined)
-        if again[2] < norm:
-            w, value, norm = refined, again[0], again[2]
-        if not np.isfinite(value + norm):
+        if w is zero:
+            return Status.CONVERGED if solved else None
+        if overflows:
             return Status.OVERFLOW
         stopped = report(w, value, norm)
-        solved = norm <= max(_ENOUGH, 10 * objective.precision) * objective.reference_norm
-        if stopped and solved:
-            return Status.STOPPED
-        return Status.CONVERGED if solved else Status.NO_PROGRESS
+        if not solved:
+            return None
+        return Status.STOPPED if stopped else Status.CONVERGED
+
+    def _refined(self, objective: Objective, w: FloatArray) -> tuple[FloatArray, float, float]:
+        """Return weights with their value and gradient norm, refined while the norm halves."""
+        assert self.inverse is not None
+        value, gradient, norm = self._evaluate(objective, w)
+        for _ in range(_REFINEMENTS):
+            refined = w - self.inverse(gradient)
+            again = self._evaluate(objective, refined)
+            before = norm
+            if again[2] < before:
+                w, (value, gradient, norm) = refined, again
+            if not norm < 0.5 * before:
+                break
+        return w, value, norm
 
     def _evaluate(self, objective: Objective, w: FloatArray) -> tuple[float, FloatArray, float]:
         loss, gradient = objective.loss_and_gradient(w)
