@@ -91,6 +91,41 @@ def test_every_iterate_is_shown_with_its_value_and_its_gradient(system):
     np.testing.assert_array_equal(seen[-1].coef, found.coef)
 
 
+def test_the_last_value_is_the_objective_s_own_not_what_is_left_of_the_first():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(200, 3))
+    b = 1e7 * A @ [1.0, -2.0, 0.3] + rng.normal(size=200)
+    found = LinearCG()(Quadratic(A, b), np.zeros(3), tol=1e-9, max_iter=50)
+    assert found.status is Status.CONVERGED
+    assert found.history[-1].value == pytest.approx(0.5 * np.sum((A @ found.coef - b) ** 2))
+    assert len(found.history) == found.n_iter + 1
+
+
+def test_an_interrupt_between_a_step_and_its_report_leaves_as_many_steps_as_were_told(system):
+    class Weights(np.ndarray):
+        """A vector whose multiple is the step: the third is interrupted as it turns."""
+
+        turns = 0
+
+        def __imul__(self, other):
+            Weights.turns += 1
+            if Weights.turns == 3:
+                raise KeyboardInterrupt
+            return super().__imul__(other)
+
+    run = Quadratic(*system)
+    plain = run.loss_and_gradient
+
+    def with_weights(w):
+        loss, gradient = plain(w)
+        return loss, gradient.view(Weights)
+
+    run.loss_and_gradient = with_weights
+    found = LinearCG()(run, np.zeros(12), tol=1e-12, max_iter=9)
+    assert found.status is Status.INTERRUPTED
+    assert (found.n_iter, len(found.history)) == (2, 3)
+
+
 def test_a_start_is_gone_on_from(system):
     A, b = system
     whole = LinearCG()(Quadratic(A, b, 0.3), np.zeros(12), tol=1e-10, max_iter=200)

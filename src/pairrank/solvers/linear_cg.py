@@ -30,8 +30,8 @@ class LinearCG:
     products; on a singular H, consistent as a gradient is, it tends to the minimiser nearest to w0
     (regularisation by iteration stops on the way: Airola et al. 2010, Section 3.4). It stops when
     \|g\| <= tol \|g at 0\|, which the gradient itself must confirm: the residual that the
-    recursion carries may fall below it alone. The callback sees each iterate as an array that is
-    never written to again.
+    recursion carries may fall below it alone; the last step of `history` then has the confirmed
+    value and norm. The callback sees each iterate as an array that is never written to again.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class LinearCG:
                 status = run.descend(tol * objective.reference_norm, max_iter)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
-        return Solution(run.w, status, run.n_iter, run.history)
+        return Solution(run.w, status, max(0, len(run.history) - 1), run.history)
 
 
 class _Run:
@@ -103,6 +103,7 @@ class _Run:
         """Look at the gradient itself where the recursion is below the target; None: go on."""
         if self.n_iter:
             self._evaluate()
+            self.history[-1] = self.history[-1]._replace(value=self.value, gradient_norm=self.norm)
         if self.square <= target**2:
             return Status.CONVERGED
         if not self.square < 0.25 * self.confirmed:
@@ -160,11 +161,13 @@ class _Run:
         single = self.objective.precision > _DOUBLE
         return Status.PRECISION if single else Status.NO_PROGRESS
 
+    @property
+    def norm(self) -> float:
+        return float(np.sqrt(max(self.square, 0.0)))
+
     def _report(self) -> bool:
-        norm = float(np.sqrt(max(self.square, 0.0)))
         seconds = time.perf_counter() - self.start
-        step = Step(
-            self.n_iter, self.value, norm, self.w, seconds, self.n_evaluations, self.n_products
-        )
+        counts = (self.n_evaluations, self.n_products)
+        step = Step(self.n_iter, self.value, self.norm, self.w, seconds, *counts)
         self.history.append(step._replace(coef=None))
         return self.callback is not None and bool(self.callback(step))
