@@ -107,6 +107,13 @@ def test_the_centred_residual_is_the_sum_over_every_difference(problem):
 def test_the_incidences_are_the_sum_over_every_comparison(drawn):
     problem, pairs = drawn
     check(Square().sum_over(pairs), listed_comparisons(pairs), problem)
+    scaled = pairs.bound(pairs.n_rows, normalize="rows", ties=False)
+    if scaled.pair_weight:
+        check(Square().sum_over(scaled), listed_comparisons(scaled), problem)
+        of_rows = Design(np.eye(pairs.n_rows))
+        bend = Square().sum_over(scaled).curvature(problem.scores)
+        expected = bend.matmat(np.eye(pairs.n_rows))
+        np.testing.assert_allclose(primal_matrix(of_rows, scaled), expected, rtol=1e-9, atol=1e-12)
 
 
 @given(problems(graphs=("full",)))
