@@ -264,6 +264,10 @@ def test_half_given_validation_rows_are_refused(noisy):
         RankRLS().fit(X, y, y_val=y_val)
     with pytest.raises(PairrankError, match="X_val is given without y_val"):
         RankRLS().fit(X, y, X_val=X_val)
+    with pytest.raises(PairrankError, match="qid_val is given without X_val and y_val"):
+        RankRLS().fit(X, y, qid_val=np.zeros(4))
+    with pytest.raises(PairrankError, match="sample_weight_val is given without X_val"):
+        RankRLS(regularization="iteration").fit(X, y, sample_weight_val=np.ones(4))
     with pytest.raises(PairrankError, match="y_val has 3 targets, but y 2"):
         RankRLS().fit(X, np.column_stack((y, y)), X_val=X_val, y_val=y_val[:, None] * np.ones(3))
     with pytest.raises(ValueError, match="features"):

@@ -363,8 +363,17 @@ def test_an_interrupt_leaves_the_best_weights(rows):
 
 def test_a_callback_stops_the_fit(rows):
     X, y, qid = rows
-    ranker = RankRLS(solver="cg").fit(X, y, qid=qid, callback=lambda step: step.n_iter == 1)
-    assert (ranker.status_, ranker.n_iter_) == ("stopped", 1)
+    for solver in ("cg", "direct"):
+        ranker = RankRLS(solver=solver).fit(X, y, qid=qid, callback=lambda step: step.n_iter == 1)
+        assert (ranker.status_, ranker.n_iter_) == ("stopped", 1)
+
+
+def test_alpha_may_be_0_where_it_plays_no_part(rows):
+    X, y, qid = rows
+    fitted = [RankRLS(a, regularization="iteration").fit(X, y, qid=qid) for a in (0, 1.0)]
+    np.testing.assert_array_equal(fitted[0].coef_, fitted[1].coef_)
+    with pytest.raises(PairrankError, match="alpha must be"):
+        RankRLS(0, regularization="hybrid").fit(X, y, qid=qid)
 
 
 def test_clone_and_pickle_keep_what_they_should(rows):

@@ -35,7 +35,7 @@ class RankRLS(MultiTargetRanker):
     Parameters
     ----------
     alpha : float, default 1.0
-        The paper's lambda; plays no part in ``regularization="iteration"``.
+        The paper's lambda; plays no part in ``regularization="iteration"``, where it may be 0.
     regularization : "tikhonov", "iteration" or "hybrid", default "tikhonov"
         "tikhonov" solves for the minimum. "iteration" takes conjugate gradients on alpha = 0, keeps
         the iterate of the least validation error and stops after `patience` worse ones (Section
@@ -226,7 +226,8 @@ class RankRLS(MultiTargetRanker):
         return self.regularization != "tikhonov"
 
     def _check_parameters(self) -> None:
-        validation.check_number(self.alpha, "alpha")
+        unused = self.regularization == "iteration"
+        validation.check_number(self.alpha, "alpha", inclusive=unused)
         validation.check_choice(self.regularization, "regularization", REGULARIZATIONS)
         validation.check_choice(self.solver, "solver", ("auto", "cg", "direct"))
         validation.check_number(self.max_iter, "max_iter", low=1, inclusive=True, integer=True)
@@ -249,6 +250,9 @@ class RankRLS(MultiTargetRanker):
     ) -> Held | None:
         """Check the validation rows that were given, if any."""
         if X_val is None and y_val is None:
+            for name, rest in (("qid_val", qid_val), ("sample_weight_val", weight_val)):
+                if rest is not None:
+                    raise PairrankError(f"{name} is given without X_val and y_val")
             return None
         if X_val is None or y_val is None:
             missing, there = ("y_val", "X_val") if y_val is None else ("X_val", "y_val")
