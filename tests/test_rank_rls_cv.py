@@ -356,6 +356,8 @@ def test_digits_that_two_rows_lose_are_told_of():
     with pytest.warns(PairrankWarning, match="scale the features"):
         RankRLSCV(2.0**-10, cv="leave-pair-out").fit(X, np.arange(16) % 3)
     RankRLSCV(2.0**-10, cv="leave-pair-out").fit(X / 3e4, np.arange(16) % 3)
+    wide = 50 * rng.normal(size=(100, 300))
+    RankRLSCV(2.0**-10, cv="leave-pair-out").fit(wide, np.arange(100) % 3)
 
 
 @pytest.mark.parametrize("n_features", [2, 30])

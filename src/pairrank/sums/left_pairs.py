@@ -12,7 +12,7 @@ def right_weight(H, first, predicted, residual, b, left, leverage, unit, root, l
     Row i is one of the rows `first` .. of H, j any. With Q = [[left_i, -h], [-h, left_j]],
     h = H_ij, and t = u' Q^-1 r / (1 - u' Q^-1 u), the margin is z' Q^-1 (p - H (b + t u)),
     z = (1/root_i, -1/root_j). A margin within `tie` of its terms counts half. Returned too is the
-    least det(Q - u u') / trace Q, about the smaller eigenvalue of Q - u u'. O(pairs).
+    least det(M) / trace(M), about the smaller eigenvalue of M = Q - u u'. O(pairs).
 
     Parameters
     ----------
@@ -42,7 +42,8 @@ def right_weight(H, first, predicted, residual, b, left, leverage, unit, root, l
             u_i = (left[j] * unit[i] + h * unit[j]) * inverse
             u_j = (left[i] * unit[j] + h * unit[i]) * inverse
             rest = 1.0 - (u_i * unit[i] + u_j * unit[j])
-            least = min(least, determinant * rest / (left[i] + left[j]))
+            trace = left[i] + left[j] - unit[i] * unit[i] - unit[j] * unit[j]
+            least = min(least, determinant * rest / trace)
             pull = (u_i * residual[i] + u_j * residual[j]) / rest
             at_i, at_j = b[i] + pull * unit[i], b[j] + pull * unit[j]
             g_i = predicted[i] - leverage[i] * at_i - h * at_j
