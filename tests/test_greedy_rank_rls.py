@@ -20,21 +20,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pairrank import GreedyRankRLS, Pairs, QueryKFold, RankRLS, RankSVM
 from pairrank.exceptions import PairrankError
 from pairrank.model_selection import rls_greedy
+from rls_definitions import refit
 
 ALPHA = 0.7
-
-
-def refit(X, y, qid, weight):
-    """Return the weights that minimise the sum over differences, by a solution of its own."""
-    A, c = ALPHA * np.eye(X.shape[1]), np.zeros((X.shape[1], y.shape[1]))
-    for query in np.unique(qid[weight > 0]):
-        rows = np.flatnonzero((qid == query) & (weight > 0))
-        for i in rows:
-            x, d = X[i] - X[rows], y[i] - y[rows]
-            share = weight[i] * weight[rows] / (2 * weight[rows].sum())
-            A += (x.T * share) @ x
-            c += (x.T * share) @ d
-    return np.linalg.solve(A, c)
 
 
 def left_out_error(X, y, qid, weight, units):
@@ -42,7 +30,7 @@ def left_out_error(X, y, qid, weight, units):
     error = 0.0
     for unit in units:
         rest = ~np.isin(np.arange(len(X)), unit)
-        coef = refit(X[rest], y[rest], qid[rest], weight[rest])
+        coef = refit(X[rest], y[rest], qid[rest], weight[rest], ALPHA)
         for query in np.unique(qid[unit]):
             rows = [row for row in unit if qid[row] == query and weight[row] > 0]
             residual = y[rows] - X[rows] @ coef
@@ -58,7 +46,7 @@ def left_pair_error(X, y, weight):
     for i in rows:
         for j in rows[rows != i]:
             rest = ~np.isin(np.arange(len(X)), (i, j))
-            coef = refit(X[rest], y[rest], np.zeros(rest.sum()), weight[rest])
+            coef = refit(X[rest], y[rest], np.zeros(rest.sum()), weight[rest], ALPHA)
             off = (y[i] - y[j]) - (X[i] - X[j]) @ coef
             error += weight[i] * weight[j] * (off**2).sum() / (2 * weight.sum())
     return error
