@@ -127,16 +127,17 @@ class Differences:
         """Return values less the weighted mean of their query, as a new array; O(n_rows).
 
         Where means are far larger than what they leave, their rounding is taken off as well: else
-        it would come back multiplied by the features' own offset.
+        it would come back multiplied by the features' own offset. (No product of BLAS tells: its
+        threads cost more than an iteration where others want the cores.)
         """
         if self.query_of is not None:
             return self._centred_by_query(values)
         result, mean = self._less_mean(values)
         if self.weight is None:
-            square = float(result @ result)
+            left = np.einsum("i,i->", result, result)
         else:
-            square = float(np.einsum("i,i,i->", self.weight, result, result))
-        if mean * mean * float(self.query_weight[0]) > _FAR * square:
+            left = np.einsum("i,i,i->", result, result, self.weight)
+        if mean * mean * float(self.query_weight[0]) > _FAR * float(left):
             result = self._less_mean(result)[0]
         return result
 
