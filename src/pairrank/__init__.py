@@ -6,30 +6,38 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pairrank.estimators.model_files import load_model as load_model
     from pairrank.estimators.rank_ncg import RankNCG as RankNCG
+    from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
     from pairrank.fast_sums.erfc import fast_erfc_sum as fast_erfc_sum
+    from pairrank.model_selection import GreedyRankRLS as GreedyRankRLS
     from pairrank.model_selection import QueryKFold as QueryKFold
     from pairrank.model_selection import RankNCGCV as RankNCGCV
+    from pairrank.model_selection import RankRLSCV as RankRLSCV
     from pairrank.model_selection import RankSVMCV as RankSVMCV
     from pairrank.model_selection import regularization_path as regularization_path
+    from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
 
 __version__ = "0.1.0"
 
 _LAZY = {
+    "GreedyRankRLS": "pairrank.model_selection",
+    "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
-    "RankNCG": "pairrank.estimators.rank_ncg",
-    "RankSVM": "pairrank.estimators.rank_svm",
-    "fast_erfc_sum": "pairrank.fast_sums.erfc",
     "QueryKFold": "pairrank.model_selection",
+    "RankNCG": "pairrank.estimators.rank_ncg",
     "RankNCGCV": "pairrank.model_selection",
+    "RankRLS": "pairrank.estimators.rank_rls",
+    "RankRLSCV": "pairrank.model_selection",
+    "RankSVM": "pairrank.estimators.rank_svm",
     "RankSVMCV": "pairrank.model_selection",
-    "regularization_path": "pairrank.model_selection",
+    "fast_erfc_sum": "pairrank.fast_sums.erfc",
     "load_model": "pairrank.estimators.model_files",
+    "regularization_path": "pairrank.model_selection",
 }
-_MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection")
+_MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection", "plotting")
 
 __all__ = ["__version__", *_LAZY, *_MODULES]
 

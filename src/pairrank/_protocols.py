@@ -146,6 +146,7 @@ class Status(Enum):
     PRECISION = "float32 features end the descent before tol; pass float64 for more digits."
     INTERRUPTED = "The fit was interrupted; these are the best weights so far."
     STOPPED = "The callback asked to stop."
+    VALIDATED = "The validation error fell no further; the weights that had the least are kept."
     OVERFLOW = (
         "The objective overflowed: scale the features down, or lower what multiplies the loss."
     )
@@ -153,7 +154,7 @@ class Status(Enum):
     @property
     def ok(self) -> bool:
         """Whether the result needs no warning."""
-        return self in (Status.CONVERGED, Status.STOPPED)
+        return self in (Status.CONVERGED, Status.STOPPED, Status.VALIDATED)
 
 
 class Step(NamedTuple):

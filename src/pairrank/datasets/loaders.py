@@ -7,35 +7,20 @@ import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pairrank.datasets.arff import read_arff
+from pairrank.datasets.comparisons import load_comparisons_csv
 from pairrank.datasets.files import open_file
+from pairrank.datasets.parts import Parts, choose
 from pairrank.datasets.record import DatasetRecord
+from pairrank.datasets.text import load_reuters_sgml, load_vw_text
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import read_svmlight
 
-
-class Parts(NamedTuple):
-    """What a reader returns: the first four parts of a Dataset."""
-
-    X: Any
-    y: np.ndarray[Any, Any]
-    qid: np.ndarray[Any, Any] | None
-    feature_names: list[str] | None
-
-
 Reader = Callable[..., Parts]
-
-
-def choose(record: DatasetRecord, option: str, value: Any, allowed: Any) -> Any:
-    """Return `value` if it is among `allowed`, else say which are."""
-    if value not in allowed:
-        listed = ", ".join(repr(one) for one in allowed)
-        raise PairrankError(f"{record.name}: {option}={value!r}; there are {listed}")
-    return value
 
 
 def load_arff(record: DatasetRecord, home: Path) -> Parts:
@@ -182,4 +167,7 @@ READERS: dict[str, Reader] = {
     "svmlight_parts": load_svmlight_parts,
     "svmlight_named": load_svmlight_named,
     "untidy_csv": load_untidy_csv,
+    "reuters_sgml": load_reuters_sgml,
+    "vw_text": load_vw_text,
+    "comparisons_csv": load_comparisons_csv,
 }

@@ -60,14 +60,14 @@ class Dataset(NamedTuple):
     Attributes
     ----------
     X : ndarray or csr_array of shape (n_rows, n_features)
-    y : ndarray of float64, shape (n_rows,)
+    y : ndarray of float64, shape (n_rows,), or Pairs
     qid : ndarray of shape (n_rows,) or None
     feature_names : list of str or None
     record : DatasetRecord
     """
 
     X: np.ndarray[Any, Any] | sparse.csr_array
-    y: np.ndarray[Any, Any]
+    y: Any
     qid: np.ndarray[Any, Any] | None
     feature_names: list[str] | None
     record: DatasetRecord

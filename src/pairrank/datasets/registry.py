@@ -10,13 +10,17 @@ import inspect
 import os
 from typing import Any
 
+from pairrank.datasets.comparisons import COMPARISONS
 from pairrank.datasets.files import find_home
 from pairrank.datasets.judged import JUDGED
 from pairrank.datasets.record import Dataset, DatasetRecord
 from pairrank.datasets.regression import REGRESSION
+from pairrank.datasets.text import TEXT
 from pairrank.exceptions import PairrankError
 
-REGISTRY: dict[str, DatasetRecord] = {record.name: record for record in (*REGRESSION, *JUDGED)}
+REGISTRY: dict[str, DatasetRecord] = {
+    record.name: record for record in (*REGRESSION, *JUDGED, *TEXT, *COMPARISONS)
+}
 
 
 def list_datasets() -> list[str]:

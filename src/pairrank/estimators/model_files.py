@@ -14,6 +14,7 @@ from pairrank.preferences import OrderGraph
 
 ESTIMATORS = {
     "RankNCG": "pairrank.estimators.rank_ncg",
+    "RankRLS": "pairrank.estimators.rank_rls",
     "RankSVM": "pairrank.estimators.rank_svm",
 }
 """Where the class behind each name that a model file may hold is defined."""

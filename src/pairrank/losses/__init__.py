@@ -5,3 +5,4 @@ from pairrank.losses.hinge import SquaredHinge as SquaredHinge
 from pairrank.losses.sigmoids import Logistic as Logistic
 from pairrank.losses.sigmoids import Probit as Probit
 from pairrank.losses.sigmoids import Raykar as Raykar
+from pairrank.losses.square import Square as Square

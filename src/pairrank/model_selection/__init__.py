@@ -2,8 +2,10 @@
 
 from pairrank.model_selection.cv import RankNCGCV as RankNCGCV
 from pairrank.model_selection.cv import RankSVMCV as RankSVMCV
+from pairrank.model_selection.greedy_rank_rls import GreedyRankRLS as GreedyRankRLS
 from pairrank.model_selection.path import RegularizationPath as RegularizationPath
 from pairrank.model_selection.path import regularization_path as regularization_path
+from pairrank.model_selection.rank_rls_cv import RankRLSCV as RankRLSCV
 from pairrank.model_selection.scorers import QueryScorer as QueryScorer
 from pairrank.model_selection.scorers import get_query_scorer as get_query_scorer
 from pairrank.model_selection.scorers import kendall_tau_scorer as kendall_tau_scorer

@@ -1,5 +1,6 @@
-"""Who is preferred to whom: Levels, OrderGraph, Pairs."""
+"""Who is preferred to whom: Levels, Differences, OrderGraph, Pairs."""
 
+from pairrank.preferences.differences import Differences as Differences
 from pairrank.preferences.levels import Levels as Levels
 from pairrank.preferences.order_graph import Graph as Graph
 from pairrank.preferences.order_graph import OrderGraph as OrderGraph

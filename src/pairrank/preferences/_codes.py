@@ -48,7 +48,8 @@ def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[
 def query_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the distinct query identifiers and each row's code, in order of appearance or sorted.
 
-    O(m) where equal identifiers stand together or are not numbers, else O(m log m).
+    O(m) where equal identifiers stand together, are whole numbers of a span of a few times m, or
+    are objects; else O(m log m).
     """
     if qid.dtype == object:
         return _hashed_codes(qid)
@@ -59,6 +60,11 @@ def query_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
         if distinct.size == heads.size:
             lengths = np.diff(np.append(starts, qid.size))
             return heads, np.repeat(np.arange(heads.size, dtype=np.int32), lengths)
+        if qid.dtype.kind in "iu" and int(distinct[-1]) - int(distinct[0]) < 4 * qid.size:
+            places = distinct.astype(np.int64) - distinct[:1].astype(np.int64)
+            codes = np.zeros(int(places[-1]) + 1, dtype=np.int32)
+            codes[places] = np.arange(distinct.size, dtype=np.int32)
+            return distinct, codes[qid.astype(np.int64) - distinct[:1].astype(np.int64)]
     distinct, inverse = np.unique(qid, return_inverse=True)
     return distinct, inverse.astype(np.int32)
 

@@ -1,0 +1,46 @@
+"""Folds for model choice: of queries where there are some, else of rows dealt out by label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.model_selection import KFold, check_cv
+from sklearn.utils import check_random_state
+
+from pairrank._validation import check_number
+from pairrank.exceptions import PairrankError
+from pairrank.model_selection.splits import QueryKFold, Split
+from pairrank.preferences import Pairs
+
+
+def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: Any) -> Iterator[Split]:
+    """Return the (training rows, test rows) that `cv` stands for.
+
+    An int means a QueryKFold where there is a qid, else folds of rows; splitters other than
+    QueryKFold get the qid as their groups.
+    """
+    if isinstance(cv, Integral):
+        if qid is not None:
+            return QueryKFold(int(cv)).split(X, y, qid=qid)
+        return folds_of_rows(y, X.shape[0], int(cv), seed)
+    if isinstance(cv, QueryKFold):
+        return cv.split(X, y, qid=qid)
+    return check_cv(cv).split(X, y, qid)
+
+
+def folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Split]:
+    """Deal rows out in the order of their (first) labels, equal ones at random; Pairs by KFold."""
+    check_number(n_folds, "cv", low=2, inclusive=True, integer=True)
+    if n_folds > n_rows:
+        raise PairrankError(f"{n_rows} rows cannot make {n_folds} folds: take a smaller cv")
+    seed = 0 if seed is None else seed
+    if isinstance(y, Pairs):
+        return KFold(n_folds, shuffle=True, random_state=seed).split(y)
+    labels = y if y.ndim == 1 else y[:, 0]
+    order = check_random_state(seed).permutation(n_rows)
+    fold_of = np.empty(n_rows, dtype=np.int64)
+    fold_of[order[np.argsort(labels[order], kind="stable")]] = np.arange(n_rows) % n_folds
+    return ((np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds))

@@ -1,0 +1,266 @@
+"""GreedyRankRLS: the features that serve RankRLS best on what is left out, one by one."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from pairrank import _validation as validation
+from pairrank.estimators._multi_target import checked_targets
+from pairrank.exceptions import PairrankError
+from pairrank.model_selection.folds import splits_of
+from pairrank.model_selection.rls_comparisons import Comparisons
+from pairrank.model_selection.rls_greedy import BlocksLeftOut, LeftOut, PairsLeftOut
+from pairrank.model_selection.rls_rows import CentredRows
+from pairrank.model_selection.rls_scores import LEAVE_PAIR_OUT, LEAVE_QUERY_OUT, least_squares
+from pairrank.preferences import Pairs
+
+FloatArray = NDArray[np.float64]
+
+_SMALL = 200
+_EQUAL = 1e-12
+
+
+class GreedyRankRLS(SelectorMixin, BaseEstimator):
+    r"""Greedy forward selection of features for RankRLS, by its error on what is left out.
+
+    Starting from none, the feature is added whose addition gives the least squared error
+
+    .. math:: \sum_q \frac1{2 n_q} \sum_{i, j \in q} w_i w_j
+              \bigl((y_i - y_j) - (s_i - s_j)\bigr)^2
+
+    where the scores s of a query are learnt from all other queries, with the features so far (of
+    rows left out in folds, q runs over the part of each query in each fold; of pairs, every pair
+    has scores of its own). No ranker is fitted for that: every candidate's error is found in closed
+    form, in O(rows).
+
+    Parameters
+    ----------
+    n_features_to_select : int, float or None, default None
+        How many features, or what part of them; None: as long as the error falls.
+    alpha : float, default 1.0
+        RankRLS's.
+    cv : None, "leave-query-out", "leave-pair-out", int, splitter or iterable of splits
+        What is left out in turn: each query; every two rows of a single query, which costs O(rows)
+        times as much (of `Pairs`, each comparison, at no such cost); or folds, as in `RankSVMCV`,
+        which must share out the rows. None is "leave-query-out" where there are two queries, else
+        "leave-pair-out" for Pairs and up to 200 rows, and 10 folds of rows beyond.
+    random_state : int, RandomState or None, default None
+        Seeds folds; None is a fixed seed.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool, shape (n_features,)
+        Which features were chosen.
+    selected_ : ndarray of int, shape (n_features_to_select_,)
+        The chosen features, in the order of choice; the lowest of equals comes first.
+    errors_ : ndarray of shape (n_features_to_select_ + 1,)
+        The error above, divided by the rows' (of Pairs the comparisons') weight, from that of no
+        feature on.
+    coef_ : ndarray of shape (n_chosen,) or (n_targets, n_chosen)
+        RankRLS's weights on the chosen features, as `transform` orders them.
+    n_features_to_select_ : int
+    cv_ : object
+        What `cv` stood for.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X had names.
+
+    Notes
+    -----
+    Choosing k of n features of m rows costs O(k m n), leaving pairs of rows out O(k m^2 n). Memory
+    is 16 bytes an entry of X, sparse ones too: rows centred by query are dense. Several targets are
+    chosen for together, by the sum of their errors. The features are meant to be of like size:
+    scale them first.
+
+    References
+    ----------
+    T. Pahikkala, A. Airola, P. Naula and T. Salakoski, "Greedy RankRLS: a linear time algorithm for
+    learning sparse ranking models", SIGIR workshop on feature generation and selection, 2010.
+
+    Examples
+    --------
+    >>> X = [[0, 5, 1], [1, 3, 2], [2, 4, 3], [0, 0, 2], [1, 2, 1], [3, 1, 0]]
+    >>> chosen = GreedyRankRLS(1).fit(X, [0, 1, 2, 0, 1, 3], qid=[1, 1, 1, 2, 2, 2])
+    >>> chosen.selected_, chosen.transform(X).ravel()
+    (array([0]), array([0, 1, 2, 0, 1, 3]))
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": True}
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | None = None,
+        alpha: float = 1.0,
+        *,
+        cv: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.alpha = alpha
+        self.cv = cv
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
+        """Choose the features.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
+            Numbers, or explicit comparisons.
+        qid : array-like of shape (n_rows,), optional
+            Query identifiers; None: all rows are one query.
+        sample_weight : array-like of shape (n_rows,), optional
+            A difference weighs the product of its rows' weights.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Before any work, if input or a parameter is wrong, or there is too little to leave out.
+        """
+        validation.check_number(self.alpha, "alpha")
+        X = validation.check_features(self, X, reset=True)
+        y = y if isinstance(y, Pairs) else checked_targets(y, X.shape[0])
+        qid = validation.check_query_ids(qid, X.shape[0])
+        weight = validation.check_weights(sample_weight, X.shape[0])
+        wanted = self._wanted(X.shape[1])
+        problem = least_squares(X, y, qid, weight)
+        self.cv_ = self._method(problem)
+        one_query = problem.query_start.size == 2
+        left_out = self._left_out(problem, (X, y, None if one_query else qid))
+        self._choose(left_out, wanted, float(np.square(problem.root).sum()))
+        self.coef_ = _weights(problem, np.flatnonzero(self.support_), float(self.alpha))
+        return self
+
+    def __sklearn_tags__(self) -> Any:
+        """Say to scikit-learn that sparse rows and several targets are welcome, and one needed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self)
+        return self.support_
+
+    def _wanted(self, n_features: int) -> int | None:
+        wanted = self.n_features_to_select
+        if wanted is None:
+            return None
+        if isinstance(wanted, Integral) and not isinstance(wanted, bool):
+            if not 1 <= wanted <= n_features:
+                raise PairrankError(
+                    f"n_features_to_select must be from 1 to the {n_features} features of X, got "
+                    f"{wanted}"
+                )
+            return int(wanted)
+        if isinstance(wanted, Real) and not isinstance(wanted, bool) and 0 < wanted < 1:
+            return max(1, int(wanted * n_features))
+        raise PairrankError(
+            "n_features_to_select must be a number of features, a part of them between 0 and 1, or "
+            f"None, got {wanted!r}"
+        )
+
+    def _method(self, problem: CentredRows | Comparisons) -> Any:
+        """Return what `cv` stands for; an error where that cannot be left out."""
+        n_equations, n_queries = problem.root.size, problem.query_start.size - 1
+        of_pairs = isinstance(problem, Comparisons)
+        if n_equations < 2:
+            raise PairrankError(
+                f"there is 1 {'comparison' if of_pairs else 'sample'} of positive weight, so "
+                "nothing is left to learn from without it: give more"
+            )
+        if self.cv is None:
+            if n_queries > 1:
+                return LEAVE_QUERY_OUT
+            return LEAVE_PAIR_OUT if of_pairs or n_equations <= _SMALL else 10
+        if not isinstance(self.cv, str):
+            if of_pairs:
+                raise PairrankError(
+                    'Pairs are left out by cv="leave-pair-out" or "leave-query-out", not in folds '
+                    f"of rows: got cv={self.cv!r}"
+                )
+            return self.cv
+        validation.check_choice(self.cv, "cv", (LEAVE_QUERY_OUT, LEAVE_PAIR_OUT))
+        if self.cv == LEAVE_QUERY_OUT and n_queries < 2:
+            raise PairrankError(
+                'cv="leave-query-out" needs two queries at least, and there is one: give qid, or '
+                'take cv="leave-pair-out" or a number of folds'
+            )
+        if self.cv == LEAVE_PAIR_OUT and n_queries > 1 and not of_pairs:
+            raise PairrankError(
+                f'cv="leave-pair-out" is for rows of one query, and there are {n_queries}: take '
+                'cv="leave-query-out"'
+            )
+        return self.cv
+
+    def _left_out(self, problem: CentredRows | Comparisons, rows: tuple[Any, ...]) -> LeftOut:
+        """Return the errors that features are chosen by; `rows` are X, y and qid."""
+        alpha = float(self.alpha)
+        if isinstance(problem, Comparisons):
+            block_of = np.arange(problem.root.size)
+            if self.cv_ == LEAVE_QUERY_OUT:
+                block_of = problem.query_of
+            return BlocksLeftOut(problem, alpha, block_of, centred=False)
+        if self.cv_ == LEAVE_PAIR_OUT:
+            return PairsLeftOut(problem, alpha)
+        if self.cv_ == LEAVE_QUERY_OUT:
+            return BlocksLeftOut(problem, alpha, problem.query_of, centred=True)
+        fold_of = self._folds(*rows)[problem.row_of]
+        return BlocksLeftOut(problem, alpha, fold_of, centred=True)
+
+    def _folds(self, X: Any, y: Any, qid: NDArray[Any] | None) -> NDArray[np.int64]:
+        """Return the fold of each row."""
+        fold_of = np.full(X.shape[0], -1)
+        for fold, (train, test) in enumerate(splits_of(self.cv_, X, y, qid, self.random_state)):
+            again, rest = fold_of[test] >= 0, np.ones(X.shape[0], dtype=bool)
+            rest[test] = False
+            if again.any() or not np.array_equal(np.sort(train), np.flatnonzero(rest)):
+                raise PairrankError(
+                    f"fold {fold} of cv does not go with the others: every row must be left out "
+                    "once, and learnt from in all other folds"
+                )
+            fold_of[test] = fold
+        if (fold_of < 0).any():
+            raise PairrankError(f"row {int(fold_of.argmin())} is in no test part of cv")
+        return fold_of
+
+    def _choose(self, left_out: LeftOut, wanted: int | None, weight: float) -> None:
+        n_features = self.n_features_in_
+        self.support_ = np.zeros(n_features, dtype=bool)
+        selected: list[int] = []
+        errors = [left_out.error]
+        while len(selected) < (n_features if wanted is None else wanted):
+            candidates = np.where(self.support_, np.inf, left_out.errors())
+            least = candidates.min()
+            if wanted is None and selected and least >= errors[-1] * (1 - _EQUAL):
+                break
+            feature = int(np.flatnonzero(candidates <= least + _EQUAL * errors[0])[0])
+            left_out.add(feature)
+            self.support_[feature] = True
+            selected.append(feature)
+            errors.append(left_out.error)
+        self.selected_, self.errors_ = np.array(selected), np.array(errors) / weight
+        self.n_features_to_select_ = len(selected)
+
+
+def _weights(
+    problem: CentredRows | Comparisons, features: NDArray[np.intp], alpha: float
+) -> FloatArray:
+    """Return RankRLS's weights on some features; O(m k^2)."""
+    columns = np.hstack([problem.columns(slice(at, at + 1)) for at in features.tolist()])
+    gram = columns.T @ columns + alpha * np.eye(features.size)
+    weights = np.linalg.solve(gram, columns.T @ problem.b).T.astype(np.float64)
+    return weights if len(weights) > 1 else weights[0]

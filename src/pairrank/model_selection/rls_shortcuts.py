@@ -1,0 +1,247 @@
+"""RankRLS at every alpha from one eigendecomposition, and its predictions for queries left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from pairrank.exceptions import PairrankError
+from pairrank.model_selection.rls_problem import LeastSquares
+
+FloatArray = NDArray[np.float64]
+
+_LARGEST = 20_000
+_ENTRIES = 1 << 22
+TIE_BITS = 36
+"""Scores that agree to 2^-36 of the largest beside them are tied: they differ by rounding alone."""
+_NOISE_BITS = 46
+LEAST_LEFT = 1e-6
+"""What I - H may keep of a row that is left out before 1 - H has lost too many digits."""
+
+
+class Spectrum:
+    r"""The eigendecomposition of A'A or of A A', whichever is smaller, and what follows from it.
+
+    With S the eigenvalues, the weights are U (S + alpha)^-1 U' A' b or A' V (S + alpha)^-1 V' b.
+    What is asked of some equations q has one form in both, F_q being their rows of A U or of V:
+
+    .. math:: H_{qq} = F_q D F_q', \quad (I - H)_{qq} = c I + F_q E F_q',
+        \quad b_q - (H b)_q = c \, b_q + F_q E \mu
+
+    where H = A (A'A + alpha)^-1 A'. In the first D = -E = (S + alpha)^-1, c = 1 and mu = U' A' b;
+    in the second D = S/(S + alpha), E = alpha/(S + alpha), c = 0 and mu = V' b, so that no digits
+    are lost where alpha is small beside S.
+
+    Parameters
+    ----------
+    problem : LeastSquares
+        Rows centred by query, or comparisons.
+
+    Raises
+    ------
+    PairrankError
+        If both sides of A are too long for a dense matrix, or products overflow.
+
+    Notes
+    -----
+    Costs O(m d min(m, d) + min(m, d)^3) time and O(min(m, d)^2) memory for m equations of d
+    features; the weights at each alpha then cost O(min(m, d)^2), and O(m d) where m < d.
+
+    References
+    ----------
+    Airola et al. 2010, Eqs. 6 and 7.
+    """
+
+    def __init__(self, problem: LeastSquares) -> None:
+        self.problem = problem
+        n_equations, n_features = problem.root.size, problem.n_features
+        self.is_dual = n_equations < n_features
+        if min(n_equations, n_features) > _LARGEST:
+            raise PairrankError(
+                f"{n_equations} rows or comparisons of {n_features} features are too many for an "
+                f"eigendecomposition (the fewer of both may be {_LARGEST}): choose RankRLS's alpha "
+                'by validation rows, or take regularization="iteration"'
+            )
+        if self.is_dual:
+            kernel = problem.kernel()
+            self.flat = kernel.diagonal() == 0
+            self.values, self.vectors = _eigen(kernel)
+            self.moments = self.vectors.T @ problem.b
+        else:
+            self._gram, self._target = problem.gram(), problem.moments(problem.b)
+            self.values, self.vectors = _eigen(self._gram)
+            self.moments = self.vectors.T @ self._target
+        self.base = 0.0 if self.is_dual else 1.0
+
+    def coefs(self, alphas: FloatArray) -> FloatArray:
+        """Return the weights at every alpha, (n_alphas, n_targets, n_features)."""
+        weights = _solved(self.values, self.vectors, self.moments, alphas)
+        if self.is_dual:
+            n_alphas, n_equations, n_targets = weights.shape
+            columns = weights.transpose(1, 0, 2).reshape(n_equations, n_alphas * n_targets)
+            spread = self.problem.moments(columns).reshape(-1, n_alphas, n_targets)
+            return np.ascontiguousarray(spread.transpose(1, 2, 0))
+        return np.ascontiguousarray(weights.transpose(0, 2, 1))
+
+    def shrinkage(self, alphas: FloatArray) -> FloatArray:
+        """Return the diagonal D at every alpha, (n_alphas, rank)."""
+        return (self.values if self.is_dual else 1.0) / (self.values + alphas[:, None])
+
+    def remainder(self, alphas: FloatArray) -> FloatArray:
+        """Return the diagonal E at every alpha, (n_alphas, rank)."""
+        return (alphas[:, None] if self.is_dual else -1.0) / (self.values + alphas[:, None])
+
+    def factors(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, F): whole queries, and a long query in pieces where F is not at hand.
+
+        Rows of A that are 0 give rows of F that are 0 where F is A U; see `flat` where it is V.
+        """
+        if self.is_dual:
+            yield slice(0, self.problem.root.size), self.vectors
+            return
+        for part, block in self.problem.blocks():
+            yield part, block @ self.vectors
+
+    def factor_of(self, query: int) -> FloatArray:
+        """Return F of one query, (its equations, rank)."""
+        if self.is_dual:
+            return self.vectors[slice(*self.problem.query_start[query : query + 2])]
+        return np.vstack([block @ self.vectors for _, block in self.problem.query_blocks(query)])
+
+    def coefs_without(self, query: int, alphas: FloatArray) -> FloatArray:
+        """Return the weights learnt from all other queries, (n_alphas, n_features, n_targets).
+
+        By an eigendecomposition of A'A less the query's part, O(d^3); made anew from the other
+        queries, O(m d^2), where they hold next to nothing of some feature.
+        """
+        if np.diff(self.problem.query_start)[query] > self.values.size:
+            gram, target = self._gram.copy(), self._target.copy()
+            for part, block in self.problem.query_blocks(query):
+                gram -= block.T @ block
+                target -= block.T @ self.problem.b[part]
+            if (gram.diagonal() >= LEAST_LEFT * self._gram.diagonal()).all():
+                values, vectors = _eigen(gram)
+                return _solved(values, vectors, vectors.T @ target, alphas)
+        others = Spectrum(self.problem.without(self.problem.query_of == query))
+        return others.coefs(alphas).transpose(0, 2, 1)
+
+    def noise(self, F: FloatArray, root: FloatArray, alphas: FloatArray) -> FloatArray:
+        """Return what left-out scores of a query's rows F may be off by, (n_alphas, n_targets)."""
+        length = (np.linalg.norm(F, axis=1) / root).max(initial=0.0)
+        weights = self.shrinkage(alphas)[:, :, None] * self.moments
+        return 2.0**-_NOISE_BITS * length * np.linalg.norm(weights, axis=1)
+
+
+def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
+    r"""Return what is predicted for each query by the weights learnt from all others.
+
+    Leaving query q out leaves the other queries' centring and normalisation as they are, so that
+
+    .. math:: b_q - A_q w_{-q} = ((I - H)_{qq})^{-1} (b - H b)_q
+
+    is exact, whatever the weights of rows. For rows it is their centred scores, for comparisons
+    their margins.
+
+    Parameters
+    ----------
+    spectrum : Spectrum
+    alphas : float64 array of shape (n_alphas,)
+
+    Returns
+    -------
+    float64 array of shape (n_alphas, n_equations, n_targets)
+
+    Notes
+    -----
+    Costs O(m d min(m, d)) and, for each alpha, the sum over queries of m_q^2 min(m, d) + m_q^3;
+    O(m_q d^2 + d^3) for a query of more rows than there are features, every alpha included.
+
+    References
+    ----------
+    Pahikkala et al. 2009, for one graph; the block of a query with the 1/(2 n_q) of Airola et al.
+    2010, Eq. 3, is worked out here.
+    """
+    problem = spectrum.problem
+    result = np.zeros((alphas.size, *problem.b.shape))
+    starts, sizes = problem.query_start, np.diff(problem.query_start)
+    noise = np.zeros((alphas.size, sizes.size, problem.b.shape[1]))
+    handled = np.zeros(sizes.size, dtype=bool)
+    for part, factor in spectrum.factors():
+        within = np.flatnonzero((starts[:-1] >= part.start) & (starts[1:] <= part.stop))
+        for query in within[sizes[within] <= factor.shape[1]]:
+            rows = slice(int(starts[query]), int(starts[query + 1]))
+            F = factor[rows.start - part.start : rows.stop - part.start]
+            scores = _without_block(spectrum, F, problem.b[rows], alphas)
+            if scores is not None:
+                result[:, rows], handled[query] = scores, True
+                noise[:, query] = spectrum.noise(F, problem.root[rows], alphas)
+    for query in np.flatnonzero(~handled).tolist():
+        weights = spectrum.coefs_without(query, alphas)
+        for part, block in problem.query_blocks(query):
+            result[:, part] = block @ weights
+            off = np.abs(block / problem.root[part, None]) @ np.abs(weights)
+            noise[:, query] = np.maximum(noise[:, query], 2.0**-_NOISE_BITS * off.max(axis=1))
+    if spectrum.is_dual:
+        result[:, spectrum.flat] = 0.0
+    result /= problem.root[:, None]
+    for scores, off in zip(result, noise, strict=True):
+        _round(scores, starts, off)
+    return result
+
+
+def _without_block(
+    spectrum: Spectrum, F: FloatArray, b: FloatArray, alphas: FloatArray
+) -> FloatArray | None:
+    """Return A_q w_{-q} at every alpha, from the rows F of query q; O(m_q^2 rank + m_q^3) each.
+
+    None where a query is learnt from almost alone, so that 1 - H has lost its digits.
+    """
+    if not spectrum.is_dual:
+        weighted = F * spectrum.remainder(alphas.min(keepdims=True))
+        left = np.linalg.eigvalsh(np.eye(b.shape[0]) + weighted @ F.T)
+        if left[0] < LEAST_LEFT:
+            return None
+    result = np.empty((alphas.size, *b.shape))
+    step = max(1, _ENTRIES // max(F.size, b.shape[0] ** 2))
+    for start in range(0, alphas.size, step):
+        some = alphas[start : start + step]
+        weighted = F * spectrum.remainder(some)[:, None, :]
+        left = weighted @ F.T
+        left += spectrum.base * np.eye(b.shape[0])
+        residual = np.linalg.solve(left, weighted @ spectrum.moments + spectrum.base * b)
+        others = spectrum.moments - F.T @ residual
+        result[start : start + step] = F @ (spectrum.shrinkage(some)[:, :, None] * others)
+    return result
+
+
+def _round(scores: FloatArray, starts: NDArray[np.int64], noise: FloatArray) -> None:
+    """Round a query's scores to `TIE_BITS` bits of the largest, and to `noise`: ties are equal."""
+    largest = np.maximum.reduceat(np.abs(scores), starts[:-1], axis=0)
+    unit = np.maximum(np.ldexp(largest, -TIE_BITS), noise)
+    unit = np.ldexp(1.0, np.frexp(np.where(unit > 0, unit, 1.0))[1])
+    unit = np.repeat(unit, np.diff(starts), axis=0)
+    scores /= unit
+    np.rint(scores, out=scores)
+    scores *= unit
+
+
+def _solved(
+    values: FloatArray, vectors: FloatArray, target: FloatArray, alphas: FloatArray
+) -> FloatArray:
+    """Return vectors (values + alpha)^-1 target at every alpha, (n_alphas, rows, n_targets)."""
+    return vectors @ (target / (values + alphas[:, None])[:, :, None])
+
+
+def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the eigenvalues, 0 where they are rounding, and eigenvectors of a semidefinite matrix.
+
+    An alpha far below the largest eigenvalue would tell what is rounding from 0.
+    """
+    if not np.isfinite(matrix).all():
+        raise PairrankError("products of features overflow: scale the features down")
+    values, vectors = linalg.eigh(matrix, driver="evd", check_finite=False)
+    noise = values.size * np.finfo(np.float64).eps * np.abs(values).max(initial=0.0)
+    return np.where(values > noise, values, 0.0), vectors

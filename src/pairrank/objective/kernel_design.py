@@ -1,0 +1,78 @@
+"""KernelDesign: a kernel matrix, or its products alone, as the map from dual coefficients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
+
+_NEGATIVE = 1e-8
+"""A form v'Kv below this part of -|K| |v|^2 is no rounding: the kernel is not semidefinite."""
+_NEGATIVE_SINGLE = 1e-4
+
+
+class KernelDesign:
+    """Scores K a of dual coefficients a, for K known by products K @ v.
+
+    The score function lies in the kernel's space, where its inner product with that of b is a'K b
+    (`matvec` gives the metric) and the gradient of a sum over scores is the sum's gradient by the
+    scores itself: so conjugate gradients take the same steps as on explicit features.
+
+    Parameters
+    ----------
+    K : ndarray, sparse matrix or LinearOperator of shape (n_rows, n_rows)
+        Symmetric and positive semidefinite; `K @ v` is all that is asked of it.
+
+    Notes
+    -----
+    A product costs what K @ v does. Norms by the metric are known to the root of the rounding of
+    K @ v only, 1e-8 of the norm at zero: a finer `tol` is not to be had.
+    """
+
+    def __init__(self, K: Any) -> None:
+        self.K = K
+        self.n_rows = self.n_features = int(K.shape[0])
+        dtype = getattr(K, "dtype", None)
+        self.dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
+        self._norm = 0.0
+
+    @property
+    def precision(self) -> float:
+        """The relative rounding to expect of a sum of many products."""
+        return 1e-12 if self.dtype == np.float64 else 1e-7
+
+    def scores(self, a: FloatArray) -> FloatArray:
+        """Return K a, (n_rows,) float64; a PairrankError where a'K a is plainly negative."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            result = np.asarray(self.K @ a.astype(self.dtype, copy=False), dtype=np.float64)
+            if result.shape != (self.n_rows,):
+                raise PairrankError(
+                    f"the kernel operator returned shape {result.shape} for a vector of "
+                    f"{self.n_rows} rows: K @ v must have shape ({self.n_rows},)"
+                )
+            self._require_semidefinite(a, result)
+        return result
+
+    def transposed(self, values: FloatArray) -> FloatArray:
+        """Return the values themselves: the gradient in the kernel's space."""
+        return values.copy()
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return K v: the metric of dual coefficients."""
+        return self.scores(v)
+
+    def _require_semidefinite(self, a: FloatArray, image: FloatArray) -> None:
+        """Compare a'K a with rounding, |K| being at least what products have shown."""
+        length = float(np.linalg.norm(a))
+        if length > 0.0:
+            self._norm = max(self._norm, float(np.linalg.norm(image)) / length)
+        form = float(a @ image)
+        part = _NEGATIVE if self.dtype == np.float64 else _NEGATIVE_SINGLE
+        if form < -part * self._norm * length * length:
+            raise PairrankError(
+                f"the kernel matrix is not positive semidefinite: v'Kv = {form:g} for some v; "
+                "take another kernel, or add to its diagonal"
+            )

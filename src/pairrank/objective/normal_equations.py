@@ -1,0 +1,174 @@
+"""The matrices of RankRLS's closed forms: primal X'LX, dual LK, made of centred blocks of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank._protocols import FloatArray
+from pairrank.design import Design
+from pairrank.preferences import Differences, Pairs
+
+_BLOCK_ENTRIES = 1 << 21
+
+
+def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
+    """Return 2 X'LX (Eq. 6), or 2 X'M D M'X of comparisons, (n_features, n_features) float64.
+
+    Rows are centred before they are multiplied, a block at a time: a large common offset of a
+    feature costs no digits, as it would in X'X - n mean mean'. O(n_rows n_features^2) time, of
+    comparisons O(n_pairs n_features^2), and a block of memory beside the result.
+    """
+    result = np.zeros((design.n_features, design.n_features))
+    step = max(1, _BLOCK_ENTRIES // max(1, design.n_features))
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in _blocks(design.X, preferences, step):
+            result += block.T @ block
+        result *= 2.0
+    return result
+
+
+def dual_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
+    """Return X X' with X's columns centred by query, (n_rows, n_rows) float64.
+
+    Shifts that are constant within a query play no part in any difference, so the matrix serves as
+    the kernel in Eq. 7. O(n_rows^2 n_features) for dense X, a block of columns at a time; a sparse
+    X is multiplied as it is and the product centred.
+    """
+    query_of = preferences.query_of if isinstance(preferences, Differences) else None
+    if query_of is None:
+        query_of = np.zeros(design.n_rows, dtype=np.int32)
+    averaging = _averaging(query_of)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if design.is_sparse:
+            X = design.X.astype(np.float64, copy=False)
+            half = _less_means(np.asarray((X @ X.T).todense()), averaging, query_of)
+            return _less_means(np.ascontiguousarray(half.T), averaging, query_of)
+        result = np.zeros((design.n_rows, design.n_rows))
+        step = max(1, _BLOCK_ENTRIES // max(1, design.n_rows))
+        for start in range(0, design.n_features, step):
+            columns = design.X[:, start : start + step].astype(np.float64)
+            columns = _less_means(columns, averaging, query_of)
+            result += columns @ columns.T
+    return result
+
+
+def _averaging(query_of: NDArray[np.int32]) -> Any:
+    """Return the matrix (n_queries, n_rows) that takes each query's mean."""
+    sizes = np.bincount(query_of)
+    rows = np.arange(query_of.size)
+    return sparse.csr_array((1.0 / sizes[query_of], (query_of, rows)))
+
+
+def _less_means(columns: FloatArray, averaging: Any, query_of: NDArray[np.int32]) -> FloatArray:
+    """Return columns less their mean by query, twice, so that offsets leave no rounding."""
+    for _ in range(2):
+        columns = columns - (averaging @ columns)[query_of]
+    return columns
+
+
+def _blocks(X: Any, preferences: Differences | Pairs, step: int) -> Iterator[FloatArray]:
+    if isinstance(preferences, Pairs):
+        return _pair_blocks(X, preferences, step)
+    return _query_blocks(X, preferences, step)
+
+
+def _pair_blocks(X: Any, pairs: Pairs, step: int) -> Iterator[FloatArray]:
+    """Yield x_i - x_j times the root of each comparison's weight, `step` comparisons at a time."""
+    for start in range(0, pairs.n_pairs, step):
+        part = slice(start, start + step)
+        block = _dense(X, pairs.i[part])
+        block -= _dense(X, pairs.j[part])
+        if pairs.weight is not None:
+            block *= np.sqrt(pairs.weight[part])[:, None]
+        if pairs.pair_scale != 1.0:
+            block *= np.sqrt(pairs.pair_scale)
+        yield block
+
+
+def _query_blocks(X: Any, differences: Differences, step: int) -> Iterator[FloatArray]:
+    """Yield rows less their query's mean, times the root of their weight, about `step` at a time.
+
+    Whole queries where they fit; a query of more rows has its mean taken first.
+    """
+    rows, bounds = _by_query(differences)
+    weight = differences.weight
+    query = 0
+    while query < bounds.size - 1:
+        beyond = int(np.searchsorted(bounds, bounds[query] + step, side="right")) - 1
+        if beyond > query:
+            starts = bounds[query:beyond] - bounds[query]
+            within = _part(rows, bounds[query], bounds[beyond])
+            yield _centred(_dense(X, within), None if weight is None else weight[within], starts)
+            query = beyond
+        else:
+            yield from _large_query(X, rows, bounds[query : query + 2], weight, step)
+            query += 1
+
+
+def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
+    """Return the rows of positive weight query by query, and where each begins; None: as is."""
+    weight, query_of = differences.weight, differences.query_of
+    whole = weight is None or bool((weight > 0).all())
+    if query_of is None:
+        if whole:
+            return None, np.array([0, differences.n_rows])
+        rows = np.flatnonzero(np.asarray(weight) > 0)
+        return rows, np.unique([0, rows.size])
+    from pairrank.sums.layout import counting_order
+
+    n_queries = differences.query_weight.size
+    rows = counting_order(query_of, n_queries, np.empty(0, dtype=np.int32)).astype(np.intp)
+    if not whole:
+        rows = rows[np.asarray(weight)[rows] > 0]
+    starts = np.flatnonzero(np.diff(query_of[rows], prepend=-1))
+    return rows, np.append(starts, rows.size)
+
+
+def _large_query(
+    X: Any,
+    rows: NDArray[np.intp] | None,
+    bounds: NDArray[np.intp],
+    weight: FloatArray | None,
+    step: int,
+) -> Iterator[FloatArray]:
+    first, last = int(bounds[0]), int(bounds[1])
+    parts = [_part(rows, start, min(start + step, last)) for start in range(first, last, step)]
+    sums, total = np.zeros(X.shape[1]), 0.0
+    for part in parts:
+        block = _dense(X, part)
+        own = np.ones(block.shape[0]) if weight is None else weight[part]
+        sums += own @ block
+        total += float(own.sum())
+    mean = sums / total
+    for part in parts:
+        block = _dense(X, part) - mean
+        yield block if weight is None else block * np.sqrt(weight[part])[:, None]
+
+
+def _centred(block: FloatArray, weight: FloatArray | None, starts: NDArray[np.intp]) -> FloatArray:
+    """Centre a block of whole queries in place, and multiply by the root of the weights."""
+    sizes = np.diff(starts, append=block.shape[0])
+    total = sizes if weight is None else np.add.reduceat(weight, starts)
+    weighted = block if weight is None else block * weight[:, None]
+    means = np.add.reduceat(weighted, starts, axis=0) / total[:, None]
+    block -= np.repeat(means, sizes, axis=0)
+    if weight is not None:
+        block *= np.sqrt(weight)[:, None]
+    return block
+
+
+def _part(rows: NDArray[np.intp] | None, start: int, stop: int) -> Any:
+    return slice(int(start), int(stop)) if rows is None else rows[start:stop]
+
+
+def _dense(X: Any, rows: Any) -> FloatArray:
+    """Return some rows as a new dense float64 array."""
+    part = X[rows]
+    if sparse.issparse(part):
+        part = part.toarray()
+    return np.array(part, dtype=np.float64)

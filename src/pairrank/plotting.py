@@ -1,0 +1,254 @@
+"""Pictures: the validation error of RankRLS along its iterations, for one alpha or several."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from pairrank._protocols import Status
+from pairrank.exceptions import PairrankError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+    from matplotlib.lines import Line2D
+
+
+class IterationCurveDisplay:
+    """Ranking error against iteration, a curve for each alpha (Airola et al. 2010, Figs. 1 and 2).
+
+    It shows how little regularisation a few iterations need, and where more of them overfit. Make
+    it with `from_estimator`.
+
+    Parameters
+    ----------
+    curves : list of array-like, each of shape (n_iterations + 1,)
+        Errors from that of zero weights on; NaN is not drawn.
+    labels : list of str
+        What the legend calls each.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : list of matplotlib Line2D
+        A line for each curve.
+
+    See Also
+    --------
+    pairrank.RankRLS : Its `validation_curve_` is what is drawn.
+
+    Examples
+    --------
+    >>> from pairrank import RankRLS
+    >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]], [0, 1, 1, 2]
+    >>> display = IterationCurveDisplay.from_estimator(
+    ...     RankRLS(), X, y, alphas=[0.0, 1.0], X_val=X, y_val=y, draw=False)
+    >>> display.labels, [curve[0] for curve in display.curves]
+    (['no penalty', 'alpha = 1'], [np.float64(0.5), np.float64(0.5)])
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    lines_: list[Line2D]
+
+    def __init__(self, curves: list[ArrayLike], labels: list[str]) -> None:
+        if len(curves) != len(labels):
+            raise PairrankError(f"there are {len(curves)} curves and {len(labels)} labels")
+        self.curves = [_as_curve(curve, at) for at, curve in enumerate(curves)]
+        self.labels = list(labels)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any = None,
+        y: Any = None,
+        *,
+        alphas: ArrayLike | None = None,
+        qid: Any = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        qid_val: Any = None,
+        sample_weight_val: Any = None,
+        draw: bool = True,
+        ax: Axes | None = None,
+        mark_best: bool = True,
+        **line_kw: Any,
+    ) -> Self:
+        """Draw the curve of a fitted RankRLS, or fit one at each alpha and draw them all.
+
+        Parameters
+        ----------
+        estimator : RankRLS, or a fitted Pipeline that ends in one
+            Fitted with validation rows where X is not given; else it is cloned, not changed, and
+            every alpha is followed to its minimum or max_iter, whatever its patience.
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features), optional
+            Training rows.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs, optional
+            Their labels.
+        alphas : array-like of float, optional
+            What to fit; 0 is no penalty. None is the estimator's own alpha.
+        qid, sample_weight : array-like of shape (n_rows,), optional
+            Of the training rows.
+        X_val, y_val, qid_val, sample_weight_val : optional
+            The validation rows, needed where X is given.
+        draw : bool
+            False leaves the drawing to `plot`.
+        ax : matplotlib Axes, optional
+            Where to draw; None: a new figure.
+        mark_best : bool
+            Mark the least error of each curve.
+        **line_kw : Any
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        IterationCurveDisplay
+
+        Raises
+        ------
+        ValueError
+            If there is no validation error to draw.
+        ImportError
+            If it is to be drawn and matplotlib is not installed.
+
+        Notes
+        -----
+        Costs one fit by conjugate gradients for each alpha.
+        """
+        if draw:
+            _pyplot()
+        if X is None:
+            if alphas is not None or y is not None:
+                raise PairrankError("alphas and y are for fits: give X, y, X_val and y_val too")
+            display = cls(*_of_fitted(estimator))
+        else:
+            if y is None or X_val is None or y_val is None:
+                raise PairrankError(
+                    "fits need X, y, X_val and y_val: without them nothing is drawn"
+                )
+            rows = {
+                **{"qid": qid, "sample_weight": sample_weight, "X_val": X_val, "y_val": y_val},
+                **{"qid_val": qid_val, "sample_weight_val": sample_weight_val},
+            }
+            display = cls(*_of_fits(estimator, X, y, alphas, rows))
+        return display.plot(ax, mark_best=mark_best, **line_kw) if draw else display
+
+    def plot(self, ax: Axes | None = None, *, mark_best: bool = True, **line_kw: Any) -> Self:
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; None: a new figure.
+        mark_best : bool
+            Mark the least error of each curve.
+        **line_kw : Any
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        IterationCurveDisplay
+            Itself, with `ax_`, `figure_` and `lines_`.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        pyplot = _pyplot()
+        if ax is None:
+            _, ax = pyplot.subplots()
+        self.lines_ = []
+        for curve, label in zip(self.curves, self.labels, strict=True):
+            (line,) = ax.plot(np.arange(curve.size), curve, **{"label": label, **line_kw})
+            self.lines_.append(line)
+            if mark_best:
+                best = int(np.nanargmin(curve))
+                ax.plot(best, curve[best], marker="o", color=line.get_color(), label="_best")
+        ax.set(xlabel="iteration", ylabel="ranking error on the validation rows")
+        if len(self.curves) > 1:
+            ax.legend()
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _as_curve(values: ArrayLike, at: int) -> NDArray[np.float64]:
+    curve = np.asarray(values, dtype=np.float64)
+    if curve.ndim != 1 or not np.isfinite(curve).any():
+        raise PairrankError(f"curve {at} must be numbers in one dimension, got shape {curve.shape}")
+    return curve
+
+
+def _of_fitted(estimator: Any) -> tuple[list[ArrayLike], list[str]]:
+    """Return the curves of a fitted ranker, one a target, and their labels."""
+    ranker = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+    check_is_fitted(ranker)
+    if not hasattr(ranker, "validation_curve_"):
+        raise PairrankError(
+            f"this {type(ranker).__name__} holds no validation error to draw: fit a RankRLS with "
+            "X_val and y_val, by conjugate gradients"
+        )
+    early = ranker.regularization == "iteration"
+    return _labelled(ranker.validation_curve_, _name_of(0.0 if early else ranker.alpha))
+
+
+def _of_fits(
+    estimator: Any, X: Any, y: Any, alphas: ArrayLike | None, rows: dict[str, Any]
+) -> tuple[list[ArrayLike], list[str]]:
+    """Fit at every alpha, to the end, and return the curves and their labels."""
+    known = estimator.get_params()
+    missing = [name for name in ("alpha", "regularization", "patience") if name not in known]
+    if missing:
+        raise PairrankError(
+            f"a {type(estimator).__name__} has no parameter {missing[0]!r}: curves of several "
+            "alphas are RankRLS's"
+        )
+    curves: list[ArrayLike] = []
+    labels: list[str] = []
+    for alpha in np.ravel(known["alpha"] if alphas is None else alphas).tolist():
+        kind = {"regularization": "tikhonov", "alpha": alpha}
+        if alpha == 0:
+            kind = {"regularization": "iteration", "patience": known["max_iter"]}
+        ranker = clone(estimator).set_params(solver="cg", **kind)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", Status.MAX_ITER.value, ConvergenceWarning)
+            ranker.fit(X, y, **rows)
+        more = _labelled(ranker.validation_curve_, _name_of(alpha))
+        curves, labels = curves + more[0], labels + more[1]
+    return curves, labels
+
+
+def _labelled(curve: NDArray[np.float64], name: str) -> tuple[list[ArrayLike], list[str]]:
+    if curve.ndim == 1:
+        return [curve], [name]
+    return list(curve), [f"{name}, target {target}" for target in range(len(curve))]
+
+
+def _name_of(alpha: float) -> str:
+    """Return what the legend calls an alpha; powers of two as such."""
+    if alpha == 0:
+        return "no penalty"
+    fraction, power = np.frexp(alpha)
+    if fraction == 0.5 and not 0 <= power - 1 <= 3:
+        return rf"alpha = $2^{{{power - 1}}}$"
+    return f"alpha = {alpha:g}"
+
+
+def _pyplot() -> Any:
+    """Return matplotlib's pyplot, or say how to install it."""
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError(
+            "pictures need matplotlib, which is not installed: pip install 'pairrank[plot]'"
+        ) from error
+    return pyplot

@@ -1,0 +1,168 @@
+"""Differences: all ordered pairs of each query, whose rows' targets say how far scores differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank.exceptions import PairrankError
+from pairrank.preferences._codes import query_codes
+
+FloatArray = NDArray[np.float64]
+_FAR = 1e4
+"""Means whose square is so many times the mean square of what they leave are taken off twice; rows
+count by their weights, so that those of weight 0, whatever they hold, decide nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    r"""Every ordered pair of rows of one query, ties and both directions included.
+
+    Build it with `Differences.build`. A pair (i, j) of query q weighs w_i w_j/(2 n_q), where n_q is
+    the query's weight, so that for any residuals r (Airola et al. 2010, the identity after Eq. 3,
+    which lost its square; with the weights' mean for the mean)
+
+    .. math:: \sum_q \frac1{2 n_q} \sum_{i, j \in q} w_i w_j (r_i - r_j)^2
+        = \sum_q \sum_{i \in q} w_i (r_i - \bar r_q)^2
+
+    and no pair is ever listed.
+
+    Attributes
+    ----------
+    target : float64 array of shape (n_rows,)
+        The labels less that of their query's first row of positive weight: only differences count,
+        and so a large common offset, or equal labels, leave no rounding behind.
+    query_of : int32 array of shape (n_rows,), or None
+        Each row's query; None where there is one.
+    weight : float64 array of shape (n_rows,), or None
+        Row weights; rows of weight 0 are in no pair.
+    query_weight : float64 array of shape (n_queries,)
+        n_q, the total weight of each query's rows.
+
+    Examples
+    --------
+    >>> differences = Differences.build(np.array([1.0, 3.0, 5.0]), np.array([7, 7, 8]))
+    >>> differences.n_pairs, differences.centred(differences.target)
+    (5, array([-1.,  1.,  0.]))
+    """
+
+    target: FloatArray
+    query_of: NDArray[np.int32] | None
+    weight: FloatArray | None
+    query_weight: FloatArray
+
+    @classmethod
+    def build(
+        cls,
+        target: FloatArray,
+        qid: NDArray[Any] | None = None,
+        *,
+        sample_weight: FloatArray | None = None,
+    ) -> Differences:
+        """Tell the queries apart and weigh them; O(n_rows) where equal qids stand together.
+
+        Parameters
+        ----------
+        target : array of shape (n_rows,)
+            Finite numbers.
+        qid : array of shape (n_rows,), optional
+            Any hashable query identifiers, in any order; None: all rows are one query.
+        sample_weight : array of shape (n_rows,), optional
+            Non-negative row weights.
+
+        Raises
+        ------
+        PairrankError
+            If the targets are no numbers.
+        """
+        if target.dtype.kind not in "biuf":
+            raise PairrankError(
+                "y holds text, but differences of labels need numbers: give each label its value"
+            )
+        query_of = None
+        if qid is not None:
+            identifiers, codes = query_codes(qid)
+            query_of = codes if identifiers.size > 1 else None
+        if query_of is None:
+            total = float(target.size) if sample_weight is None else float(sample_weight.sum())
+            query_weight = np.array([total])
+        else:
+            query_weight = np.bincount(query_of, sample_weight).astype(np.float64)
+        empty = cls(np.empty(0), query_of, sample_weight, query_weight)
+        return empty.with_target(target)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, those of weight 0 too."""
+        return int(self.target.size)
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of ordered pairs among the rows of positive weight, m_q^2 a query."""
+        query_of = self.query_of
+        if self.weight is not None:
+            kept = self.weight > 0
+            if query_of is None:
+                return int(np.count_nonzero(kept)) ** 2
+            query_of = query_of[kept]
+        return self.n_rows**2 if query_of is None else int((np.bincount(query_of) ** 2).sum())
+
+    def with_target(self, target: FloatArray) -> Differences:
+        """Return the same pairs with other labels, (n_rows,); O(n_rows)."""
+        labels = np.asarray(target, dtype=np.float64)
+        rows = np.arange(labels.size - 1, -1, -1)
+        if self.weight is not None:
+            rows = rows[self.weight[::-1] > 0]
+        if self.query_of is None:
+            base = labels[rows[-1:]]
+            return replace(self, target=labels - base if base.size else labels.copy())
+        first = np.zeros(self.query_weight.size, dtype=np.intp)
+        first[self.query_of[rows]] = rows
+        return replace(self, target=labels - labels[first][self.query_of])
+
+    def centred(self, values: FloatArray) -> FloatArray:
+        """Return values less the weighted mean of their query, as a new array; O(n_rows).
+
+        Where means are far larger than what they leave, their rounding is taken off as well: else
+        it would come back multiplied by the features' own offset. (No product of BLAS tells: its
+        threads cost more than an iteration where others want the cores.)
+        """
+        if self.query_of is not None:
+            return self._centred_by_query(values)
+        result, mean = self._less_mean(values)
+        if self.weight is None:
+            left = np.einsum("i,i->", result, result)
+        else:
+            left = np.einsum("i,i,i->", result, result, self.weight)
+        if mean * mean * float(self.query_weight[0]) > _FAR * float(left):
+            result = self._less_mean(result)[0]
+        return result
+
+    def _centred_by_query(self, values: FloatArray) -> FloatArray:
+        from pairrank.sums.squares import centre_by_query
+
+        weight = np.empty(0) if self.weight is None else self.weight
+        result, means = np.empty(values.size), np.empty(self.query_weight.size)
+        rest = (self.query_of, weight, self.query_weight, means, result)
+        taken_off, left = centre_by_query(values, *rest)
+        if taken_off > _FAR * left:
+            centre_by_query(result, *rest)
+        return result
+
+    def _less_mean(self, values: FloatArray) -> tuple[FloatArray, float]:
+        """Return values less the mean of all, and the mean."""
+        total = float(self.query_weight[0])
+        if self.weight is None or total == 0.0:
+            mean = float(values.mean()) if values.size else 0.0
+        else:
+            mean = float(self.weight @ values) / total
+        return values - mean, mean
+
+    def share(self) -> FloatArray:
+        """Return each row's part of its query's weight, w_i/n_q; 0 in a query without weight."""
+        weight = np.ones(self.n_rows) if self.weight is None else self.weight
+        by_row = self.query_weight[0 if self.query_of is None else self.query_of]
+        return np.divide(weight, by_row, out=np.zeros(self.n_rows), where=by_row > 0)

@@ -1,0 +1,26 @@
+"""What RankRLS minimises, pair by pair: slow solutions that its shortcuts are checked against."""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def refit(X, y, qid, weight, alpha):
+    """Return the weights that minimise the double sum over differences, solved as it is written."""
+    n_features = X.shape[1]
+    A, c = alpha * np.eye(n_features), np.zeros((n_features, y.shape[1]))
+    for query in np.unique(qid[weight > 0]):
+        rows = np.flatnonzero((qid == query) & (weight > 0))
+        for i in rows:
+            # Differences of row i with all rows of its query, both directions counted by i's turn.
+            x, d = X[i] - X[rows], y[i] - y[rows]
+            share = weight[i] * weight[rows] / (2 * weight[rows].sum())
+            A += (x.T * share) @ x
+            c += (x.T * share) @ d
+    return np.linalg.solve(A, c)
+
+
+def refit_pairs(X, pairs, weight, alpha):
+    x = X[pairs.i] - X[pairs.j]
+    A = (x.T * weight) @ x + alpha * np.eye(X.shape[1])
+    return np.linalg.solve(A, x.T @ (weight * pairs.magnitude))

@@ -1,0 +1,54 @@
+"""Sets of comparisons: the pairs that the files state, ready to be ranked."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+
+import numpy as np
+import pytest
+
+from pairrank import RankSVM
+from pairrank.datasets import load
+from pairrank.datasets.comparisons import COMPARISONS, load_comparisons_csv
+from pairrank.exceptions import FileFormatError
+
+
+def written(tmp_path, monkeypatch, name, content):
+    """Return the record of a set whose file is replaced by `content`."""
+    (record,) = (one for one in COMPARISONS if one.name == name)
+    (file,) = record.files
+    monkeypatch.setitem(record.files, file, hashlib.sha256(content).hexdigest())
+    (tmp_path / name).mkdir()
+    (tmp_path / name / file).write_bytes(gzip.compress(content))
+    return record
+
+
+def test_sides_and_ties_are_read(tmp_path, monkeypatch):
+    content = b"winner,left,right\nleft,a,b\nright,a,c\ntie,b,c\n"
+    parts = load_comparisons_csv(written(tmp_path, monkeypatch, "llmfao", content), tmp_path)
+    assert parts.feature_names == ["a", "b", "c"]
+    assert parts.y.i.tolist() == [0, 2, 1]
+    assert parts.y.j.tolist() == [1, 0, 2]
+    assert parts.y.magnitude.tolist() == [1.0, 1.0, 0.0]
+    assert (parts.X.toarray() == np.eye(3)).all()
+
+
+def test_a_winner_that_is_no_side_is_named(tmp_path, monkeypatch):
+    content = b"winner,left,right\nleft,a,b\nboth,a,c\n"
+    record = written(tmp_path, monkeypatch, "llmfao", content)
+    with pytest.raises(FileFormatError, match="row 2: the winner is 'both'"):
+        load_comparisons_csv(record, tmp_path)
+
+
+def test_real_comparisons_are_all_there(data_home):
+    pictures, models = load("gifgif", data_home), load("llmfao", data_home)
+    assert (pictures.y.n_pairs, pictures.y.magnitude) == (106_887, None)
+    assert models.y.n_pairs == 8931
+    assert (models.y.magnitude == 0.0).sum() == 3471
+
+
+def test_items_are_ranked_by_their_comparisons(data_home):
+    data = load("gifgif", data_home)
+    ranker = RankSVM(C=10.0).fit(data.X, data.y)
+    assert ranker.score(data.X, data.y) > 0.8

@@ -1,0 +1,130 @@
+"""IterationCurveDisplay: what is drawn is what RankRLS measured, and matplotlib stays optional."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pairrank import IterationCurveDisplay, RankRLS, RankSVM
+from pairrank.exceptions import PairrankError
+
+matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+matplotlib.use("Agg")
+pyplot = pytest.importorskip("matplotlib.pyplot", reason="pictures need matplotlib")
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 40)) * np.geomspace(1, 30, 40)
+    y = X[:, :3].sum(axis=1) + 3 * rng.normal(size=120)
+    qid = np.repeat(np.arange(12), 10)
+    train = {"X": X[:80], "y": y[:80], "qid": qid[:80]}
+    return train, {"X_val": X[80:], "y_val": y[80:], "qid_val": qid[80:]}
+
+
+def test_a_fitted_ranker_shows_its_own_curve(rows):
+    train, held = rows
+    ranker = RankRLS(solver="cg").fit(**train, **held)
+    display = IterationCurveDisplay.from_estimator(ranker)
+    (line,) = display.lines_
+    np.testing.assert_array_equal(line.get_ydata(), ranker.validation_curve_)
+    np.testing.assert_array_equal(line.get_xdata(), np.arange(ranker.n_iter_ + 1))
+    best = display.ax_.lines[1]
+    assert best.get_xdata()[0] == np.argmin(ranker.validation_curve_)
+    assert display.ax_.get_xlabel() == "iteration"
+    assert display.ax_.get_legend() is None
+    assert display.figure_ is display.ax_.figure
+
+
+def test_every_alpha_has_a_curve_of_its_own(rows):
+    train, held = rows
+    alphas = [0.0, 2.0**-10, 2.0, 2.0**10]
+    ranker = RankRLS(max_iter=30, tol=1e-3, regularization="hybrid", patience=2)
+    display = IterationCurveDisplay.from_estimator(ranker, **train, **held, alphas=alphas)
+    assert display.labels == ["no penalty", "alpha = $2^{-10}$", "alpha = 2", "alpha = $2^{10}$"]
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    for alpha, line in list(zip(alphas, display.lines_, strict=True))[1:]:
+        alone = RankRLS(alpha, max_iter=30, tol=1e-3, solver="cg").fit(**train, **held)
+        np.testing.assert_array_equal(line.get_ydata(), alone.validation_curve_)
+    assert display.lines_[0].get_ydata().size == 31
+    assert len(display.ax_.get_legend().get_texts()) == 4
+    assert not hasattr(ranker, "coef_")
+    one = IterationCurveDisplay.from_estimator(RankRLS(2.0), **train, **held)
+    assert one.labels == ["alpha = 2"]
+
+
+def test_several_targets_have_a_curve_each(rows):
+    train, held = rows
+    two = {**train, "y": np.column_stack((train["y"], -train["y"]))}
+    several = {**held, "y_val": np.column_stack((held["y_val"], held["y_val"]))}
+    display = IterationCurveDisplay.from_estimator(RankRLS(), **two, **several)
+    assert display.labels == ["alpha = 1, target 0", "alpha = 1, target 1"]
+
+
+def test_it_draws_where_and_how_it_is_told(rows):
+    train, held = rows
+    ranker = RankRLS(regularization="iteration").fit(**train, **held)
+    figure, ax = pyplot.subplots()
+    display = IterationCurveDisplay.from_estimator(
+        ranker, ax=ax, mark_best=False, linestyle="--", label="mine"
+    )
+    assert display.ax_ is ax
+    assert display.figure_ is figure
+    assert display.labels == ["no penalty"]
+    assert len(ax.lines) == 1
+    assert ax.lines[0].get_linestyle() == "--"
+    assert ax.lines[0].get_label() == "mine"
+    assert display.plot() is display
+    assert display.ax_ is not ax
+
+
+def test_a_pipeline_shows_the_curve_of_its_ranker():
+    X, y = np.arange(20.0)[:, None], np.arange(20.0)
+    model = make_pipeline(StandardScaler(), RankRLS(regularization="hybrid")).fit(X, y)
+    display = IterationCurveDisplay.from_estimator(model)
+    assert display.curves[0].size == model[-1].n_iter_ + 1
+
+
+def test_what_cannot_be_drawn_is_said(rows):
+    train, held = rows
+    with pytest.raises(NotFittedError):
+        IterationCurveDisplay.from_estimator(RankRLS())
+    with pytest.raises(PairrankError, match="no validation error"):
+        IterationCurveDisplay.from_estimator(RankRLS().fit(**train))
+    with pytest.raises(PairrankError, match="no parameter 'alpha'"):
+        IterationCurveDisplay.from_estimator(RankSVM(), **train, **held)
+    with pytest.raises(PairrankError, match="without them nothing is drawn"):
+        IterationCurveDisplay.from_estimator(RankRLS(), **train)
+    with pytest.raises(PairrankError, match="give X, y"):
+        IterationCurveDisplay.from_estimator(RankRLS(), alphas=[1.0])
+    with pytest.raises(PairrankError, match="1 curves and 2 labels"):
+        IterationCurveDisplay([[0.5]], ["a", "b"])
+    with pytest.raises(PairrankError, match="curve 0"):
+        IterationCurveDisplay([[[0.5]]], ["a"])
+
+
+def test_without_matplotlib_the_remedy_is_named():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from pairrank import IterationCurveDisplay\n"
+        "try:\n    IterationCurveDisplay([[0.5, 0.4]], ['a']).plot()\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "pip install 'pairrank[plot]'" in done.stdout

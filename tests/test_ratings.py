@@ -1,0 +1,54 @@
+"""Ratings tables: users, items and ratings as the registry states them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from pairrank.datasets import load_ratings
+from pairrank.datasets.ratings import RATINGS
+from pairrank.exceptions import DatasetNotFoundError, PairrankError
+
+COUNTS = {
+    "ml-100k": (100_000, 1.0, 5.0),
+    "ml-1m": (1_000_204, 1.0, 5.0),
+    "jester": (1_810_455, -9.95, 10.0),
+    "book_crossing_partial": (27_102, 1.0, 10.0),
+}
+
+
+@pytest.mark.parametrize("name", sorted(RATINGS))
+def test_every_table_is_what_the_registry_states(data_home, name):
+    data = load_ratings(name, data_home)
+    n_ratings, least, greatest = COUNTS[name]
+    assert data.user.shape == data.item.shape == data.rating.shape == (n_ratings,)
+    assert (data.rating.min(), data.rating.max()) == (least, greatest)
+    assert (data.user_ids.size, data.item_ids.size) == (data.record.n_rows, data.record.n_columns)
+    assert (np.unique(data.user) == np.arange(data.user_ids.size)).all()
+    assert (np.unique(data.item) == np.arange(data.item_ids.size)).all()
+
+
+@pytest.mark.parametrize("name", ["ml-100k", "ml-1m", "jester"])
+def test_nobody_rates_an_item_twice(data_home, name):
+    data = load_ratings(name, data_home)
+    key = data.user * data.item_ids.size + data.item
+    assert np.unique(key).size == key.size
+
+
+@pytest.mark.parametrize("record", RATINGS.values(), ids=lambda record: record.name)
+def test_every_table_has_its_source_terms_and_digest(record):
+    assert record.source
+    assert record.licence
+    assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in record.files.values())
+
+
+def test_a_missing_table_says_where_it_can_be_had(tmp_path):
+    with pytest.raises(DatasetNotFoundError, match=r"u\.data\.gz.*grouplens"):
+        load_ratings("ml-100k", tmp_path)
+
+
+def test_an_unknown_table_is_refused_by_name():
+    with pytest.raises(PairrankError, match=r"no ratings table 'netflix'; there are .*ml-1m"):
+        load_ratings("netflix")
