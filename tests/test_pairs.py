@@ -109,8 +109,10 @@ def test_a_query_without_a_comparison_counts_as_a_query():
 
 
 def test_pairs_stay_within_queries_and_rows(pairs):
-    with pytest.raises(PairrankError, match="different queries"):
-        pairs.bound(5, qid=np.array([1, 1, 1, 2, 1]))
+    for qid in ([1, 1, 1, 2, 1], list("aaaba")):
+        named = rf"different queries \({qid[3]!r} and {qid[2]!r}\)"
+        with pytest.raises(PairrankError, match=named):
+            pairs.bound(5, qid=np.array(qid))
     with pytest.raises(PairrankError, match="count 5 rows but X has 4"):
         pairs.bound(4)
 

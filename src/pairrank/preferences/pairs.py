@@ -258,7 +258,7 @@ def _check_queries(pairs: Pairs, qid: NDArray[Any]) -> NDArray[np.int32]:
     across = codes[pairs.i] != codes[pairs.j]
     if across.any():
         at = int(across.argmax())
-        first, second = identifiers[codes[pairs.i[at]]], identifiers[codes[pairs.j[at]]]
+        first, second = identifiers[codes[[pairs.i[at], pairs.j[at]]]].tolist()
         raise PairrankError(
             f"pair {at} compares rows {pairs.i[at]} and {pairs.j[at]} of different queries "
             f"({first!r} and {second!r}); remove it, or give no qid"
