@@ -99,6 +99,33 @@ def test_blocks_of_columns_sparse_rows_and_float32_change_nothing(kind, monkeypa
     np.testing.assert_allclose(single.standard_errors_, whole, rtol=1e-2)
 
 
+def test_a_query_that_weighs_nothing_is_not_counted():
+    X, y, qid = drawn(4)
+    kept = qid != qid[0]
+    ranker = RankNCG(covariance="queries")
+    weighted = ranker.fit(X, y, qid=qid, sample_weight=kept).coef_cov_
+    fewer = ranker.fit(X[kept], y[kept], qid=qid[kept]).coef_cov_
+    np.testing.assert_allclose(weighted, fewer, rtol=1e-9, atol=1e-12 * fewer.max())
+
+
+def test_weights_of_compared_rows_are_repetitions():
+    X, _, _ = drawn(5)
+    rng = np.random.default_rng(1)
+    i, j = rng.integers(0, 75, 200), rng.integers(75, 150, 200)
+    weight = rng.integers(1, 4, 150)
+    ranker = RankNCG(covariance="rows", tol=1e-9)
+    weighted = ranker.fit(X, Pairs(i, j, n_rows=150), sample_weight=weight).coef_cov_
+    start = np.cumsum(weight) - weight
+    ends = [
+        (start[a] + first, start[b] + second)
+        for a, b in zip(i, j, strict=True)
+        for first in range(weight[a])
+        for second in range(weight[b])
+    ]
+    several = ranker.fit(np.repeat(X, weight, axis=0), Pairs(*np.transpose(ends))).coef_cov_
+    np.testing.assert_allclose(several, weighted, rtol=1e-6, atol=1e-9 * weighted.max())
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("normalize", ["rows", "query", None])
 def test_weights_are_repetitions(kind, normalize):
