@@ -58,6 +58,29 @@ def test_a_quadratic_takes_as_many_steps_as_it_has_dimensions():
     assert exact.n_iter <= 14
 
 
+@pytest.mark.parametrize("inverse", ["none", "diagonal"])
+def test_steps_go_along_conjugate_directions_that_start_anew(inverse):
+    """Every n steps, and where neighbouring gradients are far from orthogonal."""
+    objective, points = Smooth(inverse=inverse), []
+    NonlinearCG()(
+        objective, np.zeros(7), tol=1e-6, max_iter=40,
+        callback=lambda step: points.append(step.coef.copy()),
+    )  # fmt: skip
+    given = objective.preconditioner(np.zeros(7))
+    scaled = np.eye(7) if given is None else given.matrix
+    gradients = [objective.loss_and_gradient(w)[1] + objective.penalty * w for w in points]
+    direction, turns, since = -scaled @ gradients[0], 0, 0
+    for step, old, new in zip(np.diff(points, axis=0), gradients, gradients[1:], strict=False):
+        aligned = step @ direction / np.linalg.norm(step) / np.linalg.norm(direction)
+        assert aligned == pytest.approx(1.0, abs=1e-9)
+        across, square, since = old @ scaled @ new, new @ scaled @ new, since + 1
+        direction = (square - across) / (old @ scaled @ old) * direction
+        if abs(across) >= 0.2 * square or since == 7:
+            direction, turns, since = 0.0, turns + 1, 0
+        direction = direction - scaled @ new
+    assert turns >= 3
+
+
 def test_a_preconditioner_saves_steps_where_features_differ_in_size():
     plain, scaled = (
         NonlinearCG(preconditioned=given)(
