@@ -300,19 +300,20 @@ def test_queries_that_spread_too_far_for_one_interval_go_otherwise(loss):
     generator = np.random.default_rng(3)
     y = generator.integers(0, 3, sum(sizes)) * 1.0
     levels = Levels.build(y, np.repeat(np.arange(3), sizes))
-    scores = generator.normal(size=y.size) * np.repeat([1.0, 100.0, 100.0], sizes)
     bound = sum_over(LOSSES[loss], levels, "spans")
     assert bound._queries["spans"].tolist() == [0, 1, 2]
     exact = sum_over(LOSSES[loss], levels, "direct")
     v, weight = generator.normal(size=y.size), np.add(*levels.wins_and_losses())
-    value, gradient = bound.value_and_gradient(scores)
-    wanted, wanted_gradient = exact.value_and_gradient(scores)
-    assert abs(value - wanted) <= bound.error
-    assert_within(gradient, wanted_gradient, 1e-6 * weight)
-    products = [each.curvature(scores).matvec(v) for each in (bound, exact)]
-    assert_within(products[0], products[1], 1e-6 * weight * 2.0 * np.abs(v).max())
-    asked = [each.influence(scores, v[np.newaxis])[0] for each in (bound, exact)]
-    assert_within(asked[0], asked[1], 1e-6 * weight * 2.0 * np.abs(v).max())
+    for spread in ([1.0, 100.0, 100.0], [100.0, 1.0, 100.0]):
+        scores = generator.normal(size=y.size) * np.repeat(spread, sizes)
+        value, gradient = bound.value_and_gradient(scores)
+        wanted, wanted_gradient = exact.value_and_gradient(scores)
+        assert abs(value - wanted) <= bound.error
+        assert_within(gradient, wanted_gradient, 1e-6 * weight)
+        products = [each.curvature(scores).matvec(v) for each in (bound, exact)]
+        assert_within(products[0], products[1], 1e-6 * weight * 2.0 * np.abs(v).max())
+        asked = [each.influence(scores, v[np.newaxis])[0] for each in (bound, exact)]
+        assert_within(asked[0], asked[1], 1e-6 * weight * 2.0 * np.abs(v).max())
 
 
 def test_an_exact_sum_cannot_be_sharpened():
