@@ -16,10 +16,11 @@ from pairrank.exceptions import FileAccessError, FileFormatError
 from pairrank.io import pairs as module
 from pairrank.io import read_pairs
 
+ROLES = ["i", "j", "weight", "magnitude"]
 PAIRS = st.lists(
-    st.tuples(st.integers(0, 9), st.integers(0, 9), st.floats(0, 1e300)).filter(
-        lambda pair: pair[0] != pair[1]
-    ),
+    st.tuples(
+        st.integers(0, 9), st.integers(0, 9), st.floats(0, 1e300), st.floats(-1e300, 1e300)
+    ).filter(lambda pair: pair[0] != pair[1]),
     min_size=1,
     max_size=30,
 )
@@ -29,27 +30,28 @@ def read(text: str | bytes, **options):
     return read_pairs(io.BytesIO(text if isinstance(text, bytes) else text.encode()), **options)
 
 
-def assert_holds(pairs, i, j, weight=None):
+def assert_holds(pairs, i, j, weight=None, magnitude=None):
     assert pairs.i.dtype == np.int32
     np.testing.assert_array_equal(pairs.i, i)
     np.testing.assert_array_equal(pairs.j, j)
-    if weight is None:
-        assert pairs.weight is None
-    else:
-        np.testing.assert_array_equal(pairs.weight, weight)
+    for name, wanted in (("weight", weight), ("magnitude", magnitude)):
+        if wanted is None:
+            assert getattr(pairs, name) is None
+        else:
+            np.testing.assert_array_equal(getattr(pairs, name), wanted)
 
 
 @given(
     PAIRS,
     st.booleans(),
-    st.permutations(["i", "j", "weight"]),
+    st.permutations(ROLES),
     st.sampled_from(["\n", "\r\n", "\n\n"]),
     st.booleans(),
     st.integers(1, 40),
 )
 def test_every_number_is_read_as_python_reads_it(cells, header, order, end, quoted, size):
-    columns = dict(zip(["i", "j", "weight"], zip(*cells, strict=True), strict=True))
-    order = order if header else ["i", "j", "weight"]
+    columns = dict(zip(ROLES, zip(*cells, strict=True), strict=True))
+    order = order if header else ROLES
     mark = '"' if quoted else ""
     lines = [",".join(order)] * header + [
         ",".join(f"{mark}{value!r}{mark}" for value in line)
@@ -58,24 +60,29 @@ def test_every_number_is_read_as_python_reads_it(cells, header, order, end, quot
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK", size)
         pairs = read(end.join(lines))
-    assert_holds(pairs, columns["i"], columns["j"], columns["weight"])
+    assert_holds(pairs, *(columns[role] for role in ROLES))
 
 
 @given(PAIRS, st.integers(1, 40))
 def test_numpys_parser_reads_what_the_plain_one_does(cells, size):
-    text = "".join(f"{i},{j},{weight!r}\n" for i, j, weight in cells)
+    text = "".join(f"{i},{j},{weight!r},{magnitude!r}\n" for i, j, weight, magnitude in cells)
     fast = read(text)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_BLOCK", size)
         patch.setattr(module._TextReader, "_parse", module._TextReader._parse_slowly)
         slow = read(text)
-    assert_holds(fast, slow.i, slow.j, slow.weight)
+    assert_holds(fast, slow.i, slow.j, slow.weight, slow.magnitude)
 
 
 def test_two_columns_have_no_weights():
     assert_holds(read("2,0\n0,1\n"), [2, 0], [0, 1])
     assert_holds(read("j,i\n0,2\n1,0"), [2, 0], [0, 1])
     assert_holds(read(b"\xef\xbb\xbf\n\ni , j\n 2, 0\n0.0,1e0\n"), [2, 0], [0, 1])
+
+
+def test_a_header_may_name_magnitudes_without_weights():
+    assert_holds(read("magnitude,j,i\n-2.5,0,2\n0,1,0\n"), [2, 0], [0, 1], None, [-2.5, 0])
+    assert_holds(read("2,0,1\n0,1,3\n"), [2, 0], [0, 1], [1, 3])
 
 
 def test_rows_are_counted_by_the_data_or_the_highest_number():
@@ -101,7 +108,7 @@ BAD = {
     "blank": ("\n\n", "no pairs"),
     "header only": ("i,j\n", "no pairs"),
     "one cell": ("3\n", "line 1: 1 cells"),
-    "four cells": ("3,2,1,0\n", "line 1: 4 cells"),
+    "five cells": ("3,2,1,0,5\n", "line 1: 5 cells"),
     "other columns": ("i,j,weigth\n1,0,2\n", "'i', 'j', 'weigth'; pairs have i, j"),
     "no j": ("i,weight\n1,2\n", "pairs have i, j"),
     "twice i": ("i,j,i\n1,2,1\n", "pairs have i, j"),
@@ -119,6 +126,9 @@ BAD = {
     "a negative weight": ("1,0,1\n1,0,-2\n", "line 2: the weight -2 is negative"),
     "a weight that is nan": ("1,0,nan\n", "line 1: the weight nan"),
     "a weight too large": ("1,0,1e999\n", "line 1: the weight inf"),
+    "a magnitude that is nan": ("1,0,1,2\n1,0,1,nan\n", "line 2: the magnitude nan"),
+    "a magnitude too large": ("i,j,magnitude\n1,0,-1e999\n", "line 2: the magnitude -inf"),
+    "an empty magnitude": ("1,0,1,2\n1,0,1,\n", "line 2: magnitude is ''"),
     "the first of two": ("1,0,-1\n7,0,1\n", "line 1: the weight"),
     "an open quote": ('1,0\n"1,0\n', "line 2"),
     "semicolons": ("1;0\n", "line 1: 1 cells|'1;0'"),
@@ -160,6 +170,8 @@ class TestParquet:
         path = self.write(tmp_path / "p", weight=[1, 2], j=[0, 1], i=[2.0, 0.0])
         assert_holds(read_pairs(path, n_rows=4), [2, 0], [0, 1], [1, 2])
         assert_holds(read_pairs(self.write(tmp_path / "q", i=[2], j=[0])), [2], [0])
+        path = self.write(tmp_path / "r", magnitude=[-2, 0], j=[0, 1], i=[2, 0])
+        assert_holds(read_pairs(path), [2, 0], [0, 1], None, [-2, 0])
 
     @pytest.mark.parametrize(
         ("columns", "message"),
@@ -170,6 +182,7 @@ class TestParquet:
             ({"i": [1, None], "j": [0, 2]}, r"row 1 \(from 0\): column 'i' is empty"),
             ({"i": ["1"], "j": [0]}, "'i' .* no numbers"),
             ({"i": [1], "j": [0], "weight": [-1.0]}, "the weight -1 is negative"),
+            ({"i": [1], "j": [0], "magnitude": [np.inf]}, "the magnitude inf is not finite"),
             ({"i": np.array([], dtype=int), "j": np.array([], dtype=int)}, "no pairs"),
         ],
     )

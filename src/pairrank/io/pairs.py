@@ -1,4 +1,4 @@
-"""Read comparisons: CSV or Parquet with the columns i, j and, if any, weight."""
+"""Read comparisons: CSV or Parquet with the columns i, j and, if any, weight and magnitude."""
 
 from __future__ import annotations
 
@@ -18,17 +18,18 @@ from pairrank.preferences import Pairs
 
 Columns = dict[str, np.ndarray[Any, Any]]
 
-_ROLES = ("i", "j", "weight")
+_ROLES = ("i", "j", "weight", "magnitude")
+_A_LINE = "i,j[,weight[,magnitude]]"
 _BLOCK = 4 << 20
 _MOST_ROWS = 2**31 - 1
 
 
 def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None = None) -> Pairs:
-    """Read comparisons of rows: row i is preferred to row j, with this weight.
+    """Read comparisons of rows: row i is preferred to row j, by this magnitude, with this weight.
 
     Parquet is told from CSV by its first bytes, not by the name. The columns are `i`, `j` and, if
-    there are weights, `weight`, in any order; CSV may leave out the header, and then has two or
-    three columns in this order.
+    there are such, `weight` and `magnitude` (the difference wanted, any finite number), in any
+    order; CSV may leave out the header, and then has two to four columns in this order.
 
     Parameters
     ----------
@@ -47,14 +48,16 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
     ------
     FileFormatError
         No pairs, other columns, a cell that is no number, a row out of range, a row compared with
-        itself, a weight that is negative or not finite: with the line (Parquet: the row from 0).
+        itself, a weight that is negative or not finite, a magnitude that is not finite: with the
+        line (Parquet: the row from 0).
     FileAccessError
         A file that cannot be opened.
 
     Notes
     -----
     O(n_pairs). CSV is read in blocks of 4 MiB into arrays that grow in place: beyond the 8 bytes a
-    pair that it returns (16 with weights) it holds a quarter of slack and one block.
+    pair that it returns, and 8 for each of weight and magnitude, it holds a quarter of slack and
+    one block.
 
     Examples
     --------
@@ -72,7 +75,8 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
             for block in whole_lines(stream, _BLOCK):
                 reader.take(block)
             columns = reader.columns()
-    return Pairs(columns["i"], columns["j"], columns.get("weight"), n_rows=n_rows)
+    rest = (columns.get("weight"), columns.get("magnitude"))
+    return Pairs(columns["i"], columns["j"], *rest, n_rows=n_rows)
 
 
 def _read_table(stream: IO[bytes], name: str, n_rows: int | None) -> Columns:
@@ -100,7 +104,7 @@ class _TextReader:
         self.line = 1
         self.header: list[str] = []
         self.kept = {
-            role: GrowingArray(np.float64 if role == "weight" else np.int32) for role in _ROLES
+            role: GrowingArray(np.int32 if role in ("i", "j") else np.float64) for role in _ROLES
         }
 
     def take(self, block: bytes) -> None:
@@ -123,7 +127,7 @@ class _TextReader:
     def columns(self) -> Columns:
         """Return what was kept, by the names of the columns."""
         if not len(self.kept["i"]):
-            raise FileFormatError(f"{self.name}: no pairs; a line is i,j or i,j,weight")
+            raise FileFormatError(f"{self.name}: no pairs; a line is {_A_LINE}")
         return {role: self.kept[role].take() for role in self.header}
 
     def _take_header(self, block: bytes) -> bytes:
@@ -139,8 +143,8 @@ class _TextReader:
             n_lines = line - self.line + 1
             self.line = line + 1
             return b"".join(block.splitlines(keepends=True)[n_lines:])
-        if len(names) not in (2, 3):
-            raise self._error(line, f"{len(names)} cells, a pair is i,j or i,j,weight")
+        if not 2 <= len(names) <= len(_ROLES):
+            raise self._error(line, f"{len(names)} cells, a pair is {_A_LINE}")
         self.header = list(_ROLES[: len(names)])
         return block
 
@@ -188,7 +192,8 @@ def _check_header(name: str, header: Sequence[str]) -> None:
     if not {"i", "j"} <= set(header) <= set(_ROLES) or len(set(header)) < len(header):
         listed = ", ".join(repr(column) for column in header)
         raise FileFormatError(
-            f"{name}: the columns are {listed}; pairs have i, j and, if any, weight, and no other"
+            f"{name}: the columns are {listed}; pairs have i, j and, if any, weight and magnitude, "
+            "and no other"
         )
 
 
@@ -196,12 +201,14 @@ def _first_fault(columns: Columns, n_rows: int | None) -> tuple[int, str] | None
     """Return the first pair that is none, and what is wrong with it; O(n_pairs)."""
     stop = _MOST_ROWS if n_rows is None else n_rows
     rows = f"which is no row: they go from 0 to {stop - 1}"
-    i, j, weight = columns["i"], columns["j"], columns.get("weight", np.empty(0))
+    i, j, none = columns["i"], columns["j"], np.empty(0)
+    weight, magnitude = columns.get("weight", none), columns.get("magnitude", none)
     checks = [
         (~_is_row(i, stop), i, f"i is {{:.15g}}, {rows}"),
         (~_is_row(j, stop), j, f"j is {{:.15g}}, {rows}"),
         (i == j, i, "row {:.15g} is compared with itself"),
         (~((weight >= 0) & (weight < np.inf)), weight, "the weight {:g} is negative or not finite"),
+        (~np.isfinite(magnitude), magnitude, "the magnitude {:g} is not finite"),
     ]
     found = [(int(bad.argmax()), values, what) for bad, values, what in checks if bad.any()]
     if not found:
