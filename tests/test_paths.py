@@ -10,7 +10,13 @@ import pytest
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.metrics import make_scorer
-from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    LeaveOneGroupOut,
+    RepeatedKFold,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
@@ -280,6 +286,15 @@ def test_the_search_takes_any_folds_and_scorer(judged):
     assert (by_int.scores_ == given.scores_).all()
     grouped = RankSVMCV(GRID, cv=GroupKFold(2)).fit(X, y, qid=qid)
     assert grouped.scores_.shape == (2, 3)
+
+
+@pytest.mark.parametrize("kind", [KFold, RepeatedKFold, LeaveOneGroupOut])
+def test_a_splitter_that_has_no_use_for_queries_is_not_warned_about(judged, kind):
+    X, y, qid = judged
+    cv = kind() if kind is LeaveOneGroupOut else kind(n_splits=2)
+    search = RankSVMCV([1.0], cv=cv).fit(X, y, qid=qid)
+    groups = qid if kind is LeaveOneGroupOut else None
+    assert len(search.scores_) == cv.get_n_splits(X, y, groups)
 
 
 def test_the_search_without_queries_folds_the_rows(judged):

@@ -35,13 +35,16 @@ class BaseRanker(BaseEstimator):
     graph: Any
     kernel: Any = None
     """Rankers that take kernels have it as a parameter."""
+    random_state: Any
+    _solves_in_kernel: ClassVar[bool] = False
+    """Whether weights multiply a precomputed kernel matrix itself, not features made of it."""
 
     def __sklearn_tags__(self) -> Any:
         """Say to scikit-learn that sparse rows are welcome and a target is needed."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
-        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
+        tags.input_tags.pairwise = self._is_precomputed
         return tags
 
     def predict(self, X: Any) -> FloatArray:
@@ -158,9 +161,47 @@ class BaseRanker(BaseEstimator):
         levels.require_pairs()
         return levels.normalized(normalize)
 
+    @property
+    def _is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def _maps_features(self) -> bool:
+        return self.kernel is not None and not (self._solves_in_kernel and self._is_precomputed)
+
+    def _check_kernel(self) -> None:
+        """Check the kernel's parameters, where there are such."""
+        if self._maps_features:
+            self._feature_map(seed=0)
+
+    def _feature_map(self, seed: Any) -> FeatureMap:
+        """Return the kernel's features as the parameters ask for them, not yet fitted."""
+        from pairrank.kernels import FeatureMap
+
+        names = ("gamma", "degree", "coef0", "kernel_features", "n_components")
+        options = {name: getattr(self, name) for name in names}
+        return FeatureMap(self.kernel, **options, random_state=seed)
+
+    def _learnt_features(self, X: Any) -> Any:
+        """Return what the weights are to multiply, after learning the kernel's features, if any."""
+        self.__dict__.pop("feature_map_", None)
+        if not self._maps_features:
+            return X
+        feature_map = self._feature_map(self._seed())
+        features = feature_map.fit_transform(X)
+        self.feature_map_ = feature_map
+        return features
+
     def _features(self, X: Any) -> Any:
         """Return what `coef_` multiplies: X itself, or the features of the kernel."""
         return self.feature_map_.transform(X) if hasattr(self, "feature_map_") else X
+
+    def _seed(self) -> Any:
+        if self.random_state is None:
+            return 0
+        if isinstance(self.random_state, np.random.RandomState):
+            return self.random_state.randint(2**31)
+        return self.random_state
 
     def _keep(self, solution: Solution) -> None:
         """Set what a solver found as fitted attributes; warn where it did not converge."""

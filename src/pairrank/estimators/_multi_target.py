@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,8 @@ from pairrank.estimators._holdout import row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Pairs
 
-if TYPE_CHECKING:
-    from pairrank.kernels import FeatureMap
-
 _ASYMMETRY = 1e-8
 _BLOCK_ENTRIES = 1 << 21
-_PRECOMPUTED = "precomputed"
 
 
 class MultiTargetRanker(BaseRanker):
@@ -35,7 +31,7 @@ class MultiTargetRanker(BaseRanker):
     """
 
     graph = "full"
-    random_state: Any
+    _solves_in_kernel = True
 
     def predict(self, X: Any) -> FloatArray:
         """Return scores; higher ranks better.
@@ -168,40 +164,6 @@ class MultiTargetRanker(BaseRanker):
                 f"X has {X.shape[1]} features (columns), but there were {self.n_features_in_} "
                 "training rows: give k(rows, training rows)"
             )
-
-    @property
-    def _is_precomputed(self) -> bool:
-        return isinstance(self.kernel, str) and self.kernel == _PRECOMPUTED
-
-    def _check_kernel(self) -> None:
-        """Check the kernel's parameters, where there are such."""
-        if self.kernel is not None and not self._is_precomputed:
-            self._feature_map(seed=0)
-
-    def _learnt_features(self, X: Any) -> Any:
-        """Return what the weights are to multiply, after learning the kernel's features, if any."""
-        self.__dict__.pop("feature_map_", None)
-        if self.kernel is None or self._is_precomputed:
-            return X
-        feature_map = self._feature_map(self._seed())
-        features = feature_map.fit_transform(X)
-        self.feature_map_ = feature_map
-        return features
-
-    def _feature_map(self, seed: Any) -> FeatureMap:
-        """Return the kernel's features as the parameters ask for them, not yet fitted."""
-        from pairrank.kernels import FeatureMap
-
-        names = ("gamma", "degree", "coef0", "kernel_features", "n_components")
-        options = {name: getattr(self, name) for name in names}
-        return FeatureMap(self.kernel, **options, random_state=seed)
-
-    def _seed(self) -> Any:
-        if self.random_state is None:
-            return 0
-        if isinstance(self.random_state, np.random.RandomState):
-            return self.random_state.randint(2**31)
-        return self.random_state
 
 
 def checked_targets(y: Any, n_rows: int | None = None) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,6 @@ from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._descent import combined, minimize, progress_printer
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Preferences
-
-if TYPE_CHECKING:
-    from pairrank.kernels import FeatureMap
 
 
 class Problem(NamedTuple):
@@ -42,7 +39,6 @@ class PairLossRanker(BaseRanker):
     max_iter: int
     warm_start: bool
     verbose: int
-    random_state: Any
 
     def fit(
         self,
@@ -117,30 +113,11 @@ class PairLossRanker(BaseRanker):
         validation.check_choice(self.normalize, "normalize", ("rows", "query", None))
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
-        if self.kernel is not None:
-            self._feature_map(seed=0)
+        self._check_kernel()
 
     def _problem(self) -> Problem:
         """Return what the parameters ask for."""
         raise NotImplementedError
-
-    def _learnt_features(self, X: Any) -> Any:
-        """Return what the weights are to multiply, after learning the kernel's features, if any."""
-        self.__dict__.pop("feature_map_", None)
-        if self.kernel is None:
-            return X
-        feature_map = self._feature_map(self._seed())
-        features = feature_map.fit_transform(X)
-        self.feature_map_ = feature_map
-        return features
-
-    def _feature_map(self, seed: Any) -> FeatureMap:
-        """Return the kernel's features as the parameters ask for them, not yet fitted."""
-        from pairrank.kernels import FeatureMap
-
-        names = ("gamma", "degree", "coef0", "kernel_features", "n_components")
-        options = {name: getattr(self, name) for name in names}
-        return FeatureMap(self.kernel, **options, random_state=seed)
 
     def _check_beside(self, X: Any, qid: NDArray[Any] | None) -> None:
         """Check what a ranker needs beside X and y."""
@@ -162,13 +139,6 @@ class PairLossRanker(BaseRanker):
                 f"warm_start: coef_ has {self.coef_.size} features but X has {n_features}"
             )
         return self.coef_
-
-    def _seed(self) -> Any:
-        if self.random_state is None:
-            return 0
-        if isinstance(self.random_state, np.random.RandomState):
-            return self.random_state.randint(2**31)
-        return self.random_state
 
     def _check_validation(self, X_val: Any, y_val: Any, qid_val: Any, weight_val: Any) -> Any:
         """Check the validation rows, if there are any; return them as `_validator` takes them."""

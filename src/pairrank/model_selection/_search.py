@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from numbers import Integral
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.model_selection import KFold, check_cv
-from sklearn.utils import _safe_indexing, check_random_state
+from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
-from pairrank._validation import check_number
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._pair_loss import PairLossRanker
-from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
+from pairrank.exceptions import NoPairsError, NoPairsWarning
+from pairrank.model_selection.folds import splits_of
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
-from pairrank.model_selection.splits import QueryKFold, Split
-from pairrank.preferences import Pairs
+from pairrank.model_selection.splits import Split
 
 ADOPTED = (
     *("coef_", "feature_map_", "coef_cov_", "standard_errors_"),
@@ -83,7 +79,7 @@ class SearchedRanker(BaseRanker):
             self.scores_ = np.array(
                 [
                     _scores_of_fold(judged, X, y, rows, split, (self._strength, grid), scorer)
-                    for split in self._splits(X, y, qid)
+                    for split in splits_of(self.cv, X, y, qid, self.random_state)
                 ]
             )
         best = self._best_place()
@@ -115,16 +111,6 @@ class SearchedRanker(BaseRanker):
         equals = np.flatnonzero(means == means.max())
         return int(equals[0] if self._weaker else equals[-1])
 
-    def _splits(self, X: Any, y: Any, qid: Any) -> Iterator[Split]:
-        cv, seed = 5 if self.cv is None else self.cv, self.random_state
-        if isinstance(cv, Integral):
-            if qid is not None:
-                return QueryKFold(int(cv)).split(X, y, qid=qid)
-            return _folds_of_rows(y, X.shape[0], int(cv), 0 if seed is None else seed)
-        if isinstance(cv, QueryKFold):
-            return cv.split(X, y, qid=qid)
-        return check_cv(cv).split(X, y, qid)
-
     def _adopt(self, ranker: PairLossRanker) -> None:
         """Take over what the ranker has learnt from all rows."""
         self.best_estimator_ = ranker
@@ -132,19 +118,6 @@ class SearchedRanker(BaseRanker):
             self.__dict__.pop(name, None)
             if hasattr(ranker, name):
                 setattr(self, name, getattr(ranker, name))
-
-
-def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Split]:
-    """Deal rows out in the order of their labels, equal ones at random."""
-    check_number(n_folds, "cv", low=2, inclusive=True, integer=True)
-    if n_folds > n_rows:
-        raise PairrankError(f"{n_rows} rows cannot make {n_folds} folds: take a smaller cv")
-    if isinstance(y, Pairs):
-        return KFold(n_folds, shuffle=True, random_state=seed).split(y)
-    order = check_random_state(seed).permutation(n_rows)
-    fold_of = np.empty(n_rows, dtype=np.int64)
-    fold_of[order[np.argsort(y[order], kind="stable")]] = np.arange(n_rows) % n_folds
-    return ((np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds))
 
 
 def _scores_of_fold(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator
 from numbers import Integral
 from typing import Any
 
@@ -16,22 +17,25 @@ from pairrank.model_selection.splits import QueryKFold, Split
 from pairrank.preferences import Pairs
 
 
-def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: Any) -> Iterator[Split]:
+def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: Any) -> Iterable[Split]:
     """Return the (training rows, test rows) that `cv` stands for.
 
-    An int means a QueryKFold where there is a qid, else folds of rows; splitters other than
-    QueryKFold get the qid as their groups.
+    An int (None: 5) means a QueryKFold where there is a qid, else folds of rows; splitters other
+    than QueryKFold get the qid as their groups, of which they may make nothing.
     """
+    cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
-        if qid is not None:
-            return QueryKFold(int(cv)).split(X, y, qid=qid)
-        return folds_of_rows(y, X.shape[0], int(cv), seed)
+        if qid is None:
+            return _folds_of_rows(y, X.shape[0], int(cv), seed)
+        cv = QueryKFold(int(cv))
     if isinstance(cv, QueryKFold):
         return cv.split(X, y, qid=qid)
-    return check_cv(cv).split(X, y, qid)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        return list(check_cv(cv).split(X, y, qid))
 
 
-def folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Split]:
+def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Split]:
     """Deal rows out in the order of their (first) labels, equal ones at random; Pairs by KFold."""
     check_number(n_folds, "cv", low=2, inclusive=True, integer=True)
     if n_folds > n_rows:

@@ -112,6 +112,8 @@ class RankRLSCV(MultiTargetRanker):
     (1024.0, 1.0)
     """
 
+    _solves_in_kernel = False
+
     def __init__(
         self,
         alphas: Any = PAPER_ALPHAS,
@@ -173,7 +175,7 @@ class RankRLSCV(MultiTargetRanker):
         method = self._method(y, qid, weight)
         scorer = self._scorer(method, y)
         _require_pairs(y, X.shape[0], qid, weight)
-        features = self._features_of(X)
+        features = self._learnt_features(X)
         problem = least_squares(features, y, qid, weight)
         spectrum = Spectrum(problem)
         with warnings.catch_warnings():
@@ -254,14 +256,6 @@ class RankRLSCV(MultiTargetRanker):
         self.__dict__.pop("best_estimator_", None)
         if np.ndim(self.alpha_) == 0:
             self.best_estimator_ = self._as_ranker()
-
-    def _features_of(self, X: Any) -> Any:
-        """Return X, or the features of the kernel."""
-        features = self._learnt_features(X)
-        if not self._is_precomputed:
-            return features
-        self.feature_map_ = self._feature_map(self._seed())
-        return self.feature_map_.fit_transform(X)
 
     def _dual_coefs(self, coefs: FloatArray) -> FloatArray:
         """Turn weights of a precomputed kernel's features into coefficients of its rows."""
