@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 import _harness as harness
 from pairrank import Pairs, RankRLS
-from pairrank.datasets import load, make_documents, make_parses
+from pairrank.datasets import load, make_documents, make_parses, make_queries
 from pairrank.exceptions import DatasetNotFoundError
 from pairrank.metrics import pairwise_accuracy
 
@@ -212,10 +213,65 @@ def beside_ridge(scale: float, repeat: int) -> Iterator[list[Any]]:
             ]  # fmt: skip
 
 
+def beside_rlscore(scale: float, repeat: int) -> Iterator[list[Any]]:
+    """Yield fits of one objective by RLScore and by us, to the same relative residual of 1e-5."""
+    from rlscore.learner import CGRankRLS, PPRankRLS, QueryRankRLS
+    from rlscore.learner.cg_rankrls import PCGRankRLS
+
+    text, sentences = documents(0.05 * scale).train, parses(scale).train
+    judged = make_queries(int(400 * scale) + 5, 50, 46, random_state=0)
+    few = text.part(slice(int(2000 * scale)))
+    few = few._replace(X=sparse.csr_matrix(few.X))
+    compared = documents(0.05 * scale).with_pairs(int(1e5 * scale)).train
+    listed = np.column_stack((compared.y.i, compared.y.j))
+    n_few = int(1000 * scale)
+    dense = np.random.default_rng(0).normal(size=(n_few, 50))
+    some = np.random.default_rng(0).permutation(n_few)[: n_few // 2 * 2].reshape(-1, 2)
+    cases: list[tuple[str, Rows, str, Callable[[], Any]]] = [
+        ("CGRankRLS, text", text, "cg", lambda: CGRankRLS(text.X, text.y, regparam=1.0)),
+        (
+            "CGRankRLS, parses", sentences, "cg",
+            lambda: CGRankRLS(sentences.X, sentences.y, regparam=1.0, qids=sentences.qid),
+        ),
+        (
+            "QueryRankRLS, judged", Rows(judged.X, judged.y, judged.qid), "direct",
+            lambda: QueryRankRLS(judged.X, judged.y, qids=judged.qid, regparam=1.0),
+        ),
+        (
+            "QueryRankRLS, few text rows", few, "direct",
+            lambda: QueryRankRLS(few.X, few.y, qids=np.zeros(few.y.size, int), regparam=1.0),
+        ),
+        ("PCGRankRLS, text", compared, "cg", lambda: PCGRankRLS(compared.X, listed, regparam=1.0)),
+        (
+            "PPRankRLS, dense", Rows(dense, Pairs(*some.T, n_rows=n_few), None), "direct",
+            lambda: PPRankRLS(dense, some[:, 0], some[:, 1], regparam=1.0),
+        ),
+    ]  # fmt: skip
+    for name, rows, solver, theirs in cases:
+        ours = RankRLS(1.0, solver=solver, tol=1e-5)
+        last: dict[str, Any] = {}
+
+        def fit_ours(ours: RankRLS = ours, rows: Rows = rows) -> None:
+            ours.fit(rows.X, rows.y, qid=rows.qid)
+
+        def fit_theirs(theirs: Callable[[], Any] = theirs, last: dict[str, Any] = last) -> None:
+            last["model"] = theirs()
+
+        fit_ours()
+        timed = harness.in_turn({"ours": fit_ours, "theirs": fit_theirs}, repeat)
+        beside = harness.ratio(timed["theirs"], timed["ours"])
+        weights = np.ravel(last["model"].predictor.W)
+        apart = np.linalg.norm(weights - ours.coef_) / np.linalg.norm(weights)
+        yield [
+            name, f"{rows.X.shape[0]:,} x {rows.X.shape[1]:,}", timed["ours"].median,
+            timed["theirs"].median, f"{beside.median:.1f} ({beside.spread})", f"{apart:.1e}",
+        ]  # fmt: skip
+
+
 def main() -> None:
     """Print every table as Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--only", choices=[*SYNTHETIC, "real", "ridge"])
+    parser.add_argument("--only", choices=[*SYNTHETIC, "real", "ridge", "rlscore"])
     parser.add_argument("--scale", type=float, default=1.0, help="part of the training rows")
     parser.add_argument("--repeat", type=int, default=3, help="rounds of timing in turn")
     options = parser.parse_args()
@@ -248,6 +304,20 @@ def main() -> None:
         columns = ["data", "rows", "steps asked", "ours took", "RankRLS s", "Ridge s"]
         columns += ["ratio (bar 1.3)"]
         print(harness.table(columns, beside_ridge(options.scale, options.repeat)))
+    if options.only in (None, "rlscore"):
+        print("\n### Beside RLScore, where it can be imported\n")
+        columns = [
+            "its learner",
+            "rows",
+            "RankRLS s",
+            "RLScore s",
+            "times faster",
+            "|w - its w|/|w|",
+        ]
+        try:
+            print(harness.table(columns, beside_rlscore(options.scale, options.repeat)))
+        except ImportError as absence:
+            print(f"left out: {absence}")
     limits.restore_original_limits()
 
 
