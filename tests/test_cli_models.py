@@ -102,5 +102,8 @@ def test_options_that_do_not_fit_are_wrong_usage(tmp_path, options, names):
 @pytest.mark.parametrize("name", MODELS)
 def test_a_choice_that_the_model_lacks_is_refused(folder, tmp_path, name, option):
     train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--model", name]
-    assert "nosuch" in refused(*train, "-q", option, "nosuch")
+    if option in {flag_of(param) for param in MODELS[name].params}:
+        assert "nosuch" in refused(*train, "-q", option, "nosuch")
+    else:
+        assert f"{option} is no option of --model {name}" in misused(*train, option, "nosuch")
     assert not (tmp_path / "m").exists()

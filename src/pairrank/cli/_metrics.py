@@ -26,6 +26,9 @@ class Metric(NamedTuple):
     """It judges preferences: those of an order graph, also of text labels, or comparisons."""
     asked: bool = False
     """It is shown only where it is asked for, being another one by another name."""
+    differences: bool = False
+    """It holds differences of scores against those of labels, for models that learn them: less is
+    better."""
 
 
 METRICS: dict[str, Metric] = {
@@ -34,6 +37,7 @@ METRICS: dict[str, Metric] = {
     "ndcg@10": Metric("ndcg_score", {"k": 10}, gains=True),
     "kendall_tau": Metric("kendall_tau", {}, gains=False),
     "wmw": Metric("wmw_score", {}, gains=False, pairs=True, asked=True),
+    "msd": Metric("msd", {}, gains=False, differences=True),
 }
 """Name at the command line -> what measures it."""
 
@@ -49,15 +53,17 @@ def measure(name: str, rows: Rows, scores: Any, graph: Any) -> float:
     return float(function(rows.y, scores, qid=rows.qid, sample_weight=weight, **options))
 
 
-def measured(rows: Rows, *, wmw: bool) -> list[str]:
-    """Return the names of the metrics to show: WMW alone, or all that judge such rows."""
+def measured(rows: Rows, *, wmw: bool, differences: bool) -> list[str]:
+    """Return the names of the metrics to show: WMW alone, or all that judge such rows and model."""
     if wmw:
         return ["wmw"]
     compared = isinstance(rows.y, Pairs)
     return [
         name
         for name, metric in METRICS.items()
-        if not metric.asked and (metric.pairs or not compared)
+        if not metric.asked
+        and (metric.pairs or not compared)
+        and (differences or not metric.differences)
     ]
 
 

@@ -18,6 +18,8 @@ class Model(NamedTuple):
     """Where the values are that --search tries, as module:name."""
     params: frozenset[str]
     """Its other parameters that options set."""
+    differences: bool = False
+    """It learns differences of labels or magnitudes, not preferences alone."""
 
 
 DESCENT = frozenset(
@@ -25,10 +27,20 @@ DESCENT = frozenset(
 )
 """What every model has that minimises a loss over preferences by steps."""
 
+SQUARES = frozenset(["regularization", "patience", "solver", "tol", "max_iter", "random_state"])
+"""What a model has that fits differences by least squares."""
+
 MODELS: dict[str, Model] = {
     "ranksvm": Model("RankSVM", "C", "pairrank.model_selection.path:PAPER_VALUES", DESCENT),
     "rankncg": Model(
         "RankNCG", "alpha", "pairrank.model_selection.cv:PRECISIONS", DESCENT | {"eps"}
+    ),
+    "rankrls": Model(
+        "RankRLS",
+        "alpha",
+        "pairrank.model_selection.rank_rls_cv:PAPER_ALPHAS",
+        SQUARES,
+        differences=True,
     ),
 }
 """Name at the command line -> model."""
@@ -57,6 +69,12 @@ def check_params(name: str, params: dict[str, Any]) -> None:
             raise typer.BadParameter(
                 f"{flag_of(param)} is no option of --model {name}, which has {listed}."
             )
+
+
+def learns_differences(estimator: Any) -> bool:
+    """Tell whether a ranker is of a model that learns differences."""
+    name = type(estimator).__name__
+    return any(model.differences for model in MODELS.values() if model.estimator == name)
 
 
 def make_model(name: str, params: dict[str, Any]) -> Any:

@@ -29,6 +29,14 @@ class Normalize(StrEnum):
     query = "query"
 
 
+class Regularization(StrEnum):
+    """What keeps the weights of least squares small."""
+
+    tikhonov = "tikhonov"
+    iteration = "iteration"
+    hybrid = "hybrid"
+
+
 class Dtype(StrEnum):
     """How the features are held in memory."""
 
@@ -71,8 +79,8 @@ PairsOption = Annotated[
     typer.Option(
         "--pairs",
         metavar="FILE",
-        help="Comparisons, CSV or Parquet: columns i, j[, weight], row i of DATA preferred to row "
-        "j, rows from 0. Labels are not looked at.",
+        help="Comparisons, CSV or Parquet: columns i, j[, weight[, magnitude]], row i of DATA "
+        "preferred to row j, rows from 0. Labels are not looked at.",
     ),
 ]
 Drop = Annotated[

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from pairrank.cli._graphs import check_order
-from pairrank.exceptions import PairrankError
-from pairrank.preferences import Levels, Pairs, Preferences
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.preferences import Differences, Levels, Pairs, Preferences
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
@@ -155,32 +156,86 @@ def preferences_of(rows: Rows, graph: Any = "full") -> Preferences:
     """
     if isinstance(rows.y, Pairs):
         return rows.y.bound(rows.X.shape[0], qid=rows.qid, sample_weight=rows.weight)
-    if rows.y is None:
-        raise PairrankError("the rows have no labels; name their column with --label")
-    check_order(rows.y, graph)
-    return Levels.build(rows.y, rows.qid, graph=graph, sample_weight=rows.weight)
+    labels = _labels(rows)
+    check_order(labels, graph)
+    return Levels.build(labels, rows.qid, graph=graph, sample_weight=rows.weight)
 
 
-def require_pairs(rows: Rows, graph: Any, source: str) -> Preferences:
-    """Return who is preferred to whom; refuse rows none of which is, before any work on them.
+def learnt_from(
+    rows: Rows, graph: Any, source: str, *, differences: bool
+) -> Preferences | Differences:
+    """Return what a model learns from; refuse rows without it, before any work on them.
+
+    Parameters
+    ----------
+    rows : Rows
+    graph : "full", "chain" or OrderGraph
+        The preferences among labels, for models that learn preferences.
+    source : str
+        The file that errors name.
+    differences : bool
+        Whether the model learns how far labels differ: equal ones will then do as well.
 
     Raises
     ------
     PairrankError
-        That names the file.
+        That names the file, if there is nothing to learn from.
     """
     with named(source):
-        preferences = preferences_of(rows, graph)
+        if differences and not isinstance(rows.y, Pairs):
+            return Differences.build(_labels(rows), rows.qid, sample_weight=rows.weight)
+        preferences = _comparisons(rows) if differences else preferences_of(rows, graph)
         preferences.require_pairs()
     return preferences
 
 
-def facts_of(rows: Rows, preferences: Preferences) -> dict[str, Any]:
+def count_judged(rows: Rows, graph: Any, source: str) -> int:
+    """Return how many preferences the rows hold to judge by; ties and magnitudes are none.
+
+    Raises
+    ------
+    PairrankError
+        That names the file, if there is none.
+    """
+    with named(source):
+        if not isinstance(rows.y, Pairs):
+            preferences = preferences_of(rows, graph)
+            preferences.require_pairs()
+            return int(preferences.n_pairs)
+        pairs = _comparisons(rows)
+        pairs.require_pairs()
+        if pairs.magnitude is None:
+            return pairs.n_pairs
+        n_preferred = int(np.count_nonzero(pairs.magnitude))
+        if not n_preferred:
+            raise NoPairsError("every comparison is a tie (magnitude 0): none prefers a row")
+        return n_preferred
+
+
+def _comparisons(rows: Rows) -> Pairs:
+    """Return comparisons over the rows, with weights and any magnitudes."""
+    pairs: Any = rows.y
+    n_rows = rows.X.shape[0]
+    bound: Pairs = pairs.bound(n_rows, qid=rows.qid, sample_weight=rows.weight, ties=False)
+    return bound
+
+
+def _labels(rows: Rows) -> NDArray[Any]:
+    if rows.y is None:
+        raise PairrankError("the rows have no labels; name their column with --label")
+    return rows.y
+
+
+def facts_of(rows: Rows, preferences: Preferences | Differences) -> dict[str, Any]:
     """Return the counts that describe rows: rows, features, queries, levels, pairs."""
     facts: dict[str, Any] = {"rows": rows.X.shape[0], "features": rows.X.shape[1]}
     if isinstance(preferences, Levels):
         facts["queries"] = preferences.n_queries
         facts["levels"] = int(preferences.labels.size)
+    elif isinstance(preferences, Differences):
+        counted = slice(None) if rows.weight is None else rows.weight > 0
+        facts["queries"] = int(np.count_nonzero(preferences.query_weight))
+        facts["levels"] = int(np.unique(np.asarray(rows.y)[counted]).size)
     else:
         facts["queries"] = 1 if rows.qid is None else np.unique(rows.qid).size
     facts["n_pairs"] = int(preferences.n_pairs)

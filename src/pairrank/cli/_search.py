@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pairrank.cli._metrics import measure
+from pairrank.cli._metrics import METRICS, measure
 from pairrank.cli._models import MODELS, grid_of
 from pairrank.cli._report import Progress
 
@@ -20,11 +20,13 @@ def search_strength(
     metric: str,
     graph: Any,
     progress: Progress,
+    **fit_params: Any,
 ) -> tuple[Any, bool]:
     """Return the best ranker of the path over a model's strength, and whether it was walked out.
 
-    C runs from 2^-15 to 2^10, as in Lee & Lin 2014, alpha from 1e-4 to 1e5; best is by the metric
-    on the validation rows, the most regularised of equals.
+    C runs from 2^-15 to 2^10, as in Lee & Lin 2014, alpha from 1e-4 to 1e5, of least squares from
+    2^-10 to 2^10, as in Airola et al. 2010; best is by the metric on the validation rows, the most
+    regularised of equals.
 
     Parameters
     ----------
@@ -40,10 +42,13 @@ def search_strength(
         The pairs that the metric judges.
     progress : Progress
         Takes a line a value.
+    **fit_params : Any
+        Further arguments of every fit.
     """
     from pairrank.model_selection.path import regularization_path
 
     strength = MODELS[model].strength
+    sign = -1.0 if METRICS[metric].differences else 1.0
 
     def judge(candidate: Any, X: Any, y: Any) -> float:
         value = measure(metric, valid_rows, candidate.predict(X), graph)
@@ -51,7 +56,7 @@ def search_strength(
             f"{strength} {getattr(candidate, strength):<12g} {metric} {value:.5f}  "
             f"objective {candidate.objective_:.6g}  steps {candidate.n_iter_}"
         )
-        return value
+        return sign * value
 
     path = regularization_path(
         ranker,
@@ -64,6 +69,7 @@ def search_strength(
         X_val=valid_rows.X,
         y_val=valid_rows.y,
         scoring=judge,
+        fit_params=fit_params,
     )
-    progress.keep(f"best: {strength} {path.best_value:g}, {metric} {path.best_score:.5f}")
+    progress.keep(f"best: {strength} {path.best_value:g}, {metric} {sign * path.best_score:.5f}")
     return path.best_estimator, not path.interrupted

@@ -11,13 +11,14 @@ import typer
 from pairrank.cli import _options as options
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._metrics import measure_all, measured
+from pairrank.cli._models import learns_differences
 from pairrank.cli._report import print_facts, print_json
 from pairrank.cli._rows import (
     Columns,
     check_inputs,
     check_output,
+    count_judged,
     load_rows,
-    require_pairs,
 )
 
 if TYPE_CHECKING:
@@ -81,8 +82,9 @@ def evaluate(
     columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
     rows = ranker.load_rows(data, columns, pairs)
     order = ranker.graph if graph is None else graph_of(graph, rows.y)
-    n_pairs = int(require_pairs(rows, order, pairs or data).n_pairs)
-    record = measure_all(measured(rows, wmw=wmw), rows, ranker.scores(rows), order)
+    n_pairs = count_judged(rows, order, pairs or data)
+    names = measured(rows, wmw=wmw, differences=learns_differences(ranker.estimator))
+    record = measure_all(names, rows, ranker.scores(rows), order)
     record["n_pairs"] = n_pairs
     if as_json:
         print_json(record)

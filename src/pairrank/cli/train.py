@@ -24,10 +24,11 @@ from pairrank.cli._rows import (
     Columns,
     check_inputs,
     check_output,
+    count_judged,
     facts_of,
+    learnt_from,
     load_rows,
     named,
-    require_pairs,
 )
 from pairrank.cli._search import search_strength
 
@@ -55,7 +56,21 @@ def train(
         float | None,
         typer.Option(
             callback=options.positive,
-            help=f"{users_of('alpha')}: weight of |w|^2/2 against the loss; 1 if left out.",
+            help=f"{users_of('alpha')}: weight of the penalty on |w|^2; 1 if left out.",
+        ),
+    ] = None,
+    regularization: Annotated[
+        options.Regularization | None,
+        typer.Option(
+            help=f"{users_of('regularization')}: tikhonov (default) by --alpha; iteration stops by "
+            "the --valid rows, or by some it keeps back; hybrid is both."
+        ),
+    ] = None,
+    patience: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help=f"{users_of('patience')}: steps no better, in a row, to stop; 10 if left out.",
         ),
     ] = None,
     pairs: options.PairsOption = None,
@@ -109,10 +124,12 @@ def train(
     params = options.given(
         C=cost, alpha=alpha, graph=graph, normalize=normalize, loss=loss, eps=eps,
         pair_sum=pair_sum, solver=solver, tol=tol, max_iter=max_iter, random_state=seed,
+        regularization=regularization, patience=patience,
     )  # fmt: skip
     judging = Judging(metric, valid, valid_pairs)
     check_params(model, params)
-    check_usage(model, params, pairs, judging, search=search)
+    check_judging(params, pairs, judging)
+    check_strength(model, params, judging, search=search)
     if as_json and output == "-":
         raise typer.BadParameter("standard output takes the model or --json: name a file with -o.")
     check_inputs(data, pairs, valid, valid_pairs)
@@ -120,17 +137,20 @@ def train(
     columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
     rows = load_rows(data, columns, pairs=pairs)
     order = graph_of(graph or "full", rows.y)
-    facts = facts_of(rows, require_pairs(rows, order, pairs or data))
+    learnt = learnt_from(rows, order, pairs or data, differences=MODELS[model].differences)
+    facts = facts_of(rows, learnt)
     valid_rows = judging.load_rows(rows, columns, order)
+    stopping = validation_of(valid_rows) if stops_early(params) else {}
     ranker = make_model(model, as_parameters(params, order))
     start = time.perf_counter()
     with Progress(quiet=quiet, n_pairs=facts["n_pairs"]) as progress, quiet_interrupt():
         if search and valid_rows is not None:
             ranker, whole = search_strength(
-                model, ranker, rows, valid_rows, metric, order, progress
+                model, ranker, rows, valid_rows, metric, order, progress, **stopping
             )
         else:
-            ranker.fit(rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight, callback=progress)
+            routed = {"qid": rows.qid, "sample_weight": rows.weight, **stopping}
+            ranker.fit(rows.X, rows.y, **routed, callback=progress)
             whole = ranker.status_ != Status.INTERRUPTED.name.lower()
     summary = summarise(model, ranker, facts, time.perf_counter() - start)
     if valid_rows is not None:
@@ -168,17 +188,29 @@ class Judging(NamedTuple):
             features=rows.feature_names,
             pairs=self.pairs,
         )
-        require_pairs(others, graph, self.pairs or self.source)
+        count_judged(others, graph, self.pairs or self.source)
         with named(self.source):
             measure(self.metric, others, np.zeros(others.X.shape[0]), graph)
         return others
 
 
-def check_usage(
-    model: str, params: dict[str, Any], pairs: str | None, judging: Judging, *, search: bool
-) -> None:
-    """Refuse options that cannot go together."""
-    strength = MODELS[model].strength
+def stops_early(params: dict[str, Any]) -> bool:
+    """Tell whether options ask for a descent that the validation error stops."""
+    wanted = params.get("regularization", options.Regularization.tikhonov)
+    return wanted is not options.Regularization.tikhonov
+
+
+def validation_of(rows: Rows | None) -> dict[str, Any]:
+    """Return the arguments of a fit that validation rows are; none where it is to draw its own."""
+    if rows is None:
+        return {}
+    return {
+        "X_val": rows.X, "y_val": rows.y, "qid_val": rows.qid, "sample_weight_val": rows.weight,
+    }  # fmt: skip
+
+
+def check_judging(params: dict[str, Any], pairs: str | None, judging: Judging) -> None:
+    """Refuse options of what is preferred to what, and of validation, that cannot go together."""
     if pairs is not None and "graph" in params:
         raise typer.BadParameter("--pairs says what is preferred to what: leave out --graph.")
     if judging.pairs is not None and judging.source is None:
@@ -186,12 +218,32 @@ def check_usage(
     if judging.pairs is not None and not METRICS[judging.metric].pairs:
         able = " or ".join(name for name, metric in METRICS.items() if metric.pairs)
         raise typer.BadParameter(f"--valid-pairs are judged by --metric {able}.")
+    if "patience" in params and not stops_early(params):
+        raise typer.BadParameter(
+            "--patience stops --regularization iteration or hybrid: give one of them."
+        )
+
+
+def check_strength(model: str, params: dict[str, Any], judging: Judging, *, search: bool) -> None:
+    """Refuse options that set or search a strength in more than one way, or where there is none."""
+    strength = MODELS[model].strength
+    if not _has_strength(params):
+        for asked, option in ((strength in params, flag_of(strength)), (search, "--search")):
+            if asked:
+                raise typer.BadParameter(
+                    f"{option} plays no part in --regularization iteration, which has no "
+                    f"{flag_of(strength)}: leave it out, or use hybrid or tikhonov."
+                )
     if search and judging.source is None:
         raise typer.BadParameter(
             f"--search picks {flag_of(strength)} on validation rows: give --valid FILE."
         )
     if search and strength in params:
         raise typer.BadParameter(f"--search picks {flag_of(strength)} by itself: give one of them.")
+
+
+def _has_strength(params: dict[str, Any]) -> bool:
+    return params.get("regularization") is not options.Regularization.iteration
 
 
 def as_parameters(given: dict[str, Any], graph: Any) -> dict[str, Any]:
@@ -202,6 +254,8 @@ def as_parameters(given: dict[str, Any], graph: Any) -> dict[str, Any]:
     if "normalize" in params:
         wanted = params["normalize"]
         params["normalize"] = None if wanted is options.Normalize.none else wanted.value
+    if "regularization" in params:
+        params["regularization"] = params["regularization"].value
     return params
 
 
@@ -216,15 +270,18 @@ def quiet_interrupt() -> Iterator[None]:
 def summarise(model: str, ranker: Any, facts: dict[str, Any], seconds: float) -> dict[str, Any]:
     """Return what is worth knowing of a fit."""
     strength = MODELS[model].strength
-    return {
-        "model": type(ranker).__name__,
-        **facts,
-        strength: getattr(ranker, strength),
-        "objective": float(ranker.objective_),
-        "iterations": int(ranker.n_iter_),
-        "status": ranker.status_,
-        "seconds": seconds,
-    }
+    way = getattr(ranker, "regularization", None)
+    summary = {"model": type(ranker).__name__, **facts, "n_pairs": int(ranker.n_pairs_)}
+    if way is not None:
+        summary["regularization"] = way
+    if way != options.Regularization.iteration:
+        summary[strength] = getattr(ranker, strength)
+    summary["objective"] = float(ranker.objective_)
+    summary["iterations"] = int(ranker.n_iter_)
+    if hasattr(ranker, "validation_curve_"):
+        summary["best iteration"] = int(ranker.best_iteration_)
+        summary["validation error"] = float(ranker.validation_curve_[ranker.best_iteration_])
+    return {**summary, "status": ranker.status_, "seconds": seconds}
 
 
 def save(ranker: Any, rows: Rows, output: str) -> None:

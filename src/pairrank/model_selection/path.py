@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -96,6 +96,7 @@ def regularization_path(
     sample_weight_val: Any = None,
     scoring: str | Callable[..., float] = "pairwise_accuracy",
     warm_start: bool = False,
+    fit_params: Mapping[str, Any] | None = None,
 ) -> RegularizationPath:
     """Fit an estimator at each value of a parameter and pick by validation rows.
 
@@ -124,6 +125,9 @@ def regularization_path(
         Start each fit from the last one's solution, where the estimator can, and stop at a tenth
         of its `tol`, lest a neighbour's solution pass for an answer. False starts each from zero,
         as the paper did.
+    fit_params : mapping, optional
+        Further arguments of every fit, such as the X_val and y_val that stop the descents of
+        ``RankRLS(regularization="hybrid")``; the path's own are not handed to it.
 
     Returns
     -------
@@ -157,7 +161,7 @@ def regularization_path(
     if (X_val is None) != (y_val is None):
         raise PairrankError("validation rows need both X_val and y_val")
     scorer = get_query_scorer(scoring)
-    routed = _given(qid=qid, sample_weight=sample_weight)
+    routed = {**_given(qid=qid, sample_weight=sample_weight), **(fit_params or {})}
     judged = requested(scorer, _given(qid=qid_val, sample_weight=sample_weight_val))
     model = _clone_for(estimator, param, warm_start)
 
