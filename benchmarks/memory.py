@@ -24,6 +24,7 @@ _BLOCK = 100_000
 class Case(NamedTuple):
     """What a process fits."""
 
+    ranker: str
     name: str
     n_rows: int
     n_features: int
@@ -31,9 +32,12 @@ class Case(NamedTuple):
 
 
 CASES = (
-    Case("binary", 10_000_000, 10, 2),
-    Case("5 levels", 10_000_000, 10, 5),
-    Case("wide, 5 levels", 3_000_000, 136, 5),
+    Case("RankSVM", "binary", 10_000_000, 10, 2),
+    Case("RankSVM", "5 levels", 10_000_000, 10, 5),
+    Case("RankSVM", "wide, 5 levels", 3_000_000, 136, 5),
+    Case("RankNCG", "binary", 10_000_000, 10, 2),
+    Case("RankNCG", "5 levels", 10_000_000, 10, 5),
+    Case("RankRLS", "5 levels", 10_000_000, 10, 5),
 )
 
 
@@ -47,14 +51,15 @@ def fit_here(case: Case) -> dict[str, float]:
     """Make X in place, fit, and return the peaks before and after, in MB."""
     import numpy as np
 
-    from pairrank import RankSVM
+    import pairrank
 
+    ranker = getattr(pairrank, case.ranker)
     rng = np.random.default_rng(0)
     coef = rng.standard_normal(case.n_features, dtype=np.float32)
     bounds = np.linspace(0, 1, case.n_levels + 1)[1:-1]
     few = rng.standard_normal((5000, case.n_features), dtype=np.float32)
     cuts = np.quantile(few @ coef, bounds)
-    RankSVM().fit(few, np.searchsorted(cuts, few @ coef))
+    ranker().fit(few, np.searchsorted(cuts, few @ coef))
     X = np.empty((case.n_rows, case.n_features), dtype=np.float32)
     y = np.empty(case.n_rows, dtype=np.int64)
     for start in range(0, case.n_rows, _BLOCK):
@@ -64,7 +69,7 @@ def fit_here(case: Case) -> dict[str, float]:
         utility += coef.std() * rng.standard_normal(utility.size, dtype=np.float32)
         y[rows] = np.searchsorted(cuts, utility)
     before = peak_mb()
-    taken = harness.seconds(lambda: RankSVM().fit(X, y))
+    taken = harness.seconds(lambda: ranker().fit(X, y))
     return {"X": X.nbytes / 1e6, "before": before, "peak": peak_mb(), "seconds": taken}
 
 
@@ -78,7 +83,7 @@ def measure(case: Case) -> list[object]:
     a_row = (beyond - LIBRARIES_MB) * 1e6 / case.n_rows
     added = (found["peak"] - found["before"]) * 1e6 / case.n_rows
     return [
-        case.name,
+        f"{case.ranker}, {case.name}",
         f"{case.n_rows:,} x {case.n_features}",
         *(f"{found[key]:,.0f}" for key in ("X", "before", "peak")),
         f"{beyond:,.0f}",

@@ -8,6 +8,7 @@ that finds the cache, beside a second, warm fit of the same process.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import subprocess
 import sys
@@ -22,10 +23,10 @@ import time
 import numpy as np
 from pairrank.datasets import make_queries, make_utility
 data = {data}
-from pairrank import RankSVM
+from pairrank import {ranker}
 for _ in range(3):
     start = time.perf_counter()
-    RankSVM().fit(data.X, data.y, qid=data.qid)
+    {ranker}().fit(data.X, data.y, qid=data.qid)
     print(time.perf_counter() - start)
 """
 STATEMENTS = {
@@ -40,6 +41,7 @@ DATA = {
     "queries of 100": "make_queries(500, 100, random_state=0)",
     "sparse, real labels": "make_utility(50_000, 2000, nnz_per_row=20, random_state=0)",
 }
+RANKERS = ("RankSVM", "RankNCG", "RankRLS")
 FIRST_BAR, LATER_BAR = 10.0, 0.5
 
 
@@ -78,8 +80,8 @@ def import_rows(repeat: int) -> Iterator[list[object]]:
 
 def fit_rows(repeat: int) -> Iterator[list[object]]:
     """Yield first fits with an empty cache, and first and warm fits with a full one."""
-    for name, data in DATA.items():
-        code = FIT.format(data=data)
+    for ranker, (name, data) in itertools.product(RANKERS, DATA.items()):
+        code = FIT.format(data=data, ranker=ranker)
         with tempfile.TemporaryDirectory() as cache:
             compiled = run(code, cache)[0]
             later = [run(code, cache) for _ in range(repeat)]
@@ -87,7 +89,7 @@ def fit_rows(repeat: int) -> Iterator[list[object]]:
         warm = harness.Timing(tuple(min(found[1:]) for found in later))
         above = first.median - warm.median
         holds = compiled <= FIRST_BAR and above <= LATER_BAR
-        yield [name, compiled, first.median, warm.median, above, _verdict(holds)]
+        yield [f"{ranker}, {name}", compiled, first.median, warm.median, above, _verdict(holds)]
 
 
 def _verdict(holds: bool) -> str:
