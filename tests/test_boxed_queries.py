@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -278,3 +279,13 @@ def test_forty_levels_of_fifty_rows_equal_halving(kind):
     assert found[0] == pytest.approx(wanted[0], rel=1e-9)
     for one, other in zip(found[1:], wanted[1:], strict=True):
         np.testing.assert_allclose(one, other, atol=3e-6 * 2000)
+
+
+def test_sums_of_unequal_weights_lose_no_digits():
+    """Of as many levels as rows: one sum after another would lose a part of 1e-13."""
+    totals = 10.0 ** np.random.default_rng(0).uniform(-10, 10, 300_000)
+    codes, segment = np.zeros(totals.size, dtype=np.int64), np.array([True])
+    below, above = box_plan.weights_around(codes, totals, segment)
+    for at in (1, 2, 1000, 150_000, 299_998):
+        assert below[at] == pytest.approx(math.fsum(totals[:at]), rel=1e-14)
+        assert above[at] == pytest.approx(math.fsum(totals[at + 1 :]), rel=1e-14)
