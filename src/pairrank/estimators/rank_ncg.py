@@ -130,7 +130,8 @@ class RankNCG(PairLossRanker):
       ``normalize=None`` it holds for `Pairs` that share no rows; ``normalize="rows"`` makes all
       pairs together count as much as W observations.
 
-    All are asymptotic, describe sampling error alone and not what shrinkage by alpha leaves out,
+    All are asymptotic ("queries" in queries, so that one that holds most of the pairs makes it far
+    too sure), describe sampling error alone and not what shrinkage by alpha leaves out,
     and cost O(m d^2); see `pairrank.estimators.covariance`.
 
     References
