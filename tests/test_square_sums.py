@@ -168,7 +168,7 @@ def test_the_normal_matrices_are_the_curvature_between_columns(form, block, prob
     bend = Square().sum_over(differences).curvature(problem.scores)
     design = Design(form(X + offset))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pairrank.objective.normal_equations._BLOCK_ENTRIES", block)
+        patch.setattr("pairrank.objective.row_blocks._BLOCK_ENTRIES", block)
         primal, dual = primal_matrix(design, differences), dual_matrix(design, differences)
     np.testing.assert_allclose(primal, X.T @ bend.matmat(X.T).T, atol=1e-6 if block == 3 else 1e-7)
     by_rows = bend.matmat(bend.matmat(X @ X.T).T)

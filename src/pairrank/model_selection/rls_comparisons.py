@@ -9,13 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.model_selection.rls_problem import (
-    LeastSquares,
-    block_rows,
-    cut,
-    dense,
-    whole_queries,
-)
+from pairrank.model_selection.rls_problem import LeastSquares
+from pairrank.objective.row_blocks import block_rows, cut, dense, whole_queries
 from pairrank.preferences import Pairs
 
 FloatArray = NDArray[np.float64]

@@ -8,11 +8,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+
+from pairrank.objective.row_blocks import block_rows
 
 FloatArray = NDArray[np.float64]
-
-_BLOCK_ENTRIES = 1 << 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,36 +94,3 @@ class LeastSquares:
         rows = {f.name: getattr(self, f.name)[kept] for f in fields(self) if f.name not in whole}
         starts = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
         return replace(self, query_start=starts, **rows)
-
-
-def block_rows(width: int) -> int:
-    """Return how many rows of so many numbers make a block."""
-    return max(1, _BLOCK_ENTRIES // max(1, width))
-
-
-def dense(rows: Any) -> FloatArray:
-    """Return a copy of rows as a dense float64 array."""
-    dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
-    return dense.astype(np.float64)
-
-
-def whole_queries(
-    query_start: NDArray[np.int64], limit: int
-) -> Iterator[tuple[slice, NDArray[np.int64]]]:
-    """Yield parts of whole queries, each of at most `limit` equations or one longer query.
-
-    With each comes where its queries begin, counted from its own start.
-    """
-    start, last = 0, query_start.size - 1
-    while start < last:
-        reach = query_start[start] + limit
-        stop = max(start + 1, int(np.searchsorted(query_start, reach, "right")) - 1)
-        first = int(query_start[start])
-        yield slice(first, int(query_start[stop])), query_start[start : stop + 1] - first
-        start = stop
-
-
-def cut(part: slice, limit: int) -> Iterator[slice]:
-    """Yield a slice in pieces of at most `limit`."""
-    for first in range(part.start, part.stop, limit):
-        yield slice(first, min(first + limit, part.stop))

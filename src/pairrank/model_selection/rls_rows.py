@@ -10,13 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairrank.model_selection.rls_problem import (
-    LeastSquares,
-    block_rows,
-    cut,
-    dense,
-    whole_queries,
-)
+from pairrank.model_selection.rls_problem import LeastSquares
+from pairrank.objective.row_blocks import centred, centred_blocks, centred_query, dense
 from pairrank.preferences import Levels
 
 FloatArray = NDArray[np.float64]
@@ -52,7 +47,7 @@ class CentredRows(LeastSquares):
         layout = Levels.build(np.zeros(y.shape[0]), qid, sample_weight=sample_weight)
         root = np.ones(layout.row_of.size) if layout.weight is None else np.sqrt(layout.weight)
         labels = y[layout.row_of]
-        b = _centred(labels.copy(), root, layout.query_start)
+        b = centred(labels.copy(), root, layout.query_start)
         return cls(X, b, root, layout.query_start, layout.row_of, labels)
 
     @property
@@ -62,17 +57,12 @@ class CentredRows(LeastSquares):
 
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A): whole queries, and a long query in pieces."""
-        limit = block_rows(self.n_features)
-        for part, starts in whole_queries(self.query_start, limit):
-            if part.stop - part.start > limit:
-                yield from self._pieces(part, limit)
-            else:
-                yield part, _centred(self._rows(part), self.root[part], starts)
+        return centred_blocks(self.X, self.row_of, self.root, self.query_start)
 
     def query_blocks(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A) of one query, a long one in pieces."""
-        limit = block_rows(self.n_features)
-        yield from self._pieces(slice(*map(int, self.query_start[query : query + 2])), limit)
+        part = slice(*map(int, self.query_start[query : query + 2]))
+        return centred_query(self.X, self.row_of, self.root, part)
 
     def gram(self) -> FloatArray:
         """Return A'A; O(m d^2), or by sparse products and their correction by the means."""
@@ -98,21 +88,7 @@ class CentredRows(LeastSquares):
     def columns(self, features: slice) -> FloatArray:
         """Return columns of A; O(m) each, or O(non-zeros) for all together."""
         columns = dense(self.X[:, features][self.row_of])
-        return _centred(columns, self.root, self.query_start)
-
-    def _rows(self, part: slice) -> FloatArray:
-        return dense(self.X[self.row_of[part]])
-
-    def _pieces(self, part: slice, limit: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield the rows of one long query, its mean found in a pass of its own."""
-        pieces = list(cut(part, limit))
-        origin = self._rows(slice(part.start, part.start + 1))
-        total = np.zeros(self.n_features)
-        for piece in pieces:
-            total += self.root[piece] ** 2 @ (self._rows(piece) - origin)
-        mean = total / np.square(self.root[part]).sum()
-        for piece in pieces:
-            yield piece, ((self._rows(piece) - origin) - mean) * self.root[piece, None]
+        return centred(columns, self.root, self.query_start)
 
     def _weighted(self) -> Any:
         scale = sparse.diags_array(self.root)
@@ -125,19 +101,3 @@ class CentredRows(LeastSquares):
         values = self.root / np.repeat(np.sqrt(total), lengths)
         shape = (self.root.size, lengths.size)
         return sparse.csr_array((values, (np.arange(self.root.size), self.query_of)), shape=shape)
-
-
-def _centred(values: FloatArray, root: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
-    """Centre whole queries by their weighted means in place, and weigh them.
-
-    The first row is taken off before the mean: what is constant within a query becomes 0 to the
-    bit, and an offset costs no digits.
-    """
-    lengths = np.diff(starts)
-    values -= np.repeat(values[starts[:-1]], lengths, axis=0)
-    weight = (root**2)[:, None]
-    total = np.add.reduceat(weight[:, 0], starts[:-1])[:, None]
-    means = np.add.reduceat(values * weight, starts[:-1], axis=0) / total
-    values -= np.repeat(means, lengths, axis=0)
-    values *= root[:, None]
-    return values

@@ -11,9 +11,8 @@ from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.design import Design
+from pairrank.objective.row_blocks import block_rows, centred_blocks, cut, dense
 from pairrank.preferences import Differences, Pairs
-
-_BLOCK_ENTRIES = 1 << 21
 
 
 def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
@@ -24,9 +23,8 @@ def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArra
     comparisons O(n_pairs n_features^2), and a block of memory beside the result.
     """
     result = np.zeros((design.n_features, design.n_features))
-    step = max(1, _BLOCK_ENTRIES // max(1, design.n_features))
     with np.errstate(over="ignore", invalid="ignore"):
-        for block in _blocks(design.X, preferences, step):
+        for block in _blocks(design.X, preferences):
             result += block.T @ block
         result *= 2.0
     return result
@@ -49,7 +47,7 @@ def dual_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
             half = _less_means(np.asarray((X @ X.T).todense()), averaging, query_of)
             return _less_means(np.ascontiguousarray(half.T), averaging, query_of)
         result = np.zeros((design.n_rows, design.n_rows))
-        step = max(1, _BLOCK_ENTRIES // max(1, design.n_rows))
+        step = block_rows(design.n_rows)
         for start in range(0, design.n_features, step):
             columns = design.X[:, start : start + step].astype(np.float64)
             columns = _less_means(columns, averaging, query_of)
@@ -71,43 +69,27 @@ def _less_means(columns: FloatArray, averaging: Any, query_of: NDArray[np.int32]
     return columns
 
 
-def _blocks(X: Any, preferences: Differences | Pairs, step: int) -> Iterator[FloatArray]:
+def _blocks(X: Any, preferences: Differences | Pairs) -> Iterator[FloatArray]:
+    """Yield the rows of A, |A w|^2 the pair sum of scores X w."""
     if isinstance(preferences, Pairs):
-        return _pair_blocks(X, preferences, step)
-    return _query_blocks(X, preferences, step)
+        return _pair_blocks(X, preferences)
+    rows, starts = _by_query(preferences)
+    weight = np.ones(starts[-1])
+    if preferences.weight is not None:
+        weight = preferences.weight if rows is None else preferences.weight[rows]
+    return (block for _, block in centred_blocks(X, rows, np.sqrt(weight), starts))
 
 
-def _pair_blocks(X: Any, pairs: Pairs, step: int) -> Iterator[FloatArray]:
-    """Yield x_i - x_j times the root of each comparison's weight, `step` comparisons at a time."""
-    for start in range(0, pairs.n_pairs, step):
-        part = slice(start, start + step)
-        block = _dense(X, pairs.i[part])
-        block -= _dense(X, pairs.j[part])
+def _pair_blocks(X: Any, pairs: Pairs) -> Iterator[FloatArray]:
+    """Yield x_i - x_j times the root of each comparison's weight, some comparisons at a time."""
+    for part in cut(slice(0, pairs.n_pairs), block_rows(X.shape[1])):
+        block = dense(X[pairs.i[part]])
+        block -= dense(X[pairs.j[part]])
         if pairs.weight is not None:
             block *= np.sqrt(pairs.weight[part])[:, None]
         if pairs.pair_scale != 1.0:
             block *= np.sqrt(pairs.pair_scale)
         yield block
-
-
-def _query_blocks(X: Any, differences: Differences, step: int) -> Iterator[FloatArray]:
-    """Yield rows less their query's mean, times the root of their weight, about `step` at a time.
-
-    Whole queries where they fit; a query of more rows has its mean taken first.
-    """
-    rows, bounds = _by_query(differences)
-    weight = differences.weight
-    query = 0
-    while query < bounds.size - 1:
-        beyond = int(np.searchsorted(bounds, bounds[query] + step, side="right")) - 1
-        if beyond > query:
-            starts = bounds[query:beyond] - bounds[query]
-            within = _part(rows, bounds[query], bounds[beyond])
-            yield _centred(_dense(X, within), None if weight is None else weight[within], starts)
-            query = beyond
-        else:
-            yield from _large_query(X, rows, bounds[query : query + 2], weight, step)
-            query += 1
 
 
 def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
@@ -127,48 +109,3 @@ def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArra
         rows = rows[np.asarray(weight)[rows] > 0]
     starts = np.flatnonzero(np.diff(query_of[rows], prepend=-1))
     return rows, np.append(starts, rows.size)
-
-
-def _large_query(
-    X: Any,
-    rows: NDArray[np.intp] | None,
-    bounds: NDArray[np.intp],
-    weight: FloatArray | None,
-    step: int,
-) -> Iterator[FloatArray]:
-    first, last = int(bounds[0]), int(bounds[1])
-    parts = [_part(rows, start, min(start + step, last)) for start in range(first, last, step)]
-    sums, total = np.zeros(X.shape[1]), 0.0
-    for part in parts:
-        block = _dense(X, part)
-        own = np.ones(block.shape[0]) if weight is None else weight[part]
-        sums += own @ block
-        total += float(own.sum())
-    mean = sums / total
-    for part in parts:
-        block = _dense(X, part) - mean
-        yield block if weight is None else block * np.sqrt(weight[part])[:, None]
-
-
-def _centred(block: FloatArray, weight: FloatArray | None, starts: NDArray[np.intp]) -> FloatArray:
-    """Centre a block of whole queries in place, and multiply by the root of the weights."""
-    sizes = np.diff(starts, append=block.shape[0])
-    total = sizes if weight is None else np.add.reduceat(weight, starts)
-    weighted = block if weight is None else block * weight[:, None]
-    means = np.add.reduceat(weighted, starts, axis=0) / total[:, None]
-    block -= np.repeat(means, sizes, axis=0)
-    if weight is not None:
-        block *= np.sqrt(weight)[:, None]
-    return block
-
-
-def _part(rows: NDArray[np.intp] | None, start: int, stop: int) -> Any:
-    return slice(int(start), int(stop)) if rows is None else rows[start:stop]
-
-
-def _dense(X: Any, rows: Any) -> FloatArray:
-    """Return some rows as a new dense float64 array."""
-    part = X[rows]
-    if sparse.issparse(part):
-        part = part.toarray()
-    return np.array(part, dtype=np.float64)
