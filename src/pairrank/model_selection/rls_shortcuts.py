@@ -65,6 +65,11 @@ class Spectrum:
                 f"eigendecomposition (the fewer of both may be {_LARGEST}): choose RankRLS's alpha "
                 'by validation rows, or take regularization="iteration"'
             )
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._decompose(problem)
+        self.base = 0.0 if self.is_dual else 1.0
+
+    def _decompose(self, problem: LeastSquares) -> None:
         if self.is_dual:
             kernel = problem.kernel()
             self.flat = kernel.diagonal() == 0
@@ -74,7 +79,6 @@ class Spectrum:
             self._gram, self._target = problem.gram(), problem.moments(problem.b)
             self.values, self.vectors = _eigen(self._gram)
             self.moments = self.vectors.T @ self._target
-        self.base = 0.0 if self.is_dual else 1.0
 
     def coefs(self, alphas: FloatArray) -> FloatArray:
         """Return the weights at every alpha, (n_alphas, n_targets, n_features)."""
