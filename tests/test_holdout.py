@@ -13,7 +13,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
 from pairrank import Pairs, QueryKFold, RankRLS
-from pairrank.estimators._holdout import RankingError, draw_holdout, row_scores
+from pairrank._protocols import Step
+from pairrank.estimators._holdout import RankingError, Watch, draw_holdout, row_scores
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.metrics import pairwise_accuracy
 
@@ -256,6 +257,18 @@ def test_a_validation_query_of_one_level_is_left_out_or_refused(noisy):
         ranker.fit(X, y, qid=qid, X_val=X_val, y_val=np.full(200, 2.0))
     with pytest.raises(PairrankError, match="no comparison that prefers"):
         ranker.fit(X, y, qid=qid, X_val=X_val, y_val=Pairs([0], [1], magnitude=[0.0]))
+
+
+def test_of_equal_errors_the_first_iterate_is_kept_and_zero_weights_never():
+    watch = Watch(RankingError(np.arange(3.0), None, None), lambda w: w, patience=2)
+    zero, wrong, tied = np.zeros(3), np.array([3.0, 2.0, 1.0]), np.ones(3)
+    told = [
+        watch(Step(at, 0.0, 0.0, w, 0.0, 0, 0)) for at, w in enumerate((zero, wrong, tied, tied))
+    ]
+    assert told == [False] * 4
+    assert watch.curve == [0.5, 1.0, 0.5, 0.5]
+    assert watch.best_iteration == 2
+    assert watch(Step(4, 0.0, 0.0, tied, 0.0, 0, 0))
 
 
 def test_half_given_validation_rows_are_refused(noisy):

@@ -128,3 +128,13 @@ def test_without_matplotlib_the_remedy_is_named():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
     )
     assert "pip install 'pairrank[plot]'" in done.stdout
+
+
+def test_without_alphas_the_estimator_s_own_regularisation_is_drawn():
+    X, y = np.arange(12.0).reshape(6, 2), [0, 1, 1, 2, 0, 1]
+    held = {"X_val": X, "y_val": y, "draw": False}
+    for kind, label in (("iteration", "no penalty"), ("tikhonov", "alpha = 3")):
+        ranker = RankRLS(3.0, regularization=kind)
+        assert IterationCurveDisplay.from_estimator(ranker, X, y, **held).labels == [label]
+    with pytest.raises(PairrankError, match="alphas is empty"):
+        IterationCurveDisplay.from_estimator(RankRLS(), X, y, alphas=[], **held)

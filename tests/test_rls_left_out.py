@@ -8,7 +8,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from pairrank.model_selection import rls_pair_out, rls_shortcuts
+from pairrank import GreedyRankRLS, RankRLSCV
+from pairrank.exceptions import PairrankError
+from pairrank.model_selection import rls_pair_out, rls_problem, rls_shortcuts
 from pairrank.model_selection.rls_comparisons import Comparisons
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
 from pairrank.model_selection.rls_rows import CentredRows
@@ -80,6 +82,51 @@ def test_leaving_a_pair_out_equals_refits(shape):
             margin = (X[i] - X[j]) @ refit(X[rest], y[rest], qid[rest], weight[rest], alpha)
             right[at] += pair * np.where(np.abs(margin) < 1e-12, 0.5, margin > 0)
     np.testing.assert_allclose(shares, right / total, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_features", [4, 60])
+def test_what_is_learnt_from_nothing_leaves_ties_not_rounding(n_features):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        X, qid = rng.normal(size=(8, n_features)), np.array([0, 0, 0, 0, 1, 2, 3, 4])
+        problem = problem_of(X, rng.normal(size=(8, 1)), qid, np.ones(8))
+        assert not leave_query_out(Spectrum(problem), ALPHAS)[:, :4].any()
+
+
+@pytest.mark.parametrize("n_features", [3, 30])
+@pytest.mark.parametrize("search", [RankRLSCV(), GreedyRankRLS(), GreedyRankRLS(cv=2)])
+def test_what_overflows_is_an_error_and_no_warning(search, n_features):
+    X, y, qid, _ = made(20, n_features, 4)
+    with pytest.raises(PairrankError, match="overflow: scale"):
+        search.fit(1e160 * X, y, qid=qid)
+
+
+@pytest.mark.parametrize("n_queries", [1, 2])
+def test_a_small_alpha_loses_no_pair_of_wide_rows(n_queries):
+    rng = np.random.default_rng(0)
+    alphas = np.array([1e-9, 1e-6, 1e-4])
+    for _ in range(10):
+        X, y = rng.normal(size=(12, 30)), rng.integers(0, 4, (12, 1)).astype(float)
+        qid, weight = np.arange(12) % n_queries, rng.exponential(size=12)
+        shares = leave_pair_out(Spectrum(problem_of(X, y, qid, weight)), alphas)[:, 0]
+        np.testing.assert_allclose(shares, _share_right(X, y, qid, weight), atol=1e-9)
+
+
+def _share_right(X, y, qid, weight):
+    """Return the weight of pairs that the least weights of no penalty at all order rightly."""
+    right = total = 0.0
+    root = np.sqrt(weight)[:, None]
+    for i, j in np.argwhere((qid[:, None] == qid) & (y > y.T)):
+        rest = ~np.isin(np.arange(len(X)), (i, j))
+        centred = np.eye(len(X))
+        for query in np.unique(qid):
+            here = np.flatnonzero(rest & (qid == query))
+            centred[np.ix_(here, here)] -= weight[here] / weight[here].sum()
+        A, b = ((root * (centred @ part))[rest] for part in (X, y))
+        margin = float((X[i] - X[j]) @ (np.linalg.pinv(A, rcond=1e-9) @ b)[:, 0])
+        total += weight[i] * weight[j]
+        right += weight[i] * weight[j] * (margin > 0)
+    return right / total
 
 
 @pytest.mark.parametrize(("n_rows", "n_features"), [(12, 4), (12, 60)])

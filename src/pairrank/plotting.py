@@ -95,7 +95,7 @@ class IterationCurveDisplay:
         y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs, optional
             Their labels.
         alphas : array-like of float, optional
-            What to fit; 0 is no penalty. None is the estimator's own alpha.
+            What to fit; 0 is no penalty. None is the estimator's own alpha, 0 by iteration.
         qid, sample_weight : array-like of shape (n_rows,), optional
             Of the training rows.
         X_val, y_val, qid_val, sample_weight_val : optional
@@ -214,7 +214,11 @@ def _of_fits(
         )
     curves: list[ArrayLike] = []
     labels: list[str] = []
-    for alpha in np.ravel(known["alpha"] if alphas is None else alphas).tolist():
+    if alphas is None:
+        alphas = 0.0 if known["regularization"] == "iteration" else known["alpha"]
+    if not np.size(alphas):
+        raise PairrankError("alphas is empty: give one at least")
+    for alpha in np.ravel(alphas).tolist():
         kind = {"regularization": "tikhonov", "alpha": alpha}
         if alpha == 0:
             kind = {"regularization": "iteration", "patience": known["max_iter"]}

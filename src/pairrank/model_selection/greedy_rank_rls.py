@@ -138,8 +138,9 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         problem = least_squares(X, y, qid, weight)
         self.cv_ = self._method(problem)
         one_query = problem.query_start.size == 2
-        left_out = self._left_out(problem, (X, y, None if one_query else qid))
-        self._choose(left_out, wanted, float(np.square(problem.root).sum()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            left_out = self._left_out(problem, (X, y, None if one_query else qid))
+            self._choose(left_out, wanted, float(np.square(problem.root).sum()))
         self.coef_ = _weights(problem, np.flatnonzero(self.support_), float(self.alpha))
         return self
 
@@ -245,6 +246,8 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         while len(selected) < (n_features if wanted is None else wanted):
             candidates = np.where(self.support_, np.inf, left_out.errors())
             least = candidates.min()
+            if not np.isfinite(least):
+                raise PairrankError("products of features overflow: scale X and y down")
             if wanted is None and selected and least >= errors[-1] * (1 - _EQUAL):
                 break
             feature = int(np.flatnonzero(candidates <= least + _EQUAL * errors[0])[0])

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg
 
 from pairrank.exceptions import PairrankWarning
 from pairrank.model_selection.rls_rows import CentredRows
-from pairrank.model_selection.rls_shortcuts import LEAST_LEFT, TIE_BITS, Spectrum
+from pairrank.model_selection.rls_shortcuts import LEAST_LEFT, NOISE_BITS, TIE_BITS, Spectrum
 
 FloatArray = NDArray[np.float64]
 
 _ENTRIES = 1 << 19
 _ALONE = 1e-10
+_TIES = (2.0**-TIE_BITS, 2.0**-NOISE_BITS)
+_ROUNDING = 1e-9
+_CLOSE = 1e-3
+"""An alpha so small beside the largest eigenvalue leaves little of I - H beside u u'."""
 
 
 def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
@@ -48,6 +54,7 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     Notes
     -----
     Costs O(m_q^2 min(m, d)) for each query and alpha, and O(m_q min(m, d)) memory: for small data.
+    Wide rows have their eigenvectors turned first, O(m^3) and O(m^2) memory.
 
     References
     ----------
@@ -55,16 +62,20 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     """
     problem = spectrum.problem
     assert isinstance(problem, CentredRows)
-    least = 1.0
+    least, centred = 1.0, _Centred.of(spectrum)
     right = np.zeros((alphas.size, problem.b.shape[1]))
     total = np.zeros(problem.b.shape[1])
     for query in range(problem.query_start.size - 1):
         rows = slice(*map(int, problem.query_start[query : query + 2]))
         F, y, root = spectrum.factor_of(query), problem.y[rows], problem.root[rows]
         total += [_pair_weight(labels, root**2) for labels in y.T]
-        factors = zip(spectrum.shrinkage(alphas), spectrum.remainder(alphas), strict=True)
-        for place, factor in enumerate(factors):
-            more, left = _right_weights(spectrum, F, (y, problem.b[rows], root), *factor)
+        part = None if centred is None or root.size <= 2 else centred.rows(rows)
+        for place, alpha in enumerate(alphas):
+            close = None
+            if part is not None and alpha <= _CLOSE * spectrum.values[-1]:
+                close = part.at(alpha)
+            at = spectrum.shrinkage(alphas[[place]])[0], spectrum.remainder(alphas[[place]])[0]
+            more, left = _right_weights(spectrum, F, (y, problem.b[rows], root), *at, close)
             right[place] += more
             least = min(least, left)
     if least < _ALONE:
@@ -121,6 +132,7 @@ def _right_weights(
     rows: tuple[FloatArray, FloatArray, FloatArray],
     shrink: FloatArray,
     remain: FloatArray,
+    close: tuple[FloatArray, FloatArray, FloatArray] | None,
 ) -> tuple[FloatArray, float]:
     """Return the weight of the pairs of one query ordered rightly at one alpha, a target each.
 
@@ -129,7 +141,7 @@ def _right_weights(
     With Q = (I - H)_{ij,ij}, whose off-diagonal is -H_ij, and t = u' Q^-1 r / (1 - u' Q^-1 u), r
     the residuals, the margin is z' Q^-1 (H b - H_{ij,ij} (b + t u)), z = (1/sqrt v_i, -1/sqrt v_j):
     z' u = 0, so that nothing larger than H is subtracted and ties stay ties. `rows` are y, b and
-    sqrt v.
+    sqrt v. `close` are factors of I - u u' - H, if that is to be used itself, and the residuals.
     """
     from pairrank.sums.left_pairs import right_weight
 
@@ -141,18 +153,65 @@ def _right_weights(
     unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
     result, least = np.zeros(b.shape[1]), 1.0
     step = max(1, _ENTRIES // root.size)
+    scaled, other = (np.empty((root.size, 0)),) * 2
+    if close is not None:
+        scaled, other, residual = close
+        left = np.einsum("ik,ik->i", scaled, other)
     for first in range(0, root.size, step):
-        H = shrunk[first : first + step] @ F.T
+        part = slice(first, first + step)
+        H = shrunk[part] @ F.T
+        M = np.empty((0, 0)) if close is None else scaled[part] @ other.T
         for target in range(result.size):
             p, r, at, labels = (
                 np.ascontiguousarray(values[:, target]) for values in (predicted, residual, b, y)
             )
             weight, kept = right_weight(
-                H, first, p, r, at, left, leverage, unit, root, labels, 2.0**-TIE_BITS
+                H, M, first, p, r, at, left, leverage, unit, root, labels, _TIES
             )
             result[target] += weight
             least = min(least, kept)
     return result, least
+
+
+class _Centred(NamedTuple):
+    """Rows G of eigenvectors that the queries' unit vectors u have no part in: dual data alone.
+
+    I - u u' - H = G (alpha / (S + alpha)) G' is had from them with all its digits, where alpha is
+    so small beside S that the difference of 1 - u_i^2 and H_ii would have lost them.
+    """
+
+    G: FloatArray
+    values: FloatArray
+    moments: FloatArray
+
+    @classmethod
+    def of(cls, spectrum: Spectrum) -> Self | None:
+        """Turn the eigenvectors of 0 until the u are among them; None where they are not."""
+        problem = spectrum.problem
+        sizes = np.diff(problem.query_start)
+        if not spectrum.is_dual or sizes.max() <= 2:
+            return None
+        empty = spectrum.values == 0
+        length = np.sqrt(np.bincount(problem.query_of, problem.root**2))
+        units = np.zeros((problem.root.size, sizes.size))
+        units[np.arange(problem.root.size), problem.query_of] = problem.root
+        units = (units / length)[:, sizes > 2]
+        held = spectrum.vectors[:, empty].T @ units
+        if (np.linalg.norm(held, axis=0) < 1 - _ROUNDING).any():
+            return None
+        turned = spectrum.vectors[:, empty] @ linalg.qr(held)[0][:, units.shape[1] :]
+        G = np.hstack((spectrum.vectors[:, ~empty], turned))
+        values = np.append(spectrum.values[~empty], np.zeros(turned.shape[1]))
+        return cls(G, values, G.T @ problem.b)
+
+    def rows(self, part: slice) -> Self:
+        """Return the same of some equations."""
+        return self._replace(G=self.G[part])
+
+    def at(self, alpha: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return G E, G and the residuals b - H b at an alpha."""
+        scaled = self.G * (alpha / (self.values + alpha))
+        return scaled, self.G, scaled @ self.moments
 
 
 def _pair_weight(labels: FloatArray, weight: FloatArray) -> float:

@@ -17,7 +17,7 @@ _LARGEST = 20_000
 _ENTRIES = 1 << 22
 TIE_BITS = 36
 """Scores that agree to 2^-36 of the largest beside them are tied: they differ by rounding alone."""
-_NOISE_BITS = 46
+NOISE_BITS = 46
 LEAST_LEFT = 1e-6
 """What I - H may keep of a row that is left out before 1 - H has lost too many digits."""
 
@@ -65,6 +65,11 @@ class Spectrum:
                 f"eigendecomposition (the fewer of both may be {_LARGEST}): choose RankRLS's alpha "
                 'by validation rows, or take regularization="iteration"'
             )
+        with np.errstate(over="ignore", invalid="ignore"):
+            self._decompose(problem)
+        self.base = 0.0 if self.is_dual else 1.0
+
+    def _decompose(self, problem: LeastSquares) -> None:
         if self.is_dual:
             kernel = problem.kernel()
             self.flat = kernel.diagonal() == 0
@@ -74,7 +79,6 @@ class Spectrum:
             self._gram, self._target = problem.gram(), problem.moments(problem.b)
             self.values, self.vectors = _eigen(self._gram)
             self.moments = self.vectors.T @ self._target
-        self.base = 0.0 if self.is_dual else 1.0
 
     def coefs(self, alphas: FloatArray) -> FloatArray:
         """Return the weights at every alpha, (n_alphas, n_targets, n_features)."""
@@ -132,7 +136,7 @@ class Spectrum:
         """Return what left-out scores of a query's rows F may be off by, (n_alphas, n_targets)."""
         length = (np.linalg.norm(F, axis=1) / root).max(initial=0.0)
         weights = self.shrinkage(alphas)[:, :, None] * self.moments
-        return 2.0**-_NOISE_BITS * length * np.linalg.norm(weights, axis=1)
+        return 2.0**-NOISE_BITS * length * np.linalg.norm(weights, axis=1)
 
 
 def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
@@ -174,16 +178,17 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
         for query in within[sizes[within] <= factor.shape[1]]:
             rows = slice(int(starts[query]), int(starts[query + 1]))
             F = factor[rows.start - part.start : rows.stop - part.start]
-            scores = _without_block(spectrum, F, problem.b[rows], alphas)
-            if scores is not None:
-                result[:, rows], handled[query] = scores, True
-                noise[:, query] = spectrum.noise(F, problem.root[rows], alphas)
+            found = _without_block(spectrum, F, problem.b[rows], alphas)
+            if found is not None:
+                (result[:, rows], grown), handled[query] = found, True
+                off = spectrum.noise(F, problem.root[rows], alphas)
+                noise[:, query] = np.maximum(1.0, grown / 64)[:, None] * off
     for query in np.flatnonzero(~handled).tolist():
         weights = spectrum.coefs_without(query, alphas)
         for part, block in problem.query_blocks(query):
             result[:, part] = block @ weights
             off = np.abs(block / problem.root[part, None]) @ np.abs(weights)
-            noise[:, query] = np.maximum(noise[:, query], 2.0**-_NOISE_BITS * off.max(axis=1))
+            noise[:, query] = np.maximum(noise[:, query], 2.0**-NOISE_BITS * off.max(axis=1))
     if spectrum.is_dual:
         result[:, spectrum.flat] = 0.0
     result /= problem.root[:, None]
@@ -194,9 +199,10 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
 
 def _without_block(
     spectrum: Spectrum, F: FloatArray, b: FloatArray, alphas: FloatArray
-) -> FloatArray | None:
+) -> tuple[FloatArray, FloatArray] | None:
     """Return A_q w_{-q} at every alpha, from the rows F of query q; O(m_q^2 rank + m_q^3) each.
 
+    And by what rounding is multiplied in it: the norm of the inverse of (I - H)_qq, 1 or more.
     None where a query is learnt from almost alone, so that 1 - H has lost its digits.
     """
     if not spectrum.is_dual:
@@ -204,7 +210,7 @@ def _without_block(
         left = np.linalg.eigvalsh(np.eye(b.shape[0]) + weighted @ F.T)
         if left[0] < LEAST_LEFT:
             return None
-    result = np.empty((alphas.size, *b.shape))
+    result, grown = np.empty((alphas.size, *b.shape)), np.empty(alphas.size)
     step = max(1, _ENTRIES // max(F.size, b.shape[0] ** 2))
     for start in range(0, alphas.size, step):
         some = alphas[start : start + step]
@@ -214,7 +220,10 @@ def _without_block(
         residual = np.linalg.solve(left, weighted @ spectrum.moments + spectrum.base * b)
         others = spectrum.moments - F.T @ residual
         result[start : start + step] = F @ (spectrum.shrinkage(some)[:, :, None] * others)
-    return result
+        grown[start : start + step] = 1.0 / np.linalg.eigvalsh(left)[:, 0].clip(
+            2.0**-NOISE_BITS, 1.0
+        )
+    return result, grown
 
 
 def _round(scores: FloatArray, starts: NDArray[np.int64], noise: FloatArray) -> None:
