@@ -10,7 +10,7 @@ from scipy import sparse
 
 from pairrank import GreedyRankRLS, RankRLSCV
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection import rls_pair_out, rls_problem, rls_shortcuts
+from pairrank.model_selection import rls_pair_out, rls_shortcuts
 from pairrank.model_selection.rls_comparisons import Comparisons
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
 from pairrank.model_selection.rls_rows import CentredRows
