@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
+from pairrank.losses._scores import OneByOne, as_scores
 from pairrank.losses.hinge_schedule import Schedule, make_schedule
 from pairrank.losses.hinge_state import Buffers, SortedScores
 from pairrank.preferences import Levels
@@ -42,7 +43,7 @@ class HingeSum:
 
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum over all pairs and its gradient by the scores, (n_rows,)."""
-        scores = self._as_scores(scores)
+        scores = as_scores(scores, self.levels.n_rows)
         if not (np.isfinite(scores.sum()) or np.isfinite(scores).all()):
             return np.inf, np.full(scores.size, np.nan)
         factor = 2.0 if self.squared else 1.0
@@ -68,7 +69,7 @@ class HingeSum:
         """
         if not self.squared:
             raise PairrankError("the hinge has no curvature to solve with; use SquaredHinge")
-        state = self.state(self._as_scores(scores), products=True)
+        state = self.state(as_scores(scores, self.levels.n_rows), products=True)
         if state.buffers is self._buffers:
             self._buffers = Buffers()
         return HingeCurvature(self, state)
@@ -78,7 +79,7 @@ class HingeSum:
 
         They count the rows that it violates with: those preferred to it, those it is preferred to.
         """
-        state = self.state(self._as_scores(scores))
+        state = self.state(as_scores(scores, self.levels.n_rows))
         ones = np.ones(self.levels.n_rows)
         plus = state.gamma(self, ones, 1.0, 0.0)
         return plus.astype(np.int64), state.gamma(self, ones, 0.0, 1.0).astype(np.int64)
@@ -116,16 +117,8 @@ class HingeSum:
     def _sorted(self, schedule: Schedule, scores: FloatArray, buffers: Buffers) -> SortedScores:
         return SortedScores(self, schedule, scores, buffers)
 
-    def _as_scores(self, scores: FloatArray) -> FloatArray:
-        scores = np.ascontiguousarray(scores, dtype=np.float64)
-        if scores.shape != (self.levels.n_rows,):
-            raise PairrankError(
-                f"scores have shape {scores.shape}, but there are {self.levels.n_rows} rows"
-            )
-        return scores
 
-
-class HingeCurvature:
+class HingeCurvature(OneByOne):
     """The generalised Hessian 2 A' D A of the squared hinge at fixed scores (Eqs. 11 to 17)."""
 
     def __init__(self, owner: HingeSum, state: SortedScores) -> None:
@@ -137,18 +130,11 @@ class HingeCurvature:
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
         owner = self.owner
-        v = owner._as_scores(v)
+        v = as_scores(v, owner.levels.n_rows)
         x = v if owner.weight is None else owner.weight * v
         result = self.state.gamma(owner, x, -1.0, -1.0)
         result += self._violating * v
         result *= self._scale
-        return result
-
-    def matmat(self, vectors: FloatArray) -> FloatArray:
-        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
-        result = np.empty_like(vectors, dtype=np.float64)
-        for at, vector in enumerate(vectors):
-            result[at] = self.matvec(vector)
         return result
 
     def diagonal(self) -> FloatArray:
@@ -161,7 +147,7 @@ class HingeCurvature:
         They sum v over the rows that violate with it: those preferred to it, those it is preferred
         to.
         """
-        v = self.owner._as_scores(v)
+        v = as_scores(v, self.owner.levels.n_rows)
         plus = self.state.gamma(self.owner, v, 1.0, 0.0)
         return plus, self.state.gamma(self.owner, v, 0.0, 1.0)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank.exceptions import PairrankError
+from pairrank.losses._scores import OneByOne, as_scores
 from pairrank.preferences import Pairs
-from pairrank.sums.edges import hessian_over_pairs
+from pairrank.sums.edges import laplacian_over_pairs
 from pairrank.sums.sigmoid_pairs import bends_of_pairs, gradient_over_pairs, influence_over_pairs
 
 _NO_WEIGHT = np.empty(0)
@@ -32,7 +32,7 @@ class PairsSigmoidSum:
 
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum over all comparisons and its gradient by the scores, (n_rows,)."""
-        pairs, scores = self.pairs, self._as_scores(scores)
+        pairs, scores = self.pairs, as_scores(scores, self.pairs.n_rows)
         if not np.isfinite(scores).all():
             return np.inf, np.full(scores.size, np.nan)
         gradient = np.zeros(scores.size)
@@ -42,7 +42,7 @@ class PairsSigmoidSum:
 
     def curvature(self, scores: FloatArray) -> PairsBend:
         """Return the Hessian at these scores; it holds 8 bytes a pair."""
-        pairs, scores = self.pairs, self._as_scores(scores)
+        pairs, scores = self.pairs, as_scores(scores, self.pairs.n_rows)
         bend = np.empty(pairs.n_pairs)
         bends_of_pairs(self.kind, pairs.i, pairs.j, self._weight, scores, bend)
         return PairsBend(self, bend)
@@ -52,24 +52,16 @@ class PairsSigmoidSum:
 
         For each row v of `vectors`; both (n_vectors, n_rows).
         """
-        pairs, scores = self.pairs, self._as_scores(scores)
+        pairs, scores = self.pairs, as_scores(scores, self.pairs.n_rows)
         result = np.zeros(np.shape(vectors))
         for vector, row in zip(vectors, result, strict=True):
-            v = self._as_scores(vector)
+            v = as_scores(vector, self.pairs.n_rows)
             influence_over_pairs(self.kind, pairs.i, pairs.j, self._weight, scores, v, row)
         result *= pairs.pair_scale
         return result
 
-    def _as_scores(self, scores: FloatArray) -> FloatArray:
-        scores = np.ascontiguousarray(scores, dtype=np.float64)
-        if scores.shape != (self.pairs.n_rows,):
-            raise PairrankError(
-                f"scores have shape {scores.shape}, but the pairs count {self.pairs.n_rows} rows"
-            )
-        return scores
 
-
-class PairsBend:
+class PairsBend(OneByOne):
     """The Hessian of a sigmoidal loss over comparisons, at fixed scores."""
 
     def __init__(self, owner: PairsSigmoidSum, bend: FloatArray) -> None:
@@ -78,17 +70,9 @@ class PairsBend:
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
         pairs = self.owner.pairs
-        result = np.zeros(pairs.n_rows)
-        if pairs.n_pairs:
-            hessian_over_pairs(pairs.i, pairs.j, self.bend, self.owner._as_scores(v), result)
+        v, result = as_scores(v, pairs.n_rows), np.zeros(pairs.n_rows)
+        laplacian_over_pairs(pairs.i, pairs.j, self.bend, v, result)
         result *= pairs.pair_scale
-        return result
-
-    def matmat(self, vectors: FloatArray) -> FloatArray:
-        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
-        result = np.empty_like(vectors, dtype=np.float64)
-        for at, vector in enumerate(vectors):
-            result[at] = self.matvec(vector)
         return result
 
     def diagonal(self) -> FloatArray:

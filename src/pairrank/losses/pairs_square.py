@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank.exceptions import PairrankError
+from pairrank.losses._scores import OneByOne, as_scores
 from pairrank.preferences import Pairs
-from pairrank.sums.squares import laplacian_over_pairs, squares_over_pairs
+from pairrank.sums.edges import laplacian_over_pairs
+from pairrank.sums.squares import squares_over_pairs
 
 _NONE = np.empty(0)
 
@@ -28,7 +29,7 @@ class PairsSquareSum:
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum over all comparisons and its gradient by the scores, (n_rows,)."""
         pairs = self.pairs
-        scores = _as_scores(scores, pairs.n_rows)
+        scores = as_scores(scores, pairs.n_rows)
         gradient = np.zeros(pairs.n_rows)
         value = pairs.pair_scale * squares_over_pairs(
             pairs.i, pairs.j, self.weight, self.magnitude, scores, gradient
@@ -45,7 +46,7 @@ class PairsSquareSum:
         return PairsSquareCurvature(self)
 
 
-class PairsSquareCurvature:
+class PairsSquareCurvature(OneByOne):
     """Twice the Laplacian M D M' of the comparisons: M their incidences, D their weights."""
 
     def __init__(self, owner: PairsSquareSum) -> None:
@@ -55,26 +56,12 @@ class PairsSquareCurvature:
         """Return the Hessian times `v`, (n_rows,); O(n_pairs)."""
         pairs = self.pairs
         result = np.zeros(pairs.n_rows)
-        v = _as_scores(v, pairs.n_rows)
+        v = as_scores(v, pairs.n_rows)
         laplacian_over_pairs(pairs.i, pairs.j, self.weight, v, result)
         result *= 2.0 * pairs.pair_scale
-        return result
-
-    def matmat(self, vectors: FloatArray) -> FloatArray:
-        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
-        result = np.empty_like(vectors, dtype=np.float64)
-        for at, vector in enumerate(vectors):
-            result[at] = self.matvec(vector)
         return result
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, twice the weight of each row's comparisons, (n_rows,)."""
         wins, losses = self.pairs.wins_and_losses()
         return np.asarray(2.0 * (wins + losses), dtype=np.float64)
-
-
-def _as_scores(scores: FloatArray, n_rows: int) -> FloatArray:
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    if scores.shape != (n_rows,):
-        raise PairrankError(f"scores have shape {scores.shape}, but the pairs count {n_rows} rows")
-    return scores

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, LikelihoodSum, MultipleCurvature
-from pairrank.exceptions import PairrankError
+from pairrank.losses._scores import OneByOne, as_scores
 from pairrank.losses.direct_queries import DirectQueries
 from pairrank.losses.sigmoid_schedule import divide_queries
 from pairrank.preferences import Levels, Pairs, Preferences
@@ -98,7 +98,7 @@ class SigmoidSum:
 
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum over all pairs and its gradient by the scores, (n_rows,)."""
-        scores = self._as_scores(scores)
+        scores = as_scores(scores, self.levels.n_rows)
         if not (np.isfinite(scores.sum()) or np.isfinite(scores).all()):
             return np.inf, np.full(scores.size, np.nan)
         gradient = np.zeros(scores.size)
@@ -115,7 +115,7 @@ class SigmoidSum:
 
     def curvature(self, scores: FloatArray) -> SigmoidCurvature:
         """Return the Hessian at these scores."""
-        scores = self._as_scores(scores)
+        scores = as_scores(scores, self.levels.n_rows)
         return SigmoidCurvature(self, [part.curvature(scores) for part in self._parts])
 
     def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
@@ -123,10 +123,10 @@ class SigmoidSum:
 
         For each row v of `vectors`; both (n_vectors, n_rows). Costs as much as a gradient a vector.
         """
-        scores = self._as_scores(scores)
+        scores = as_scores(scores, self.levels.n_rows)
         result = np.zeros(np.shape(vectors))
         for vector, row in zip(vectors, result, strict=True):
-            v = self._as_scores(vector)
+            v = as_scores(vector, self.levels.n_rows)
             for part in self._parts:
                 part.influence(scores, v, row)
         return result
@@ -156,16 +156,8 @@ class SigmoidSum:
 
         return BoxedQueries(*made)
 
-    def _as_scores(self, scores: FloatArray) -> FloatArray:
-        scores = np.ascontiguousarray(scores, dtype=np.float64)
-        if scores.shape != (self.levels.n_rows,):
-            raise PairrankError(
-                f"scores have shape {scores.shape}, but there are {self.levels.n_rows} rows"
-            )
-        return scores
 
-
-class SigmoidCurvature:
+class SigmoidCurvature(OneByOne):
     """The Hessian of a `SigmoidSum` at fixed scores."""
 
     def __init__(self, owner: SigmoidSum, parts: list[QueryCurvature]) -> None:
@@ -173,17 +165,10 @@ class SigmoidCurvature:
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        v = self.owner._as_scores(v)
+        v = as_scores(v, self.owner.levels.n_rows)
         result = np.zeros(v.size)
         for part in self.parts:
             part.product(v, result)
-        return result
-
-    def matmat(self, vectors: FloatArray) -> FloatArray:
-        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
-        result = np.empty_like(vectors, dtype=np.float64)
-        for at, vector in enumerate(vectors):
-            result[at] = self.matvec(vector)
         return result
 
     def diagonal(self) -> FloatArray:

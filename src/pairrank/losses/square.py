@@ -9,6 +9,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
+from pairrank.losses._scores import OneByOne, as_scores
 from pairrank.preferences import Differences, Pairs
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ class SquareSum:
         """Return the sum over all pairs and its gradient by the scores, (n_rows,); O(n_rows)."""
         differences = self.differences
         with np.errstate(over="ignore", invalid="ignore"):
-            residual = differences.target - _as_scores(scores, differences.n_rows)
+            residual = differences.target - as_scores(scores, differences.n_rows)
             residual = differences.centred(residual)
             pull = residual if differences.weight is None else differences.weight * residual
             value = float(pull @ residual)
@@ -97,7 +98,7 @@ class SquareSum:
         return SquareCurvature(self.differences)
 
 
-class SquareCurvature:
+class SquareCurvature(OneByOne):
     """Twice the centring L = W - W P P'W of Eq. 4, with row weights W; never formed."""
 
     def __init__(self, differences: Differences) -> None:
@@ -107,17 +108,10 @@ class SquareCurvature:
         """Return the Hessian times `v`, (n_rows,); O(n_rows)."""
         differences = self.differences
         with np.errstate(over="ignore", invalid="ignore"):
-            result = differences.centred(_as_scores(v, differences.n_rows))
+            result = differences.centred(as_scores(v, differences.n_rows))
             if differences.weight is not None:
                 result *= differences.weight
             result *= 2.0
-        return result
-
-    def matmat(self, vectors: FloatArray) -> FloatArray:
-        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
-        result = np.empty_like(vectors, dtype=np.float64)
-        for at, vector in enumerate(vectors):
-            result[at] = self.matvec(vector)
         return result
 
     def diagonal(self) -> FloatArray:
@@ -125,10 +119,3 @@ class SquareCurvature:
         differences = self.differences
         weight = np.ones(differences.n_rows) if differences.weight is None else differences.weight
         return np.asarray(2.0 * weight * (1.0 - differences.share()))
-
-
-def _as_scores(scores: FloatArray, n_rows: int) -> FloatArray:
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    if scores.shape != (n_rows,):
-        raise PairrankError(f"scores have shape {scores.shape}, but there are {n_rows} rows")
-    return scores

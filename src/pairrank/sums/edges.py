@@ -1,4 +1,4 @@
-"""Hinge sums over explicit comparisons, one by one."""
+"""Hinge sums over explicit comparisons, one by one, and the Hessian of any loss over them."""
 
 from __future__ import annotations
 
@@ -37,10 +37,11 @@ def gradient_over_pairs(i, j, weight, scores, margin, squared, gradient):
 
 
 @compiled
-def hessian_over_pairs(i, j, weight, v, result):
-    """Add to `result` the Hessian of violating comparisons times v, their weights doubled."""
+def laplacian_over_pairs(i, j, weight, v, result):
+    """Add to `result` the weighted Laplacian M D M' of the comparisons times v, O(n_pairs)."""
     for pair in range(len(i)):
-        w = weight[pair] if len(weight) else 2.0
-        force = w * (v[i[pair]] - v[j[pair]])
+        force = v[i[pair]] - v[j[pair]]
+        if len(weight):
+            force *= weight[pair]
         result[i[pair]] += force
         result[j[pair]] -= force

@@ -73,14 +73,3 @@ def squares_over_pairs(i, j, weight, magnitude, scores, gradient):
         value_low += (value - (new - back)) + (cost - back)
         value = new
     return value + value_low
-
-
-@compiled
-def laplacian_over_pairs(i, j, weight, v, result):
-    """Add to `result` the weighted Laplacian M D M' of the comparisons times v, O(n_pairs)."""
-    for pair in range(len(i)):
-        force = v[i[pair]] - v[j[pair]]
-        if len(weight):
-            force *= weight[pair]
-        result[i[pair]] += force
-        result[j[pair]] -= force
