@@ -18,7 +18,12 @@ from pairrank.model_selection.folds import splits_of
 from pairrank.model_selection.rls_comparisons import Comparisons
 from pairrank.model_selection.rls_greedy import BlocksLeftOut, LeftOut, PairsLeftOut
 from pairrank.model_selection.rls_rows import CentredRows
-from pairrank.model_selection.rls_scores import LEAVE_PAIR_OUT, LEAVE_QUERY_OUT, least_squares
+from pairrank.model_selection.rls_scores import (
+    LEAVE_PAIR_OUT,
+    LEAVE_QUERY_OUT,
+    check_left_out,
+    least_squares,
+)
 from pairrank.preferences import Pairs
 
 FloatArray = NDArray[np.float64]
@@ -194,12 +199,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
                     f"of rows: got cv={self.cv!r}"
                 )
             return self.cv
-        validation.check_choice(self.cv, "cv", (LEAVE_QUERY_OUT, LEAVE_PAIR_OUT))
-        if self.cv == LEAVE_QUERY_OUT and n_queries < 2:
-            raise PairrankError(
-                'cv="leave-query-out" needs two queries at least, and there is one: give qid, or '
-                'take cv="leave-pair-out" or a number of folds'
-            )
+        check_left_out(self.cv, n_queries)
         if self.cv == LEAVE_PAIR_OUT and n_queries > 1 and not of_pairs:
             raise PairrankError(
                 f'cv="leave-pair-out" is for rows of one query, and there are {n_queries}: take '

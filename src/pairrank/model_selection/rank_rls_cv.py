@@ -15,10 +15,11 @@ from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.model_selection.folds import splits_of
 from pairrank.model_selection.path import check_positive_values
-from pairrank.model_selection.rls_problem import LeastSquares
+from pairrank.model_selection.rls_problem import Equations
 from pairrank.model_selection.rls_scores import (
     LEAVE_PAIR_OUT,
     LEAVE_QUERY_OUT,
+    check_left_out,
     least_squares,
     scores_of_fold,
     scores_of_margins,
@@ -209,12 +210,7 @@ class RankRLSCV(MultiTargetRanker):
             return LEAVE_PAIR_OUT if small else 5
         if not isinstance(self.cv, str):
             return self.cv
-        validation.check_choice(self.cv, "cv", (LEAVE_QUERY_OUT, LEAVE_PAIR_OUT))
-        if self.cv == LEAVE_QUERY_OUT and n_queries < 2:
-            raise PairrankError(
-                'cv="leave-query-out" needs two queries at least, and there is one: give qid, or '
-                'take cv="leave-pair-out" or a number of folds'
-            )
+        check_left_out(self.cv, n_queries)
         return self.cv
 
     def _scorer(self, method: Any, y: Any) -> Any:
@@ -246,7 +242,7 @@ class RankRLSCV(MultiTargetRanker):
         self.best_score_ = best if each else float(best[0])
         return np.broadcast_to(grid[place], len(means))
 
-    def _learn(self, spectrum: Spectrum, problem: LeastSquares, alphas: FloatArray) -> None:
+    def _learn(self, spectrum: Spectrum, problem: Equations, alphas: FloatArray) -> None:
         """Set the weights at the chosen alpha of each target."""
         coefs = np.stack([spectrum.coefs(alphas[[t]])[0, t] for t in range(alphas.size)])
         if self._is_precomputed:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.model_selection.rls_problem import LeastSquares
+from pairrank.model_selection.rls_problem import Equations
 from pairrank.objective.row_blocks import block_rows, cut, dense, whole_queries
 from pairrank.preferences import Pairs
 
@@ -17,13 +17,13 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Comparisons(LeastSquares):
+class Comparisons(Equations):
     """Comparisons as equations: a row of A is sqrt(weight) (x_i - x_j), b its magnitude.
 
     Attributes
     ----------
     X, b, root, query_start
-        As in `LeastSquares`.
+        As in `Equations`.
     first, second : arrays of shape (n_equations,)
         The preferred row and the other.
     """

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.model_selection.rls_problem import LeastSquares
+from pairrank.model_selection.rls_problem import Equations
 
 FloatArray = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class _Chosen:
     costs O(m) a feature. Equations may stand in another order than the problem's.
     """
 
-    def __init__(self, problem: LeastSquares, alpha: float, order: NDArray[np.int64]) -> None:
+    def __init__(self, problem: Equations, alpha: float, order: NDArray[np.int64]) -> None:
         self._problem, self._order = problem, order
         place = np.empty(order.size, dtype=np.int64)
         place[order] = np.arange(order.size)
@@ -84,7 +84,7 @@ class BlocksLeftOut:
 
     Parameters
     ----------
-    problem : LeastSquares
+    problem : Equations
     alpha : float
     block_of : int array of shape (n_equations,)
         The block of each equation.
@@ -101,7 +101,7 @@ class BlocksLeftOut:
     """
 
     def __init__(
-        self, problem: LeastSquares, alpha: float, block_of: NDArray[np.int64], *, centred: bool
+        self, problem: Equations, alpha: float, block_of: NDArray[np.int64], *, centred: bool
     ) -> None:
         query_of = problem.query_of
         order = np.lexsort((query_of, block_of))
@@ -184,7 +184,7 @@ class PairsLeftOut:
 
     Parameters
     ----------
-    problem : LeastSquares
+    problem : Equations
         Rows of one query.
     alpha : float
 
@@ -193,7 +193,7 @@ class PairsLeftOut:
     The errors cost O(m^2) a feature, and 8 m^2 bytes: for small data.
     """
 
-    def __init__(self, problem: LeastSquares, alpha: float) -> None:
+    def __init__(self, problem: Equations, alpha: float) -> None:
         self._state = _Chosen(problem, alpha, np.arange(problem.root.size))
         root = problem.root
         unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)

@@ -15,7 +15,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class LeastSquares:
+class Equations:
     """A w = b in the least-squares sense: |A w - b|^2 is the loss of RankRLS.
 
     Rows of A and b, the equations, stand by query; A is never made whole.

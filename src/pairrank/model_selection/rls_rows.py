@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairrank.model_selection.rls_problem import LeastSquares
+from pairrank.model_selection.rls_problem import Equations
 from pairrank.objective.row_blocks import centred, centred_blocks, centred_query, dense
 from pairrank.preferences import Levels
 
@@ -20,7 +20,7 @@ _FLAT = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
-class CentredRows(LeastSquares):
+class CentredRows(Equations):
     """Rows of labelled data: A = V^(1/2) (X - mean of the query), b = V^(1/2) (y - its mean).
 
     V are the row weights, and means are weighted, so that |A w - b|^2 is the sum over queries and
@@ -29,7 +29,7 @@ class CentredRows(LeastSquares):
     Attributes
     ----------
     X, b, root, query_start
-        As in `LeastSquares`.
+        As in `Equations`.
     row_of : array of shape (n_equations,)
         The row behind each equation; rows of weight 0 are left out.
     y : float64 array of shape (n_equations, n_targets)

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
+from pairrank._validation import check_choice
 from pairrank.design import Design
 from pairrank.estimators._multi_target import columns_of
+from pairrank.exceptions import PairrankError
 from pairrank.model_selection.rls_comparisons import Comparisons
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
 from pairrank.model_selection.rls_rows import CentredRows
@@ -36,6 +38,16 @@ class _Predicted(BaseEstimator):
     def predict(self, X: Any) -> FloatArray:
         """Return the predictions, whatever the rows."""
         return self.scores
+
+
+def check_left_out(cv: str, n_queries: int) -> None:
+    """Raise a PairrankError where `cv` names nothing that can be left out."""
+    check_choice(cv, "cv", (LEAVE_QUERY_OUT, LEAVE_PAIR_OUT))
+    if cv == LEAVE_QUERY_OUT and n_queries < 2:
+        raise PairrankError(
+            'cv="leave-query-out" needs two queries at least, and there is one: give qid, or take '
+            'cv="leave-pair-out" or a number of folds'
+        )
 
 
 def least_squares(

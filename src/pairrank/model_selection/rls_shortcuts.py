@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection.rls_problem import LeastSquares
+from pairrank.model_selection.rls_problem import Equations
 
 FloatArray = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Spectrum:
 
     Parameters
     ----------
-    problem : LeastSquares
+    problem : Equations
         Rows centred by query, or comparisons.
 
     Raises
@@ -55,7 +55,7 @@ class Spectrum:
     Airola et al. 2010, Eqs. 6 and 7.
     """
 
-    def __init__(self, problem: LeastSquares) -> None:
+    def __init__(self, problem: Equations) -> None:
         self.problem = problem
         n_equations, n_features = problem.root.size, problem.n_features
         self.is_dual = n_equations < n_features
@@ -69,7 +69,7 @@ class Spectrum:
             self._decompose(problem)
         self.base = 0.0 if self.is_dual else 1.0
 
-    def _decompose(self, problem: LeastSquares) -> None:
+    def _decompose(self, problem: Equations) -> None:
         if self.is_dual:
             kernel = problem.kernel()
             self.flat = kernel.diagonal() == 0
