@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 import numpy as np
+from sklearn.preprocessing import StandardScaler
 
 import _harness as harness
 from pairrank import RankNCG, RankNCGCV
@@ -101,9 +102,7 @@ def folds_of(X: np.ndarray, y: np.ndarray) -> Iterator[Fold]:
     order = np.random.default_rng(0).permutation(y.size)
     for test in np.array_split(order, 5):
         train = np.setdiff1d(order, test)
-        mean, spread = X[train].mean(axis=0), X[train].std(axis=0)
-        spread[spread == 0.0] = 1.0
-        scaled = (X - mean) / spread
+        scaled = StandardScaler().fit(X[train]).transform(X)
         yield Fold(scaled[train], y[train], scaled[test], y[test])
 
 
