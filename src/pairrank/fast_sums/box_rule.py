@@ -53,6 +53,7 @@ def check_eps(eps: float) -> float:
     return float(eps)
 
 
+@functools.cache
 def lebesgue(n: int) -> float:
     """Return the Lebesgue constant of interpolation at n Chebyshev nodes (of the first kind)."""
     return sum(1.0 / math.tan((2 * k - 1) * math.pi / (4 * n)) for k in range(1, n + 1)) / n
@@ -96,7 +97,7 @@ def _coarse_error(degree: int, width: float, profile: Profile) -> float:
 def box_rule(profiles: tuple[Profile, ...], eps: float) -> BoxRule:
     """Return the cheapest rule whose `error_bound` is at most eps for each of the profiles.
 
-    Costs a thousand evaluations of the bound, once.
+    Costs some hundred evaluations of the bound, once.
     """
     eps = max(eps, LEAST_EPS)
     reach = 1.0
@@ -108,12 +109,16 @@ def box_rule(profiles: tuple[Profile, ...], eps: float) -> BoxRule:
         share = (1.0 + lebesgue(FINE_DEGREE)) * max(
             profile.degree_error(FINE_DEGREE, fine) for profile in profiles
         )
+        if share > 0.95 * eps:
+            break
         for degree in _DEGREES:
             for coarse_log in range(fine_log, 5):
                 coarse = 2.0**coarse_log
                 rule = BoxRule(fine, coarse, degree, math.ceil(reach / coarse))
+                if (cost := _cost(rule)) >= least:
+                    continue
                 rest = max(_coarse_error(degree, coarse, profile) for profile in profiles)
-                if share + rest <= 0.95 * eps and (cost := _cost(rule)) < least:
+                if share + rest <= 0.95 * eps:
                     best, least = rule, cost
     assert best is not None
     return best
