@@ -17,6 +17,8 @@ from typing import NamedTuple
 import _harness as harness
 
 BYTES_A_ROW = 120
+N_PAIRS, PAIR_ROWS, PAIRS_GB = 100_000_000, 1_000_000, 3.0
+PAIR_STEPS = 3
 LIBRARIES_MB = 400
 _BLOCK = 100_000
 
@@ -73,6 +75,44 @@ def fit_here(case: Case) -> dict[str, float]:
     return {"X": X.nbytes / 1e6, "before": before, "peak": peak_mb(), "seconds": taken}
 
 
+def compare_here(regularization: str, n_pairs: int) -> dict[str, float]:
+    """Fit RankRLS on as many comparisons; return the peak beyond X, and what is in it, in MB."""
+    import warnings
+
+    import numpy as np
+
+    from pairrank import Pairs, RankRLS
+
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((PAIR_ROWS, 10), dtype=np.float32)
+    start = peak_mb() - X.nbytes / 1e6
+    i = rng.integers(0, PAIR_ROWS, n_pairs, dtype=np.int32)
+    j = rng.integers(0, PAIR_ROWS - 1, n_pairs, dtype=np.int32)
+    j += j >= i
+    ranker = RankRLS(regularization=regularization, solver="cg", max_iter=PAIR_STEPS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        taken = harness.seconds(lambda: ranker.fit(X, Pairs(i, j, n_rows=PAIR_ROWS)) and None)
+    return {"pairs": 8 * n_pairs / 1e6, "beyond": peak_mb() - start, "seconds": taken}
+
+
+def measure_pairs(regularization: str, n_pairs: int) -> list[object]:
+    """Run `compare_here` in a fresh process and return its line of the table."""
+    told = json.dumps([regularization, n_pairs])
+    command = [sys.executable, __file__, "--pairs-child", told]
+    found = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    allowed = PAIRS_GB * 1e3
+    return [
+        f"RankRLS, {regularization}",
+        f"{n_pairs:,} over {PAIR_ROWS:,} rows",
+        f"{found['pairs']:,.0f}",
+        f"{found['beyond']:,.0f}",
+        f"{allowed:,.0f}",
+        f"{found['seconds']:.1f}",
+        "holds" if found["beyond"] <= allowed else "FAILS",
+    ]
+
+
 def measure(case: Case) -> list[object]:
     """Run a case in a fresh process and return its line of the table."""
     command = [sys.executable, __file__, "--child", json.dumps(case)]
@@ -100,20 +140,32 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows")
     parser.add_argument("--child", help=argparse.SUPPRESS)
+    parser.add_argument("--pairs-child", help=argparse.SUPPRESS)
+    parser.add_argument("--only", choices=["rows", "pairs"], help="one of the tables")
     options = parser.parse_args()
     harness.use_own_cache()
     limits = harness.one_thread()
     if options.child:
         print(json.dumps(fit_here(Case(*json.loads(options.child)))))
         return
+    if options.pairs_child:
+        print(json.dumps(compare_here(*json.loads(options.pairs_child))))
+        return
     print("## Memory of a fit\n")
-    print(harness.header() + "\n")
-    columns = ["labels", "float32 X", "X MB", "peak before fit MB", "peak MB", "beyond X MB"]
-    columns += ["bar MB", "bytes a row beyond X and 400 MB (bar 120)"]
-    columns += ["bytes a row that the fit adds", "fit s", "bar"]
+    print(harness.header())
     shrink = 10 if options.quick else 1
-    rows = [measure(case._replace(n_rows=case.n_rows // shrink)) for case in CASES]
-    print(harness.table(columns, rows))
+    if options.only != "pairs":
+        columns = ["labels", "float32 X", "X MB", "peak before fit MB", "peak MB", "beyond X MB"]
+        columns += ["bar MB", "bytes a row beyond X and 400 MB (bar 120)"]
+        columns += ["bytes a row that the fit adds", "fit s", "bar"]
+        rows = [measure(case._replace(n_rows=case.n_rows // shrink)) for case in CASES]
+        print("\n" + harness.table(columns, rows))
+    if options.only != "rows":
+        print(f"\n### Comparisons, {PAIR_STEPS} steps\n")
+        columns = ["fit", "comparisons", "of them indices MB", "peak beyond X MB", "bar MB"]
+        columns += ["fit s", "bar"]
+        kinds = ("tikhonov", "iteration")
+        print(harness.table(columns, [measure_pairs(kind, N_PAIRS // shrink) for kind in kinds]))
     limits.restore_original_limits()
 
 
