@@ -94,7 +94,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Real):
-        return _not_negative(np.full(n_rows, float(sample_weight)))
+        return _not_negative(np.full(n_rows, as_float_array(sample_weight, "sample_weight")))
     weights = np.asarray(sample_weight)
     if weights.ndim != 1:
         raise PairrankError(
@@ -120,16 +120,44 @@ def check_number(
     kind = numbers.Integral if integer else numbers.Real
     wanted = "a whole number" if integer else "a finite number"
     bound = f"{'at least' if inclusive else 'above'} {low:g}"
-    valid = isinstance(value, kind) and not isinstance(value, bool) and np.isfinite(float(value))
+    valid = isinstance(value, kind) and not isinstance(value, bool) and _fits_a_float(value)
     if not valid or value < low or (value == low and not inclusive):
-        raise PairrankError(f"{name} must be {wanted} {bound}, got {value!r}")
+        raise PairrankError(f"{name} must be {wanted} {bound}, got {_shown(value)}")
 
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
     """Raise a PairrankError where a parameter is none of its choices."""
-    if not any(type(value) is type(choice) and value == choice for choice in choices):
+    if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         listed = ", ".join(map(repr, choices))
-        raise PairrankError(f"{name} must be one of {listed}; got {value!r}")
+        raise PairrankError(f"{name} must be one of {listed}; got {_shown(value)}")
+
+
+def as_float_array(values: Any, name: str) -> FloatArray:
+    """Return an array of float64, without a copy where it is one; an error if they are not."""
+    try:
+        return np.asarray(values).astype(np.float64, copy=False)
+    except (TypeError, ValueError) as error:
+        raise PairrankError(f"{name} must hold numbers: {error}") from None
+    except OverflowError:
+        raise PairrankError(
+            f"{name} holds a number beyond {np.finfo(np.float64).max:.2g}, the largest float: "
+            "scale or remove it"
+        ) from None
+
+
+def _fits_a_float(value: Any) -> bool:
+    try:
+        return bool(np.isfinite(float(value)))
+    except OverflowError:
+        return False
+
+
+def _shown(value: Any) -> str:
+    """Return a value as an error shows it: one beyond every float in words, not in its digits."""
+    is_float = isinstance(value, (float, np.floating))
+    if isinstance(value, numbers.Real) and not is_float and not _fits_a_float(value):
+        return "a number beyond the largest float"
+    return repr(value)
 
 
 def _as_text(labels: Any) -> NDArray[Any]:
@@ -169,10 +197,7 @@ def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
         raise PairrankError(f"{name} holds complex numbers: Complex data not supported")
     if values.dtype.kind in "mM":
         raise PairrankError(f"{name} holds dates: turn them into numbers")
-    try:
-        floats = values.astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise PairrankError(f"{name} must hold numbers: {error}") from None
+    floats = as_float_array(values, name)
     finite = np.isfinite(floats)
     if not finite.all():
         row = int(np.argmin(finite))

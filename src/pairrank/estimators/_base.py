@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 
+if TYPE_CHECKING:
+    from pairrank.kernels import FeatureMap
+
 FloatArray = NDArray[np.float64]
 
 
@@ -28,13 +31,17 @@ class BaseRanker(BaseEstimator):
     __metadata_request__score: ClassVar = {"qid": True, "sample_weight": True}
 
     coef_: FloatArray
+    feature_map_: FeatureMap
     graph: Any
+    kernel: Any = None
+    """Rankers that take kernels have it as a parameter."""
 
     def __sklearn_tags__(self) -> Any:
         """Say to scikit-learn that sparse rows are welcome and a target is needed."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
+        tags.input_tags.pairwise = isinstance(self.kernel, str) and self.kernel == "precomputed"
         return tags
 
     def predict(self, X: Any) -> FloatArray:
@@ -55,10 +62,14 @@ class BaseRanker(BaseEstimator):
 
         Notes
         -----
-        Costs O(n_rows n_features), or O(non-zeros).
+        Costs O(n_rows n_features), or O(non-zeros); with a kernel, a kernel value a row and
+        landmark.
         """
         check_is_fitted(self)
-        return Design(validation.check_features(self, X, reset=False)).scores(self.coef_)
+        X = validation.check_features(self, X, reset=False)
+        if hasattr(self, "feature_map_"):
+            return self.feature_map_.scores(X, self.coef_)
+        return Design(X).scores(self.coef_)
 
     def rank(self, X: Any, qid: Any = None) -> NDArray[np.int64]:
         """Return each row's position within its query, 1 = best; ties in the order of rows.
@@ -146,6 +157,10 @@ class BaseRanker(BaseEstimator):
         levels = Levels.build(y, qid, graph=self.graph, sample_weight=sample_weight)
         levels.require_pairs()
         return levels.normalized(normalize)
+
+    def _features(self, X: Any) -> Any:
+        """Return what `coef_` multiplies: X itself, or the features of the kernel."""
+        return self.feature_map_.transform(X) if hasattr(self, "feature_map_") else X
 
     def _keep(self, solution: Solution) -> None:
         """Set what a solver found as fitted attributes; warn where it did not converge."""

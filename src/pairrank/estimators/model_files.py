@@ -12,11 +12,16 @@ from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.preferences import OrderGraph
 
-ESTIMATORS = {"RankSVM": "pairrank.estimators.rank_svm"}
+ESTIMATORS = {
+    "RankNCG": "pairrank.estimators.rank_ncg",
+    "RankSVM": "pairrank.estimators.rank_svm",
+}
 """Where the class behind each name that a model file may hold is defined."""
 
-_ARRAYS = ("coef_", "feature_names_in_")
+_ARRAYS = ("coef_", "coef_cov_", "standard_errors_", "feature_names_in_")
 _INFO = ("n_iter_", "status_", "objective_", "n_pairs_", "n_features_in_")
+_MAP = "feature_map_"
+"""What the features of a kernel are called, and the arrays of theirs begin with."""
 
 
 def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -49,6 +54,9 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     if "feature_names_in_" in arrays:
         arrays["feature_names_in_"] = arrays["feature_names_in_"].astype(str)
     info = {key: getattr(estimator, key) for key in _INFO if hasattr(estimator, key)}
+    if hasattr(estimator, _MAP):
+        info[_MAP] = estimator.feature_map_.params()
+        arrays |= {_MAP + key: array for key, array in estimator.feature_map_.arrays().items()}
     write_model(path, ModelRecord(name, params, arrays, info))
 
 
@@ -89,13 +97,33 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     for key in _INFO:
         if key in record.info:
             setattr(estimator, key, record.info[key])
+    if _MAP in record.info:
+        _restore_map(estimator, record, path)
     _check_fitted(estimator, path)
     return estimator
 
 
+def _restore_map(estimator: Any, record: ModelRecord, path: str | os.PathLike[str]) -> None:
+    from pairrank.kernels import FeatureMap
+
+    arrays = {
+        key.removeprefix(_MAP): array
+        for key, array in record.arrays.items()
+        if key.startswith(_MAP)
+    }
+    try:
+        estimator.feature_map_ = FeatureMap.from_arrays(record.info[_MAP], arrays)
+    except (PairrankError, TypeError) as error:
+        raise FileFormatError(f"{path}: the kernel's features are damaged: {error}") from None
+
+
 def _check_fitted(estimator: Any, path: str | os.PathLike[str]) -> None:
     coef = getattr(estimator, "coef_", None)
-    if coef is None or coef.shape[-1] != getattr(estimator, "n_features_in_", None):
+    wanted = getattr(estimator, "n_features_in_", None)
+    if wanted is not None and hasattr(estimator, _MAP):
+        agree = wanted == estimator.feature_map_.n_features_in_
+        wanted = estimator.feature_map_.n_components_ if agree else None
+    if coef is None or coef.shape[-1] != wanted:
         raise FileFormatError(f"{path}: the model's weights are missing or of the wrong size")
     if "feature_names_in_" in vars(estimator):
         estimator.feature_names_in_ = estimator.feature_names_in_.astype(object)

@@ -28,7 +28,8 @@ class OrderGraph:
     Raises
     ------
     PairrankError
-        If an edge is not a pair, joins a label with itself, or closes a cycle.
+        If an edge is not a pair, has an end that is no label (a NaN, a list), joins a label with
+        itself, or closes a cycle.
 
     Notes
     -----
@@ -43,6 +44,8 @@ class OrderGraph:
     edges: tuple[tuple[Hashable, Hashable], ...]
 
     def __init__(self, edges: Iterable[tuple[Hashable, Hashable]]) -> None:
+        if isinstance(edges, str) or not isinstance(edges, Iterable):
+            raise PairrankError(f"an OrderGraph is made of edges (low, high), got {edges!r}")
         self.edges = tuple(dict.fromkeys(_as_edge(edge) for edge in edges))
         if not self.edges:
             raise PairrankError("an OrderGraph needs at least one edge (low, high)")
@@ -76,12 +79,33 @@ def as_graph(graph: Any) -> Graph:
 def _as_edge(edge: Any) -> tuple[Hashable, Hashable]:
     if isinstance(edge, str) or not isinstance(edge, Iterable):
         raise PairrankError(f"an edge of an order graph is a pair (low, high), got {edge!r}")
-    ends = tuple(end.item() if hasattr(end, "item") else end for end in edge)
+    ends = tuple(edge)
     if len(ends) != 2:
         raise PairrankError(f"an edge of an order graph is a pair (low, high), got {edge!r}")
-    if ends[0] == ends[1]:
-        raise PairrankError(f"an edge of the order graph joins {ends[0]!r} with itself; remove it")
-    return ends
+    low, high = _as_label(ends[0], edge), _as_label(ends[1], edge)
+    if low == high:
+        raise PairrankError(f"an edge of the order graph joins {low!r} with itself; remove it")
+    return low, high
+
+
+def _as_label(end: Any, edge: Any) -> Hashable:
+    """Return an end of an edge as `y` may hold it: a single number or text."""
+    label = end.item() if getattr(end, "ndim", None) == 0 else end
+    if not _is_label(label):
+        raise PairrankError(
+            f"the edge {edge!r} of the order graph ends in {label!r}, which is no label: give "
+            "numbers or text, as in y"
+        )
+    return label
+
+
+def _is_label(label: Any) -> bool:
+    """Whether rows can be found by a value: it can be hashed and equals itself."""
+    try:
+        hash(label)
+        return bool(label == label)
+    except TypeError:
+        return False
 
 
 def _find_cycle(edges: tuple[tuple[Hashable, Hashable], ...]) -> list[Hashable]:

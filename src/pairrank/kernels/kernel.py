@@ -1,0 +1,189 @@
+"""Kernel: k(x, x') by name, as a function or as a matrix given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank import _validation as validation
+from pairrank.exceptions import PairrankError
+
+FloatArray = NDArray[np.float64]
+
+NAMES = ("rbf", "poly", "precomputed")
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Kernel:
+    r"""A positive semidefinite kernel and its parameters, checked.
+
+    .. math::
+        \text{rbf: } e^{-\gamma \|x - x'\|^2} \qquad
+        \text{poly: } (\gamma \, x \cdot x' + c_0)^{degree}
+
+    Raykar's quadratic kernel (x.y + c)^2 is poly with degree 2, gamma 1 and coef0 c. There is no
+    "linear" here: its features are the rows themselves.
+
+    Attributes
+    ----------
+    function : "rbf", "poly", "precomputed" or callable
+        A callable takes matrices of shapes (a, n_features) and (b, n_features) and returns the
+        (a, b) matrix of kernel values; it is called on blocks of rows. With "precomputed", rows are
+        rows of the kernel matrix: k(x, every training row).
+    gamma : float, "scale" or None
+        Of rbf and poly, which alone heed these three, as in scikit-learn: None is 1/n_features,
+        "scale" is 1/(n_features times the variance of X), or 1 where that is 0.
+    degree : int
+        Of poly, at least 1.
+    coef0 : float
+        Of poly, at least 0: below, no poly kernel is positive semidefinite on all rows.
+
+    Raises
+    ------
+    PairrankError
+        If the kernel is unknown or a parameter is out of range.
+
+    Examples
+    --------
+    >>> Kernel("poly", gamma=1.0, degree=2).columns(np.eye(2))(np.array([[1.0, 2.0]]))
+    array([[4., 9.]])
+    """
+
+    function: str | Callable[[Any, Any], Any]
+    gamma: float | str | None = None
+    degree: int = 3
+    coef0: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            if isinstance(self.function, str) and self.function == "linear":
+                raise PairrankError('kernel="linear" needs no features of its own: use kernel=None')
+            validation.check_choice(self.function, "kernel (a name or a callable)", NAMES)
+        if self.gamma is not None and self.gamma != "scale":
+            if isinstance(self.gamma, str):
+                raise PairrankError(f'gamma must be a number, "scale" or None; got {self.gamma!r}')
+            validation.check_number(self.gamma, "gamma")
+        validation.check_number(self.degree, "degree", low=1, inclusive=True, integer=True)
+        validation.check_number(self.coef0, "coef0", inclusive=True)
+
+    @property
+    def is_precomputed(self) -> bool:
+        """Tell whether rows are rows of the kernel matrix already."""
+        return isinstance(self.function, str) and self.function == "precomputed"
+
+    def resolved(self, X: Any) -> Kernel:
+        """Return the kernel with its gamma as a number, chosen from the training rows; O(size)."""
+        if self.function not in ("rbf", "poly"):
+            return self
+        gamma = self.gamma
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            if gamma is None:
+                gamma = 1.0 / X.shape[1]
+            elif gamma == "scale":
+                variance = _variance(X)
+                gamma = float(1.0 / (X.shape[1] * np.float64(variance))) if variance else 1.0
+        if not 0 < float(gamma) < np.inf:
+            raise PairrankError(
+                f'gamma="scale" is {gamma} on these rows: X is too large or too small in size; '
+                "scale its features, or give gamma as a number"
+            )
+        return replace(self, gamma=float(gamma), degree=int(self.degree), coef0=float(self.coef0))
+
+    def columns(self, landmarks: Any) -> KernelColumns:
+        """Return the kernel's columns at the landmarks, rows or (precomputed) their numbers."""
+        return KernelColumns(self, landmarks)
+
+
+class KernelColumns:
+    """The columns k(., landmarks) of a kernel matrix: rows in, values out, finite or an error.
+
+    "rbf" and "poly" are computed in float64, whatever the rows are. Dense rows of "rbf" are centred
+    at the landmarks' median first: squared distances are had from products, which would lose their
+    digits under an offset. CSR rows cannot be centred.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        With a gamma that is a number; None is 1/n_features.
+    landmarks : ndarray or CSR matrix of shape (n_landmarks, n_features), or ndarray of int64
+        Rows, or the numbers of columns of a precomputed matrix.
+
+    Notes
+    -----
+    A block of a rows costs O(a n_landmarks n_features), or O(n_landmarks non-zeros).
+    """
+
+    def __init__(self, kernel: Kernel, landmarks: Any) -> None:
+        self.kernel = kernel
+        self.n_landmarks = landmarks.shape[0]
+        self.landmarks = landmarks
+        self._centre: FloatArray | None = None
+        if not kernel.is_precomputed and not callable(kernel.function):
+            self.landmarks = landmarks.astype(np.float64, copy=False)
+            if kernel.function == "rbf" and not sparse.issparse(landmarks):
+                with np.errstate(over="ignore", invalid="ignore"):
+                    self._centre = np.median(self.landmarks, axis=0)
+                    self.landmarks = self.landmarks - self._centre
+
+    def __call__(self, X: Any, first: int = 0) -> NDArray[Any]:
+        """Return the values of some rows, (n_rows, n_landmarks); `first` numbers them in errors."""
+        with np.errstate(all="ignore"):
+            values = self._evaluate(X)
+        finite = np.isfinite(values)
+        if not finite.all():
+            row, column = (int(at) for at in np.unravel_index(np.argmin(finite), finite.shape))
+            raise PairrankError(
+                f"the kernel of row {first + row} with landmark {column} is {values[row, column]}: "
+                "kernel values must be finite; scale the features, or mend the kernel"
+            )
+        return values
+
+    def _evaluate(self, X: Any) -> NDArray[Any]:
+        function = self.kernel.function
+        if self.kernel.is_precomputed:
+            whole = self.n_landmarks == X.shape[1]
+            values = X if whole else X[:, self.landmarks]
+            return values.toarray() if sparse.issparse(values) else np.asarray(values)
+        if callable(function):
+            return self._called(function, X)
+        from sklearn import config_context
+        from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+
+        if self._centre is not None:
+            X = (X.toarray() if sparse.issparse(X) else X) - self._centre
+        gamma = self.kernel.gamma
+        with config_context(assume_finite=True):
+            if function == "rbf":
+                return rbf_kernel(X, self.landmarks, gamma=gamma)
+            degree, coef0 = self.kernel.degree, self.kernel.coef0
+            return polynomial_kernel(X, self.landmarks, gamma=gamma, degree=degree, coef0=coef0)
+
+    def _called(self, function: Callable[[Any, Any], Any], X: Any) -> NDArray[Any]:
+        values = function(X, self.landmarks)
+        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
+        wanted = (X.shape[0], self.n_landmarks)
+        if values.shape != wanted or values.dtype.kind not in "fiub":
+            raise PairrankError(
+                f"the kernel returned {values.dtype} of shape {values.shape} for {wanted[0]} and "
+                f"{wanted[1]} rows; a callable k(X, Y) returns the matrix of numbers, one row for "
+                "each row of X, one column for each row of Y"
+            )
+        return values if values.dtype.kind == "f" else values.astype(np.float64)
+
+
+def _variance(X: Any) -> float:
+    """Return the variance of all entries of X, in float64, without a copy of it."""
+    entries = X.data if sparse.issparse(X) else X
+    size = X.shape[0] * X.shape[1]
+    step = max(1, _CHUNK // max(1, entries[:1].size))
+    chunks = [entries[at : at + step] for at in range(0, entries.shape[0], step)]
+    mean = sum(chunk.sum(dtype=np.float64) for chunk in chunks) / size
+    squares = sum(np.square(chunk - mean, dtype=np.float64).sum() for chunk in chunks)
+    return float((squares + (size - entries.size) * mean**2) / size)

@@ -1,0 +1,111 @@
+"""The eigenvalues of a kernel matrix that stand above rounding, or why it is no kernel matrix."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from pairrank.exceptions import PairrankError
+
+FloatArray = NDArray[np.float64]
+
+_STEP = 256
+
+
+class Spectrum(NamedTuple):
+    """What is kept of a kernel matrix K, about `vectors * eigenvalues @ vectors.T`.
+
+    Attributes
+    ----------
+    eigenvalues : ndarray of shape (n_kept,)
+        Falling, each above `tolerance`.
+    vectors : ndarray of shape (n_landmarks, n_kept)
+        The orthonormal eigenvectors.
+    tolerance : float
+        What the kept part may differ from K by, in any entry, beside rounding.
+    """
+
+    eigenvalues: FloatArray
+    vectors: FloatArray
+    tolerance: float
+
+
+def spectrum_of(matrix: FloatArray, precision: float) -> Spectrum:
+    """Return the eigenvalues of a kernel matrix above its rounding, with their vectors.
+
+    Kept are the eigenvalues above the greatest of 1e-12 times the greatest k(x, x); 16 `precision`
+    times the greatest eigenvalue; and the size of the most negative one, which can only be rounding
+    itself. The entries of what is dropped are no larger than its greatest eigenvalue.
+
+    Parameters
+    ----------
+    matrix : ndarray of shape (n_landmarks, n_landmarks), C-contiguous
+        The kernel matrix; overwritten.
+    precision : float
+        The relative rounding of its entries; asymmetry and negative eigenvalues are forgiven up to
+        its square root, relative to the greatest entry and eigenvalue.
+
+    Returns
+    -------
+    Spectrum
+
+    Raises
+    ------
+    PairrankError
+        If the matrix is not symmetric, not positive semidefinite, or zero.
+
+    Notes
+    -----
+    Costs O(n_landmarks^3) and two more matrices of its size.
+
+    Examples
+    --------
+    >>> spectrum_of(np.array([[2.0, 2.0], [2.0, 2.0]]), 2e-16).eigenvalues
+    array([4.])
+    """
+    forgiven = np.sqrt(precision)
+    _check_symmetric(matrix, forgiven)
+    largest_diagonal = float(matrix.diagonal().max(initial=0.0))
+    eigenvalues, vectors = linalg.eigh(
+        matrix.T, overwrite_a=True, check_finite=False, driver="evd", lower=False
+    )
+    top = float(max(eigenvalues[-1], -eigenvalues[0]))
+    lowest = float(eigenvalues[0])
+    if lowest < -forgiven * top:
+        raise PairrankError(
+            f"the kernel is not positive semidefinite: its matrix of {matrix.shape[0]} rows has "
+            f"eigenvalues from {lowest:.6g} to {eigenvalues[-1]:.6g}; use another kernel, or add "
+            f"at least {-lowest:.6g} to the matrix's diagonal"
+        )
+    if top == 0.0:
+        raise PairrankError(
+            "the kernel is zero between all rows: nothing can be learnt from it; use another "
+            "kernel, or other parameters"
+        )
+    tolerance = max(1e-12 * largest_diagonal, 16.0 * precision * top, -lowest)
+    kept = eigenvalues > tolerance
+    return Spectrum(
+        np.ascontiguousarray(eigenvalues[kept][::-1]),
+        np.ascontiguousarray(vectors[:, kept][:, ::-1]),
+        tolerance,
+    )
+
+
+def _check_symmetric(matrix: FloatArray, forgiven: float) -> None:
+    """Raise a PairrankError that names the pair of rows whose two kernel values differ most."""
+    worst, row, column = 0.0, 0, 0
+    for start in range(0, matrix.shape[0], _STEP):
+        rows = slice(start, start + _STEP)
+        gaps = np.abs(matrix[rows] - matrix[:, rows].T)
+        if gaps.max() > worst:
+            worst = float(gaps.max())
+            row, column = (int(at) for at in np.unravel_index(np.argmax(gaps), gaps.shape))
+            row += start
+    if worst > forgiven * np.abs(matrix).max():
+        raise PairrankError(
+            f"the kernel is not symmetric: k(row {row}, row {column}) = {matrix[row, column]:.6g} "
+            f"but k(row {column}, row {row}) = {matrix[column, row]:.6g}; average the two"
+        )
