@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
     from pairrank.estimators.model_files import load_model as load_model
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
     from pairrank.model_selection import QueryKFold as QueryKFold
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LAZY = {
+    "ConvexHullRanker": "pairrank.estimators.convex_hull",
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
     "RankSVM": "pairrank.estimators.rank_svm",

@@ -1,6 +1,7 @@
 """X, preferences, loss and penalty as the objective that a solver sees, and its models."""
 
 from pairrank.objective.banded_model import BandedModel as BandedModel
+from pairrank.objective.hull_objective import HullObjective as HullObjective
 from pairrank.objective.line_sample import LineSample as LineSample
 from pairrank.objective.pair_objective import PairObjective as PairObjective
 from pairrank.objective.sampled_model import SampledModel as SampledModel

@@ -1,0 +1,205 @@
+"""Newton's linear system over weights and limits: limits leave first, by a Schur complement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+from scipy.sparse.linalg import LinearOperator, cg
+
+from pairrank._protocols import FloatArray
+
+_CG_TOL = 1e-6
+_CG_STEPS = 500
+
+
+class LimitProblem(Protocol):
+    """Rows that pay for crossing limits; limits that keep their distance along edges."""
+
+    n_rows: int
+    n_features: int
+    n_groups: int
+    cost: FloatArray
+    bounded: NDArray[np.bool_]
+    edges: NDArray[np.int64]
+    takes_matrices: bool
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        """Return X w."""
+        ...
+
+    def transposed(self, values: FloatArray) -> FloatArray:
+        """Return X' v."""
+        ...
+
+    def by_group(self, values: FloatArray) -> FloatArray:
+        """Return the sums over the rows of each group, along the last axis."""
+        ...
+
+    def by_row(self, values: FloatArray) -> FloatArray:
+        """Return each group's values at each of its rows, along the last axis."""
+        ...
+
+    def matrices(self, sides: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return X' diag(v) X, v the sum of both sides, and the groups' sums of sides times row."""
+        ...
+
+    def diagonal(self, values: FloatArray) -> FloatArray:
+        """Return the diagonal of X' diag(values) X."""
+        ...
+
+
+class RowCurvature(NamedTuple):
+    """How multipliers answer to scores s and limits.
+
+    With alpha for the upper limit L, beta for the lower limit U:
+    d alpha = (upper + cross) d(s - L) - cross d(U - s) and
+    d beta = (lower + cross) d(U - s) - cross d(s - L).
+
+    Attributes
+    ----------
+    sides : ndarray of shape (2, n_rows)
+        lower and upper.
+    cross : ndarray of shape (n_rows,)
+    """
+
+    sides: FloatArray
+    cross: FloatArray
+
+
+class LimitSystem:
+    r"""The symmetric positive definite system of one Newton step.
+
+    .. math:: \begin{pmatrix} I + X^T D X & B^T \\ B & H \end{pmatrix}
+              \begin{pmatrix} \Delta w \\ \Delta l \end{pmatrix} = r
+
+    with the limits l = (U_1, L_1, U_2, L_2, ...). H couples the two limits of a group and the two
+    ends of an edge: it is banded, tridiagonal for a chain however many the queries.
+
+    Parameters
+    ----------
+    problem : LimitProblem
+    rows : RowCurvature
+    stiffness : ndarray of shape (n_edges,)
+        The edges' multipliers over their margins.
+
+    Raises
+    ------
+    OverflowError
+        If a matrix is not finite.
+    LinAlgError
+        If the limits' matrix is not positive definite: precision is spent.
+
+    Notes
+    -----
+    O(n_rows n_features^2 + n_groups (b^2 + b n_features)), b the bandwidth (at most twice the
+    groups of a query), where the problem takes matrices; else two products with X and one with
+    the factor of H a step of conjugate gradients.
+    """
+
+    def __init__(self, problem: LimitProblem, rows: RowCurvature, stiffness: FloatArray) -> None:
+        self._problem = problem
+        self._sides_of_rows = rows.sides + 2 * rows.cross
+        self._factor = _factor_banded(_limit_matrix(problem, rows, stiffness))
+        if problem.takes_matrices:
+            gram, sums = problem.matrices(self._sides_of_rows)
+            self._sides = -sums.swapaxes(0, 1).reshape(-1, problem.n_features)
+            self._through = self._limits(self._sides)
+            gram -= self._sides.T @ self._through
+            gram[np.diag_indices_from(gram)] += 1.0
+            self._inverse = _inverse(gram)
+        else:
+            self._inner = self._sides_of_rows[0] + self._sides_of_rows[1]
+            self._diagonal = 1.0 + problem.diagonal(self._inner)
+
+    def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
+        flat = limits.T.ravel()
+        if self._problem.takes_matrices:
+            rest = weights - self._through.T @ flat
+            step = self._inverse(rest)
+            sides = self._sides @ step
+        else:
+            step = self._iterate(weights - self._spread(self._limits(flat)))
+            sides = self._gather(self._problem.scores(step))
+        return step, self._limits(flat - sides).reshape(-1, 2).T
+
+    def _limits(self, values: FloatArray) -> FloatArray:
+        """Return H^-1 times a vector or matrix."""
+        return linalg.cho_solve_banded((self._factor, True), values, check_finite=False)
+
+    def _gather(self, scores: FloatArray) -> FloatArray:
+        """Return B w of the scores X w."""
+        return -self._problem.by_group(self._sides_of_rows * scores).T.ravel()
+
+    def _spread(self, limits: FloatArray) -> FloatArray:
+        """Return B' l."""
+        return -self._problem.transposed(self._by_row(limits))
+
+    def _by_row(self, limits: FloatArray) -> FloatArray:
+        """Return each row's limits, weighed by its sides and summed."""
+        weighed = self._problem.by_row(limits.reshape(-1, 2).T) * self._sides_of_rows
+        return weighed[0] + weighed[1]
+
+    def _iterate(self, right: FloatArray) -> FloatArray:
+        def multiply(step: FloatArray) -> FloatArray:
+            scores = self._problem.scores(step)
+            taken = self._by_row(self._limits(self._gather(scores)))
+            return step + self._problem.transposed(self._inner * scores + taken)
+
+        shape = (right.size, right.size)
+        operator = LinearOperator(shape, matvec=multiply, dtype=np.float64)
+        inverse = LinearOperator(shape, matvec=lambda v: v / self._diagonal, dtype=np.float64)
+        return cg(operator, right, rtol=_CG_TOL, maxiter=_CG_STEPS, M=inverse)[0]
+
+
+def _limit_matrix(
+    problem: LimitProblem, rows: RowCurvature, stiffness: FloatArray
+) -> NDArray[np.float64]:
+    """Return H in LAPACK's lower banded form; a limit that nothing needs has a 1 of its own."""
+    low, high = 2 * problem.edges[:, 0] + 1, 2 * problem.edges[:, 1]
+    width = int(np.abs(low - high).max(initial=1))
+    bands = np.zeros((width + 1, 2 * problem.n_groups))
+    cross = problem.by_group(rows.cross)
+    bands[0] = (problem.by_group(rows.sides) + cross).T.ravel()
+    bands[0] += np.bincount(low, stiffness, bands.shape[1])
+    bands[0] += np.bincount(high, stiffness, bands.shape[1])
+    bands[0, ~problem.bounded.T.ravel()] = 1.0
+    bands[1, 0::2] = cross
+    np.add.at(bands, (np.abs(low - high), np.minimum(low, high)), -stiffness)
+    return bands
+
+
+def _factor_banded(bands: FloatArray) -> FloatArray:
+    _require_finite(bands)
+    diagonal = bands[0].copy()
+    for nudge in (0.0, 1e-14, 1e-12, 1e-10):
+        bands[0] = diagonal * (1 + nudge)
+        try:
+            return linalg.cholesky_banded(bands, lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            continue
+    raise linalg.LinAlgError("the limits' matrix is not positive definite at this precision")
+
+
+def _inverse(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the product with the inverse of a matrix that is at least the identity.
+
+    Rounding can hide that: then eigenvalues below 1 are raised to it.
+    """
+    _require_finite(matrix)
+    try:
+        factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
+        return lambda right: linalg.cho_solve(factor, right, check_finite=False)
+    except linalg.LinAlgError:
+        values, vectors = linalg.eigh(matrix, check_finite=False)
+        values = np.maximum(values, 1.0)
+        return lambda right: vectors @ ((vectors.T @ right) / values)
+
+
+def _require_finite(matrix: FloatArray) -> None:
+    if not np.isfinite(matrix).all():
+        raise OverflowError("Newton's system overflows")
