@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -18,6 +18,7 @@ _ENTRIES_TO_KEEP = 1 << 21
 _MAX_DENSE_FEATURES = 2000
 _MAX_ROWS_OF_A_BASIS = 4000
 _FEW_GROUPS = 32
+_MOST_HEAVY_ROWS = 2000
 
 
 class HullObjective:
@@ -139,13 +140,49 @@ class HullObjective:
                 self._add_sums(sums, rows, sides[:, rows], block)
         return gram, sums
 
-    def diagonal(self, values: FloatArray) -> FloatArray:
+    def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return an approximate inverse of I + X' diag(values) X.
+
+        Rows on a kink weigh more and more as the method closes in on it. The heaviest enter by
+        Woodbury's identity, the others by their diagonal.
+        """
+        heavy = np.flatnonzero(values > 8.0 * self.cost)
+        if heavy.size > _MOST_HEAVY_ROWS:
+            heavy = np.argpartition(values, -_MOST_HEAVY_ROWS)[-_MOST_HEAVY_ROWS:]
+        light = values.copy()
+        light[heavy] = 0.0
+        inverse = 1.0 / (1.0 + self._diagonal(light))
+        if not heavy.size:
+            return lambda vector: inverse * vector
+        rows = self._chosen(heavy)
+        if self._is_sparse:
+            inner = (rows @ sparse.diags_array(inverse) @ rows.T).toarray()
+        else:
+            inner = (rows * inverse) @ rows.T
+        inner[np.diag_indices_from(inner)] += 1.0 / values[heavy]
+        factor = linalg.cho_factor(inner, lower=True, check_finite=False)
+
+        def precondition(vector: FloatArray) -> FloatArray:
+            scaled = inverse * vector
+            pulled = linalg.cho_solve(factor, rows @ scaled, check_finite=False)
+            return scaled - inverse * (rows.T @ pulled)
+
+        return precondition
+
+    def _chosen(self, places: NDArray[np.int64]) -> Any:
+        """Return the centred rows at some places."""
+        if self._rows is not None:
+            return self._rows[places]
+        assert self._centre is not None
+        rows = self._X[self.row_of[places]]
+        return rows - self._centre[self._query_of_group[self._group_of[places]]]
+
+    def _diagonal(self, values: FloatArray) -> FloatArray:
         """Return the diagonal of X' diag(values) X, (n_features,)."""
         result = np.zeros(self.n_features)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for rows, block in self._blocks():
-                squares = block.multiply(block) if self._is_sparse else np.square(block)
-                result += squares.T @ values[rows]
+        for rows, block in self._blocks():
+            squares = block.multiply(block) if self._is_sparse else np.square(block)
+            result += squares.T @ values[rows]
         return result
 
     def coefficients(self, w: FloatArray) -> FloatArray:

@@ -47,8 +47,8 @@ class LimitProblem(Protocol):
         """Return X' diag(v) X, v the sum of both sides, and the groups' sums of sides times row."""
         ...
 
-    def diagonal(self, values: FloatArray) -> FloatArray:
-        """Return the diagonal of X' diag(values) X."""
+    def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return an approximate inverse of I + X' diag(values) X."""
         ...
 
 
@@ -113,7 +113,7 @@ class LimitSystem:
             self._inverse = _inverse(gram)
         else:
             self._inner = self._sides_of_rows[0] + self._sides_of_rows[1]
-            self._diagonal = 1.0 + problem.diagonal(self._inner)
+            self._precondition = problem.preconditioner(self._inner)
 
     def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
@@ -152,7 +152,7 @@ class LimitSystem:
 
         shape = (right.size, right.size)
         operator = LinearOperator(shape, matvec=multiply, dtype=np.float64)
-        inverse = LinearOperator(shape, matvec=lambda v: v / self._diagonal, dtype=np.float64)
+        inverse = LinearOperator(shape, matvec=self._precondition, dtype=np.float64)
         return cg(operator, right, rtol=_CG_TOL, maxiter=_CG_STEPS, M=inverse)[0]
 
 
