@@ -30,15 +30,16 @@ def make_objective(form=np.asarray, graph="chain", seed=0, n_features=3, nu=0.5)
     return HullObjective(form(X), make_levels(seed=seed, graph=graph), nu), X
 
 
-WAYS = ["kept", "in blocks", "in blocks of many groups", "sparse", "float32", "more features"]
+WAYS = ["kept", "in pieces", "pieces of many groups", "sparse", "float32", "more features"]
 
 
 @pytest.fixture(params=WAYS)
 def problem(request, monkeypatch):
     """An objective along each of its ways, and its rows as one dense centred matrix."""
-    if request.param.startswith("in blocks"):
+    monkeypatch.setattr(hull_objective, "_SPARSE_PIECE_ROWS", 20)
+    if "pieces" in request.param:
         monkeypatch.setattr(hull_objective, "_ENTRIES_TO_KEEP", 0)
-        monkeypatch.setattr(hull_objective, "_BLOCK_ENTRIES", 40)
+        monkeypatch.setattr(hull_objective, "_PIECE_ROWS", 13)
         few = 1 if request.param.endswith("groups") else 64
         monkeypatch.setattr(hull_objective, "_FEW_GROUPS", few)
     form = {"sparse": sparse.csr_array, "float32": np.float32}.get(request.param, np.asarray)
@@ -77,9 +78,15 @@ def test_products_equal_those_of_the_centred_rows(problem):
     assert rows.shape[0] < 90  # without the rows of weight 0 and of classes that no edge names
     np.testing.assert_allclose(objective.scores(w), rows @ w, **tolerance)
     np.testing.assert_allclose(objective.transposed(v), rows.T @ v, **tolerance)
-    gram, sums = objective.matrices(sides)
-    np.testing.assert_allclose(gram, rows.T @ (sides.sum(axis=0)[:, None] * rows), **tolerance)
+    sums = np.zeros((2, objective.n_groups, objective.n_features))
+    totals = np.zeros((2, objective.n_groups))
+    for piece in objective.pieces:
+        piece.add_rows_by_group(sides[:, piece.rows], objective.features(piece), sums)
+        piece.add_by_group(sides[:, piece.rows], totals)
+    np.testing.assert_allclose(totals, objective.by_group(sides))
     groups = group_of(objective)
+    spread = np.concatenate([piece.by_row(totals) for piece in objective.pieces], axis=1)
+    np.testing.assert_array_equal(spread, totals[:, groups])
     for group, side in itertools.product(range(objective.n_groups), (0, 1)):
         inside = groups == group
         np.testing.assert_allclose(
@@ -99,8 +106,10 @@ def test_offsets_bring_the_scores_back(problem):
 
 @pytest.mark.parametrize("graph", ["chain", "full", "odd"])
 @pytest.mark.parametrize("direct", [True, False])
-def test_newton_s_system_equals_the_dense_one(graph, direct):
-    objective, _ = make_objective(graph=OrderGraph(EDGES) if graph == "odd" else graph)
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
+    monkeypatch.setattr(hull_objective, "_PIECE_ROWS", 17)
+    objective, _ = make_objective(form, OrderGraph(EDGES) if graph == "odd" else graph)
     objective.takes_matrices = direct
     rng = np.random.default_rng(2)
     has = objective.by_row(objective.bounded)
@@ -130,7 +139,11 @@ def test_newton_s_system_equals_the_dense_one(graph, direct):
     matrix[free, free] = 1.0
     right = rng.normal(size=len(matrix))
     expected = np.linalg.solve(matrix, right)
-    system = LimitSystem(objective, rows, stiffness)
+    system = LimitSystem(
+        objective,
+        lambda piece: RowCurvature(rows.sides[:, piece.rows], rows.cross[piece.rows]),
+        stiffness,
+    )
     weights, limits = system.solve(right[:3], right[3:].reshape(2, -1))
     tolerance = 1e-9 if direct else 1e-5
     np.testing.assert_allclose(weights, expected[:3], rtol=tolerance, atol=tolerance)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -13,12 +13,51 @@ from scipy import linalg, sparse
 from pairrank._protocols import FloatArray
 from pairrank.preferences import Levels
 
-_BLOCK_ENTRIES = 1 << 17
+_PIECE_ENTRIES = 1 << 17
+_PIECE_ROWS = 1 << 14
+_SPARSE_PIECE_ROWS = 1 << 16
 _ENTRIES_TO_KEEP = 1 << 21
 _MAX_DENSE_FEATURES = 2000
 _MAX_ROWS_OF_A_BASIS = 4000
 _FEW_GROUPS = 32
 _MOST_HEAVY_ROWS = 2000
+
+
+class Piece:
+    """Rows that stand together, and the groups that they are of.
+
+    Parameters
+    ----------
+    rows : slice
+    groups : slice
+        Which groups some of the rows are of; a group may go on in the next piece.
+    start : ndarray of shape (n_groups_of_the_piece + 1,)
+        Where each group's rows begin in the piece.
+    """
+
+    def __init__(self, rows: slice, groups: slice, start: NDArray[np.int64]) -> None:
+        self.rows, self.groups = rows, groups
+        self._start, self._sizes = start, np.diff(start)
+
+    def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values a group, (.., n_groups), at each row of the piece."""
+        return np.repeat(values[..., self.groups], self._sizes, axis=-1)
+
+    def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
+        """Add values a row of the piece to the `sums` of the groups, (.., n_groups)."""
+        sums[..., self.groups] += np.add.reduceat(values, self._start[:-1], axis=-1)
+
+    def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
+        """Add rows times their `sides`, (2, n), to the sums of groups, (2, n_groups, width)."""
+        first, last = self.groups.start, self.groups.stop
+        if last - first <= _FEW_GROUPS and not sparse.issparse(block):
+            for group, (begin, end) in enumerate(pairwise(self._start.tolist()), first):
+                sums[:, group] += sides[:, begin:end] @ block[begin:end]
+            return
+        places, shape = np.arange(sides.shape[1]), (last - first, sides.shape[1])
+        for side, values in enumerate(sides):
+            part = sparse.csr_array((values, places, self._start), shape=shape) @ block
+            sums[side, first:last] += part.toarray() if sparse.issparse(part) else part
 
 
 class HullObjective:
@@ -57,13 +96,15 @@ class HullObjective:
         Whether each group has a lower limit (row 0), an upper one (row 1).
     edges : ndarray of shape (n_edges, 2), int64
         (low group, high group).
+    pieces : list of Piece
+        The rows in parts that fit into a processor's cache.
     takes_matrices : bool
-        Whether `matrices` is worth its memory.
+        Whether matrices of n_features by n_features are worth their memory.
 
     Notes
     -----
-    A product with X costs O(n_rows n_features), `matrices` O(n_rows n_features^2); memory beside X
-    is some 30 bytes a row.
+    A product with X costs O(n_rows n_features); memory beside X is 12 bytes a row, and 16 MB of
+    centred rows at the most.
 
     References
     ----------
@@ -85,9 +126,7 @@ class HullObjective:
         places = slice(None) if taken.all() else np.repeat(taken, sizes)
         self.row_of = levels.row_of[places]
         self.n_rows = self.row_of.size
-        self._sizes = sizes[self.groups]
-        self._start = np.concatenate(([0], np.cumsum(self._sizes)))
-        self._group_of = self.by_row(np.arange(self.n_groups))
+        self._start = np.concatenate(([0], np.cumsum(sizes[self.groups])))
         self.cost = np.full(self.n_rows, float(nu))
         if levels.weight is not None:
             self.cost *= levels.weight[places]
@@ -95,26 +134,41 @@ class HullObjective:
         self._query_of_group = np.unique(query_of[self.groups], return_inverse=True)[1]
         self._X, self._is_sparse = X, sparse.issparse(X)
         self._in_order = self.n_rows == X.shape[0] and bool((np.diff(self.row_of) == 1).all())
+        self.pieces = self._cut()
         self._centre = None if self._is_sparse else self._means()
         self._basis: FloatArray | None = None
         self._rows = self._rows_to_keep()
         self.n_features = X.shape[1] if self._rows is None else self._rows.shape[1]
         self.takes_matrices = self._basis is not None or self.n_features <= _MAX_DENSE_FEATURES
 
+    def features(self, piece: Piece) -> Any:
+        """Return the centred rows of a piece."""
+        if self._rows is None:
+            return self._centred(piece)
+        X: Any = self._rows
+        if len(self.pieces) == 1:
+            return X
+        if not self._is_sparse:
+            return X[piece.rows]
+        first, last = X.indptr[[piece.rows.start, piece.rows.stop]]
+        indptr = X.indptr[piece.rows.start : piece.rows.stop + 1] - first
+        shape = (indptr.size - 1, X.shape[1])
+        return sparse.csr_array((X.data[first:last], X.indices[first:last], indptr), shape=shape)
+
     def scores(self, w: FloatArray) -> FloatArray:
         """Return the rows' centred scores, (n_rows,)."""
         result = np.empty(self.n_rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows, block in self._blocks():
-                result[rows] = block @ w
+            for piece in self.pieces:
+                result[piece.rows] = self.features(piece) @ w
         return result
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return the centred rows' X' v, (n_features,)."""
         result = np.zeros(self.n_features)
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows, block in self._blocks():
-                result += block.T @ values[rows]
+            for piece in self.pieces:
+                result += self.features(piece).T @ values[piece.rows]
         return result
 
     def by_group(self, values: FloatArray) -> FloatArray:
@@ -123,22 +177,7 @@ class HullObjective:
 
     def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return each group's values, (.., n_groups), at each of its rows, (.., n_rows)."""
-        return np.repeat(values, self._sizes, axis=-1)
-
-    def matrices(self, sides: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return X' diag(v) X, v the sum of both `sides`, and the groups' sums of sides times row.
-
-        `sides` is (2, n_rows); the first is (n_features, n_features), the other
-        (2, n_groups, n_features).
-        """
-        inner = sides[0] + sides[1]
-        gram = np.zeros((self.n_features, self.n_features))
-        sums = np.zeros((2, self.n_groups, self.n_features))
-        with np.errstate(over="ignore", invalid="ignore"):
-            for rows, block in self._blocks():
-                gram += _weighted_gram(block, inner[rows])
-                self._add_sums(sums, rows, sides[:, rows], block)
-        return gram, sums
+        return np.repeat(values, np.diff(self._start), axis=-1)
 
     def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return an approximate inverse of I + X' diag(values) X.
@@ -174,15 +213,16 @@ class HullObjective:
         if self._rows is not None:
             return self._rows[places]
         assert self._centre is not None
-        rows = self._X[self.row_of[places]]
-        return rows - self._centre[self._query_of_group[self._group_of[places]]]
+        group = np.searchsorted(self._start, places, side="right") - 1
+        return self._X[self.row_of[places]] - self._centre[self._query_of_group[group]]
 
     def _diagonal(self, values: FloatArray) -> FloatArray:
         """Return the diagonal of X' diag(values) X, (n_features,)."""
         result = np.zeros(self.n_features)
-        for rows, block in self._blocks():
+        for piece in self.pieces:
+            block = self.features(piece)
             squares = block.multiply(block) if self._is_sparse else np.square(block)
-            result += squares.T @ values[rows]
+            result += squares.T @ values[piece.rows]
         return result
 
     def coefficients(self, w: FloatArray) -> FloatArray:
@@ -196,35 +236,25 @@ class HullObjective:
         with np.errstate(over="ignore", invalid="ignore"):
             return (self._centre @ self.coefficients(w))[self._query_of_group]
 
-    def _blocks(self) -> Iterator[tuple[slice, Any]]:
-        """Yield the centred rows in blocks."""
-        if self._rows is not None:
-            yield slice(0, self.n_rows), self._rows
-            return
-        step = max(1, _BLOCK_ENTRIES // max(1, self.n_features))
-        for start in range(0, self.n_rows, step):
-            rows = slice(start, min(start + step, self.n_rows))
-            yield rows, self._centred(rows)
+    def _cut(self) -> list[Piece]:
+        step = _SPARSE_PIECE_ROWS
+        if not self._is_sparse:
+            step = max(1, min(_PIECE_ROWS, _PIECE_ENTRIES // max(1, self._X.shape[1])))
+        pieces = []
+        for begin in range(0, self.n_rows, step):
+            rows = slice(begin, min(begin + step, self.n_rows))
+            first = int(np.searchsorted(self._start, rows.start, side="right")) - 1
+            last = int(np.searchsorted(self._start, rows.stop, side="left"))
+            start = np.clip(self._start[first : last + 1], rows.start, rows.stop) - rows.start
+            pieces.append(Piece(rows, slice(first, last), start))
+        return pieces
 
-    def _centred(self, rows: slice) -> FloatArray:
-        block = self._X[rows] if self._in_order else self._X[self.row_of[rows]]
+    def _centred(self, piece: Piece) -> FloatArray:
+        block = self._X[piece.rows] if self._in_order else self._X[self.row_of[piece.rows]]
         assert self._centre is not None
         if self._centre.shape[0] == 1:
             return block - self._centre
-        return block - self._centre[self._query_of_group[self._group_of[rows]]]
-
-    def _add_sums(self, sums: FloatArray, rows: slice, sides: FloatArray, block: Any) -> None:
-        """Add the groups' sums of a block of rows, times their `sides`, to `sums`."""
-        first, last = self._group_of[rows.start], self._group_of[rows.stop - 1] + 1
-        start = np.clip(self._start[first : last + 1], rows.start, rows.stop) - rows.start
-        if last - first <= _FEW_GROUPS and not self._is_sparse:
-            for group, (begin, end) in enumerate(pairwise(start), first):
-                sums[:, group] += sides[:, begin:end] @ block[begin:end]
-            return
-        places, shape = np.arange(sides.shape[1]), (last - first, sides.shape[1])
-        for side, values in enumerate(sides):
-            part = sparse.csr_array((values, places, start), shape=shape) @ block
-            sums[side, first:last] += part.toarray() if self._is_sparse else part
+        return block - self._centre[piece.by_row(self._query_of_group)]
 
     def _means(self) -> FloatArray:
         """Return the mean row of each query."""
@@ -247,7 +277,7 @@ class HullObjective:
         few = self.n_rows < min(n_features, _MAX_ROWS_OF_A_BASIS)
         if not few and self.n_rows * n_features > _ENTRIES_TO_KEEP:
             return None
-        rows = self._centred(slice(0, self.n_rows))
+        rows = np.concatenate([self._centred(piece) for piece in self.pieces])
         if not few or not np.isfinite(rows).all():
             return rows
         self._basis, triangle = linalg.qr(rows.T, mode="economic")
@@ -263,9 +293,3 @@ def edges_of(levels: Levels) -> NDArray[np.int64]:
         low, high = np.triu_indices(last - first, 1)
         found.append(np.column_stack((low + first, high + first)))
     return np.concatenate(found).astype(np.int64)
-
-
-def _weighted_gram(block: Any, weights: FloatArray) -> FloatArray:
-    if sparse.issparse(block):
-        return (block.T @ (sparse.diags_array(weights) @ block)).toarray()
-    return (block * weights[:, None]).T @ block

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import LinAlgError
 
 from pairrank._protocols import FloatArray, Status
-from pairrank.solvers.limit_system import LimitProblem, LimitSystem, RowCurvature
+from pairrank.solvers.limit_rows import LimitRows
+from pairrank.solvers.limit_system import LimitProblem, LimitSystem
 
 _TO_THE_WALL = 0.995
 _PATIENCE = 8
@@ -60,60 +61,14 @@ class LimitSolution(NamedTuple):
     lower_bound: float
 
 
-class _Point(NamedTuple):
-    """Where the method is: multipliers, their margins, weights and limits.
-
-    `pull` holds, for the lower and the upper limits in turn, each row's multiplier, `room` its
-    margin slack - crossing; `force` and `gap` are the same of the edges.
-    """
-
-    weights: FloatArray
-    limits: FloatArray
-    pull: FloatArray
-    room: FloatArray
-    force: FloatArray
-    gap: FloatArray
-
-    def moved(self, step: _Point, length: float) -> _Point:
-        return _Point(*(at + length * by for at, by in zip(self, step, strict=True)))
-
-
 class _Residual(NamedTuple):
     """What is missing from a minimum at a point, and the bounds there."""
 
     weights: FloatArray
     limits: FloatArray
-    room: FloatArray
-    gap: FloatArray
-    complementarity: float
+    products: float
     value: float
     lower_bound: float
-
-
-class _Newton:
-    """Newton's equations at one point, factored: the predictor and the corrector solve them."""
-
-    def __init__(self, problem: LimitProblem, ease: FloatArray, point: _Point) -> None:
-        self._room, self._gap, self._ease = point.room, point.gap, ease
-        self._stiff = point.pull / point.room
-        self.stiffness = point.force / point.gap
-        self._both = 1.0 / (1.0 + ease * (self._stiff[0] + self._stiff[1]))
-        single = self._stiff * self._both
-        self.rows = RowCurvature(single, ease * single[0] * self._stiff[1])
-        self.direct = single + self.rows.cross
-        self.system = LimitSystem(problem, self.rows, self.stiffness)
-
-    def known(
-        self, products: tuple[FloatArray, FloatArray], residual: _Residual
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return how the multipliers of rows and of edges change where nothing else moves."""
-        asked = products[0] / self._room
-        asked -= self._stiff * residual.room
-        eased = self._ease * self._stiff
-        known = asked * (1.0 + eased[::-1])
-        known -= asked[::-1] * eased
-        known *= self._both
-        return known, products[1] / self._gap - self.stiffness * residual.gap
 
 
 class InteriorPoint:
@@ -125,8 +80,7 @@ class InteriorPoint:
     The objective has a kink where a row lies as far above one limit as below the other, and many
     rows end on it where classes overlap: plain Newton steps would circle there. A row's slack y
     follows from its two multipliers, y = (alpha + beta)/(2 c), so that Newton's system is one of
-    weights and limits alone, however many rows. The start is feasible in every slack and margin,
-    and all iterates are.
+    weights and limits alone, however many rows. Every iterate keeps all slacks and margins.
 
     The stop is a proof: `value` less `lower_bound`, which the dual gives, is at most `tol` times
     the value.
@@ -170,7 +124,13 @@ class InteriorPoint:
 
 
 class _Run:
-    """One descent: the problem's constants, the best point so far and the history."""
+    """One descent: where it is, the best so far and the history.
+
+    Edges have a force, their multiplier, and a gap, their margin; rows are in a `LimitRows`. The
+    start has w = 0, limits at 1 and -1, slacks of 2 and margins of 1. The products of multipliers
+    and margins are to stay in the ratio that they have there, so that a row of weight 2 takes the
+    same path as two rows.
+    """
 
     def __init__(
         self, problem: LimitProblem, tol: float, callback: Callable[[BoundStep], object] | None
@@ -178,9 +138,9 @@ class _Run:
         self._problem, self._tol, self._callback = problem, tol, callback
         self._begin = time.perf_counter()
         self._low_groups, self._high_groups = problem.edges.T
-        self._has = problem.by_row(problem.bounded.astype(np.float64))
-        self._ease = 0.5 / problem.cost
-        self._best = (np.zeros(problem.n_features), np.zeros((2, problem.n_groups)))
+        self._weights = np.zeros(problem.n_features)
+        self._limits = np.repeat([[1.0], [-1.0]], problem.n_groups, axis=1)
+        self._best = (self._weights, self._limits)
         self._least, self._bound, self._since = np.inf, -np.inf, 0
         self._history: list[BoundStep] = []
 
@@ -188,11 +148,12 @@ class _Run:
         status, n_iter = Status.MAX_ITER, 0
         try:
             with np.errstate(over="ignore", invalid="ignore"):
-                point = self._start()
-                ended = self._look(point, 0)
+                self._start()
+                ended = self._look(0)
                 while ended is None and n_iter < max_iter:
-                    point, n_iter = self._advance(point), n_iter + 1
-                    ended = self._look(point, n_iter)
+                    self._advance()
+                    n_iter += 1
+                    ended = self._look(n_iter)
             status = ended or status
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
@@ -202,34 +163,25 @@ class _Run:
             status = Status.NO_PROGRESS
         return LimitSolution(*self._best, status, n_iter, self._history, self._bound)
 
-    def _start(self) -> _Point:
-        """Return a point with every margin 1: w = 0, limits at -1 and 1, slacks 2.
+    def _start(self) -> None:
+        self._rows = LimitRows(self._problem)
+        sums = self._rows.measure(self._weights, self._limits)
+        self._force = np.zeros(self._low_groups.size)
+        for side, groups in ((0, self._high_groups), (1, self._low_groups)):
+            self._force += 0.5 * sums.pulls[side, groups] / np.bincount(groups)[groups]
+        self._gap = np.ones(self._force.size)
+        self._ratio = self._force
+        self._total = sums.products + float(self._force.sum())
 
-        The products of multipliers and margins are to stay in the ratio that they have here, which
-        makes a row of weight 2 take the same path as two rows.
-        """
-        problem = self._problem
-        limits = np.repeat([[1.0], [-1.0]], problem.n_groups, axis=1)
-        pull = 4 * problem.cost * self._has / np.maximum(1, self._has.sum(axis=0))
-        room = np.ones(self._has.shape)
-        ends = ((0, self._high_groups), (1, self._low_groups))
-        totals = problem.by_group(pull)
-        force = np.zeros(self._low_groups.size)
-        for side, groups in ends:
-            force += 0.5 * totals[side, groups] / np.bincount(groups)[groups]
-        self._ratio = (pull, force)
-        self._total = float(pull.sum() + force.sum())
-        return _Point(np.zeros(problem.n_features), limits, pull, room, force, np.ones(force.size))
-
-    def _look(self, point: _Point, n_iter: int) -> Status | None:
-        """Measure a point, remember the best, and say whether to end."""
-        self._residual = residual = self._measure(point)
-        if not np.isfinite(residual.value) or not np.isfinite(residual.complementarity):
+    def _look(self, n_iter: int) -> Status | None:
+        """Measure where it is, remember the best, and say whether to end."""
+        self._residual = residual = self._measure()
+        if not np.isfinite(residual.value) or not np.isfinite(residual.products):
             return Status.OVERFLOW
         self._since += 1
         if residual.value < self._least * (1 - 1e-3 * self._tol):
             self._least, self._since = residual.value, 0
-            self._best = (point.weights, point.limits)
+            self._best = (self._weights, self._limits)
         if residual.lower_bound > self._bound:
             self._bound, self._since = residual.lower_bound, 0
         seconds = time.perf_counter() - self._begin
@@ -241,94 +193,62 @@ class _Run:
             return Status.CONVERGED
         return Status.NO_PROGRESS if self._since > _PATIENCE else None
 
-    def _measure(self, point: _Point) -> _Residual:
-        problem = self._problem
-        crossing = self._crossing(problem.scores(point.weights), point.limits)
-        slack = (point.pull[0] + point.pull[1]) * self._ease
-        room = slack - crossing - point.room
-        crossing *= self._has
-        worst = np.maximum(np.maximum(crossing[0], crossing[1]), 0.0)
-        drag = problem.transposed(point.pull[1] - point.pull[0])
-        pulls = problem.by_group(point.pull)
-        forces = self._forces(point.force)
-        off = np.stack((pulls[0] - forces[0], forces[1] - pulls[1]))
-        squared_norm = 0.5 * point.weights @ point.weights
-        products = np.vdot(point.pull, point.room) + point.force @ point.gap
-        distance = point.limits[0, self._high_groups] - point.limits[1, self._low_groups] - 1
+    def _measure(self) -> _Residual:
+        sums = self._rows.measure(self._weights, self._limits)
+        forces = self._forces(self._force)
+        off = forces - sums.pulls
         return _Residual(
-            weights=point.weights + drag,
-            limits=off,
-            room=room,
-            gap=distance - point.gap,
-            complementarity=float(products / self._total),
-            value=float(problem.cost @ np.square(worst) + squared_norm),
-            lower_bound=self._dual(point, forces / np.where(pulls > 0, pulls, 1.0)),
+            weights=self._weights + sums.drag,
+            limits=np.stack((-off[0], off[1])),
+            products=sums.products + float(self._force @ self._gap),
+            value=sums.cost + 0.5 * float(self._weights @ self._weights),
+            lower_bound=self._dual(forces / np.where(sums.pulls > 0, sums.pulls, 1.0)),
         )
 
-    def _dual(self, point: _Point, shares: FloatArray) -> float:
+    def _dual(self, shares: FloatArray) -> float:
         """Return the dual's value once each group's multipliers are scaled to balance its edges."""
-        pull = point.pull * self._problem.by_row(shares)
-        drag = self._problem.transposed(pull[1] - pull[0])
-        squares = self._ease @ np.square(pull[0] + pull[1])
-        return float(point.force.sum() - 0.5 * (drag @ drag) - 0.5 * squares)
+        drag, squares = self._rows.scaled(shares)
+        return float(self._force.sum() - 0.5 * (drag @ drag) - squares)
 
-    def _advance(self, point: _Point) -> _Point:
-        """Return the point after a predictor, a corrector and the longest safe step."""
-        newton = _Newton(self._problem, self._ease, point)
-        products = (-point.pull * point.room, -point.force * point.gap)
-        guess = self._step(newton, products)
-        after = point.moved(guess, _longest(point, guess))
-        left = np.vdot(after.pull, after.room) + after.force @ after.gap
-        now = self._residual.complementarity
-        target = now * (left / (now * self._total)) ** 3
-        for product, ratio, move, by in zip(
-            products, self._ratio, (guess.pull, guess.force), (guess.room, guess.gap), strict=True
-        ):
-            product += target * ratio
-            product -= move * by
-        step = self._step(newton, products)
-        return point.moved(step, min(1.0, _TO_THE_WALL * _longest(point, step)))
+    def _advance(self) -> None:
+        """Take a predictor's and corrector's step, as long as is safe."""
+        self._stiffness = self._force / self._gap
+        system = LimitSystem(self._problem, self._rows.curvature_of, self._stiffness)
+        _, _, force, gap, length = self._step(system, -self._force, None)
+        after = self._rows.products_after(length)
+        after += float((self._force + length * force) @ (self._gap + length * gap))
+        now = self._residual.products
+        target = (now / self._total) * (after / now) ** 3
+        asked = (target * self._ratio - force * gap) / self._gap - self._force
+        weights, limits, force, gap, length = self._step(system, asked, target)
+        length = min(1.0, _TO_THE_WALL * length)
+        self._rows.move(length)
+        self._weights = self._weights + length * weights
+        self._limits = self._limits + length * limits
+        self._force = self._force + length * force
+        self._gap = self._gap + length * gap
 
-    def _step(self, newton: _Newton, products: tuple[FloatArray, FloatArray]) -> _Point:
-        """Return Newton's step that changes each multiplier times its margin by `products`."""
-        problem, residual = self._problem, self._residual
-        known, force = newton.known(products, residual)
-        known_by_group = problem.by_group(known)
-        balance = self._forces(force) - known_by_group
-        weights, limits = newton.system.solve(
-            -residual.weights - problem.transposed(known[1] - known[0]),
-            np.stack((balance[0], -balance[1])) - residual.limits,
+    def _step(
+        self, system: LimitSystem, asked: FloatArray, target: float | None
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
+        """Return Newton's step of weights, limits, forces and gaps, and how far it may be taken.
+
+        The edges' forces change by what is `asked` where nothing else moves.
+        """
+        drag, pulls = self._rows.known(target)
+        balance = self._forces(asked) - pulls
+        weights, limits = system.solve(
+            -self._residual.weights - drag,
+            np.stack((balance[0], -balance[1])) - self._residual.limits,
         )
-        crossing = self._crossing(problem.scores(weights), limits)
-        pull = newton.direct * crossing
-        pull -= newton.rows.cross * crossing[::-1]
-        pull += known
-        room = self._ease * (pull[0] + pull[1]) - crossing
-        room += residual.room
-        room *= self._has
-        apart = limits[0, self._high_groups] - limits[1, self._low_groups]
-        return _Point(
-            weights, limits, pull, room, force - newton.stiffness * apart, apart + residual.gap
-        )
-
-    def _crossing(self, scores: FloatArray, limits: FloatArray) -> FloatArray:
-        """Return how far each row lies below its lower limit and above its upper one."""
-        crossing = self._problem.by_row(limits)
-        crossing[0] -= scores
-        np.subtract(scores, crossing[1], out=crossing[1])
-        return crossing
+        steepest = self._rows.step(weights, limits)
+        gap = limits[0, self._high_groups] - limits[1, self._low_groups]
+        force = asked - self._stiffness * gap
+        steepest = min(steepest, float((force / self._force).min()), float((gap / self._gap).min()))
+        length = 1.0 / max(1.0, -steepest) if np.isfinite(steepest) else 0.0
+        return weights, limits, force, gap, length
 
     def _forces(self, force: FloatArray) -> FloatArray:
         """Return the edges' forces on each group's lower limit, and on its upper one."""
         ends, n_groups = (self._high_groups, self._low_groups), self._problem.n_groups
         return np.stack([np.bincount(groups, force, n_groups) for groups in ends])
-
-
-def _longest(point: _Point, step: _Point) -> float:
-    """Return the longest step, at most 1, that keeps multipliers and margins positive."""
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        steepest = min(
-            float(np.fmin.reduce(by / at, axis=None))
-            for at, by in zip(point[2:], step[2:], strict=True)
-        )
-    return 1.0 / max(1.0, -steepest) if np.isfinite(steepest) else 0.0

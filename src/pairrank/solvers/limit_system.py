@@ -2,18 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg
+from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator, cg
 
 from pairrank._protocols import FloatArray
 
 _CG_TOL = 1e-6
 _CG_STEPS = 500
+
+
+class Piece(Protocol):
+    """Rows that stand together, and the groups that they are of."""
+
+    rows: slice
+
+    def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values a group at each row of the piece, along the last axis."""
+        ...
+
+    def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
+        """Add values a row of the piece to the sums of its groups, along the last axis."""
+        ...
+
+    def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
+        """Add rows times their two sides to the sums of their groups."""
+        ...
 
 
 class LimitProblem(Protocol):
@@ -26,6 +44,15 @@ class LimitProblem(Protocol):
     bounded: NDArray[np.bool_]
     edges: NDArray[np.int64]
     takes_matrices: bool
+
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """The rows in parts that fit into a processor's cache."""
+        ...
+
+    def features(self, piece: Any) -> Any:
+        """Return the rows of a piece."""
+        ...
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return X w."""
@@ -43,17 +70,13 @@ class LimitProblem(Protocol):
         """Return each group's values at each of its rows, along the last axis."""
         ...
 
-    def matrices(self, sides: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return X' diag(v) X, v the sum of both sides, and the groups' sums of sides times row."""
-        ...
-
     def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return an approximate inverse of I + X' diag(values) X."""
         ...
 
 
 class RowCurvature(NamedTuple):
-    """How multipliers answer to scores s and limits.
+    """How the multipliers of some rows answer to scores s and limits.
 
     With alpha for the upper limit L, beta for the lower limit U:
     d alpha = (upper + cross) d(s - L) - cross d(U - s) and
@@ -61,9 +84,9 @@ class RowCurvature(NamedTuple):
 
     Attributes
     ----------
-    sides : ndarray of shape (2, n_rows)
+    sides : ndarray of shape (2, n)
         lower and upper.
-    cross : ndarray of shape (n_rows,)
+    cross : ndarray of shape (n,)
     """
 
     sides: FloatArray
@@ -82,7 +105,8 @@ class LimitSystem:
     Parameters
     ----------
     problem : LimitProblem
-    rows : RowCurvature
+    curvature_of : callable
+        Returns the `RowCurvature` of a piece.
     stiffness : ndarray of shape (n_edges,)
         The edges' multipliers over their margins.
 
@@ -100,12 +124,22 @@ class LimitSystem:
     the factor of H a step of conjugate gradients.
     """
 
-    def __init__(self, problem: LimitProblem, rows: RowCurvature, stiffness: FloatArray) -> None:
+    def __init__(
+        self,
+        problem: LimitProblem,
+        curvature_of: Callable[[Any], RowCurvature],
+        stiffness: FloatArray,
+    ) -> None:
         self._problem = problem
-        self._sides_of_rows = rows.sides + 2 * rows.cross
-        self._factor = _factor_banded(_limit_matrix(problem, rows, stiffness))
+        totals = np.zeros((3, problem.n_groups))
         if problem.takes_matrices:
-            gram, sums = problem.matrices(self._sides_of_rows)
+            gram, sums = self._matrices(curvature_of, totals)
+        else:
+            self._sides_of_rows = np.empty((2, problem.n_rows))
+            for piece in problem.pieces:
+                self._sides_of_rows[:, piece.rows] = _count(piece, curvature_of(piece), totals)
+        self._factor = _factor_banded(_limit_matrix(problem, totals, stiffness))
+        if problem.takes_matrices:
             self._sides = -sums.swapaxes(0, 1).reshape(-1, problem.n_features)
             self._through = self._limits(self._sides)
             gram -= self._sides.T @ self._through
@@ -114,6 +148,19 @@ class LimitSystem:
         else:
             self._inner = self._sides_of_rows[0] + self._sides_of_rows[1]
             self._precondition = problem.preconditioner(self._inner)
+
+    def _matrices(
+        self, curvature_of: Callable[[Any], RowCurvature], totals: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return X' D X and the sums by group of rows times their sides; add to `totals`."""
+        problem = self._problem
+        gram = np.zeros((problem.n_features, problem.n_features))
+        sums = np.zeros((2, problem.n_groups, problem.n_features))
+        for piece in problem.pieces:
+            sides, block = _count(piece, curvature_of(piece), totals), problem.features(piece)
+            gram += _weighted_gram(block, sides[0] + sides[1])
+            piece.add_rows_by_group(sides, block, sums)
+        return gram, sums
 
     def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
@@ -156,15 +203,28 @@ class LimitSystem:
         return cg(operator, right, rtol=_CG_TOL, maxiter=_CG_STEPS, M=inverse)[0]
 
 
+def _count(piece: Piece, rows: RowCurvature, totals: FloatArray) -> FloatArray:
+    """Add a piece to the totals of H; return what a row's score does to its two limits."""
+    piece.add_by_group(rows.sides, totals[:2])
+    piece.add_by_group(rows.cross, totals[2])
+    return rows.sides + 2 * rows.cross
+
+
+def _weighted_gram(block: Any, weights: FloatArray) -> FloatArray:
+    if sparse.issparse(block):
+        return (block.T @ (sparse.diags_array(weights) @ block)).toarray()
+    return (block * weights[:, None]).T @ block
+
+
 def _limit_matrix(
-    problem: LimitProblem, rows: RowCurvature, stiffness: FloatArray
+    problem: LimitProblem, totals: FloatArray, stiffness: FloatArray
 ) -> NDArray[np.float64]:
     """Return H in LAPACK's lower banded form; a limit that nothing needs has a 1 of its own."""
     low, high = 2 * problem.edges[:, 0] + 1, 2 * problem.edges[:, 1]
     width = int(np.abs(low - high).max(initial=1))
     bands = np.zeros((width + 1, 2 * problem.n_groups))
-    cross = problem.by_group(rows.cross)
-    bands[0] = (problem.by_group(rows.sides) + cross).T.ravel()
+    cross = totals[2]
+    bands[0] = (totals[:2] + cross).T.ravel()
     bands[0] += np.bincount(low, stiffness, bands.shape[1])
     bands[0] += np.bincount(high, stiffness, bands.shape[1])
     bands[0, ~problem.bounded.T.ravel()] = 1.0
