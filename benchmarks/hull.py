@@ -43,8 +43,8 @@ class Way(NamedTuple):
 WAYS = (
     Way("hull, chain", lambda nu: ConvexHullRanker(nu, graph="chain")),
     Way("hull, full", lambda nu: ConvexHullRanker(nu, graph="full")),
-    Way("hull, chain, rbf", lambda nu: ConvexHullRanker(nu, graph="chain", kernel="rbf"), 1000),
-    Way("hull, full, rbf", lambda nu: ConvexHullRanker(nu, graph="full", kernel="rbf"), 1000),
+    Way("hull, chain, rbf", lambda nu: ConvexHullRanker(nu, graph="chain", kernel="rbf"), 600),
+    Way("hull, full, rbf", lambda nu: ConvexHullRanker(nu, graph="full", kernel="rbf"), 600),
     Way("RankSVM, full", lambda C: RankSVM(C)),
 )
 

@@ -16,7 +16,7 @@ from pairrank.preferences import Levels
 _PIECE_ENTRIES = 1 << 17
 _PIECE_ROWS = 1 << 14
 _SPARSE_PIECE_ROWS = 1 << 16
-_ENTRIES_TO_KEEP = 1 << 21
+_ENTRIES_TO_KEEP = 1 << 23
 _MAX_DENSE_FEATURES = 2000
 _MAX_ROWS_OF_A_BASIS = 4000
 _FEW_GROUPS = 32
@@ -103,7 +103,7 @@ class HullObjective:
 
     Notes
     -----
-    A product with X costs O(n_rows n_features); memory beside X is 12 bytes a row, and 16 MB of
+    A product with X costs O(n_rows n_features); memory beside X is 12 bytes a row, and 64 MB of
     centred rows at the most.
 
     References
@@ -250,11 +250,16 @@ class HullObjective:
         return pieces
 
     def _centred(self, piece: Piece) -> FloatArray:
-        block = self._X[piece.rows] if self._in_order else self._X[self.row_of[piece.rows]]
-        assert self._centre is not None
-        if self._centre.shape[0] == 1:
-            return block - self._centre
-        return block - self._centre[piece.by_row(self._query_of_group)]
+        centre = self._centre
+        assert centre is not None
+        if centre.shape[0] > 1:
+            centre = centre[piece.by_row(self._query_of_group)]
+        if self._in_order:
+            return self._X[piece.rows] - centre
+        block = self._X.take(self.row_of[piece.rows], axis=0, mode="clip")
+        return (
+            block - centre if block.dtype != np.float64 else np.subtract(block, centre, out=block)
+        )
 
     def _means(self) -> FloatArray:
         """Return the mean row of each query."""
