@@ -118,7 +118,7 @@ class InteriorPoint:
 
         Notes
         -----
-        Ten to thirty iterations, each of a `LimitSystem` and some five products with X.
+        Ten to thirty iterations, each of a `LimitSystem` and seven products with X.
         """
         return _Run(problem, tol, callback).to_the_end(max_iter)
 
