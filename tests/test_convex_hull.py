@@ -322,6 +322,17 @@ def test_a_callback_stops_the_fit_and_an_interrupt_leaves_the_best_weights(rows)
     assert ranker.score(X, y) > 0.7
 
 
+@pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf", "regularizer": "coefficients"}])
+def test_a_callback_sees_the_weights_as_they_will_be(parameters):
+    X, y = make_rows(n_rows=20, n_features=30)
+    seen = []
+    fitted = ConvexHullRanker(**parameters).fit(
+        X, y, callback=lambda step: seen.append(step.coef) is not None
+    )
+    assert len(seen) == fitted.n_iter_ + 1
+    np.testing.assert_allclose(seen[-1], fitted.coef_)
+
+
 def test_an_absent_class_is_a_warning_while_pairs_remain(rows):
     X, y, _ = rows
     with pytest.warns(PairrankWarning, match="absent"):
@@ -360,7 +371,7 @@ def test_what_is_no_classes_is_refused(rows):
     with pytest.raises(PairrankError, match="no order of their own"):
         ConvexHullRanker().fit(X, [str(label) for label in y])
     with pytest.raises(PairrankError, match="bins of y"):
-        ConvexHullRanker(graph="full").fit(np.zeros((3000, 1)), np.arange(3000.0))
+        ConvexHullRanker(graph="full").fit(np.zeros((1500, 1)), np.arange(1500.0))
     with pytest.raises(PairrankError, match="scale the features down"):
         ConvexHullRanker().fit(X * 1e200, y, qid=qid)
     bad = -np.eye(30)

@@ -22,7 +22,7 @@ from pairrank.solvers.interior_point import BoundStep, InteriorPoint, LimitSolut
 if TYPE_CHECKING:
     from pairrank.kernels import FeatureMap
 
-_MOST_EDGES = 4_000_000
+_MOST_EDGES = 1_000_000
 
 
 class Violations(NamedTuple):
@@ -220,16 +220,19 @@ class ConvexHullRanker(BaseRanker):
         _check_edges(levels)
         features, lift = self._learnt_features(X, weights)
         objective = HullObjective(features, levels, float(self.nu))
+
+        def coefficients(w: FloatArray) -> FloatArray:
+            own = objective.coefficients(w)
+            return own if lift is None else lift @ own
+
         solution = InteriorPoint()(
             objective,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            callback=self._watch(callback),
+            callback=self._watch(callback, coefficients),
         )
         history: Any = solution.history
-        coef = objective.coefficients(solution.coef)
-        coef = coef if lift is None else lift @ coef
-        self._keep(Solution(coef, solution.status, solution.n_iter, history))
+        self._keep(Solution(coefficients(solution.coef), solution.status, solution.n_iter, history))
         self.n_pairs_, self.n_edges_ = levels.n_pairs, objective.edges.shape[0]
         self.lower_bound_ = solution.lower_bound
         self._keep_limits(objective, solution, levels)
@@ -307,18 +310,24 @@ class ConvexHullRanker(BaseRanker):
         return features @ lift, lift
 
     def _watch(
-        self, callback: Callable[[BoundStep], object] | None
+        self,
+        callback: Callable[[BoundStep], object] | None,
+        coefficients: Callable[[FloatArray], FloatArray],
     ) -> Callable[[BoundStep], object] | None:
-        if not self.verbose:
-            return callback
+        """Return what prints a step, if asked to, and hands it on with the weights of `coef_`."""
+        if not self.verbose and callback is None:
+            return None
 
         def watch(step: BoundStep) -> object:
-            print(
-                f"iteration {step.n_iter:4d}  objective {step.value:.8e}  "
-                f"lower bound {step.lower_bound:.8e}  {step.seconds:.2f} s",
-                file=sys.stderr,
-            )
-            return callback(step) if callback else None
+            if self.verbose:
+                print(
+                    f"iteration {step.n_iter:4d}  objective {step.value:.8e}  "
+                    f"lower bound {step.lower_bound:.8e}  {step.seconds:.2f} s",
+                    file=sys.stderr,
+                )
+            if callback is None or step.coef is None:
+                return None
+            return callback(step._replace(coef=coefficients(step.coef)))
 
         return watch
 
