@@ -4,6 +4,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
     from pairrank.estimators.model_files import load_model as load_model
     from pairrank.estimators.rank_ncg import RankNCG as RankNCG
     from pairrank.estimators.rank_rls import RankRLS as RankRLS
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LAZY = {
+    "ConvexHullRanker": "pairrank.estimators.convex_hull",
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",

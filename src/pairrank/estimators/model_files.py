@@ -13,14 +13,17 @@ from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.preferences import OrderGraph
 
 ESTIMATORS = {
+    "ConvexHullRanker": "pairrank.estimators.convex_hull",
     "RankNCG": "pairrank.estimators.rank_ncg",
     "RankRLS": "pairrank.estimators.rank_rls",
     "RankSVM": "pairrank.estimators.rank_svm",
 }
 """Where the class behind each name that a model file may hold is defined."""
 
-_ARRAYS = ("coef_", "coef_cov_", "standard_errors_", "feature_names_in_")
-_INFO = ("n_iter_", "status_", "objective_", "n_pairs_", "n_features_in_")
+_LIMITS = ("limits_", "limit_labels_", "limit_qid_")
+_ARRAYS = ("coef_", "coef_cov_", "standard_errors_", "feature_names_in_", *_LIMITS)
+_BOUNDS = ("lower_bound_", "n_edges_")
+_INFO = ("n_iter_", "status_", "objective_", "n_pairs_", "n_features_in_", *_BOUNDS)
 _MAP = "feature_map_"
 """What the features of a kernel are called, and the arrays of theirs begin with."""
 
@@ -28,7 +31,7 @@ _MAP = "feature_map_"
 def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted ranker to a model file, whole or not at all; "-" is standard output.
 
-    The history of the fit is not kept.
+    The history of the fit is not kept; query identifiers that are no numbers are kept as text.
 
     Parameters
     ----------
@@ -49,11 +52,7 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
         raise PairrankError(f"a model file cannot hold a {name}: it knows {', '.join(ESTIMATORS)}")
     check_is_fitted(estimator)
     params = {key: _packed(value) for key, value in estimator.get_params(deep=False).items()}
-    arrays = {
-        key: np.asarray(getattr(estimator, key)) for key in _ARRAYS if hasattr(estimator, key)
-    }
-    if "feature_names_in_" in arrays:
-        arrays["feature_names_in_"] = arrays["feature_names_in_"].astype(str)
+    arrays = {key: _stored(getattr(estimator, key)) for key in _ARRAYS if hasattr(estimator, key)}
     info = {key: getattr(estimator, key) for key in _INFO if hasattr(estimator, key)}
     if hasattr(estimator, _MAP):
         info[_MAP] = estimator.feature_map_.params()
@@ -128,6 +127,12 @@ def _check_fitted(estimator: Any, path: str | os.PathLike[str]) -> None:
         raise FileFormatError(f"{path}: the model's weights are missing or of the wrong size")
     if "feature_names_in_" in vars(estimator):
         estimator.feature_names_in_ = estimator.feature_names_in_.astype(object)
+
+
+def _stored(values: Any) -> np.ndarray[Any, Any]:
+    """Return an array as a file can hold it: numbers as they are, names and identifiers as text."""
+    array = np.asarray(values)
+    return array if array.dtype.kind in "biuf" else array.astype(str)
 
 
 def _packed(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """X, preferences, loss and penalty as the objective that a solver sees, and its models."""
 
 from pairrank.objective.banded_model import BandedModel as BandedModel
+from pairrank.objective.hull_objective import HullObjective as HullObjective
 from pairrank.objective.kernel_design import KernelDesign as KernelDesign
 from pairrank.objective.least_squares import LeastSquares as LeastSquares
 from pairrank.objective.line_sample import LineSample as LineSample

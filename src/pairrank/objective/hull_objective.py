@@ -1,0 +1,300 @@
+"""The convex hull's objective: rows, what their slacks cost, and the limits that classes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from pairrank._protocols import FloatArray
+from pairrank.preferences import Levels
+
+_PIECE_ENTRIES = 1 << 17
+_PIECE_ROWS = 1 << 14
+_SPARSE_PIECE_ROWS = 1 << 16
+_ENTRIES_TO_KEEP = 1 << 23
+_MAX_DENSE_FEATURES = 2000
+_MAX_ROWS_OF_A_BASIS = 4000
+_FEW_GROUPS = 32
+_MOST_HEAVY_ROWS = 2000
+
+
+class Piece:
+    """Rows that stand together, and the groups that they are of.
+
+    Parameters
+    ----------
+    rows : slice
+    groups : slice
+        Which groups some of the rows are of; a group may go on in the next piece.
+    start : ndarray of shape (n_groups_of_the_piece + 1,)
+        Where each group's rows begin in the piece.
+    """
+
+    def __init__(self, rows: slice, groups: slice, start: NDArray[np.int64]) -> None:
+        self.rows, self.groups = rows, groups
+        self._start, self._sizes = start, np.diff(start)
+
+    def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values a group, (.., n_groups), at each row of the piece."""
+        return np.repeat(values[..., self.groups], self._sizes, axis=-1)
+
+    def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
+        """Add values a row of the piece to the `sums` of the groups, (.., n_groups)."""
+        sums[..., self.groups] += np.add.reduceat(values, self._start[:-1], axis=-1)
+
+    def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
+        """Add rows times their `sides`, (2, n), to the sums of groups, (2, n_groups, width)."""
+        first, last = self.groups.start, self.groups.stop
+        if last - first <= _FEW_GROUPS and not sparse.issparse(block):
+            for group, (begin, end) in enumerate(pairwise(self._start.tolist()), first):
+                sums[:, group] += sides[:, begin:end] @ block[begin:end]
+            return
+        places, shape = np.arange(sides.shape[1]), (last - first, sides.shape[1])
+        for side, values in enumerate(sides):
+            part = sparse.csr_array((values, places, self._start), shape=shape) @ block
+            sums[side, first:last] += part.toarray() if sparse.issparse(part) else part
+
+
+class HullObjective:
+    r"""Formulation (28) with its slacks and the limits of single edges taken out.
+
+    .. math:: \min_{w, U, L} \sum_i c_i \max(0, s_i - L_{g(i)}, U_{g(i)} - s_i)^2
+              + \tfrac12 \|w\|^2, \quad U_Q - L_P \ge 1 \text{ an edge } P \to Q
+
+    with s = X w, c_i = nu times the row's weight, and a group g a class of one query: an upper
+    limit L where it is the lower end of an edge, a lower limit U where it is the higher end. An
+    edge of the paper has limits of its own, t_lo and t_hi; the least t_lo of a class's edges and
+    the greatest t_hi bind its rows, so two limits a class say the same.
+
+    Scores count from the mean row of their query, which no optimum depends on: dense X is centred
+    in blocks as it is used, so that an offset of the features costs no digits.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_features), float64 or float32
+    levels : Levels
+        Groups, edges and row weights.
+    nu : float
+        What a squared slack costs.
+
+    Attributes
+    ----------
+    row_of : int array of shape (n_rows,)
+        The user's row at each place: the rows of groups that an edge touches, group by group.
+    groups : ndarray of shape (n_groups,), int64
+        Those groups, as the levels count them.
+    n_rows, n_features, n_groups : int
+        Of what is left; the features are those of a basis where rows are few.
+    cost : ndarray of shape (n_rows,)
+        c_i.
+    bounded : ndarray of shape (2, n_groups), bool
+        Whether each group has a lower limit (row 0), an upper one (row 1).
+    edges : ndarray of shape (n_edges, 2), int64
+        (low group, high group).
+    pieces : list of Piece
+        The rows in parts that fit into a processor's cache.
+    takes_matrices : bool
+        Whether matrices of n_features by n_features are worth their memory.
+
+    Notes
+    -----
+    A product with X costs O(n_rows n_features); memory beside X is 12 bytes a row, and 64 MB of
+    centred rows at the most.
+
+    References
+    ----------
+    G. Fung, R. Rosales and B. Krishnapuram, "Learning rankings via convex hull separation", NIPS
+    18, 2006.
+    """
+
+    def __init__(self, X: Any, levels: Levels, nu: float) -> None:
+        edges, n_all = edges_of(levels), levels.group_level.size
+        self.groups = np.unique(edges)
+        self.n_groups = self.groups.size
+        self.edges = np.searchsorted(self.groups, edges)
+        self.bounded = np.zeros((2, self.n_groups), dtype=bool)
+        self.bounded[0, self.edges[:, 1]] = True
+        self.bounded[1, self.edges[:, 0]] = True
+        sizes = np.diff(levels.group_start)
+        taken = np.zeros(n_all, dtype=bool)
+        taken[self.groups] = True
+        places = slice(None) if taken.all() else np.repeat(taken, sizes)
+        self.row_of = levels.row_of[places]
+        self.n_rows = self.row_of.size
+        self._start = np.concatenate(([0], np.cumsum(sizes[self.groups])))
+        self.cost = np.full(self.n_rows, float(nu))
+        if levels.weight is not None:
+            self.cost *= levels.weight[places]
+        query_of = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
+        self._query_of_group = np.unique(query_of[self.groups], return_inverse=True)[1]
+        self._X, self._is_sparse = X, sparse.issparse(X)
+        self._in_order = self.n_rows == X.shape[0] and bool((np.diff(self.row_of) == 1).all())
+        self.pieces = self._cut()
+        self._centre = None if self._is_sparse else self._means()
+        self._basis: FloatArray | None = None
+        self._rows = self._rows_to_keep()
+        self.n_features = X.shape[1] if self._rows is None else self._rows.shape[1]
+        self.takes_matrices = self._basis is not None or self.n_features <= _MAX_DENSE_FEATURES
+
+    def features(self, piece: Piece) -> Any:
+        """Return the centred rows of a piece."""
+        if self._rows is None:
+            return self._centred(piece)
+        X: Any = self._rows
+        if len(self.pieces) == 1:
+            return X
+        if not self._is_sparse:
+            return X[piece.rows]
+        first, last = X.indptr[[piece.rows.start, piece.rows.stop]]
+        indptr = X.indptr[piece.rows.start : piece.rows.stop + 1] - first
+        shape = (indptr.size - 1, X.shape[1])
+        return sparse.csr_array((X.data[first:last], X.indices[first:last], indptr), shape=shape)
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        """Return the rows' centred scores, (n_rows,)."""
+        result = np.empty(self.n_rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for piece in self.pieces:
+                result[piece.rows] = self.features(piece) @ w
+        return result
+
+    def transposed(self, values: FloatArray) -> FloatArray:
+        """Return the centred rows' X' v, (n_features,)."""
+        result = np.zeros(self.n_features)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for piece in self.pieces:
+                result += self.features(piece).T @ values[piece.rows]
+        return result
+
+    def by_group(self, values: FloatArray) -> FloatArray:
+        """Return the sums of values a row, (.., n_rows), over each group, (.., n_groups)."""
+        return np.add.reduceat(values, self._start[:-1], axis=-1)
+
+    def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return each group's values, (.., n_groups), at each of its rows, (.., n_rows)."""
+        return np.repeat(values, np.diff(self._start), axis=-1)
+
+    def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return an approximate inverse of I + X' diag(values) X.
+
+        Rows on a kink weigh more and more as the method closes in on it. The heaviest enter by
+        Woodbury's identity, the others by their diagonal.
+        """
+        heavy = np.flatnonzero(values > 8.0 * self.cost)
+        if heavy.size > _MOST_HEAVY_ROWS:
+            heavy = np.argpartition(values, -_MOST_HEAVY_ROWS)[-_MOST_HEAVY_ROWS:]
+        light = values.copy()
+        light[heavy] = 0.0
+        inverse = 1.0 / (1.0 + self._diagonal(light))
+        if not heavy.size:
+            return lambda vector: inverse * vector
+        rows = self._chosen(heavy)
+        if self._is_sparse:
+            inner = (rows @ sparse.diags_array(inverse) @ rows.T).toarray()
+        else:
+            inner = (rows * inverse) @ rows.T
+        inner[np.diag_indices_from(inner)] += 1.0 / values[heavy]
+        factor = linalg.cho_factor(inner, lower=True, check_finite=False)
+
+        def precondition(vector: FloatArray) -> FloatArray:
+            scaled = inverse * vector
+            pulled = linalg.cho_solve(factor, rows @ scaled, check_finite=False)
+            return scaled - inverse * (rows.T @ pulled)
+
+        return precondition
+
+    def _chosen(self, places: NDArray[np.int64]) -> Any:
+        """Return the centred rows at some places."""
+        if self._rows is not None:
+            return self._rows[places]
+        assert self._centre is not None
+        group = np.searchsorted(self._start, places, side="right") - 1
+        return self._X[self.row_of[places]] - self._centre[self._query_of_group[group]]
+
+    def _diagonal(self, values: FloatArray) -> FloatArray:
+        """Return the diagonal of X' diag(values) X, (n_features,)."""
+        result = np.zeros(self.n_features)
+        for piece in self.pieces:
+            block = self.features(piece)
+            squares = block.multiply(block) if self._is_sparse else np.square(block)
+            result += squares.T @ values[piece.rows]
+        return result
+
+    def coefficients(self, w: FloatArray) -> FloatArray:
+        """Return the weights of X's own features."""
+        return w if self._basis is None else self._basis @ w
+
+    def offsets(self, w: FloatArray) -> FloatArray:
+        """Return what centring took off the scores of each group, (n_groups,)."""
+        if self._centre is None:
+            return np.zeros(self.n_groups)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (self._centre @ self.coefficients(w))[self._query_of_group]
+
+    def _cut(self) -> list[Piece]:
+        step = _SPARSE_PIECE_ROWS
+        if not self._is_sparse:
+            step = max(1, min(_PIECE_ROWS, _PIECE_ENTRIES // max(1, self._X.shape[1])))
+        pieces = []
+        for begin in range(0, self.n_rows, step):
+            rows = slice(begin, min(begin + step, self.n_rows))
+            first = int(np.searchsorted(self._start, rows.start, side="right")) - 1
+            last = int(np.searchsorted(self._start, rows.stop, side="left"))
+            start = np.clip(self._start[first : last + 1], rows.start, rows.stop) - rows.start
+            pieces.append(Piece(rows, slice(first, last), start))
+        return pieces
+
+    def _centred(self, piece: Piece) -> FloatArray:
+        centre = self._centre
+        assert centre is not None
+        if centre.shape[0] > 1:
+            centre = centre[piece.by_row(self._query_of_group)]
+        if self._in_order:
+            return self._X[piece.rows] - centre
+        block = self._X.take(self.row_of[piece.rows], axis=0, mode="clip")
+        return (
+            block - centre if block.dtype != np.float64 else np.subtract(block, centre, out=block)
+        )
+
+    def _means(self) -> FloatArray:
+        """Return the mean row of each query."""
+        first = np.flatnonzero(np.diff(self._query_of_group, prepend=-1))
+        start = np.append(self._start[first], self.n_rows)
+        shape = (first.size, self._X.shape[0])
+        summing = sparse.csr_array((np.ones(self.n_rows), self.row_of, start), shape=shape)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return (summing @ self._X) / np.diff(start)[:, None]
+
+    def _rows_to_keep(self) -> Any:
+        """Return the rows where they are sparse, or few enough to be kept centred, or None.
+
+        Rows fewer than features give way to coordinates: the optimal w is a combination of the
+        centred rows, X' = Q R, so R' takes the place of X and Q w that of w.
+        """
+        if self._is_sparse:
+            return self._X if self._in_order else self._X[self.row_of]
+        n_features = self._X.shape[1]
+        few = self.n_rows < min(n_features, _MAX_ROWS_OF_A_BASIS)
+        if not few and self.n_rows * n_features > _ENTRIES_TO_KEEP:
+            return None
+        rows = np.concatenate([self._centred(piece) for piece in self.pieces])
+        if not few or not np.isfinite(rows).all():
+            return rows
+        self._basis, triangle = linalg.qr(rows.T, mode="economic")
+        return np.ascontiguousarray(triangle.T)
+
+
+def edges_of(levels: Levels) -> NDArray[np.int64]:
+    """Return the edges (low group, high group) of any graph, the full one's listed too."""
+    if levels.edges is not None:
+        return levels.edges
+    found = []
+    for first, last in zip(levels.query_group[:-1], levels.query_group[1:], strict=True):
+        low, high = np.triu_indices(last - first, 1)
+        found.append(np.column_stack((low + first, high + first)))
+    return np.concatenate(found).astype(np.int64)

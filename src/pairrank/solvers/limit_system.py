@@ -1,0 +1,265 @@
+"""Newton's linear system over weights and limits: limits leave first, by a Schur complement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator, cg
+
+from pairrank._protocols import FloatArray
+
+_CG_TOL = 1e-6
+_CG_STEPS = 500
+
+
+class Piece(Protocol):
+    """Rows that stand together, and the groups that they are of."""
+
+    rows: slice
+
+    def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return values a group at each row of the piece, along the last axis."""
+        ...
+
+    def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
+        """Add values a row of the piece to the sums of its groups, along the last axis."""
+        ...
+
+    def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
+        """Add rows times their two sides to the sums of their groups."""
+        ...
+
+
+class LimitProblem(Protocol):
+    """Rows that pay for crossing limits; limits that keep their distance along edges."""
+
+    n_rows: int
+    n_features: int
+    n_groups: int
+    cost: FloatArray
+    bounded: NDArray[np.bool_]
+    edges: NDArray[np.int64]
+    takes_matrices: bool
+
+    @property
+    def pieces(self) -> Sequence[Piece]:
+        """The rows in parts that fit into a processor's cache."""
+        ...
+
+    def features(self, piece: Any) -> Any:
+        """Return the rows of a piece."""
+        ...
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        """Return X w."""
+        ...
+
+    def transposed(self, values: FloatArray) -> FloatArray:
+        """Return X' v."""
+        ...
+
+    def by_group(self, values: FloatArray) -> FloatArray:
+        """Return the sums over the rows of each group, along the last axis."""
+        ...
+
+    def by_row(self, values: FloatArray) -> FloatArray:
+        """Return each group's values at each of its rows, along the last axis."""
+        ...
+
+    def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
+        """Return an approximate inverse of I + X' diag(values) X."""
+        ...
+
+
+class RowCurvature(NamedTuple):
+    """How the multipliers of some rows answer to scores s and limits.
+
+    With alpha for the upper limit L, beta for the lower limit U:
+    d alpha = (upper + cross) d(s - L) - cross d(U - s) and
+    d beta = (lower + cross) d(U - s) - cross d(s - L).
+
+    Attributes
+    ----------
+    sides : ndarray of shape (2, n)
+        lower and upper.
+    cross : ndarray of shape (n,)
+    """
+
+    sides: FloatArray
+    cross: FloatArray
+
+
+class LimitSystem:
+    r"""The symmetric positive definite system of one Newton step.
+
+    .. math:: \begin{pmatrix} I + X^T D X & B^T \\ B & H \end{pmatrix}
+              \begin{pmatrix} \Delta w \\ \Delta l \end{pmatrix} = r
+
+    with the limits l = (U_1, L_1, U_2, L_2, ...). H couples the two limits of a group and the two
+    ends of an edge: it is banded, tridiagonal for a chain however many the queries.
+
+    Parameters
+    ----------
+    problem : LimitProblem
+    curvature_of : callable
+        Returns the `RowCurvature` of a piece.
+    stiffness : ndarray of shape (n_edges,)
+        The edges' multipliers over their margins.
+
+    Raises
+    ------
+    OverflowError
+        If a matrix is not finite.
+    LinAlgError
+        If the limits' matrix is not positive definite: precision is spent.
+
+    Notes
+    -----
+    O(n_rows n_features^2 + n_groups (b^2 + b n_features)), b the bandwidth (at most twice the
+    groups of a query), where the problem takes matrices; else two products with X and one with
+    the factor of H a step of conjugate gradients.
+    """
+
+    def __init__(
+        self,
+        problem: LimitProblem,
+        curvature_of: Callable[[Any], RowCurvature],
+        stiffness: FloatArray,
+    ) -> None:
+        self._problem = problem
+        totals = np.zeros((3, problem.n_groups))
+        if problem.takes_matrices:
+            gram, sums = self._matrices(curvature_of, totals)
+        else:
+            self._sides_of_rows = np.empty((2, problem.n_rows))
+            for piece in problem.pieces:
+                self._sides_of_rows[:, piece.rows] = _count(piece, curvature_of(piece), totals)
+        self._factor = _factor_banded(_limit_matrix(problem, totals, stiffness))
+        if problem.takes_matrices:
+            self._sides = -sums.swapaxes(0, 1).reshape(-1, problem.n_features)
+            self._through = self._limits(self._sides)
+            gram -= self._sides.T @ self._through
+            gram[np.diag_indices_from(gram)] += 1.0
+            self._inverse = _inverse(gram)
+        else:
+            self._inner = self._sides_of_rows[0] + self._sides_of_rows[1]
+            self._precondition = problem.preconditioner(self._inner)
+
+    def _matrices(
+        self, curvature_of: Callable[[Any], RowCurvature], totals: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return X' D X and the sums by group of rows times their sides; add to `totals`."""
+        problem = self._problem
+        gram = np.zeros((problem.n_features, problem.n_features))
+        sums = np.zeros((2, problem.n_groups, problem.n_features))
+        for piece in problem.pieces:
+            sides, block = _count(piece, curvature_of(piece), totals), problem.features(piece)
+            gram += _weighted_gram(block, sides[0] + sides[1])
+            piece.add_rows_by_group(sides, block, sums)
+        return gram, sums
+
+    def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
+        flat = limits.T.ravel()
+        if self._problem.takes_matrices:
+            rest = weights - self._through.T @ flat
+            step = self._inverse(rest)
+            sides = self._sides @ step
+        else:
+            step = self._iterate(weights - self._spread(self._limits(flat)))
+            sides = self._gather(self._problem.scores(step))
+        return step, self._limits(flat - sides).reshape(-1, 2).T
+
+    def _limits(self, values: FloatArray) -> FloatArray:
+        """Return H^-1 times a vector or matrix."""
+        return linalg.cho_solve_banded((self._factor, True), values, check_finite=False)
+
+    def _gather(self, scores: FloatArray) -> FloatArray:
+        """Return B w of the scores X w."""
+        return -self._problem.by_group(self._sides_of_rows * scores).T.ravel()
+
+    def _spread(self, limits: FloatArray) -> FloatArray:
+        """Return B' l."""
+        return -self._problem.transposed(self._by_row(limits))
+
+    def _by_row(self, limits: FloatArray) -> FloatArray:
+        """Return each row's limits, weighed by its sides and summed."""
+        weighed = self._problem.by_row(limits.reshape(-1, 2).T) * self._sides_of_rows
+        return weighed[0] + weighed[1]
+
+    def _iterate(self, right: FloatArray) -> FloatArray:
+        def multiply(step: FloatArray) -> FloatArray:
+            scores = self._problem.scores(step)
+            taken = self._by_row(self._limits(self._gather(scores)))
+            return step + self._problem.transposed(self._inner * scores + taken)
+
+        shape = (right.size, right.size)
+        operator = LinearOperator(shape, matvec=multiply, dtype=np.float64)
+        inverse = LinearOperator(shape, matvec=self._precondition, dtype=np.float64)
+        return cg(operator, right, rtol=_CG_TOL, maxiter=_CG_STEPS, M=inverse)[0]
+
+
+def _count(piece: Piece, rows: RowCurvature, totals: FloatArray) -> FloatArray:
+    """Add a piece to the totals of H; return what a row's score does to its two limits."""
+    piece.add_by_group(rows.sides, totals[:2])
+    piece.add_by_group(rows.cross, totals[2])
+    return rows.sides + 2 * rows.cross
+
+
+def _weighted_gram(block: Any, weights: FloatArray) -> FloatArray:
+    if sparse.issparse(block):
+        return (block.T @ (sparse.diags_array(weights) @ block)).toarray()
+    return (block * weights[:, None]).T @ block
+
+
+def _limit_matrix(
+    problem: LimitProblem, totals: FloatArray, stiffness: FloatArray
+) -> NDArray[np.float64]:
+    """Return H in LAPACK's lower banded form; a limit that nothing needs has a 1 of its own."""
+    low, high = 2 * problem.edges[:, 0] + 1, 2 * problem.edges[:, 1]
+    width = int(np.abs(low - high).max(initial=1))
+    bands = np.zeros((width + 1, 2 * problem.n_groups))
+    cross = totals[2]
+    bands[0] = (totals[:2] + cross).T.ravel()
+    bands[0] += np.bincount(low, stiffness, bands.shape[1])
+    bands[0] += np.bincount(high, stiffness, bands.shape[1])
+    bands[0, ~problem.bounded.T.ravel()] = 1.0
+    bands[1, 0::2] = cross
+    np.add.at(bands, (np.abs(low - high), np.minimum(low, high)), -stiffness)
+    return bands
+
+
+def _factor_banded(bands: FloatArray) -> FloatArray:
+    _require_finite(bands)
+    diagonal = bands[0].copy()
+    for nudge in (0.0, 1e-14, 1e-12, 1e-10):
+        bands[0] = diagonal * (1 + nudge)
+        try:
+            return linalg.cholesky_banded(bands, lower=True, check_finite=False)
+        except linalg.LinAlgError:
+            continue
+    raise linalg.LinAlgError("the limits' matrix is not positive definite at this precision")
+
+
+def _inverse(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """Return the product with the inverse of a matrix that is at least the identity.
+
+    Rounding can hide that: then eigenvalues below 1 are raised to it.
+    """
+    _require_finite(matrix)
+    try:
+        factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
+        return lambda right: linalg.cho_solve(factor, right, check_finite=False)
+    except linalg.LinAlgError:
+        values, vectors = linalg.eigh(matrix, check_finite=False)
+        values = np.maximum(values, 1.0)
+        return lambda right: vectors @ ((vectors.T @ right) / values)
+
+
+def _require_finite(matrix: FloatArray) -> None:
+    if not np.isfinite(matrix).all():
+        raise OverflowError("Newton's system overflows")

@@ -1,0 +1,379 @@
+"""ConvexHullRanker as its users meet it: formulation (28), queries, weights, kernels, files."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import SVC, LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import pairrank
+from hull_definition import hull_by_clarabel
+from pairrank import ConvexHullRanker, OrderGraph, Pairs, QueryKFold
+from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
+
+ODD = [(0.0, 2.0), (1.0, 2.0), (1.0, 4.0), (4.0, 3.0)]
+GRAPHS = {
+    "chain": ("chain", [(0, 1), (1, 2), (2, 3), (3, 4)]),
+    "full": ("full", [(low, high) for low in range(5) for high in range(low + 1, 5)]),
+    "odd": (ODD, ODD),
+    "two parts": ([(1.0, 0.0), (3.0, 4.0)], [(1, 0), (3, 4)]),
+}
+
+
+def make_rows(noise=1.0, n_rows=150, n_features=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, n_features))
+    signal = X @ rng.normal(size=n_features)
+    cuts = np.quantile(signal, [0.2, 0.4, 0.6, 0.8])
+    return X, np.digitize(signal + noise * rng.normal(size=n_rows), cuts).astype(float)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    X, y = make_rows()
+    return X, y, np.random.default_rng(1).integers(0, 12, y.size)
+
+
+@parametrize_with_checks(
+    [
+        ConvexHullRanker(),
+        ConvexHullRanker(graph="full", kernel="rbf", nu=0.1),
+        ConvexHullRanker(kernel="poly", regularizer="coefficients", nu=1e-3),
+    ]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_finds_nothing_amiss(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("noise", [0.0, 0.3, 3.0])
+@pytest.mark.parametrize("nu", [1e-3, 1.0, 1e3])
+def test_the_optimum_is_that_of_formulation_28(graph, noise, nu):
+    X, y = make_rows(noise)
+    ours, edges = GRAPHS[graph]
+    fitted = ConvexHullRanker(nu, graph=ours, tol=1e-9).fit(X, y)
+    reference = hull_by_clarabel(X, y, nu, edges)
+    assert fitted.objective_ == pytest.approx(reference.value, rel=1e-7)
+    assert fitted.lower_bound_ <= fitted.objective_ <= fitted.lower_bound_ * (1 + 1e-9)
+    np.testing.assert_allclose(fitted.coef_, reference.coef, atol=1e-4 * abs(reference.coef).max())
+
+
+@pytest.mark.parametrize("graph", ["chain", "odd"])
+@pytest.mark.parametrize("regularizer", ["rkhs", "coefficients"])
+def test_a_kernel_s_optimum_is_that_of_formulation_27(graph, regularizer):
+    X, y = make_rows(0.5, n_rows=70, n_features=2)
+    ours, edges = GRAPHS[graph]
+    fitted = ConvexHullRanker(
+        0.7, graph=ours, kernel="rbf", gamma=0.8, regularizer=regularizer, tol=1e-9
+    ).fit(X, y)
+    gram = rbf_kernel(X, gamma=0.8)
+    penalty = gram if regularizer == "rkhs" else np.eye(70)
+    reference = hull_by_clarabel(gram, y, 0.7, edges, penalty=penalty)
+    assert fitted.objective_ == pytest.approx(reference.value, rel=1e-7)
+    np.testing.assert_allclose(fitted.predict(X), gram @ reference.coef, atol=1e-4)
+    expansion = fitted.feature_map_.projection_ @ fitted.coef_
+    new = X + 0.1
+    np.testing.assert_allclose(fitted.predict(new), rbf_kernel(new, X, gamma=0.8) @ expansion)
+
+
+@pytest.mark.parametrize("nu", [0.01, 1.0, 100.0])
+def test_binary_weights_are_half_of_the_support_vector_machine_s(nu):
+    X, y = make_rows(1.0)
+    binary = (y > 2).astype(float)
+    hull = ConvexHullRanker(nu, tol=1e-11).fit(X, binary)
+    centred = X - X.mean(axis=0)
+    # A huge column of ones leaves LinearSVC's intercept all but unpenalised.
+    svm = LinearSVC(C=nu, intercept_scaling=1e3, tol=1e-12, max_iter=200_000, dual=False)
+    svm.fit(centred, binary)
+    np.testing.assert_allclose(2 * hull.coef_, svm.coef_[0], rtol=1e-4)
+    lower, upper = hull.limits_[1, 0], hull.limits_[0, 1]
+    assert lower - upper == pytest.approx(1.0)
+
+
+def test_binary_separable_weights_are_half_of_the_hard_margin_s():
+    X, y = make_rows(0.0)
+    binary = (y > 2).astype(float)
+    hull = ConvexHullRanker(1e7, tol=1e-10).fit(X, binary)
+    svm = SVC(kernel="linear", C=1e7, tol=1e-8).fit(X, binary)
+    np.testing.assert_allclose(2 * hull.coef_, svm.coef_[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize("graph", ["chain", "full"])
+def test_separable_classes_are_ordered_with_the_margin(graph):
+    X, y = make_rows(0.0)
+    fitted = ConvexHullRanker(1e8, graph=graph).fit(X, y)
+    scores = fitted.predict(X)
+    for low in range(4):
+        assert scores[y == low + 1].min() - scores[y == low].max() >= 1 - 1e-4
+    assert fitted.score(X, y) == 1.0
+
+
+def test_an_edge_says_which_class_is_higher():
+    X, y = np.array([[0.0], [1.0]]), ["a", "b"]
+    up = ConvexHullRanker(1e6, graph=[("a", "b")]).fit(X, y)
+    down = ConvexHullRanker(1e6, graph=OrderGraph([("b", "a")])).fit(X, y)
+    assert up.coef_[0] == pytest.approx(1.0, rel=1e-4)
+    assert down.coef_[0] == pytest.approx(-1.0, rel=1e-4)
+
+
+def test_a_class_that_no_edge_names_has_no_say():
+    X, y = make_rows()
+    fitted = ConvexHullRanker(graph=[(0, 1), (3, 4)], tol=1e-9).fit(X, y)
+    others = y != 2
+    without = ConvexHullRanker(graph=[(0, 1), (3, 4)], tol=1e-9).fit(X[others], y[others])
+    np.testing.assert_allclose(fitted.coef_, without.coef_, rtol=1e-6)
+    np.testing.assert_array_equal(fitted.limits_[2], [-np.inf, np.inf])
+    assert (fitted.slacks_[y == 2] == 0).all()
+
+
+def test_limits_and_slacks_say_what_the_objective_does(rows):
+    X, y, qid = rows
+    weight = np.random.default_rng(0).random(y.size)
+    fitted = ConvexHullRanker(0.5).fit(X + 7, y, qid=qid, sample_weight=weight)
+    scores = fitted.predict(X + 7)
+    group = [
+        np.flatnonzero((fitted.limit_labels_ == label) & (fitted.limit_qid_ == query))[0]
+        for label, query in zip(y, qid, strict=True)
+    ]
+    lower, upper = fitted.limits_[group].T
+    slacks = np.maximum(0, np.maximum(scores - upper, lower - scores))
+    np.testing.assert_allclose(fitted.slacks_, slacks, atol=1e-12)
+    value = 0.5 * weight @ slacks**2 + fitted.coef_ @ fitted.coef_ / 2
+    assert fitted.objective_ == pytest.approx(value, rel=1e-12)
+    for query in np.unique(qid):
+        lower, upper = fitted.limits_[fitted.limit_qid_ == query].T
+        assert (lower[1:] - upper[:-1] >= 1 - 1e-9).all()
+    found = fitted.violations()
+    np.testing.assert_array_equal(np.sort(found.row), np.flatnonzero(slacks > 0))
+    assert (np.diff(found.slack) <= 0).all()
+    lower, upper = fitted.limits_[np.asarray(group)[found.row]].T
+    crossing = np.where(found.side > 0, scores[found.row] - upper, lower - scores[found.row])
+    np.testing.assert_allclose(crossing, found.slack, atol=1e-12)
+
+
+def test_queries_have_limits_of_their_own_and_share_the_weights(rows):
+    X, y, qid = rows
+    fitted = ConvexHullRanker(0.5, tol=1e-9).fit(X, y, qid=qid)
+    moved = X + np.random.default_rng(0).normal(size=(12, 4))[qid]
+    shifted = ConvexHullRanker(0.5, tol=1e-9).fit(moved, y, qid=qid)
+    np.testing.assert_allclose(fitted.coef_, shifted.coef_, rtol=1e-5)
+    classes = [f"{query}:{label}" for query, label in zip(qid, y, strict=True)]
+    edges = []
+    for query in range(12):
+        labels = np.unique(y[qid == query])
+        edges += [(f"{query}:{a}", f"{query}:{b}") for a, b in itertools.pairwise(labels)]
+    reference = hull_by_clarabel(X, np.array(classes), 0.5, edges)
+    assert fitted.objective_ == pytest.approx(reference.value, rel=1e-7)
+    np.testing.assert_allclose(fitted.coef_, reference.coef, rtol=1e-3)
+
+
+def test_every_kind_of_input_gives_the_same_weights(rows):
+    X, y, qid = rows
+    reference = ConvexHullRanker(tol=1e-10).fit(X, y, qid=qid)
+    kinds = {
+        "csr": sparse.csr_array(X),
+        "fortran": np.asfortranarray(X),
+        "frame": pd.DataFrame(X, columns=list("abcd")),
+    }
+    for kind, table in kinds.items():
+        fitted = ConvexHullRanker(tol=1e-10).fit(table, pd.Series(y), qid=[f"q{q}" for q in qid])
+        np.testing.assert_allclose(fitted.coef_, reference.coef_, rtol=1e-5, err_msg=kind)
+    single = ConvexHullRanker(tol=1e-10).fit(X.astype(np.float32), y, qid=qid)
+    np.testing.assert_allclose(single.coef_, reference.coef_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("with_queries", [False, True])
+def test_weights_are_repetitions_and_order_does_not_matter(rows, with_queries):
+    X, y, qid = rows
+    qid = qid if with_queries else np.zeros_like(qid)
+    weight = np.random.default_rng(2).integers(0, 4, y.size)
+    repeated = np.random.default_rng(3).permutation(np.repeat(np.arange(y.size), weight))
+    weighted = ConvexHullRanker(tol=1e-11).fit(X, y, qid=qid, sample_weight=weight)
+    several = ConvexHullRanker(tol=1e-11).fit(X[repeated], y[repeated], qid=qid[repeated])
+    np.testing.assert_allclose(weighted.coef_, several.coef_, rtol=1e-5)
+    np.testing.assert_allclose(weighted.slacks_[repeated], several.slacks_, atol=1e-5)
+
+
+def test_offsets_and_float32_offsets_cost_no_digits(rows):
+    X, y, qid = rows
+    X = np.round(X, 2)
+    reference = ConvexHullRanker(tol=1e-10).fit(X, y, qid=qid)
+    fitted = ConvexHullRanker(tol=1e-10).fit(X + 1e7, y, qid=qid)
+    np.testing.assert_allclose(fitted.coef_, reference.coef_, rtol=1e-5)
+    small = ConvexHullRanker(tol=1e-10).fit((64 * X + 2**17).astype(np.float32), y)
+    exact = ConvexHullRanker(tol=1e-10).fit((64 * X).astype(np.float32).astype(float), y)
+    np.testing.assert_allclose(small.objective_, exact.objective_, rtol=1e-2)
+
+
+@given(seed=st.integers(0, 10**6))
+@settings(max_examples=25)
+def test_ties_single_rows_and_constant_features_are_solved(seed):
+    rng = np.random.default_rng(seed)
+    n_rows, n_features = rng.integers(2, 25), rng.integers(1, 4)
+    X = rng.integers(-2, 3, (n_rows, n_features)).astype(float)
+    y = rng.integers(0, 3, n_rows).astype(float)
+    y[:2] = 0, 1
+    qid = rng.integers(0, 3, n_rows)
+    qid[:2] = 0
+    weight = rng.integers(0, 3, n_rows).astype(float)
+    weight[:2] = 1
+    nu = 10.0 ** rng.integers(-3, 4)
+    fitted = ConvexHullRanker(nu, tol=1e-7).fit(X, y, qid=qid, sample_weight=weight)
+    kept = weight > 0
+    classes = 10 * qid + y
+    present = np.unique(classes[kept])
+    edges = [(a, b) for a, b in itertools.pairwise(present) if a // 10 == b // 10]
+    reference = hull_by_clarabel(X[kept], classes[kept], nu, edges, weight=weight[kept])
+    assert fitted.objective_ == pytest.approx(reference.value, rel=1e-6)
+
+
+def test_more_features_than_rows_and_conjugate_gradients_agree():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2300)) * (rng.random((60, 2300)) < 0.1)
+    y = np.digitize(X[:, :50].sum(axis=1) + rng.normal(size=60), [-1, 1]).astype(float)
+    through_rows = ConvexHullRanker(tol=1e-8).fit(X, y)
+    iterated = ConvexHullRanker(tol=1e-8).fit(sparse.csr_array(X), y)
+    assert iterated.objective_ == pytest.approx(through_rows.objective_, rel=1e-7)
+    np.testing.assert_allclose(iterated.coef_, through_rows.coef_, atol=1e-4)
+    gram = X @ X.T
+    edges = [(0, 1), (1, 2)]
+    reference = hull_by_clarabel(gram, y, 1.0, edges, penalty=gram)
+    assert through_rows.objective_ == pytest.approx(reference.value, rel=1e-6)
+
+
+def test_as_many_classes_as_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = X @ [1.0, -2.0, 0.5] + 0.1 * rng.normal(size=60)
+    fitted = ConvexHullRanker(1.0, tol=1e-8).fit(X, y)
+    ordered = np.sort(y)
+    reference = hull_by_clarabel(X, y, 1.0, list(itertools.pairwise(ordered)))
+    assert fitted.objective_ == pytest.approx(reference.value, rel=1e-6)
+    assert fitted.limits_.shape == (60, 2)
+
+
+@pytest.mark.parametrize("kernel", [None, "rbf"])
+def test_a_model_file_predicts_as_the_model_did(rows, tmp_path, kernel):
+    X, y, qid = rows
+    names = [f"q{query}" for query in qid]
+    ranker = ConvexHullRanker(graph=[(0, 1), (2, 4)], kernel=kernel).fit(X, y, qid=names)
+    ranker.save(tmp_path / "model")
+    loaded = pairrank.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    for name in ("limits_", "limit_labels_", "limit_qid_", "lower_bound_", "n_edges_"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(ranker, name))
+    assert loaded.score(X, y, qid=names) == ranker.score(X, y, qid=names)
+    with pytest.raises(PairrankError, match="fit it again"):
+        loaded.violations()
+
+
+def test_clone_pickle_and_grid_search_work(rows):
+    X, y, qid = rows
+    ranker = ConvexHullRanker(0.5, graph=OrderGraph([(0.0, 1.0), (1.0, 3.0)])).fit(X, y, qid=qid)
+    assert not hasattr(clone(ranker), "coef_")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(X), ranker.predict(X))
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(ConvexHullRanker(), {"nu": [0.01, 1.0]}, cv=QueryKFold(3))
+        search.fit(X, y, qid=qid, sample_weight=np.ones(y.size))
+    assert 0.5 < search.best_score_ <= 1
+
+
+def test_a_refit_without_queries_forgets_them(rows):
+    X, y, qid = rows
+    ranker = ConvexHullRanker(kernel="rbf").fit(X, y, qid=qid)
+    ranker.set_params(kernel=None).fit(X, y)
+    assert not hasattr(ranker, "limit_qid_")
+    assert not hasattr(ranker, "feature_map_")
+
+
+def test_too_few_iterations_warn_and_verbose_prints(rows, capsys):
+    X, y, _ = rows
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        ranker = ConvexHullRanker(max_iter=2, verbose=1).fit(X, y)
+    assert ranker.status_ == "max_iter"
+    assert "lower bound" in capsys.readouterr().err
+
+
+def test_a_callback_stops_the_fit_and_an_interrupt_leaves_the_best_weights(rows):
+    X, y, _ = rows
+
+    def interrupt(step):
+        if step.n_iter == 6:
+            raise KeyboardInterrupt
+
+    assert ConvexHullRanker().fit(X, y, callback=lambda step: True).status_ == "stopped"
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ranker = ConvexHullRanker(tol=1e-12).fit(X, y, callback=interrupt)
+    assert ranker.status_ == "interrupted"
+    assert ranker.score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf", "regularizer": "coefficients"}])
+def test_a_callback_sees_the_weights_as_they_will_be(parameters):
+    X, y = make_rows(n_rows=20, n_features=30)
+    seen = []
+    fitted = ConvexHullRanker(**parameters).fit(
+        X, y, callback=lambda step: seen.append(step.coef) is not None
+    )
+    assert len(seen) == fitted.n_iter_ + 1
+    np.testing.assert_allclose(seen[-1], fitted.coef_)
+
+
+def test_an_absent_class_is_a_warning_while_pairs_remain(rows):
+    X, y, _ = rows
+    with pytest.warns(PairrankWarning, match="absent"):
+        ConvexHullRanker(graph=[(0, 1), (1, 9)]).fit(X, y)
+    with pytest.warns(PairrankWarning, match="absent"), pytest.raises(NoPairsError):
+        ConvexHullRanker(graph=[(8, 9)]).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"nu": 0}, "nu must be a finite number above 0"),
+        ({"nu": -1.0}, "nu must be"),
+        ({"tol": 0}, "tol must be"),
+        ({"max_iter": 2.5}, "max_iter must be"),
+        ({"graph": [(0, 1), (1, 0)]}, "cycle"),
+        ({"graph": "ring"}, "graph must be"),
+        ({"regularizer": "l1", "kernel": "rbf"}, "regularizer must be one of"),
+        ({"regularizer": "coefficients"}, "give a kernel"),
+        ({"kernel": "sigmoid"}, "kernel"),
+        ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
+    ],
+)
+def test_a_wrong_parameter_is_named(rows, parameters, message):
+    X, y, _ = rows
+    with pytest.raises(PairrankError, match=message):
+        ConvexHullRanker(**parameters).fit(X, y)
+
+
+def test_what_is_no_classes_is_refused(rows):
+    X, y, qid = rows
+    with pytest.raises(PairrankError, match="got Pairs"):
+        ConvexHullRanker().fit(X, Pairs([0], [1], n_rows=y.size))
+    with pytest.raises(NoPairsError, match="one class only"):
+        ConvexHullRanker().fit(X, np.ones(y.size))
+    with pytest.raises(PairrankError, match="no order of their own"):
+        ConvexHullRanker().fit(X, [str(label) for label in y])
+    with pytest.raises(PairrankError, match="bins of y"):
+        ConvexHullRanker(graph="full").fit(np.zeros((1500, 1)), np.arange(1500.0))
+    with pytest.raises(PairrankError, match="scale the features down"):
+        ConvexHullRanker().fit(X * 1e200, y, qid=qid)
+    bad = -np.eye(30)
+    with pytest.raises(PairrankError, match="semidefinite"):
+        ConvexHullRanker(kernel="precomputed").fit(bad, y[:30])

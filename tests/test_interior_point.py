@@ -1,0 +1,208 @@
+"""The hull's objective and its interior points: products, Newton's system, bounds, statuses."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from hull_definition import hull_by_clarabel
+from pairrank._protocols import Status
+from pairrank.objective import HullObjective, hull_objective
+from pairrank.preferences import Levels, OrderGraph
+from pairrank.solvers.interior_point import InteriorPoint
+from pairrank.solvers.limit_system import LimitSystem, RowCurvature
+
+EDGES = [(0.0, 1.0), (1.0, 2.0), (0.0, 3.0), (4.0, 3.0)]
+
+
+def make_levels(n_rows=90, seed=0, graph="chain", n_queries=4):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 6, n_rows).astype(float)
+    weight = rng.integers(0, 3, n_rows).astype(float)
+    return Levels.build(y, rng.integers(0, n_queries, n_rows), graph=graph, sample_weight=weight)
+
+
+def make_objective(form=np.asarray, graph="chain", seed=0, n_features=3, nu=0.5):
+    X = np.random.default_rng(seed).normal(size=(90, n_features)) + 5
+    return HullObjective(form(X), make_levels(seed=seed, graph=graph), nu), X
+
+
+WAYS = ["kept", "in pieces", "pieces of many groups", "sparse", "float32", "more features"]
+
+
+@pytest.fixture(params=WAYS)
+def problem(request, monkeypatch):
+    """An objective along each of its ways, and its rows as one dense centred matrix."""
+    monkeypatch.setattr(hull_objective, "_SPARSE_PIECE_ROWS", 20)
+    if "pieces" in request.param:
+        monkeypatch.setattr(hull_objective, "_ENTRIES_TO_KEEP", 0)
+        monkeypatch.setattr(hull_objective, "_PIECE_ROWS", 13)
+        few = 1 if request.param.endswith("groups") else 64
+        monkeypatch.setattr(hull_objective, "_FEW_GROUPS", few)
+    form = {"sparse": sparse.csr_array, "float32": np.float32}.get(request.param, np.asarray)
+    n_features = 100 if request.param.startswith("more") else 3
+    graph = OrderGraph(EDGES)
+    objective, X = make_objective(form, graph, n_features=n_features)
+    levels = make_levels(graph=graph)
+    rows = X[objective.row_of]
+    if request.param != "sparse":
+        starts = np.searchsorted(levels.query_start, places_of(levels, objective), side="right")
+        for query in np.unique(starts):
+            rows[starts == query] -= rows[starts == query].mean(axis=0)
+    if request.param.startswith("more"):
+        basis = np.column_stack([objective.scores(one) for one in np.eye(objective.n_features)])
+        np.testing.assert_allclose(basis @ basis.T, rows @ rows.T, atol=1e-9)
+        rows = basis
+    return objective, rows
+
+
+def places_of(levels, objective):
+    place = np.empty(levels.n_rows, dtype=np.int64)
+    place[levels.row_of] = np.arange(levels.row_of.size)
+    return place[objective.row_of]
+
+
+def group_of(objective):
+    return objective.by_row(np.arange(objective.n_groups))
+
+
+def test_products_equal_those_of_the_centred_rows(problem):
+    objective, rows = problem
+    rng = np.random.default_rng(1)
+    w, v = rng.normal(size=objective.n_features), rng.normal(size=objective.n_rows)
+    sides = rng.random((2, objective.n_rows))
+    tolerance = {"rtol": 1e-5, "atol": 1e-5}
+    assert rows.shape[0] < 90  # without the rows of weight 0 and of classes that no edge names
+    np.testing.assert_allclose(objective.scores(w), rows @ w, **tolerance)
+    np.testing.assert_allclose(objective.transposed(v), rows.T @ v, **tolerance)
+    sums = np.zeros((2, objective.n_groups, objective.n_features))
+    totals = np.zeros((2, objective.n_groups))
+    for piece in objective.pieces:
+        piece.add_rows_by_group(sides[:, piece.rows], objective.features(piece), sums)
+        piece.add_by_group(sides[:, piece.rows], totals)
+    np.testing.assert_allclose(totals, objective.by_group(sides))
+    groups = group_of(objective)
+    spread = np.concatenate([piece.by_row(totals) for piece in objective.pieces], axis=1)
+    np.testing.assert_array_equal(spread, totals[:, groups])
+    for group, side in itertools.product(range(objective.n_groups), (0, 1)):
+        inside = groups == group
+        np.testing.assert_allclose(
+            sums[side, group], sides[side, inside] @ rows[inside], **tolerance
+        )
+        assert objective.by_group(v)[group] == pytest.approx(v[inside].sum())
+
+
+def test_offsets_bring_the_scores_back(problem):
+    objective, _ = problem
+    X = np.random.default_rng(0).normal(size=(90, 100 if objective.n_features > 3 else 3)) + 5
+    w = np.random.default_rng(1).normal(size=objective.n_features)
+    raw = X[objective.row_of] @ objective.coefficients(w)
+    back = objective.scores(w) + objective.offsets(w)[group_of(objective)]
+    np.testing.assert_allclose(back, raw, rtol=1e-5)
+
+
+@pytest.mark.parametrize("graph", ["chain", "full", "odd"])
+@pytest.mark.parametrize("direct", [True, False])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
+    monkeypatch.setattr(hull_objective, "_PIECE_ROWS", 17)
+    objective, _ = make_objective(form, OrderGraph(EDGES) if graph == "odd" else graph)
+    objective.takes_matrices = direct
+    rng = np.random.default_rng(2)
+    has = objective.by_row(objective.bounded)
+    rows = RowCurvature(rng.random(has.shape) * has, rng.random(has.shape[1]) * has.all(axis=0))
+    stiffness = rng.random(objective.edges.shape[0])
+    rows_matrix = np.column_stack([objective.scores(one) for one in np.eye(3)])
+    # One row's energy: upper (s - L)^2 + lower (U - s)^2 + cross ((s - L) - (U - s))^2, halved.
+    n_groups = objective.n_groups
+    matrix = np.zeros((3 + 2 * n_groups, 3 + 2 * n_groups))
+    matrix[:3, :3] = np.eye(3)
+
+    def add(vector, weight):
+        matrix[...] += weight * np.outer(vector, vector)
+
+    for place, group in enumerate(group_of(objective)):
+        above, below = np.zeros(len(matrix)), np.zeros(len(matrix))
+        above[:3], above[3 + n_groups + group] = rows_matrix[place], -1
+        below[:3], below[3 + group] = -rows_matrix[place], 1
+        add(above, rows.sides[1, place])
+        add(below, rows.sides[0, place])
+        add(above - below, rows.cross[place])
+    for (low, high), weight in zip(objective.edges, stiffness, strict=True):
+        apart = np.zeros(len(matrix))
+        apart[3 + high], apart[3 + n_groups + low] = 1, -1
+        add(apart, weight)
+    free = 3 + np.flatnonzero(~objective.bounded.ravel())
+    matrix[free, free] = 1.0
+    right = rng.normal(size=len(matrix))
+    expected = np.linalg.solve(matrix, right)
+    system = LimitSystem(
+        objective,
+        lambda piece: RowCurvature(rows.sides[:, piece.rows], rows.cross[piece.rows]),
+        stiffness,
+    )
+    weights, limits = system.solve(right[:3], right[3:].reshape(2, -1))
+    tolerance = 1e-9 if direct else 1e-5
+    np.testing.assert_allclose(weights, expected[:3], rtol=tolerance, atol=tolerance)
+    np.testing.assert_allclose(limits.ravel(), expected[3:], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("nu", [1e-2, 1.0, 1e2])
+def test_value_and_bound_close_in_on_the_optimum(nu):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(80, 3))
+    y = np.digitize(X[:, 0] + rng.normal(size=80), [-0.5, 0.5]).astype(float)
+    reference = hull_by_clarabel(X, y, nu, [(0, 1), (1, 2)]).value
+    objective = HullObjective(X, Levels.build(y, graph="chain"), nu)
+    solution = InteriorPoint()(objective, tol=1e-9, max_iter=100)
+    assert solution.status is Status.CONVERGED
+    values, bounds = np.array([(step.value, step.lower_bound) for step in solution.history]).T
+    assert (values >= reference * (1 - 1e-8)).all()
+    assert (bounds <= reference * (1 + 1e-8)).all()
+    assert values[-1] - bounds[-1] <= 1e-9 * values[-1]
+    apart = solution.limits[0, 1:] - solution.limits[1, :-1]
+    assert (apart >= 1 - 1e-12).all()
+
+
+def test_conjugate_gradients_and_matrices_end_at_one_optimum():
+    objective, _ = make_objective(n_features=20)
+    direct = InteriorPoint()(objective, tol=1e-8, max_iter=100)
+    objective.takes_matrices = False
+    iterated = InteriorPoint()(objective, tol=1e-8, max_iter=100)
+    assert iterated.status is Status.CONVERGED
+    np.testing.assert_allclose(iterated.coef, direct.coef, atol=1e-4)
+
+
+@pytest.mark.parametrize("heavy", [0, 5, 90])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_the_preconditioner_is_exact_where_every_row_is_heavy(heavy, form):
+    objective, _ = make_objective(form, n_features=30)
+    values = np.full(objective.n_rows, 1e-9)
+    values[:heavy] = 1e3 * objective.cost[:heavy]
+    precondition = objective.preconditioner(values)
+    rows = np.column_stack([objective.scores(one) for one in np.eye(30)])
+    matrix = np.eye(30) + rows.T @ (values[:, None] * rows)
+    vector = np.random.default_rng(0).normal(size=30)
+    np.testing.assert_allclose(matrix @ precondition(vector), vector, atol=1e-4)
+
+
+def test_how_it_ends_is_told():
+    objective, _ = make_objective()
+    assert InteriorPoint()(objective, tol=1e-9, max_iter=1).status is Status.MAX_ITER
+    impossible = InteriorPoint()(objective, tol=1e-300, max_iter=500)
+    assert impossible.status in (Status.NO_PROGRESS, Status.CONVERGED)
+    best = InteriorPoint()(objective, tol=1e-9, max_iter=100)
+    np.testing.assert_allclose(impossible.coef, best.coef, rtol=1e-4)
+    huge, _ = make_objective(lambda X: X * 1e200)
+    assert InteriorPoint()(huge, tol=1e-9, max_iter=9).status is Status.OVERFLOW
+    seen = []
+    stopped = InteriorPoint()(
+        objective, tol=1e-9, max_iter=9, callback=lambda step: seen.append(step) or len(seen) > 2
+    )
+    assert stopped.status is Status.STOPPED
+    assert [step.n_iter for step in seen] == [0, 1, 2]
+    assert all(step.coef.shape == (3,) for step in seen)
+    assert all(step.coef is None for step in stopped.history)
