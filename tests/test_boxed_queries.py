@@ -39,7 +39,7 @@ PLANS: dict[str, dict[tuple[Any, str], Any]] = {
     "levels": {(box_plan, "LARGE_LEVEL"): 1, (box_plan, "LARGE_EDGE"): 0},
     "segments": {(box_plan, "LARGE_LEVEL"): 10**9, (box_plan, "LARGE_EDGE"): 10**9},
     "mixed": {(box_plan, "LARGE_LEVEL"): 4, (box_plan, "LARGE_EDGE"): 12},
-    "fine": {(box_grid, "FEW_BOXES"): 10**6, (box_plan, "LARGE_LEVEL"): 3},
+    "fine": {(box_grid, "FEW_BOXES"): 10**4, (box_plan, "LARGE_LEVEL"): 3},
     "occupied": {(box_grid, "FEW_BOXES"): 0, (box_plan, "LARGE_EDGE"): 5},
     "halves": {(boxed_query, "BoxGrid"): Refused, (box_halves, "FEW_PAIRS"): 6},
     "cancelling": {

@@ -81,7 +81,8 @@ def error_bound(rule: BoxRule, profile: Profile) -> float:
     is 0.867 y^p sqrt((p-1)!)/p!, for its integral and derivative 0.867/a y^p sqrt((p-2)!)/p! and
     0.867 a y^p / sqrt(p!) (Cramer's bound), for erfc twice that of Phi with a = sqrt(2).
 
-    Rounding adds about 1e-14 times the sum of abs(weights) and that of the absolute terms.
+    Rounding adds about 1e-14 times the sum of abs(weights) and that of the absolute terms; terms
+    that grow with t - z, and meet across empty boxes, one rounding a box.
     """
     p, tail = FINE_DEGREE, profile.tail(rule.near * rule.coarse)
     fine = (1.0 + lebesgue(p)) * profile.degree_error(p, rule.fine)
