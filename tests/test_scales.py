@@ -1,12 +1,13 @@
-"""Features of any size, or of none: every descent ends where it should."""
+"""Features of any size, or of none, and seeds that are none: what every descent must bear."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from pairrank import RankNCG, RankSVM
+from pairrank import RankNCG, RankRLS, RankSVM
 from pairrank.design import Design
+from pairrank.exceptions import PairrankError
 
 RANKERS = {
     "ranksvm": RankSVM(),
@@ -56,3 +57,10 @@ def test_sums_of_squares_are_those_of_float64(size, rows):
     X = (size * rows[0]).astype(np.float32)
     wanted = np.square(X.astype(np.float64)).T @ np.ones(300)
     np.testing.assert_allclose(Design(X).squares_transposed(np.ones(300)), wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), RankNCG(), RankRLS(regularization="iteration")])
+@pytest.mark.parametrize("seed", ["a", -1, 0.5])
+def test_a_seed_that_is_none_is_refused_by_name(ranker, seed, rows):
+    with pytest.raises(PairrankError, match="random_state must be a whole number at least 0"):
+        ranker.set_params(random_state=seed).fit(*rows)

@@ -201,6 +201,7 @@ class BaseRanker(BaseEstimator):
             return 0
         if isinstance(self.random_state, np.random.RandomState):
             return self.random_state.randint(2**31)
+        validation.check_number(self.random_state, "random_state", inclusive=True, integer=True)
         return self.random_state
 
     def _keep(self, solution: Solution) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ class Problem(NamedTuple):
     search: str = "wolfe"
 
 
-class PairLossRanker(BaseRanker):
+class PairLossRanker(BaseRanker, ABC):
     """A ranker that minimises a smooth loss over every preference, and the squared norm.
 
     Its parameters are checked by `_check_parameters`, and make the problem by `_problem`.
@@ -115,9 +116,9 @@ class PairLossRanker(BaseRanker):
         validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
         self._check_kernel()
 
+    @abstractmethod
     def _problem(self) -> Problem:
         """Return what the parameters ask for."""
-        raise NotImplementedError
 
     def _check_beside(self, X: Any, qid: NDArray[Any] | None) -> None:
         """Check what a ranker needs beside X and y."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+
 import numpy as np
 
 from pairrank._protocols import FloatArray
@@ -16,12 +18,12 @@ def as_scores(scores: FloatArray, n_rows: int) -> FloatArray:
     return scores
 
 
-class OneByOne:
+class OneByOne(ABC):
     """A Hessian that many vectors are multiplied by one by one."""
 
+    @abstractmethod
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        raise NotImplementedError
 
     def matmat(self, vectors: FloatArray) -> FloatArray:
         """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""

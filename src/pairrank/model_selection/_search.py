@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ ADOPTED = (
 """The attributes of a fitted ranker that a search offers as its own."""
 
 
-class SearchedRanker(BaseRanker):
+class SearchedRanker(BaseRanker, ABC):
     """A ranker whose regularisation is chosen by cross-validation, whole queries a fold.
 
     Every fold follows the path of ascending values, each fit starting from the last; the best value
@@ -93,9 +94,9 @@ class SearchedRanker(BaseRanker):
     def _name(self) -> str:
         return f"{self._strength}s"
 
+    @abstractmethod
     def _ranker(self) -> PairLossRanker:
         """Return the ranker that is fitted, its regularisation not yet chosen."""
-        raise NotImplementedError
 
     def _shared_parameters(self) -> dict[str, Any]:
         own = (self._name, "cv", "scoring")

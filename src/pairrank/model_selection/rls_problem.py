@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self
@@ -15,7 +16,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Equations:
+class Equations(ABC):
     """A w = b in the least-squares sense: |A w - b|^2 is the loss of RankRLS.
 
     Rows of A and b, the equations, stand by query; A is never made whole.
@@ -47,21 +48,21 @@ class Equations:
         return np.repeat(np.arange(self.query_start.size - 1), np.diff(self.query_start))
 
     @property
+    @abstractmethod
     def n_pairs(self) -> int:
         """The number of differences or comparisons behind the equations."""
-        raise NotImplementedError
 
+    @abstractmethod
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A): whole queries, and a long query in pieces."""
-        raise NotImplementedError
 
+    @abstractmethod
     def query_blocks(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A) of one query, a long one in pieces."""
-        raise NotImplementedError
 
+    @abstractmethod
     def columns(self, features: slice) -> FloatArray:
         """Return columns of A, (n_equations, n_columns)."""
-        raise NotImplementedError
 
     def moments(self, values: FloatArray) -> FloatArray:
         """Return A' v for each column of `values`; one pass over the rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 
 import numpy as np
 
@@ -14,7 +15,7 @@ _SMALL = 0.1
 """The part of its target that a gradient's error may take."""
 
 
-class Descent:
+class Descent(ABC):
     """One run from a start to a stop; a method says how it advances by one step.
 
     Parameters
@@ -54,9 +55,9 @@ class Descent:
             status = Status.INTERRUPTED
         return Solution(self.w, status, self.n_iter, self.history)
 
+    @abstractmethod
     def advance(self) -> Status | None:
         """Take one step; return why none could be taken."""
-        raise NotImplementedError
 
     def evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return the objective and its gradient, penalty included."""
