@@ -6,3 +6,4 @@ from pairrank.losses.sigmoids import Logistic as Logistic
 from pairrank.losses.sigmoids import Probit as Probit
 from pairrank.losses.sigmoids import Raykar as Raykar
 from pairrank.losses.square import Square as Square
+from pairrank.losses.tube import Tube as Tube

@@ -44,7 +44,7 @@ class PairsHingeSum:
         """Return the generalised Hessian at these scores; for the hinge a PairrankError."""
         if not self.squared:
             raise PairrankError("the hinge has no curvature to solve with; use SquaredHinge")
-        return PairsCurvature(self, self._violating(scores))
+        return PairsCurvature(self.pairs, self._violating(scores))
 
     def counts(self, scores: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return l+ and l- of each row, as `HingeSum.counts`."""
@@ -59,18 +59,17 @@ class PairsHingeSum:
 
 
 class PairsCurvature(OneByOne):
-    """The generalised Hessian of the squared hinge over the comparisons that violate."""
+    """The generalised Hessian of a loss that is square beyond its kink, where it is."""
 
-    def __init__(self, owner: PairsHingeSum, violating: NDArray[np.bool_]) -> None:
-        pairs = owner.pairs
-        self.owner = owner
+    def __init__(self, pairs: Pairs, violating: NDArray[np.bool_]) -> None:
+        self.pairs = pairs
         self.i, self.j = pairs.i[violating], pairs.j[violating]
         self.scale = 2.0 * pairs.pair_scale
         self.weight = _NO_WEIGHT if pairs.weight is None else pairs.weight[violating]
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        v = as_scores(v, self.owner.pairs.n_rows)
+        v = as_scores(v, self.pairs.n_rows)
         result = np.zeros(v.size)
         laplacian_over_pairs(self.i, self.j, self.weight, v, result)
         result *= self.scale
@@ -79,13 +78,13 @@ class PairsCurvature(OneByOne):
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
         weight = self.weight if self.weight.size else np.ones(self.i.size)
-        n_rows = self.owner.pairs.n_rows
+        n_rows = self.pairs.n_rows
         ends = np.bincount(self.i, weight, n_rows) + np.bincount(self.j, weight, n_rows)
         return np.asarray(self.scale * ends, dtype=np.float64)
 
     def gamma(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return gamma+ and gamma- of Eq. 17, weights aside."""
-        v = as_scores(v, self.owner.pairs.n_rows)
-        n_rows = self.owner.pairs.n_rows
+        v = as_scores(v, self.pairs.n_rows)
+        n_rows = self.pairs.n_rows
         plus = np.bincount(self.j, v[self.i], n_rows).astype(np.float64)
         return plus, np.bincount(self.i, v[self.j], n_rows).astype(np.float64)
