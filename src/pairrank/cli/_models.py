@@ -20,15 +20,29 @@ class Model(NamedTuple):
     """Its other parameters that options set."""
     differences: bool = False
     """It learns differences of labels or magnitudes, not preferences alone."""
+    graph: str = "full"
+    """The order graph that it takes where none is given."""
+    pairs: bool = True
+    """It learns from comparisons, too."""
 
 
-DESCENT = frozenset(
-    ["loss", "graph", "normalize", "solver", "pair_sum", "tol", "max_iter", "random_state"]
-)
-"""What every model has that minimises a loss over preferences by steps."""
+KERNEL = frozenset(["kernel", "gamma", "degree", "coef0", "kernel_features", "n_components"])
+"""What every model has whose scores may be those of a kernel."""
 
-SQUARES = frozenset(["regularization", "patience", "solver", "tol", "max_iter", "random_state"])
+STEPS = frozenset(["tol", "max_iter", "random_state"]) | KERNEL
+"""What every model has that is minimised by steps."""
+
+DESCENT = frozenset(["loss", "graph", "normalize", "solver", "pair_sum"]) | STEPS
+"""What every model has that minimises a loss over preferences."""
+
+SQUARES = frozenset(["regularization", "patience", "solver"]) | STEPS
 """What a model has that fits differences by least squares."""
+
+HULL = frozenset(["graph", "regularizer"]) | STEPS
+"""What the model has that keeps classes within limits."""
+
+NU_VALUES = tuple(10.0**power for power in range(-6, 5))
+"""nu = 1e-6 .. 1e4: the paper names no values, and nu multiplies a sum over rows."""
 
 MODELS: dict[str, Model] = {
     "ranksvm": Model("RankSVM", "C", "pairrank.model_selection.path:PAPER_VALUES", DESCENT),
@@ -42,10 +56,18 @@ MODELS: dict[str, Model] = {
         SQUARES,
         differences=True,
     ),
+    "hull": Model(
+        "ConvexHullRanker",
+        "nu",
+        "pairrank.cli._models:NU_VALUES",
+        HULL,
+        graph="chain",
+        pairs=False,
+    ),
 }
 """Name at the command line -> model."""
 
-_FLAGS = {"C": "-C", "random_state": "--seed"}
+_FLAGS = {"C": "-C", "random_state": "--seed", "n_components": "--components"}
 
 
 def flag_of(param: str) -> str:

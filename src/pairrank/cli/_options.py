@@ -37,6 +37,13 @@ class Regularization(StrEnum):
     hybrid = "hybrid"
 
 
+class Regularizer(StrEnum):
+    """What a kernel's scores are penalised by."""
+
+    rkhs = "rkhs"
+    coefficients = "coefficients"
+
+
 class Dtype(StrEnum):
     """How the features are held in memory."""
 

@@ -14,8 +14,6 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pairrank._protocols import Step
-
 
 def print_json(record: Mapping[str, Any]) -> None:
     """Print one JSON object on standard output; NaN and infinity become null."""
@@ -65,7 +63,9 @@ def figure(value: Any) -> str:
 
 
 class Progress:
-    """The progress line on standard error: objective, gradient norm, pairs, time.
+    """The progress line on standard error: objective, how far it is, pairs, time.
+
+    How far is told by the gradient's norm, or by a bound below the objective where a solver has it.
 
     On a terminal one line is rewritten; elsewhere each iteration is a line. It is a callback of a
     solver and a context manager.
@@ -92,13 +92,17 @@ class Progress:
         if self._live is not None:
             self._live.stop()
 
-    def __call__(self, step: Step) -> None:
-        """Show one iteration."""
+    def __call__(self, step: Any) -> None:
+        """Show one iteration: a `Step`, or a `BoundStep`."""
         if self.quiet:
             return
+        if hasattr(step, "lower_bound"):
+            left = f"lower bound {step.lower_bound:.6g}"
+        else:
+            left = f"gradient {step.gradient_norm:.3g}"
         line = (
-            f"{step.n_iter:4d}  objective {step.value:.6g}  "
-            f"gradient {step.gradient_norm:.3g}  pairs {self.n_pairs:,}  {step.seconds:.2f} s"
+            f"{step.n_iter:4d}  objective {step.value:.6g}  {left}  "
+            f"pairs {self.n_pairs:,}  {step.seconds:.2f} s"
         )
         if self._live is not None:
             self._live.update(Text(line))

@@ -7,30 +7,31 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from pairrank._protocols import Status
+from pairrank.cli import _kernels as kernels
 from pairrank.cli import _options as options
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._guard import complain
 from pairrank.cli._interrupts import INTERRUPTED
+from pairrank.cli._judging import Judging
 from pairrank.cli._metrics import METRICS, measure
-from pairrank.cli._models import MODELS, check_params, flag_of, make_model, users_of
+from pairrank.cli._models import MODELS, check_params, make_model, users_of
 from pairrank.cli._report import Progress, print_facts, print_json
 from pairrank.cli._rows import (
     Columns,
     check_inputs,
     check_output,
-    count_judged,
     facts_of,
     learnt_from,
     load_rows,
-    named,
 )
 from pairrank.cli._search import search_strength
+from pairrank.cli._usage import check_usage, stops_early
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
@@ -49,7 +50,7 @@ def train(
         typer.Option(
             "-C",
             callback=options.positive,
-            help=f"{users_of('C')}: weight of the loss against |w|^2/2; 1 if left out.",
+            help=f"{users_of('C')}: weight of the loss against the penalty; 1 if left out.",
         ),
     ] = None,
     alpha: Annotated[
@@ -57,6 +58,20 @@ def train(
         typer.Option(
             callback=options.positive,
             help=f"{users_of('alpha')}: weight of the penalty on |w|^2; 1 if left out.",
+        ),
+    ] = None,
+    nu: Annotated[
+        float | None,
+        typer.Option(
+            callback=options.positive,
+            help=f"{users_of('nu')}: cost of a row outside its class's limits; 1 if left out.",
+        ),
+    ] = None,
+    regularizer: Annotated[
+        options.Regularizer | None,
+        typer.Option(
+            help=f"{users_of('regularizer')}: with a kernel, penalise the kernel's norm (rkhs, "
+            "default) or that of the rows' coefficients."
         ),
     ] = None,
     regularization: Annotated[
@@ -76,6 +91,12 @@ def train(
     pairs: options.PairsOption = None,
     graph: options.GraphOption = None,
     normalize: options.NormalizeOption = None,
+    kernel: kernels.KernelOption = None,
+    gamma: kernels.GammaOption = None,
+    degree: kernels.DegreeOption = None,
+    coef0: kernels.Coef0Option = None,
+    kernel_features: kernels.FeaturesOption = None,
+    components: kernels.ComponentsOption = None,
     loss: Annotated[str | None, typer.Option(help="What a pair costs; the model's own.")] = None,
     eps: Annotated[
         float | None,
@@ -92,7 +113,9 @@ def train(
     ] = None,
     tol: Annotated[
         float | None,
-        typer.Option(callback=options.positive, help="Relative gradient at which to stop."),
+        typer.Option(
+            callback=options.positive, help="Relative gradient, of hull the gap, at which to stop."
+        ),
     ] = None,
     max_iter: Annotated[int | None, typer.Option(min=1, help="At most so many steps.")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of whatever is drawn.")] = None,
@@ -106,7 +129,8 @@ def train(
         str, typer.Option(callback=options.one_of(METRICS), help=f"One of {', '.join(METRICS)}.")
     ] = "pairwise_accuracy",
     search: Annotated[
-        bool, typer.Option("--search", help="Pick the model's -C or --alpha on the --valid rows.")
+        bool,
+        typer.Option("--search", help="Pick the model's -C, --alpha or --nu on the --valid rows."),
     ] = False,
     label: options.Label = "label",
     qid: options.Qid = None,
@@ -124,19 +148,20 @@ def train(
     params = options.given(
         C=cost, alpha=alpha, graph=graph, normalize=normalize, loss=loss, eps=eps,
         pair_sum=pair_sum, solver=solver, tol=tol, max_iter=max_iter, random_state=seed,
-        regularization=regularization, patience=patience,
+        regularization=regularization, patience=patience, nu=nu, regularizer=regularizer,
+        kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, kernel_features=kernel_features,
+        n_components=components,
     )  # fmt: skip
     judging = Judging(metric, valid, valid_pairs)
     check_params(model, params)
-    check_judging(params, pairs, judging)
-    check_strength(model, params, judging, search=search)
+    check_usage(model, params, pairs, judging, search=search)
     if as_json and output == "-":
         raise typer.BadParameter("standard output takes the model or --json: name a file with -o.")
     check_inputs(data, pairs, valid, valid_pairs)
     check_output(output)
     columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
     rows = load_rows(data, columns, pairs=pairs)
-    order = graph_of(graph or "full", rows.y)
+    order = graph_of(graph or MODELS[model].graph, rows.y)
     learnt = learnt_from(rows, order, pairs or data, differences=MODELS[model].differences)
     facts = facts_of(rows, learnt)
     valid_rows = judging.load_rows(rows, columns, order)
@@ -164,42 +189,6 @@ def train(
         raise typer.Exit(INTERRUPTED)
 
 
-class Judging(NamedTuple):
-    """What a model is judged by: a metric on rows, their labels or their comparisons."""
-
-    metric: str
-    source: str | None
-    pairs: str | None
-
-    def load_rows(self, rows: Rows, columns: Columns, graph: Any) -> Rows | None:
-        """Return the rows to judge by, if any, with the features of those to learn from.
-
-        Raises
-        ------
-        PairrankError
-            If the metric cannot judge them, whatever the scores, or there is no pair among them.
-        """
-        if self.source is None:
-            return None
-        others = load_rows(
-            self.source,
-            columns,
-            n_features=rows.X.shape[1],
-            features=rows.feature_names,
-            pairs=self.pairs,
-        )
-        count_judged(others, graph, self.pairs or self.source)
-        with named(self.source):
-            measure(self.metric, others, np.zeros(others.X.shape[0]), graph)
-        return others
-
-
-def stops_early(params: dict[str, Any]) -> bool:
-    """Tell whether options ask for a descent that the validation error stops."""
-    wanted = params.get("regularization", options.Regularization.tikhonov)
-    return wanted is not options.Regularization.tikhonov
-
-
 def validation_of(rows: Rows | None) -> dict[str, Any]:
     """Return the arguments of a fit that validation rows are; none where it is to draw its own."""
     if rows is None:
@@ -207,43 +196,6 @@ def validation_of(rows: Rows | None) -> dict[str, Any]:
     return {
         "X_val": rows.X, "y_val": rows.y, "qid_val": rows.qid, "sample_weight_val": rows.weight,
     }  # fmt: skip
-
-
-def check_judging(params: dict[str, Any], pairs: str | None, judging: Judging) -> None:
-    """Refuse options of what is preferred to what, and of validation, that cannot go together."""
-    if pairs is not None and "graph" in params:
-        raise typer.BadParameter("--pairs says what is preferred to what: leave out --graph.")
-    if judging.pairs is not None and judging.source is None:
-        raise typer.BadParameter("--valid-pairs compares validation rows: give --valid FILE.")
-    if judging.pairs is not None and not METRICS[judging.metric].pairs:
-        able = " or ".join(name for name, metric in METRICS.items() if metric.pairs)
-        raise typer.BadParameter(f"--valid-pairs are judged by --metric {able}.")
-    if "patience" in params and not stops_early(params):
-        raise typer.BadParameter(
-            "--patience stops --regularization iteration or hybrid: give one of them."
-        )
-
-
-def check_strength(model: str, params: dict[str, Any], judging: Judging, *, search: bool) -> None:
-    """Refuse options that set or search a strength in more than one way, or where there is none."""
-    strength = MODELS[model].strength
-    if not _has_strength(params):
-        for asked, option in ((strength in params, flag_of(strength)), (search, "--search")):
-            if asked:
-                raise typer.BadParameter(
-                    f"{option} plays no part in --regularization iteration, which has no "
-                    f"{flag_of(strength)}: leave it out, or use hybrid or tikhonov."
-                )
-    if search and judging.source is None:
-        raise typer.BadParameter(
-            f"--search picks {flag_of(strength)} on validation rows: give --valid FILE."
-        )
-    if search and strength in params:
-        raise typer.BadParameter(f"--search picks {flag_of(strength)} by itself: give one of them.")
-
-
-def _has_strength(params: dict[str, Any]) -> bool:
-    return params.get("regularization") is not options.Regularization.iteration
 
 
 def as_parameters(given: dict[str, Any], graph: Any) -> dict[str, Any]:
@@ -254,8 +206,11 @@ def as_parameters(given: dict[str, Any], graph: Any) -> dict[str, Any]:
     if "normalize" in params:
         wanted = params["normalize"]
         params["normalize"] = None if wanted is options.Normalize.none else wanted.value
-    if "regularization" in params:
-        params["regularization"] = params["regularization"].value
+    for name in ("regularization", "regularizer"):
+        if name in params:
+            params[name] = params[name].value
+    if "gamma" in params:
+        params["gamma"] = kernels.as_gamma(params["gamma"])
     return params
 
 
@@ -276,7 +231,14 @@ def summarise(model: str, ranker: Any, facts: dict[str, Any], seconds: float) ->
         summary["regularization"] = way
     if way != options.Regularization.iteration:
         summary[strength] = getattr(ranker, strength)
+    if ranker.kernel is not None:
+        summary["kernel"] = ranker.kernel
+        summary["kernel features"] = int(ranker.feature_map_.n_components_)
     summary["objective"] = float(ranker.objective_)
+    if hasattr(ranker, "n_edges_"):
+        summary["lower bound"] = float(ranker.lower_bound_)
+        summary["edges"] = int(ranker.n_edges_)
+        summary["rows outside limits"] = int(np.count_nonzero(ranker.slacks_))
     summary["iterations"] = int(ranker.n_iter_)
     if hasattr(ranker, "validation_curve_"):
         summary["best iteration"] = int(ranker.best_iteration_)

@@ -1,0 +1,128 @@
+"""train --kernel: a kernel for every model, saved, loaded, and refused where it must be."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from cli_rows import make_rows
+from cli_runs import misused, run
+from pairrank import load_model
+from pairrank.cli import _kernels
+from pairrank.cli._models import KERNEL, MODELS, make_model
+from pairrank.io import read_svmlight, write_csv, write_svmlight
+from pairrank.kernels.kernel import NAMES
+
+WITH_KERNELS = [name for name, model in MODELS.items() if model.params >= KERNEL]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("kernels")
+    for seed, name in enumerate(["train", "valid"]):
+        write_svmlight(home / f"{name}.txt", make_rows(seed))
+        write_csv(home / f"{name}.csv", make_rows(seed))
+    return home
+
+
+def training(folder, tmp_path, *options):
+    return ["train", folder / "train.txt", "-o", tmp_path / "m", *options]
+
+
+def test_every_kernel_is_offered_but_the_matrix():
+    assert set(_kernels.KERNELS) == set(NAMES) - {"precomputed"}
+
+
+@pytest.mark.parametrize("name", WITH_KERNELS)
+@pytest.mark.parametrize(
+    ("options", "params"),
+    [
+        (["--kernel", "rbf"], {"kernel": "rbf"}),
+        (
+            ["--kernel", "rbf", "--gamma", "0.4", "--kernel-features", "exact"],
+            {"kernel": "rbf", "gamma": 0.4, "kernel_features": "exact"},
+        ),
+        (
+            ["--kernel", "poly", "--gamma", "scale", "--degree", "2", "--coef0", "0.5"],
+            {"kernel": "poly", "gamma": "scale", "degree": 2, "coef0": 0.5},
+        ),
+        (
+            ["--kernel", "rbf", "--kernel-features", "nystroem", "--components", "12"],
+            {"kernel": "rbf", "kernel_features": "nystroem", "n_components": 12},
+        ),
+    ],
+)
+def test_the_fit_is_that_of_the_estimator(folder, tmp_path, name, options, params):
+    train = training(folder, tmp_path, "--model", name, "--seed", "3", "--json", *options)
+    record = json.loads(run(*train).stdout)
+    rows, new = (read_svmlight(folder / f"{which}.txt") for which in ("train", "valid"))
+    plain = make_model(name, {**params, "random_state": 3}).fit(rows.X, rows.y, qid=rows.qid)
+    scores = run("predict", tmp_path / "m", folder / "valid.txt").stdout.split()
+    np.testing.assert_allclose(np.array(scores, float), plain.predict(new.X), rtol=1e-9)
+    model = load_model(tmp_path / "m")
+    assert {key: model.get_params()[key] for key in params} == params
+    assert record["kernel"] == params["kernel"]
+    assert record["kernel features"] == plain.feature_map_.n_components_
+    assert record["features"] == 4
+    judged = json.loads(run("evaluate", tmp_path / "m", folder / "valid.txt", "--json").stdout)
+    assert judged["pairwise_accuracy"] > 0.75
+
+
+@pytest.mark.parametrize("name", WITH_KERNELS)
+def test_columns_of_a_kernel_s_model_are_found_by_name(folder, tmp_path, name):
+    options = ["--model", name, "--kernel", "rbf", "--qid", "qid", "-q"]
+    run("train", folder / "train.csv", "-o", tmp_path / "m", *options)
+    lines = [line.split(",") for line in (folder / "valid.csv").read_text().splitlines()]
+    (tmp_path / "turned.csv").write_text("\n".join(",".join(line[::-1]) for line in lines) + "\n")
+    straight = run("predict", tmp_path / "m", folder / "valid.csv").stdout
+    assert run("predict", tmp_path / "m", tmp_path / "turned.csv").stdout == straight
+
+
+@pytest.mark.parametrize("name", WITH_KERNELS)
+def test_a_search_goes_along_a_kernel_s_path(folder, tmp_path, name):
+    options = ["--model", name, "--kernel", "rbf", "--search", "--valid", folder / "valid.txt"]
+    record = json.loads(run(*training(folder, tmp_path, *options, "--json")).stdout)
+    assert record[MODELS[name].strength] == getattr(
+        load_model(tmp_path / "m"), MODELS[name].strength
+    )
+    assert record["valid pairwise_accuracy"] > 0.8
+
+
+@pytest.mark.parametrize("name", WITH_KERNELS)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--gamma", "1"], "--gamma is of a kernel: give --kernel rbf or poly too"),
+        (["--degree", "2"], "--degree is of a kernel"),
+        (["--coef0", "2"], "--coef0 is of a kernel"),
+        (["--components", "9"], "--components is of a kernel"),
+        (["--kernel-features", "exact"], "--kernel-features is of a kernel"),
+        (["--kernel", "rbf", "--degree", "2"], "--degree is of --kernel poly: leave it out"),
+        (["--kernel", "rbf", "--coef0", "0"], "--coef0 is of --kernel poly: leave it out"),
+        (["--kernel", "precomputed"], "which no file of rows holds: use rbf or poly, or fit in"),
+        (["--kernel", "linear"], "'linear' is none of rbf, poly; leave it out for linear"),
+        (["--kernel", "sigmoid"], "'sigmoid' is none of rbf, poly"),
+        (["--kernel", "rbf", "--gamma", "0"], "'0' is neither a positive number nor scale"),
+        (["--kernel", "rbf", "--gamma", "inf"], "'inf' is neither"),
+        (["--kernel", "rbf", "--gamma", "wide"], "'wide' is neither"),
+        (["--kernel", "poly", "--degree", "0"], "greater than or equal to 1"),
+        (["--kernel", "poly", "--coef0", "-1"], "'--coef0'"),
+        (["--kernel", "poly", "--coef0", "nan"], "nan is no number of 0 or more"),
+        (["--kernel", "rbf", "--kernel-features", "fourier"], "'fourier' is none of auto, exact"),
+        (
+            ["--kernel", "rbf", "--kernel-features", "exact", "--components", "9"],
+            "--components is of --kernel-features nystroem: exact takes every row",
+        ),
+    ],
+)
+def test_options_that_do_not_fit_are_wrong_usage(tmp_path, name, options, said):
+    assert said in misused(*training(tmp_path, tmp_path, "--model", name, *options))
+    assert not (tmp_path / "m").exists()
+
+
+def test_more_landmarks_than_rows_are_bad_input(folder, tmp_path):
+    options = ["--kernel", "rbf", "--kernel-features", "nystroem", "--components", "61", "-q"]
+    said = run(*training(folder, tmp_path, *options), code=1).stderr
+    assert "61 landmarks of 60 training rows" in said
