@@ -39,12 +39,15 @@ class Problem:
         2 alpha, or 0 where only the iterations regularise.
     is_kernel : bool
         Whether X is a kernel matrix and the coefficients dual.
+    remedy : str
+        What an error on a singular system advises first.
     """
 
     X: Any
     preferences: Differences | Pairs
     penalty: float
     is_kernel: bool
+    remedy: str = "raise alpha"
 
     def __post_init__(self) -> None:
         self.design = KernelDesign(self.X) if self.is_kernel else Design(self.X)
@@ -59,17 +62,17 @@ class Problem:
             If a direct solution is asked for and cannot be: its matrix is singular, too large, or
             not known.
         """
-        if name == "cg" or (name == "auto" and (early or not self._direct_is_cheaper())):
+        if name == "cg" or (name == "auto" and (early or not self.direct_is_cheaper())):
             return LinearCG(self.metric)
         self._require_matrix()
-        inverse = self._inverse()
+        inverse = self.inverse()
         if name == "auto":
             return Direct(inverse, self.metric, otherwise=LinearCG(self.metric))
         if inverse is not None:
             return Direct(inverse, self.metric)
         raise PairrankError(
-            "the normal equations are singular at this precision, or overflow: raise alpha, scale "
-            'the features to one size, or use solver="cg"'
+            f"the normal equations are singular at this precision, or overflow: {self.remedy}, "
+            'scale the features to one size, or use solver="cg"'
         )
 
     def solve(
@@ -100,7 +103,7 @@ class Problem:
     def _n_rows(self) -> int:
         return self.design.n_rows
 
-    def _direct_is_cheaper(self) -> bool:
+    def direct_is_cheaper(self) -> bool:
         """Compare a factorisation with a few iterations of CG, both at most a thousand wide."""
         if isinstance(self.X, LinearOperator):
             return False
@@ -133,7 +136,7 @@ class Problem:
                 f'{LARGEST_SYSTEM} is sensible: use solver="cg"'
             )
 
-    def _inverse(self) -> Inverse | None:
+    def inverse(self) -> Inverse | None:
         """Return v -> (Hessian)^-1 v by Eq. 6 or Eq. 7; None where the matrix is singular."""
         if not self._is_dual:
             assert isinstance(self.design, Design)

@@ -14,9 +14,11 @@ from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Callback, FloatArray, Solution, Status
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._holdout import row_scores
+from pairrank.estimators._descent import combined, progress_printer
+from pairrank.estimators._holdout import Watch, row_scores
+from pairrank.estimators._outcome import Held
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Pairs
 
@@ -31,6 +33,9 @@ class MultiTargetRanker(BaseRanker):
     """
 
     graph = "full"
+    n_pairs_: int
+    verbose: int
+    warm_start: bool
     _solves_in_kernel = True
 
     def predict(self, X: Any) -> FloatArray:
@@ -139,6 +144,58 @@ class MultiTargetRanker(BaseRanker):
             y = checked_targets(y, n_rows)
         identifiers = validation.check_query_ids(qid, n_rows)
         return X, y, identifiers, validation.check_weights(sample_weight, n_rows)
+
+    def _given(
+        self, X_val: Any, y_val: Any, qid_val: Any, weight_val: Any, n_targets: int
+    ) -> Held | None:
+        """Check the validation rows that were given, if any."""
+        if X_val is None and y_val is None:
+            for name, rest in (("qid_val", qid_val), ("sample_weight_val", weight_val)):
+                if rest is not None:
+                    raise PairrankError(f"{name} is given without X_val and y_val")
+            return None
+        if X_val is None or y_val is None:
+            missing, there = ("y_val", "X_val") if y_val is None else ("X_val", "y_val")
+            raise PairrankError(f"{there} is given without {missing}")
+        X_val, y_val, qid_val, weight_val = self._check_fit_input(
+            X_val, y_val, qid_val, weight_val, reset=False
+        )
+        if len(columns_of(y_val)) not in (1, n_targets):
+            raise PairrankError(f"y_val has {len(columns_of(y_val))} targets, but y {n_targets}")
+        if isinstance(y_val, Pairs):
+            y_val = y_val.bound(X_val.shape[0], ties=False)
+        return Held(X_val, None, y_val, qid_val, weight_val, n_targets)
+
+    def _solve_each(
+        self,
+        solve: Callable[..., Solution],
+        targets: list[Any],
+        starts: FloatArray | None,
+        watches: list[Watch] | None,
+        callback: Callback | None,
+    ) -> list[Solution]:
+        """Return `solve(labels, start, callback=)` of each target, up to one interrupted."""
+        solutions: list[Solution] = []
+        for at, target in enumerate(targets):
+            watch = None if watches is None else watches[at]
+            shown = combined(progress_printer(self.verbose, self.n_pairs_), watch, callback)
+            start = None if starts is None else starts[at]
+            solutions.append(solve(target, start, callback=shown))
+            if solutions[-1].status is Status.INTERRUPTED:
+                break
+        return solutions
+
+    def _starts(self, n_targets: int, n_features: int) -> FloatArray | None:
+        """Return the previous weights, one row a target, where a fit is to go on from them."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return None
+        coefs = np.atleast_2d(self.coef_)
+        if coefs.shape != (n_targets, n_features):
+            raise PairrankError(
+                f"warm_start: coef_ is of {coefs.shape[0]} targets and {coefs.shape[1]} features, "
+                f"but y has {n_targets} and X {n_features}"
+            )
+        return coefs
 
     def _check_rows(self, X: Any, *, reset: bool) -> Any:
         """Return checked rows; of a precomputed kernel its products alone will do."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
-from pairrank._protocols import Callback, FloatArray, Solution, Status
-from pairrank.estimators._descent import combined, progress_printer
+from pairrank._protocols import Callback, FloatArray, Solution
 from pairrank.estimators._holdout import Watch, draw_holdout, row_scores
 from pairrank.estimators._least_squares import Problem
 from pairrank.estimators._multi_target import MultiTargetRanker, columns_of
@@ -245,27 +245,6 @@ class RankRLS(MultiTargetRanker):
             )
         self._check_kernel()
 
-    def _given(
-        self, X_val: Any, y_val: Any, qid_val: Any, weight_val: Any, n_targets: int
-    ) -> Held | None:
-        """Check the validation rows that were given, if any."""
-        if X_val is None and y_val is None:
-            for name, rest in (("qid_val", qid_val), ("sample_weight_val", weight_val)):
-                if rest is not None:
-                    raise PairrankError(f"{name} is given without X_val and y_val")
-            return None
-        if X_val is None or y_val is None:
-            missing, there = ("y_val", "X_val") if y_val is None else ("X_val", "y_val")
-            raise PairrankError(f"{there} is given without {missing}")
-        X_val, y_val, qid_val, weight_val = self._check_fit_input(
-            X_val, y_val, qid_val, weight_val, reset=False
-        )
-        if len(columns_of(y_val)) not in (1, n_targets):
-            raise PairrankError(f"y_val has {len(columns_of(y_val))} targets, but y {n_targets}")
-        if isinstance(y_val, Pairs):
-            y_val = y_val.bound(X_val.shape[0], ties=False)
-        return Held(X_val, None, y_val, qid_val, weight_val, n_targets)
-
     def _drawn(
         self, y: Any, qid: NDArray[Any] | None, weight: FloatArray | None
     ) -> tuple[Any, FloatArray | None, Held]:
@@ -288,32 +267,9 @@ class RankRLS(MultiTargetRanker):
         problem = Problem(features, preferences, penalty, self._is_precomputed)
         starts = self._starts(len(targets), features.shape[1])
         solver = problem.solver(self.solver, early=self._stops_early)
-        solutions: list[Solution] = []
-        for at, target in enumerate(targets):
-            watch = None if watches is None else watches[at]
-            solution = problem.solve(
-                solver,
-                target,
-                None if starts is None else starts[at],
-                tol=float(self.tol),
-                max_iter=int(self.max_iter),
-                callback=combined(progress_printer(self.verbose, self.n_pairs_), watch, callback),
-            )
-            solutions.append(solution)
-            if solution.status is Status.INTERRUPTED:
-                break
-        return solutions
-
-    def _starts(self, n_targets: int, n_features: int) -> FloatArray | None:
-        if not self.warm_start or not hasattr(self, "coef_"):
-            return None
-        coefs = np.atleast_2d(self.coef_)
-        if coefs.shape != (n_targets, n_features):
-            raise PairrankError(
-                f"warm_start: coef_ is of {coefs.shape[0]} targets and {coefs.shape[1]} features, "
-                f"but y has {n_targets} and X {n_features}"
-            )
-        return coefs
+        limits: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
+        solve = functools.partial(problem.solve, solver, **limits)
+        return self._solve_each(solve, targets, starts, watches, callback)
 
 
 def _learnt_from(

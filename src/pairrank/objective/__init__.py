@@ -9,3 +9,4 @@ from pairrank.objective.normal_equations import dual_matrix as dual_matrix
 from pairrank.objective.normal_equations import primal_matrix as primal_matrix
 from pairrank.objective.pair_objective import PairObjective as PairObjective
 from pairrank.objective.sampled_model import SampledModel as SampledModel
+from pairrank.objective.sum_objective import SumObjective as SumObjective
