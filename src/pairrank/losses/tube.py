@@ -62,7 +62,7 @@ class Tube:
         if order == 0:
             return over * over if self.n == 2 else over
         if order == 1:
-            return -np.sign(miss) * (2.0 * over if self.n == 2 else over > 0.0)
+            return -np.sign(miss) * (2.0 * over if self.n == 2 else np.where(over > 0.0, 1.0, 0.0))
         if order == 2:
             return np.where((over > 0.0) & (self.n == 2), 2.0, 0.0)
         raise PairrankError(f"phi has derivatives of order 0, 1 and 2, got {order!r}")
