@@ -20,7 +20,7 @@ OPTIONAL = {
     "boosting": "lightgbm",
     "distributed": "dask",
 }
-FACES = ["pairrank", "pairrank.metrics", "pairrank.datasets", "pairrank.io"]
+FACES = ["pairrank", "pairrank.metrics", "pairrank.datasets", "pairrank.io", "pairrank.recommend"]
 ASKED = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "SS03", "SS06", "RT01"}
 
 

@@ -39,7 +39,7 @@ _LAZY = {
     "load_model": "pairrank.estimators.model_files",
     "regularization_path": "pairrank.model_selection",
 }
-_MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection", "plotting")
+_MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection", "plotting", "recommend")
 
 __all__ = ["__version__", *_LAZY, *_MODULES]
 

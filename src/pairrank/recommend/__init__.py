@@ -1,0 +1,13 @@
+"""Ratings tables as one ranking problem a user: protocols, evaluation, recommendations."""
+
+from pairrank.recommend.evaluation import Evaluation as Evaluation
+from pairrank.recommend.evaluation import evaluate_users as evaluate_users
+from pairrank.recommend.imputers import impute as impute
+from pairrank.recommend.problems import UserProblem as UserProblem
+from pairrank.recommend.problems import UserProblems as UserProblems
+from pairrank.recommend.problems import UserTask as UserTask
+from pairrank.recommend.protocols import CortesProtocol as CortesProtocol
+from pairrank.recommend.protocols import LeaveOneOutProtocol as LeaveOneOutProtocol
+from pairrank.recommend.protocols import RaykarProtocol as RaykarProtocol
+from pairrank.recommend.references import References as References
+from pairrank.recommend.table import RatingsTable as RatingsTable

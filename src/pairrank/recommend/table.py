@@ -1,0 +1,240 @@
+"""RatingsTable: who rated what and how highly, laid out by user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank import _validation as validation
+from pairrank.exceptions import PairrankError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+DUPLICATES = ("error", "mean", "last")
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class RatingsTable:
+    """Ratings, checked once, by user and then by item; make one with `build`.
+
+    Attributes
+    ----------
+    user_ids, item_ids : ndarray of shape (n_users,) and (n_items,)
+        The names, sorted.
+    start : int64 array of shape (n_users + 1,)
+        The ratings of user u are start[u] to start[u + 1].
+    item : int64 array of shape (n_ratings,)
+        Indices into `item_ids`, ascending within a user.
+    rating : float64 array of shape (n_ratings,)
+
+    Examples
+    --------
+    >>> table = RatingsTable.build((["ann", "bob", "ann"], ["x", "x", "y"], [5, 3, 1]))
+    >>> table.n_ratings, table.counts, table.items_of(0)
+    (3, array([2, 1]), array([0, 1]))
+    """
+
+    user_ids: NDArray[Any]
+    item_ids: NDArray[Any]
+    start: IntArray
+    item: IntArray
+    rating: FloatArray
+
+    @classmethod
+    def build(cls, ratings: Any, *, duplicates: str = "error") -> Self:
+        """Return the table of some ratings.
+
+        Parameters
+        ----------
+        ratings : RatingsTable, Ratings or (user, item, rating)
+            What `pairrank.datasets.load_ratings` returns, or three sequences of equal length: names
+            of users and of items, any that sort, and finite numbers.
+        duplicates : "error", "mean" or "last"
+            What becomes of several ratings of one item by one user.
+
+        Returns
+        -------
+        RatingsTable
+            A table is returned as it is.
+
+        Raises
+        ------
+        PairrankError
+            If there is no rating, lengths differ, a rating is not finite, or a user rates an item
+            twice and `duplicates` is "error".
+
+        Notes
+        -----
+        Costs a sort of the names and one of the ratings.
+        """
+        validation.check_choice(duplicates, "duplicates", DUPLICATES)
+        if isinstance(ratings, cls):
+            return ratings
+        user, item, rating, user_ids, item_ids = _columns(ratings)
+        order = np.lexsort((item, user))
+        user, item, rating = user[order], item[order], rating[order]
+        fresh = np.ones(user.size, dtype=bool)
+        fresh[1:] = (user[1:] != user[:-1]) | (item[1:] != item[:-1])
+        if not fresh.all():
+            if duplicates == "error":
+                at = int(np.argmin(fresh))
+                raise PairrankError(
+                    f"user {user_ids[user[at]]!s} rates item {item_ids[item[at]]!s} twice; drop "
+                    'one of the ratings, or pass duplicates="mean" or "last"'
+                )
+            first = np.flatnonzero(fresh)
+            if duplicates == "mean":
+                lengths = np.diff(np.append(first, user.size))
+                rating = np.add.reduceat(rating, first) / lengths
+            else:
+                rating = rating[np.append(first[1:], user.size) - 1]
+            user, item = user[first], item[first]
+        start = np.searchsorted(user, np.arange(user_ids.size + 1)).astype(np.int64)
+        return cls(user_ids, item_ids, start, item.astype(np.int64), rating)
+
+    @property
+    def n_users(self) -> int:
+        """The number of users."""
+        return int(self.user_ids.size)
+
+    @property
+    def n_items(self) -> int:
+        """The number of items."""
+        return int(self.item_ids.size)
+
+    @property
+    def n_ratings(self) -> int:
+        """The number of ratings."""
+        return int(self.rating.size)
+
+    @property
+    def counts(self) -> IntArray:
+        """How many items each user has rated."""
+        return np.diff(self.start)
+
+    def items_of(self, user: int) -> IntArray:
+        """Return the items that a user has rated, ascending."""
+        return self.item[self.start[user] : self.start[user + 1]]
+
+    def ratings_of(self, user: int) -> FloatArray:
+        """Return a user's ratings, by item."""
+        return self.rating[self.start[user] : self.start[user + 1]]
+
+    def find_users(self, names: Any) -> IntArray:
+        """Return the indices of users by their names, in the order asked for.
+
+        Parameters
+        ----------
+        names : sequence of names, or one name
+            As in `user_ids`; a name that is asked for twice is found once.
+
+        Returns
+        -------
+        ndarray of int64
+
+        Raises
+        ------
+        PairrankError
+            That names the users who have rated nothing; if no name is given.
+        """
+        index = {name: at for at, name in enumerate(self.user_ids.tolist())}
+        asked = list(dict.fromkeys(np.atleast_1d(np.asarray(names)).tolist()))
+        if not asked:
+            raise PairrankError("no user is named; name some, or leave them out for all users")
+        unknown = [name for name in asked if name not in index]
+        if unknown:
+            rest = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
+            raise PairrankError(
+                f"no ratings of user {', '.join(map(str, unknown[:_SHOWN]))}{rest}; there are "
+                f"{self.n_users:,} users, such as {self.user_ids[0]!s}"
+            )
+        return np.array([index[name] for name in asked], dtype=np.int64)
+
+    def restricted(self, *, min_user_ratings: int = 0, min_item_ratings: int = 0) -> RatingsTable:
+        """Return the ratings of active users, then those of items that enough of them rated.
+
+        Parameters
+        ----------
+        min_user_ratings, min_item_ratings : int
+            Users come first; an item's ratings are counted among those who are left.
+
+        Returns
+        -------
+        RatingsTable
+            Without the users and items that no rating is left of.
+
+        Raises
+        ------
+        PairrankError
+            If no rating is left.
+        """
+        user = np.repeat(np.arange(self.n_users), self.counts)
+        kept = (self.counts >= min_user_ratings)[user]
+        n_raters = np.bincount(self.item[kept], minlength=self.n_items)
+        kept &= (n_raters >= min_item_ratings)[self.item]
+        if not kept.any():
+            raise PairrankError(
+                f"no rating is left of users with {min_user_ratings} ratings and items with "
+                f"{min_item_ratings} among theirs; ask for fewer"
+            )
+        users, user = np.unique(user[kept], return_inverse=True)
+        items, item = np.unique(self.item[kept], return_inverse=True)
+        start = np.searchsorted(user, np.arange(users.size + 1)).astype(np.int64)
+        names = self.user_ids[users], self.item_ids[items]
+        return RatingsTable(*names, start, item.astype(np.int64), self.rating[kept])
+
+
+def _columns(
+    ratings: Any,
+) -> tuple[IntArray, IntArray, FloatArray, NDArray[Any], NDArray[Any]]:
+    """Return users and items as indices, the ratings, and the names, checked."""
+    if hasattr(ratings, "user_ids") and hasattr(ratings, "item_ids"):
+        user, item = np.asarray(ratings.user), np.asarray(ratings.item)
+        names = np.asarray(ratings.user_ids), np.asarray(ratings.item_ids)
+        rating = _checked(ratings.rating, user.size, item.size)
+        return user, item, rating, *names
+    try:
+        users, items, rating = ratings
+    except (TypeError, ValueError):
+        raise PairrankError(
+            "ratings are three sequences, (user, item, rating), or what load_ratings returns; got "
+            f"a {type(ratings).__name__}"
+        ) from None
+    users, items = np.asarray(users), np.asarray(items)
+    rating = _checked(rating, users.size, items.size)
+    user_ids, user = _named(users, "users")
+    item_ids, item = _named(items, "items")
+    return user, item, rating, user_ids, item_ids
+
+
+def _checked(rating: Any, n_users: int, n_items: int) -> FloatArray:
+    values = validation.as_float_array(rating, "rating")
+    if not values.shape == (n_users,) == (n_items,):
+        raise PairrankError(
+            f"users, items and ratings are of different lengths: {n_users}, {n_items} and "
+            f"{values.size}; a rating needs all three"
+        )
+    if not values.size:
+        raise PairrankError("there is no rating; a rating is a user, an item and a number")
+    wrong = ~np.isfinite(values)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise PairrankError(f"rating {at} is {values[at]}; drop the ratings that are no number")
+    return values
+
+
+def _named(names: NDArray[Any], what: str) -> tuple[NDArray[Any], IntArray]:
+    if names.ndim != 1:
+        raise PairrankError(f"{what} have shape {names.shape}; one name a rating is needed")
+    try:
+        found, index = np.unique(names, return_inverse=True)
+    except TypeError:
+        raise PairrankError(
+            f"the names of {what} do not sort; give all as text or as numbers"
+        ) from (None)
+    return found, index
