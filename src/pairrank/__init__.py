@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
     from pairrank.estimators.model_files import load_model as load_model
+    from pairrank.estimators.mp_rank import MPRank as MPRank
     from pairrank.estimators.rank_ncg import RankNCG as RankNCG
     from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
+    from pairrank.estimators.sv_rank import SVRank as SVRank
     from pairrank.fast_sums.erfc import fast_erfc_sum as fast_erfc_sum
+    from pairrank.metrics import stability_bound as stability_bound
     from pairrank.model_selection import GreedyRankRLS as GreedyRankRLS
     from pairrank.model_selection import QueryKFold as QueryKFold
     from pairrank.model_selection import RankNCGCV as RankNCGCV
@@ -26,6 +29,7 @@ _LAZY = {
     "ConvexHullRanker": "pairrank.estimators.convex_hull",
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
+    "MPRank": "pairrank.estimators.mp_rank",
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
     "QueryKFold": "pairrank.model_selection",
@@ -35,9 +39,11 @@ _LAZY = {
     "RankRLSCV": "pairrank.model_selection",
     "RankSVM": "pairrank.estimators.rank_svm",
     "RankSVMCV": "pairrank.model_selection",
+    "SVRank": "pairrank.estimators.sv_rank",
     "fast_erfc_sum": "pairrank.fast_sums.erfc",
     "load_model": "pairrank.estimators.model_files",
     "regularization_path": "pairrank.model_selection",
+    "stability_bound": "pairrank.metrics",
 }
 _MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection", "plotting", "recommend")
 

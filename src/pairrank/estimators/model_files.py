@@ -14,9 +14,11 @@ from pairrank.preferences import OrderGraph
 
 ESTIMATORS = {
     "ConvexHullRanker": "pairrank.estimators.convex_hull",
+    "MPRank": "pairrank.estimators.mp_rank",
     "RankNCG": "pairrank.estimators.rank_ncg",
     "RankRLS": "pairrank.estimators.rank_rls",
     "RankSVM": "pairrank.estimators.rank_svm",
+    "SVRank": "pairrank.estimators.sv_rank",
 }
 """Where the class behind each name that a model file may hold is defined."""
 

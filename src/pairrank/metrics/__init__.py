@@ -1,9 +1,14 @@
 """How well scores rank: pairwise accuracy, Kendall's tau, NDCG, kept magnitudes."""
 
 from pairrank.metrics.correlation import kendall_tau as kendall_tau
+from pairrank.metrics.costs import hinge_magnitude_cost as hinge_magnitude_cost
+from pairrank.metrics.costs import hinge_rank_cost as hinge_rank_cost
+from pairrank.metrics.costs import tube_cost as tube_cost
 from pairrank.metrics.magnitude import m1d as m1d
 from pairrank.metrics.magnitude import msd as msd
 from pairrank.metrics.ndcg import mean_ndcg as mean_ndcg
 from pairrank.metrics.ndcg import ndcg_score as ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy as pairwise_accuracy
 from pairrank.metrics.pairwise import wmw_score as wmw_score
+from pairrank.metrics.stability import StabilityBound as StabilityBound
+from pairrank.metrics.stability import stability_bound as stability_bound

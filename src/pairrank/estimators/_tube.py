@@ -1,0 +1,91 @@
+"""Choose how tube costs over pairs are minimised: by cutting planes, or trust region Newton."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from pairrank._protocols import Callback, FloatArray, Solution, Solver, Status
+from pairrank.design import Design
+from pairrank.estimators._least_squares import Problem
+from pairrank.losses import Tube
+from pairrank.objective import SumObjective
+from pairrank.preferences import Differences, Pairs
+from pairrank.solvers.direct import Direct, Inverse
+from pairrank.solvers.tron import Tron
+
+
+@dataclass(eq=False)
+class TubeProblem:
+    r"""penalty/2 \|w\|^2 + the pair sum of a tube, for every target in turn.
+
+    The tube of width 0 and power 2 is least squares; where that is solved by one small
+    factorisation, its solution is the start, and for power 2 its inverse the preconditioner.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+    preferences : Differences or Pairs
+        With the weights that the costs have.
+    loss : Tube
+    penalty : float
+    """
+
+    X: Any
+    preferences: Differences | Pairs
+    loss: Tube
+    penalty: float
+
+    def __post_init__(self) -> None:
+        self.design = Design(self.X)
+        self.squares = Problem(self.X, self.preferences, self.penalty, is_kernel=False)
+        self._inverse = self.squares.inverse() if self.squares.direct_is_cheaper() else None
+
+    def solver(self) -> Solver:
+        """Return the solver that the power of the tube asks for."""
+        if self.loss.n == 1:
+            from pairrank.solvers.bundle import Bundle
+
+            return Bundle()
+        return Tron()
+
+    def solve(
+        self,
+        target: FloatArray | None,
+        w0: FloatArray | None,
+        *,
+        tol: float,
+        max_iter: int,
+        callback: Callback | None,
+    ) -> Solution:
+        """Solve for one column of targets; None: for the comparisons."""
+        preferences = self.preferences
+        if target is not None and isinstance(preferences, Differences):
+            preferences = preferences.with_target(target)
+        near = self._least_squares(target)
+        inverse = None
+        if near is not None and self._inverse is not None:
+            inverse = _InverseMap(self._inverse)
+        objective = SumObjective(
+            self.design, self.loss.sum_over(preferences), penalty=self.penalty, inverse=inverse
+        )
+        start = near if w0 is None else w0
+        if start is None:
+            start = np.zeros(self.design.n_features)
+        return self.solver()(objective, start, tol=tol, max_iter=max_iter, callback=callback)
+
+    def _least_squares(self, target: FloatArray | None) -> FloatArray | None:
+        """Return the solution for squares, where the factorisation at hand gives it."""
+        if self._inverse is None:
+            return None
+        found = self.squares.solve(
+            Direct(self._inverse), target, None, tol=1e-6, max_iter=1, callback=None
+        )
+        return found.coef if found.status is Status.CONVERGED else None
+
+
+class _InverseMap:
+    def __init__(self, inverse: Inverse) -> None:
+        self.matvec = inverse
