@@ -282,7 +282,9 @@ class HullObjective:
         few = self.n_rows < min(n_features, _MAX_ROWS_OF_A_BASIS)
         if not few and self.n_rows * n_features > _ENTRIES_TO_KEEP:
             return None
-        rows = np.concatenate([self._centred(piece) for piece in self.pieces])
+        rows = np.empty((self.n_rows, n_features), order="F")
+        for piece in self.pieces:
+            rows[piece.rows] = self._centred(piece)
         if not few or not np.isfinite(rows).all():
             return rows
         self._basis, triangle = linalg.qr(rows.T, mode="economic")

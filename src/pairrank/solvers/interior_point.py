@@ -214,13 +214,14 @@ class _Run:
         """Take a predictor's and corrector's step, as long as is safe."""
         self._stiffness = self._force / self._gap
         system = LimitSystem(self._problem, self._rows.curvature_of, self._stiffness)
-        _, _, force, gap, length = self._step(system, -self._force, None)
-        after = self._rows.products_after(length)
-        after += float((self._force + length * force) @ (self._gap + length * gap))
-        now = self._residual.products
+        weights, limits, force, gap = self._direction(system, -self._force, None)
+        steepest, products = self._rows.foresee(weights, limits)
+        length, now = self._length(steepest, force, gap), self._residual.products
+        after = (1.0 - length) * now + length**2 * (products + float(force @ gap))
         target = (now / self._total) * (after / now) ** 3
         asked = (target * self._ratio - force * gap) / self._gap - self._force
-        weights, limits, force, gap, length = self._step(system, asked, target)
+        weights, limits, force, gap = self._direction(system, asked, target)
+        length = self._length(self._rows.step(weights, limits), force, gap)
         length = min(1.0, _TO_THE_WALL * length)
         self._rows.move(length)
         self._weights = self._weights + length * weights
@@ -228,10 +229,10 @@ class _Run:
         self._force = self._force + length * force
         self._gap = self._gap + length * gap
 
-    def _step(
+    def _direction(
         self, system: LimitSystem, asked: FloatArray, target: float | None
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, float]:
-        """Return Newton's step of weights, limits, forces and gaps, and how far it may be taken.
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return Newton's step of weights, limits, forces and gaps.
 
         The edges' forces change by what is `asked` where nothing else moves.
         """
@@ -241,12 +242,13 @@ class _Run:
             -self._residual.weights - drag,
             np.stack((balance[0], -balance[1])) - self._residual.limits,
         )
-        steepest = self._rows.step(weights, limits)
         gap = limits[0, self._high_groups] - limits[1, self._low_groups]
-        force = asked - self._stiffness * gap
+        return weights, limits, asked - self._stiffness * gap, gap
+
+    def _length(self, steepest: float, force: FloatArray, gap: FloatArray) -> float:
+        """Return how far a step may be taken until a multiplier or a margin is 0, at most 1."""
         steepest = min(steepest, float((force / self._force).min()), float((gap / self._gap).min()))
-        length = 1.0 / max(1.0, -steepest) if np.isfinite(steepest) else 0.0
-        return weights, limits, force, gap, length
+        return 1.0 / max(1.0, -steepest) if np.isfinite(steepest) else 0.0
 
     def _forces(self, force: FloatArray) -> FloatArray:
         """Return the edges' forces on each group's lower limit, and on its upper one."""

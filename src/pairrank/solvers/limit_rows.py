@@ -39,12 +39,13 @@ class LimitRows:
     group does not have keeps the multiplier 0 and the margin 1.
 
     Newton's equations for one row, where p and q are the margins of L and U, u = alpha/p,
-    v = beta/q, k = 1/(2c) and e is 1 + k (u + v):
+    v = beta/q, and the multipliers are asked to change by a and b where the margins stay:
 
-    .. math:: \Delta\alpha &= \frac{u + k u v}e \Delta(s - L) - \frac{k u v}e \Delta(U - s) + \dots
+    .. math:: \Delta y = \frac{a + b + u \Delta(s - L) + v \Delta(U - s)}{2 c + u + v}, \quad
+              \Delta p = \Delta y - \Delta(s - L), \quad \Delta\alpha = a - u \Delta p
 
-    and likewise for beta. All is done a piece of rows at a time, so that what is between stays in
-    the processor's cache, and six numbers a row are kept.
+    and likewise for q and beta. All is done a piece of rows at a time, so that what is between
+    stays in the processor's cache, and eight numbers a row are kept.
 
     Parameters
     ----------
@@ -59,15 +60,18 @@ class LimitRows:
     def __init__(self, problem: LimitProblem) -> None:
         self._problem = problem
         self._share = 4.0 * problem.bounded / np.maximum(1, problem.bounded.sum(axis=0))
+        self._has = problem.bounded.astype(np.float64)
         shape = (2, problem.n_rows)
         self._pull, self._room = np.empty(shape), np.ones(shape)
         self._pull_step, self._room_step = np.zeros(shape), np.zeros(shape)
         for piece in problem.pieces:
-            self._pull[:, piece.rows] = self._started(piece)
+            self._pull[:, piece.rows] = self._started(piece, 1.0)
 
-    def _started(self, piece: Piece) -> FloatArray:
-        """Return the multipliers of the start, where w = 0, limits are 1 and -1 and slacks 2."""
-        return piece.by_row(self._share) * self._problem.cost[piece.rows]
+    def _started(self, piece: Piece, target: float) -> FloatArray:
+        """Return a part of the start's multipliers: w = 0, limits of 1 and -1, slacks of 2."""
+        started = piece.by_row(target * self._share)
+        started *= self._problem.cost[piece.rows]
+        return started
 
     def measure(self, weights: FloatArray, limits: FloatArray) -> RowSums:
         """Return the sums at the multipliers as they are, for weights and limits."""
@@ -97,34 +101,63 @@ class LimitRows:
 
     def curvature_of(self, piece: Piece) -> RowCurvature:
         """Return how the multipliers of a piece answer to scores and limits."""
-        stiff, ease, shrink = self._stiffness(piece)
-        sides = stiff * shrink
-        return RowCurvature(sides, ease * sides[0] * stiff[1])
+        stiff, ease = self._stiffness(piece)
+        cross = ease * stiff[0]
+        cross *= stiff[1]
+        ease *= 2.0 * self._problem.cost[piece.rows]
+        stiff *= ease
+        return RowCurvature(stiff, cross)
 
     def known(self, target: float | None) -> tuple[FloatArray, FloatArray]:
         """Return X' and the sums by group of what the multipliers do where nothing else moves.
 
-        They head for products of `target` times those of the start, the last step's own product
-        allowed for; None heads for 0 and knows of no step. `step` builds on what this has found.
+        They head for products of `target` times those of the start, the products of the step that
+        was foreseen allowed for; None heads for 0.
         """
         problem = self._problem
         drag, pulls = np.zeros(problem.n_features), np.zeros((2, problem.n_groups))
         for piece in problem.pieces:
-            asked = -self._pull[:, piece.rows]
-            if target is not None:
-                change = target * self._started(piece)
-                change -= self._pull_step[:, piece.rows] * self._room_step[:, piece.rows]
-                change /= self._room[:, piece.rows]
-                asked += change
-            stiff, ease, shrink = self._stiffness(piece)
-            stiff *= ease
-            known = asked * (1.0 + stiff[::-1])
-            known -= asked[::-1] * stiff
-            known *= shrink
-            self._pull_step[:, piece.rows] = known
+            asked = self._asked(piece, target)
+            known, ease = self._stiffness(piece)
+            known *= ease * (asked[0] + asked[1])
+            np.subtract(asked, known, out=known)
             drag += problem.features(piece).T @ (known[1] - known[0])
             piece.add_by_group(known, pulls)
         return drag, pulls
+
+    def _asked(self, piece: Piece, target: float | None) -> FloatArray:
+        """Return how multipliers are to change where margins stay; keep it for `step`."""
+        pull, asked = self._pull[:, piece.rows], self._pull_step[:, piece.rows]
+        if target is None:
+            return np.negative(pull, out=asked)
+        np.subtract(self._started(piece, target), self._room_step[:, piece.rows], out=asked)
+        asked /= self._room[:, piece.rows]
+        asked -= pull
+        return asked
+
+    def foresee(self, weights: FloatArray, limits: FloatArray) -> tuple[float, float]:
+        """Follow the step that heads for products of 0, without taking it.
+
+        Returns
+        -------
+        steepest : float
+            As `step` returns it.
+        products : float
+            The sum of the multipliers' changes times the margins'. A part t of the step makes the
+            products (1 - t) times what they are, and t^2 times this.
+        """
+        steepest, products = -1.0, 0.0
+        for piece in self._problem.pieces:
+            room = self._moved_room(piece, weights, limits)[0]
+            falls = room / self._room[:, piece.rows]
+            steepest = min(steepest, float(falls.min()), -1.0 - float(falls.max()))
+            # The multipliers fall by 1 and by what their margins gain.
+            falls += 1.0
+            falls *= self._pull[:, piece.rows]
+            room *= falls
+            np.negative(room, out=room)
+            products += float(room.sum())
+        return steepest, products
 
     def step(self, weights: FloatArray, limits: FloatArray) -> float:
         """Work out how all moves with weights and limits; return the steepest fall, at most 0.
@@ -132,44 +165,47 @@ class LimitRows:
         A fall is a change divided by what is there: multipliers and margins stay positive along
         less than -1/fall of the step.
         """
-        problem, steepest = self._problem, 0.0
-        has = problem.bounded.astype(np.float64)
-        for piece in problem.pieces:
-            stiff, ease, shrink = self._stiffness(piece)
-            crossing = _crossing(piece, problem.features(piece) @ weights, limits)
-            sides = stiff * shrink
-            cross = ease * sides[0] * stiff[1]
+        steepest = 0.0
+        for piece in self._problem.pieces:
+            room, stiff = self._moved_room(piece, weights, limits)
             pull = self._pull_step[:, piece.rows]
-            pull += sides * crossing
-            pull += cross * (crossing - crossing[::-1])
-            room = self._room_step[:, piece.rows]
-            np.multiply(ease, pull[0] + pull[1], out=room[0])
-            room[1] = room[0]
-            room -= crossing
-            room *= piece.by_row(has)
-            steepest = min(steepest, float(np.fmin.reduce(pull / self._pull[:, piece.rows], None)))
-            steepest = min(steepest, float(np.min(room / self._room[:, piece.rows])))
+            stiff *= room
+            pull -= stiff
+            np.divide(room, self._room[:, piece.rows], out=stiff)
+            steepest = min(steepest, float(stiff.min()))
+            np.divide(pull, self._pull[:, piece.rows], out=stiff)
+            steepest = min(steepest, float(np.fmin.reduce(stiff, None)))
         return steepest
 
-    def products_after(self, length: float) -> float:
-        """Return the sum of multipliers times margins after a part of the step."""
-        first = np.vdot(self._pull, self._room)
-        second = np.vdot(self._pull, self._room_step) + np.vdot(self._pull_step, self._room)
-        third = np.vdot(self._pull_step, self._room_step)
-        return float(first + length * (second + length * third))
+    def _moved_room(
+        self, piece: Piece, weights: FloatArray, limits: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the change of a piece's margins, which it keeps, and its (v, u)."""
+        crossing = _crossing(piece, self._problem.features(piece) @ weights, limits)
+        asked, room = self._pull_step[:, piece.rows], self._room_step[:, piece.rows]
+        stiff, ease = self._stiffness(piece)
+        np.multiply(stiff, crossing, out=room)
+        slack = room[0] + room[1]
+        slack += asked[0]
+        slack += asked[1]
+        slack *= ease
+        np.subtract(slack, crossing, out=room)
+        room *= piece.by_row(self._has)
+        return room, stiff
 
     def move(self, length: float) -> None:
         """Take a part of the step."""
         for piece in self._problem.pieces:
-            rows = piece.rows
-            self._pull[:, rows] += length * self._pull_step[:, rows]
-            self._room[:, rows] += length * self._room_step[:, rows]
+            for values, step in ((self._pull, self._pull_step), (self._room, self._room_step)):
+                values[:, piece.rows] += length * step[:, piece.rows]
 
-    def _stiffness(self, piece: Piece) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return (v, u), k and 1/e of a piece."""
+    def _stiffness(self, piece: Piece) -> tuple[FloatArray, FloatArray]:
+        """Return (v, u) and 1/(2 c + u + v) of a piece."""
         stiff = self._pull[:, piece.rows] / self._room[:, piece.rows]
-        ease = 0.5 / self._problem.cost[piece.rows]
-        return stiff, ease, 1.0 / (1.0 + ease * (stiff[0] + stiff[1]))
+        ease = 2.0 * self._problem.cost[piece.rows]
+        ease += stiff[0]
+        ease += stiff[1]
+        return stiff, np.divide(1.0, ease, out=ease)
 
 
 def _crossing(piece: Piece, scores: FloatArray, limits: FloatArray) -> FloatArray:

@@ -14,6 +14,7 @@ from pairrank._protocols import FloatArray
 
 _CG_TOL = 1e-6
 _CG_STEPS = 500
+_GRAM_ROWS = 1024
 
 
 class Piece(Protocol):
@@ -207,13 +208,17 @@ def _count(piece: Piece, rows: RowCurvature, totals: FloatArray) -> FloatArray:
     """Add a piece to the totals of H; return what a row's score does to its two limits."""
     piece.add_by_group(rows.sides, totals[:2])
     piece.add_by_group(rows.cross, totals[2])
-    return rows.sides + 2 * rows.cross
+    return rows.sides + 2.0 * rows.cross
 
 
 def _weighted_gram(block: Any, weights: FloatArray) -> FloatArray:
     if sparse.issparse(block):
         return (block.T @ (sparse.diags_array(weights) @ block)).toarray()
-    return (block * weights[:, None]).T @ block
+    gram = np.zeros((block.shape[1], block.shape[1]))
+    for begin in range(0, weights.size, _GRAM_ROWS):
+        rows = block[begin : begin + _GRAM_ROWS]
+        gram += (rows * weights[begin : begin + _GRAM_ROWS, None]).T @ rows
+    return gram
 
 
 def _limit_matrix(
