@@ -26,7 +26,8 @@ class SquaredHinge:
     Parameters
     ----------
     margin : float, default=1.0
-        The difference of scores from which a pair costs nothing; 0 gives Cortes' c_HR.
+        The difference of scores from which a pair costs nothing. 0 gives c_HR with n = 2 of Cortes
+        et al. 2007, Eq. 6: it costs nothing at equal scores, so the regularised minimum is w = 0.
 
     Examples
     --------
@@ -65,7 +66,8 @@ class Hinge:
     Parameters
     ----------
     margin : float, default=1.0
-        The difference of scores from which a pair costs nothing.
+        The difference of scores from which a pair costs nothing. 0 gives c_HR with n = 1 of Cortes
+        et al. 2007, Eq. 6: it costs nothing at equal scores, so the regularised minimum is w = 0.
 
     Examples
     --------

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairrank._validation import check_choice
-from pairrank.metrics._inputs import as_mapping, by_query, check_rows, nothing_to_measure
-
-FloatArray = NDArray[np.float64]
+from pairrank.metrics._inputs import FloatArray
+from pairrank.metrics._means import mean_over_differences, residuals
 
 
 def msd(
@@ -66,7 +63,10 @@ def msd(
     >>> msd([1, 2, 4], [11, 12, 13])
     0.4444444444444444
     """
-    return _mean_difference(y_true, scores, qid, sample_weight, average, per_query, _squares)
+    return mean_over_differences(
+        y_true, scores, qid=qid, sample_weight=sample_weight, average=average,
+        per_query=per_query, mean_of=_squares,
+    )  # fmt: skip
 
 
 def m1d(
@@ -122,50 +122,29 @@ def m1d(
     >>> m1d([1, 2, 4], [11, 12, 13])
     0.4444444444444444
     """
-    return _mean_difference(y_true, scores, qid, sample_weight, average, per_query, _distances)
+    return mean_over_differences(
+        y_true, scores, qid=qid, sample_weight=sample_weight, average=average,
+        per_query=per_query, mean_of=_distances,
+    )  # fmt: skip
 
 
-def _mean_difference(
-    y_true: Any,
-    scores: Any,
-    qid: Any,
-    sample_weight: Any,
-    average: str,
-    per_query: bool,
-    mean_of: Callable[[FloatArray, FloatArray, NDArray[np.int64]], FloatArray],
-) -> Any:
-    check_choice(average, "average", ("pairs", "queries"))
-    judged = check_rows(y_true, scores, qid, sample_weight)
-    rows = by_query(judged)
-    if rows.starts.size == 1:
-        return {} if per_query else nothing_to_measure("there is no row")
-    weight = np.ones(rows.order.size) if judged.weight is None else judged.weight[rows.order]
-    totals = np.add.reduceat(weight, rows.starts[:-1])
-    shares = weight / np.repeat(totals, np.diff(rows.starts))
-    with np.errstate(over="ignore", invalid="ignore"):
-        residuals = judged.scores[rows.order] - judged.labels[rows.order]
-        means = mean_of(residuals, shares, rows.starts)
-    if per_query:
-        return as_mapping(rows.identifiers, means, np.ones(means.size, dtype=bool))
-    if average == "queries":
-        return float(means.mean())
-    return float(np.average(means, weights=totals**2))
-
-
-def _squares(residuals: FloatArray, shares: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
+def _squares(
+    labels: FloatArray, scores: FloatArray, shares: FloatArray, starts: NDArray[np.int64]
+) -> FloatArray:
     """Return the mean of (r_i - r_j)^2 over the ordered pairs of each query."""
     sizes = np.diff(starts)
-    centred = residuals - np.repeat(residuals[starts[:-1]], sizes)
+    centred = residuals(labels, scores, starts)
     centred -= np.repeat(np.add.reduceat(shares * centred, starts[:-1]), sizes)
     return 2.0 * np.add.reduceat(shares * centred * centred, starts[:-1])
 
 
-def _distances(residuals: FloatArray, shares: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
+def _distances(
+    labels: FloatArray, scores: FloatArray, shares: FloatArray, starts: NDArray[np.int64]
+) -> FloatArray:
     """Return the mean of |r_i - r_j| over the ordered pairs of each query."""
     from pairrank.sums.gaps import absolute_differences
     from pairrank.sums.segment_sort import sort_segments_with
 
-    sort_segments_with(
-        residuals, shares, starts, np.empty_like(residuals), np.empty_like(residuals)
-    )
-    return absolute_differences(residuals, shares, starts)
+    values = residuals(labels, scores, starts)
+    sort_segments_with(values, shares, starts, np.empty_like(values), np.empty_like(values))
+    return absolute_differences(values, shares, starts)
