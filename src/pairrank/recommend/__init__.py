@@ -9,5 +9,9 @@ from pairrank.recommend.problems import UserTask as UserTask
 from pairrank.recommend.protocols import CortesProtocol as CortesProtocol
 from pairrank.recommend.protocols import LeaveOneOutProtocol as LeaveOneOutProtocol
 from pairrank.recommend.protocols import RaykarProtocol as RaykarProtocol
+from pairrank.recommend.rankers import UserRankers as UserRankers
+from pairrank.recommend.rankers import fit_users as fit_users
+from pairrank.recommend.recommendations import Recommendations as Recommendations
+from pairrank.recommend.recommendations import recommend as recommend
 from pairrank.recommend.references import References as References
 from pairrank.recommend.table import RatingsTable as RatingsTable

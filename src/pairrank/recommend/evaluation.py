@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,12 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from pairrank.recommend._pool import Interrupted, Progress, work_on
 from pairrank.recommend.problems import UserProblems, UserTask
+from pairrank.recommend.rankers import warn_of_unconverged
 from pairrank.recommend.sharing import SharedFeatures
 from pairrank.recommend.table import RatingsTable
 
@@ -165,14 +164,7 @@ def evaluate_users(
             "interrupted before any user was done" if interrupted else "no user has a preference"
         )
         raise PairrankError(f"{reason}: nothing was judged")
-    n_unconverged = sum(not each.converged for each in judged)
-    if n_unconverged:
-        warnings.warn(
-            f"{n_unconverged} of {len(judged)} users' fits stopped before they converged: raise "
-            "max_iter, or tol",
-            ConvergenceWarning,
-            stacklevel=2,
-        )
+    n_unconverged = warn_of_unconverged(judged)
     users = np.array([each.task.user for each in judged])
     return Evaluation(
         users=table.user_ids[users],

@@ -113,8 +113,11 @@ class SharedFeatures:
         gamma: Any = 1.0 / width if self.kernel.gamma is None else self.kernel.gamma
         if self.kernel.function == "poly":
             return (gamma * products + self.kernel.coef0) ** self.kernel.degree
-        distances = squares[:, None] + other_squares - 2.0 * products
-        return np.exp(-gamma * np.maximum(distances, 0.0))
+        products *= 2.0 * gamma
+        products -= gamma * squares[:, None]
+        products -= gamma * other_squares
+        np.minimum(products, 0.0, out=products)
+        return np.exp(products, out=products)
 
     def _products(
         self, user: int, items: IntArray, others: IntArray
@@ -124,7 +127,7 @@ class SharedFeatures:
             rows = self.references.rows(items, user=user)
             if others is items:
                 products = rows @ rows.T
-                squares = products.diagonal()
+                squares = products.diagonal().copy()
                 return products, squares, squares, rows.shape[1]
             columns = self.references.rows(others, user=user)
             squares, other_squares = (np.einsum("ij,ij->i", each, each) for each in (rows, columns))

@@ -1,0 +1,180 @@
+"""Recommendations: the items that users have not rated, best first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank import _validation as validation
+from pairrank.recommend._pool import Interrupted, Progress, work_on
+from pairrank.recommend.rankers import (
+    Setting,
+    UserFit,
+    check_setting,
+    fit_one,
+    warn_of_unconverged,
+)
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Recommendations:
+    """Ranked items, user after user; what `recommend` returns.
+
+    Attributes
+    ----------
+    user, item : ndarray of shape (n_recommendations,)
+        Names.
+    position : int64 array of shape (n_recommendations,)
+        1 is best.
+    score : float64 array of shape (n_recommendations,)
+        By the user's ranker; comparable within a user.
+    n_users : int
+        How many users have recommendations.
+    n_skipped : int
+        Users who rated too little, or all alike where a ranker needs a preference, or to whom no
+        item is new.
+    interrupted : bool
+        Whether Ctrl-C left users out.
+    """
+
+    user: NDArray[Any]
+    item: NDArray[Any]
+    position: IntArray
+    score: FloatArray
+    n_users: int
+    n_skipped: int
+    interrupted: bool
+
+    def of(self, user: Any) -> NDArray[Any]:
+        """Return the items recommended to one user, best first."""
+        return self.item[self.user == user]
+
+
+class _Ranked(NamedTuple):
+    """One user's best items."""
+
+    user: int
+    items: IntArray
+    scores: FloatArray
+    converged: bool
+
+
+def recommend(
+    ratings: Any,
+    users: Any = None,
+    *,
+    top: int = 10,
+    ranker: Any = None,
+    n_references: int = 300,
+    min_support: int = 5,
+    impute: str = "median",
+    duplicates: str = "error",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    callback: Progress | None = None,
+) -> Recommendations:
+    """Rank for each user the items that they have not rated; one ranker a user, on all ratings.
+
+    Parameters
+    ----------
+    ratings : RatingsTable, Ratings or (user, item, rating)
+    users : sequence of names, optional
+        None: everyone who has rated two items.
+    top : int
+        How many items a user gets, if so many are new to them.
+    ranker : estimator, optional
+        See `fit_users`.
+    n_references : int
+        The users with the most ratings, whose ratings of an item are its features.
+    min_support : int
+        Items that fewer of the references have rated are not recommended: of those that none has
+        rated nothing is known.
+    impute : "median", "gaussian" or "gaussian-item"
+        See `pairrank.recommend.impute`.
+    duplicates : "error", "mean" or "last"
+        What becomes of several ratings of one item by one user.
+    random_state : int, Generator or None
+        Of the Gaussian samples.
+    n_jobs : int, optional
+        Processes, as joblib counts them.
+    callback : callable, optional
+        Called with the number of users done and of all, chunk by chunk.
+
+    Returns
+    -------
+    Recommendations
+        In the order of `users`; of equal scores the item first in the table is first. Ctrl-C keeps
+        the users who are done.
+
+    Raises
+    ------
+    PairrankError
+        If ratings are none or wrong, a parameter is out of range, or a user who is named is
+        unknown, rated too little, or rated all alike where the ranker needs a preference.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Once, with the number of fits that stopped early.
+
+    Notes
+    -----
+    Costs a fit and O(n_items n_references) a user. Holds 8 n_items n_references bytes, and with a
+    shared kernel 8 n_items^2 more; no ranker outlives its user.
+
+    Examples
+    --------
+    >>> from pairrank.datasets import make_ratings
+    >>> found = recommend(make_ratings(random_state=0), [3, 7], top=2, n_references=30)
+    >>> found.user, found.position
+    (array([3, 3, 7, 7]), array([1, 2, 1, 2]))
+    """
+    validation.check_number(top, "top", low=1, inclusive=True, integer=True)
+    validation.check_number(min_support, "min_support", inclusive=True, integer=True)
+    setting = check_setting(
+        ratings, users, ranker, n_references=n_references, impute=impute, duplicates=duplicates,
+        random_state=random_state, for_all_items=True,
+    )  # fmt: skip
+    work = partial(_rank_one, setting, int(top), int(min_support))
+    results, interrupted = work_on(work, setting.users.tolist(), n_jobs=n_jobs, callback=callback)
+    ranked = [result for result in results if result is not None]
+    warn_of_unconverged(ranked)
+    table = setting.table
+    sizes = [each.items.size for each in ranked]
+    indices = np.array([each.user for each in ranked], dtype=np.int64)
+    items = np.concatenate([each.items for each in ranked] or [np.empty(0, dtype=np.int64)])
+    return Recommendations(
+        user=table.user_ids[np.repeat(indices, sizes)],
+        item=table.item_ids[items],
+        position=np.concatenate([np.arange(1, size + 1) for size in [*sizes, 0]]),
+        score=np.concatenate([*(each.scores for each in ranked), np.empty(0)]),
+        n_users=len(ranked),
+        n_skipped=len(results) - len(ranked),
+        interrupted=interrupted,
+    )
+
+
+def _rank_one(
+    setting: Setting, top: int, min_support: int, user: int
+) -> _Ranked | Interrupted | None:
+    """Return a user's best new items; None where they cannot be fitted, or nothing is new."""
+    table, shared = setting.table, setting.shared
+    fitted = fit_one(setting, user)
+    if not isinstance(fitted, UserFit):
+        return fitted
+    rated = table.items_of(user)
+    new = shared.references.support >= min_support
+    new[rated] = False
+    candidates = np.flatnonzero(new)
+    if not candidates.size:
+        return None
+    scores = shared.scores(fitted.ranker, user, rated, candidates)
+    best = np.argsort(-scores, kind="stable")[:top]
+    return _Ranked(user, candidates[best], scores[best], fitted.converged)
