@@ -96,6 +96,7 @@ def test_without_validation_rows_the_estimator_draws_its_own(folder, tmp_path, w
 
 @pytest.mark.parametrize(("way", "metric"), [
     ("tikhonov", "pairwise_accuracy"), ("tikhonov", "msd"), ("hybrid", "msd"),
+    ("tikhonov", "m1d"), ("tikhonov", "tube_cost"),
 ])  # fmt: skip
 def test_a_search_picks_alpha(folder, tmp_path, way, metric):
     options = ["--search", "--valid", folder / "valid.txt", "--metric", metric, "--json"]
@@ -109,7 +110,7 @@ def test_a_search_picks_alpha(folder, tmp_path, way, metric):
         return getattr(metrics, metric)(y_val, plain.predict(X_val), qid=qid_val)
 
     values = {alpha: judged(alpha) for alpha in grid_of("rankrls")}
-    best = min(values.values()) if metric == "msd" else max(values.values())
+    best = max(values.values()) if metric == "pairwise_accuracy" else min(values.values())
     picked = max(alpha for alpha, value in values.items() if value == best)
     assert (record["alpha"], record[f"valid {metric}"]) == (picked, best)
     assert ("validation error" in record) == (way == "hybrid")

@@ -25,7 +25,7 @@ class Metric(NamedTuple):
     pairs: bool = False
     """It judges preferences: those of an order graph, also of text labels, or comparisons."""
     asked: bool = False
-    """It is shown only where it is asked for, being another one by another name."""
+    """It is shown only where it is asked for: much like another one, or by another name."""
     differences: bool = False
     """It holds differences of scores against those of labels, for models that learn them: less is
     better."""
@@ -38,6 +38,8 @@ METRICS: dict[str, Metric] = {
     "kendall_tau": Metric("kendall_tau", {}, gains=False),
     "wmw": Metric("wmw_score", {}, gains=False, pairs=True, asked=True),
     "msd": Metric("msd", {}, gains=False, differences=True),
+    "m1d": Metric("m1d", {}, gains=False, differences=True, asked=True),
+    "tube_cost": Metric("tube_cost", {}, gains=False, differences=True, asked=True),
 }
 """Name at the command line -> what measures it."""
 
