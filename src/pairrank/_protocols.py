@@ -141,6 +141,7 @@ class Status(Enum):
     """How a solver ended; the value is a sentence for people."""
 
     CONVERGED = "The gradient is below tol times its norm at zero."
+    GAP_CLOSED = "The duality gap is at most tol times the objective."
     MAX_ITER = "The iterations reached max_iter before tol was reached."
     NO_PROGRESS = "No step lowers the objective any further at this precision."
     PRECISION = "float32 features end the descent before tol; pass float64 for more digits."
@@ -154,7 +155,7 @@ class Status(Enum):
     @property
     def ok(self) -> bool:
         """Whether the result needs no warning."""
-        return self in (Status.CONVERGED, Status.STOPPED, Status.VALIDATED)
+        return self in (Status.CONVERGED, Status.GAP_CLOSED, Status.STOPPED, Status.VALIDATED)
 
 
 class Step(NamedTuple):
@@ -169,6 +170,8 @@ class Step(NamedTuple):
     """Evaluations of loss and gradient so far."""
     n_products: int
     """Products with the Hessian so far."""
+    gap: float = float("nan")
+    """How far the value may be above the minimum, where the solver has a bound; else NaN."""
 
 
 Callback = Callable[[Step], object]

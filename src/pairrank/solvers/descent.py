@@ -35,7 +35,13 @@ class Descent(ABC):
     n_iter, n_evaluations, n_products : int
         Steps taken, evaluations of loss and gradient, products with the Hessian.
     history : list of Step
+    gap : float
+        How far the value may be above the minimum, where the method knows.
     """
+
+    closed = Status.CONVERGED
+    """How a run ends that has reached `tol`."""
+    gap = float("nan")
 
     def __init__(
         self, objective: Objective, w0: FloatArray, tol: float, callback: Callback | None
@@ -93,7 +99,7 @@ class Descent(ABC):
             if self._report():
                 return Status.STOPPED
             if self._is_below(target):
-                return Status.CONVERGED
+                return self.closed
             if self.n_iter >= max_iter:
                 return Status.MAX_ITER
             status = self.advance()
@@ -122,8 +128,7 @@ class Descent(ABC):
     def _report(self) -> bool:
         norm = float(np.linalg.norm(self.gradient))
         seconds = time.perf_counter() - self.start
-        step = Step(
-            self.n_iter, self.value, norm, self.w, seconds, self.n_evaluations, self.n_products
-        )
+        counts = (self.n_evaluations, self.n_products)
+        step = Step(self.n_iter, self.value, norm, self.w, seconds, *counts, self.gap)
         self.history.append(step._replace(coef=None))
         return self.callback is not None and bool(self.callback(step))
