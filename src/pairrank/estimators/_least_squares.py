@@ -60,7 +60,7 @@ class Problem:
         ------
         PairrankError
             If a direct solution is asked for and cannot be: its matrix is singular, too large, or
-            not known.
+            not known; or if a kernel matrix is not positive semidefinite.
         """
         if name == "cg" or (name == "auto" and (early or not self.direct_is_cheaper())):
             return LinearCG(self.metric)
@@ -160,7 +160,10 @@ class Problem:
             assert isinstance(self.design, Design)
             return dual_matrix(self.design, self.preferences)
         dense = self.X.toarray() if sparse.issparse(self.X) else self.X
-        return np.ascontiguousarray(dense, dtype=np.float64)
+        matrix = np.ascontiguousarray(dense, dtype=np.float64)
+        assert isinstance(self.design, KernelDesign)
+        self.design.require_no_negative(matrix)
+        return matrix
 
 
 def _balanced(pull: FloatArray, preferences: Differences | Pairs) -> FloatArray:

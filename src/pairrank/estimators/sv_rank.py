@@ -73,7 +73,7 @@ class SVRank(MagnitudeRanker):
     best_iteration_ : int
         The last iteration, whose weights `coef_` are.
     status_ : str
-        How the solver ended, such as "converged".
+        How the solver ended, such as "converged" or "gap_closed".
     history_ : list of Step
         Value, gradient norm and seconds an iteration; of several targets a list of such lists.
     objective_ : float
