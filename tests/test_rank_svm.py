@@ -35,6 +35,7 @@ def rows():
         RankSVM(),
         RankSVM(normalize=None, solver="tron", graph="chain"),
         RankSVM(normalize="query", pair_sum="selection_tree"),
+        RankSVM(loss="hinge"),
     ]
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -224,7 +225,7 @@ def test_a_model_file_predicts_as_the_model_did(rows, tmp_path):
         ({"C": "1"}, "C must be"),
         ({"tol": -1}, "tol must be"),
         ({"max_iter": 1.5}, "max_iter must be a whole number"),
-        ({"loss": "hinge"}, "not available yet"),
+        ({"loss": "hinge", "solver": "tron"}, "second derivatives"),
         ({"loss": "ridge"}, "loss must be one of"),
         ({"normalize": "pairs"}, "normalize must be one of"),
         ({"solver": "newton"}, "solver must be one of"),

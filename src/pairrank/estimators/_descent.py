@@ -1,4 +1,4 @@
-"""Choose how a smooth pair objective is minimised, and show its progress."""
+"""Choose how an objective over pairs is minimised, and show its progress."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pairrank.design import Design
 from pairrank.losses import SquaredHinge
 from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
 from pairrank.preferences import Levels, Preferences
+from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.tron import Tron
 
@@ -44,7 +45,7 @@ def minimize(
     eps: float = 1e-6,
     search: str = "wolfe",
 ) -> Solution:
-    """Minimise penalty/2 |w|^2 + factor * pair sum by TRON or nonlinear conjugate gradients.
+    """Minimise penalty/2 |w|^2 + factor * pair sum by Newton, conjugate gradients or a bundle.
 
     ``solver="tron"`` is Lee & Lin's: every Hessian product over every pair. ``"auto"`` is TRON too,
     takes the Hessian from a sample of rows where X is dense with at most 2,000 features, as a
@@ -54,6 +55,7 @@ def minimize(
     with: where rows are few and `route` is "auto", exactness costs nothing, and it is less. With
     many rows, "auto" and "ncg" foretell the length of each step by a sample's scores.
     Value and gradient are over every pair all the same, so the optimum is that of every pair.
+    ``"bundle"`` is the cutting planes of Joachims and of Airola, for losses that are not smooth.
     """
     problem = {"factor": factor, "penalty": penalty}
     design = Design(X)
@@ -63,7 +65,7 @@ def minimize(
         eps = min(eps, _EXACT)
     if solver == "auto":
         model = _model(design, preferences, loss, problem, generator)
-    if solver != "tron" and design.n_rows >= _LINE_ROWS:
+    if solver in ("auto", "ncg") and design.n_rows >= _LINE_ROWS:
         line = LineSample(preferences, loss, generator)
     descend = _method(solver, search, loose=line is not None)
     objective = PairObjective(
@@ -82,6 +84,8 @@ def minimize(
 
 def _method(solver: str, search: str, loose: bool) -> Solver:
     """Return the solver; TRON's inner iterations end early where steps are lengthened after."""
+    if solver == "bundle":
+        return Bundle()
     if solver == "ncg":
         return NonlinearCG(search=search)
     return Tron(cg_tol=_LOOSE_CG) if loose else Tron()
@@ -129,9 +133,12 @@ def progress_printer(verbose: int, n_pairs: int) -> Callback | None:
         return None
 
     def show(step: Step) -> None:
+        left = f"|gradient| {step.gradient_norm:.2e}"
+        if not np.isnan(step.gap):
+            left = f"gap {step.gap:.2e}"
         print(
-            f"iteration {step.n_iter:4d}  objective {step.value:.8e}  "
-            f"|gradient| {step.gradient_norm:.2e}  pairs {n_pairs:,}  {step.seconds:.2f} s",
+            f"iteration {step.n_iter:4d}  objective {step.value:.8e}  {left}  pairs {n_pairs:,}  "
+            f"{step.seconds:.2f} s",
             file=sys.stderr,
         )
 

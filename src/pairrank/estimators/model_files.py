@@ -25,7 +25,7 @@ ESTIMATORS = {
 _LIMITS = ("limits_", "limit_labels_", "limit_qid_")
 _ARRAYS = ("coef_", "coef_cov_", "standard_errors_", "feature_names_in_", *_LIMITS)
 _BOUNDS = ("lower_bound_", "n_edges_")
-_INFO = ("n_iter_", "status_", "objective_", "n_pairs_", "n_features_in_", *_BOUNDS)
+_INFO = ("n_iter_", "status_", "objective_", "gap_", "n_pairs_", "n_features_in_", *_BOUNDS)
 _MAP = "feature_map_"
 """What the features of a kernel are called, and the arrays of theirs begin with."""
 

@@ -21,7 +21,7 @@ from pairrank.model_selection.splits import Split
 
 ADOPTED = (
     *("coef_", "feature_map_", "coef_cov_", "standard_errors_"),
-    *("n_iter_", "status_", "history_", "objective_", "n_pairs_"),
+    *("n_iter_", "status_", "history_", "objective_", "gap_", "n_pairs_"),
 )
 """The attributes of a fitted ranker that a search offers as its own."""
 

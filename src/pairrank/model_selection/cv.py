@@ -54,7 +54,7 @@ class RankSVMCV(SearchedRanker):
         The mean over folds at `C_`.
     best_estimator_ : RankSVM
         The ranker fitted on all rows; `coef_, n_iter_, status_, history_, objective_, n_pairs_`
-        are its own, and `feature_map_` where there is a kernel.
+        are its own, `feature_map_` where there is a kernel, and `gap_` of cutting planes.
 
     Notes
     -----
