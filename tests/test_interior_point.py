@@ -13,6 +13,7 @@ from pairrank._protocols import Status
 from pairrank.objective import HullObjective, hull_objective
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.solvers.interior_point import InteriorPoint
+from pairrank.solvers.limit_rows import LimitRows
 from pairrank.solvers.limit_system import LimitSystem, RowCurvature
 
 EDGES = [(0.0, 1.0), (1.0, 2.0), (0.0, 3.0), (4.0, 3.0)]
@@ -148,6 +149,60 @@ def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
     tolerance = 1e-9 if direct else 1e-5
     np.testing.assert_allclose(weights, expected[:3], rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(limits.ravel(), expected[3:], rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("graph", ["chain", "full"])
+def test_rows_move_as_newton_s_equations_say(graph, monkeypatch):
+    monkeypatch.setattr(hull_objective, "_PIECE_ROWS", 17)
+    objective, _ = make_objective(graph=graph)
+    rng = np.random.default_rng(4)
+    rows, groups = LimitRows(objective), group_of(objective)
+    has = objective.by_row(objective.bounded)
+    rows._pull[:] *= rng.random(has.shape) + 0.5
+    rows._room[:] = np.where(has, rng.random(has.shape) + 0.5, 1.0)
+    weights, limits = rng.normal(size=3), rng.normal(size=(2, objective.n_groups))
+    scores, limit = objective.scores(weights), limits[:, groups]
+    crossing = np.stack((limit[0] - scores, scores - limit[1]))
+    start = rows._share[:, groups] * objective.cost
+    for piece in objective.pieces:
+        rows.curvature_of(piece)
+
+    def solved(asked, crossing):
+        """Return multipliers' and margins' changes row by row, from the four equations."""
+        pull, room = np.zeros_like(asked), np.zeros_like(asked)
+        for row, (u, v) in enumerate(has.T):
+            stiff = np.diag(rows._pull[:, row] / rows._room[:, row])
+            sides = np.flatnonzero([u, v])
+            share = np.full((sides.size, sides.size), 0.5 / objective.cost[row])
+            inner = np.eye(sides.size) + stiff[np.ix_(sides, sides)] @ share
+            right = asked[sides, row] + stiff[np.ix_(sides, sides)] @ crossing[sides, row]
+            pull[sides, row] = np.linalg.solve(inner, right)
+            room[sides, row] = share @ pull[sides, row] - crossing[sides, row]
+        return pull, room
+
+    drag, pulls = rows.known(None)
+    pull, room = solved(-rows._pull, 0 * crossing)
+    np.testing.assert_allclose(drag, objective.transposed(pull[1] - pull[0]))
+    np.testing.assert_allclose(pulls, objective.by_group(pull), atol=1e-12)
+    steepest, products = rows.foresee(weights, limits)
+    pull, room = solved(-rows._pull, crossing)
+    falls = np.concatenate((pull[has] / rows._pull[has], room[has] / rows._room[has]))
+    assert steepest == pytest.approx(falls.min())
+    assert products == pytest.approx((pull * room).sum())
+    after = (rows._pull + 0.3 * pull) * (rows._room + 0.3 * room)
+    assert after.sum() == pytest.approx(0.7 * (rows._pull * rows._room).sum() + 0.09 * products)
+
+    asked = (0.1 * start - pull * room) / rows._room - rows._pull
+    rows.known(0.1)
+    steepest = rows.step(weights, limits)
+    pull, room = solved(asked, crossing)
+    np.testing.assert_allclose(rows._pull_step, pull, atol=1e-12)
+    np.testing.assert_allclose(rows._room_step, room, atol=1e-12)
+    falls = np.concatenate((pull[has] / rows._pull[has], room[has] / rows._room[has]))
+    assert steepest == pytest.approx(falls.min())
+    before = rows._pull.copy()
+    rows.move(0.25)
+    np.testing.assert_allclose(rows._pull, before + 0.25 * pull, atol=1e-12)
 
 
 @pytest.mark.parametrize("nu", [1e-2, 1.0, 1e2])

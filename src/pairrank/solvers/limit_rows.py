@@ -45,7 +45,7 @@ class LimitRows:
               \Delta p = \Delta y - \Delta(s - L), \quad \Delta\alpha = a - u \Delta p
 
     and likewise for q and beta. All is done a piece of rows at a time, so that what is between
-    stays in the processor's cache, and eight numbers a row are kept.
+    stays in the processor's cache, and eleven numbers a row are kept.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class LimitRows:
 
     Notes
     -----
-    Each method costs one pass over the rows, those with X a product with it; memory is 64 bytes a
+    Each method costs one pass over the rows, those with X a product with it; memory is 88 bytes a
     row.
     """
 
@@ -64,6 +64,7 @@ class LimitRows:
         shape = (2, problem.n_rows)
         self._pull, self._room = np.empty(shape), np.ones(shape)
         self._pull_step, self._room_step = np.zeros(shape), np.zeros(shape)
+        self._stiff, self._ease = np.empty(shape), np.empty(problem.n_rows)
         for piece in problem.pieces:
             self._pull[:, piece.rows] = self._started(piece, 1.0)
 
@@ -100,13 +101,17 @@ class LimitRows:
         return drag, squares
 
     def curvature_of(self, piece: Piece) -> RowCurvature:
-        """Return how the multipliers of a piece answer to scores and limits."""
-        stiff, ease = self._stiffness(piece)
+        """Return how the multipliers of a piece answer to scores and limits, from here on."""
+        stiff, ease = self._stiff[:, piece.rows], self._ease[piece.rows]
+        np.divide(self._pull[:, piece.rows], self._room[:, piece.rows], out=stiff)
+        twice = 2.0 * self._problem.cost[piece.rows]
+        np.add(twice, stiff[0], out=ease)
+        ease += stiff[1]
+        np.divide(1.0, ease, out=ease)
+        twice *= ease
         cross = ease * stiff[0]
         cross *= stiff[1]
-        ease *= 2.0 * self._problem.cost[piece.rows]
-        stiff *= ease
-        return RowCurvature(stiff, cross)
+        return RowCurvature(twice * stiff, cross)
 
     def known(self, target: float | None) -> tuple[FloatArray, FloatArray]:
         """Return X' and the sums by group of what the multipliers do where nothing else moves.
@@ -118,8 +123,9 @@ class LimitRows:
         drag, pulls = np.zeros(problem.n_features), np.zeros((2, problem.n_groups))
         for piece in problem.pieces:
             asked = self._asked(piece, target)
-            known, ease = self._stiffness(piece)
-            known *= ease * (asked[0] + asked[1])
+            slack = asked[0] + asked[1]
+            slack *= self._ease[piece.rows]
+            known = self._stiff[:, piece.rows] * slack
             np.subtract(asked, known, out=known)
             drag += problem.features(piece).T @ (known[1] - known[0])
             piece.add_by_group(known, pulls)
@@ -130,7 +136,7 @@ class LimitRows:
         pull, asked = self._pull[:, piece.rows], self._pull_step[:, piece.rows]
         if target is None:
             return np.negative(pull, out=asked)
-        np.subtract(self._started(piece, target), self._room_step[:, piece.rows], out=asked)
+        np.add(self._started(piece, target), self._room_step[:, piece.rows], out=asked)
         asked /= self._room[:, piece.rows]
         asked -= pull
         return asked
@@ -146,18 +152,17 @@ class LimitRows:
             The sum of the multipliers' changes times the margins'. A part t of the step makes the
             products (1 - t) times what they are, and t^2 times this.
         """
-        steepest, products = -1.0, 0.0
+        steepest, against = -1.0, 0.0
         for piece in self._problem.pieces:
-            room = self._moved_room(piece, weights, limits)[0]
+            room = self._moved_room(piece, weights, limits)
             falls = room / self._room[:, piece.rows]
             steepest = min(steepest, float(falls.min()), -1.0 - float(falls.max()))
-            # The multipliers fall by 1 and by what their margins gain.
+            # Multipliers fall by 1 and by what their margins gain: kept is minus the product.
             falls += 1.0
             falls *= self._pull[:, piece.rows]
             room *= falls
-            np.negative(room, out=room)
-            products += float(room.sum())
-        return steepest, products
+            against += float(room.sum())
+        return steepest, -against
 
     def step(self, weights: FloatArray, limits: FloatArray) -> float:
         """Work out how all moves with weights and limits; return the steepest fall, at most 0.
@@ -167,45 +172,33 @@ class LimitRows:
         """
         steepest = 0.0
         for piece in self._problem.pieces:
-            room, stiff = self._moved_room(piece, weights, limits)
-            pull = self._pull_step[:, piece.rows]
-            stiff *= room
-            pull -= stiff
-            np.divide(room, self._room[:, piece.rows], out=stiff)
-            steepest = min(steepest, float(stiff.min()))
-            np.divide(pull, self._pull[:, piece.rows], out=stiff)
-            steepest = min(steepest, float(np.fmin.reduce(stiff, None)))
+            room, pull = self._moved_room(piece, weights, limits), self._pull_step[:, piece.rows]
+            falls = self._stiff[:, piece.rows] * room
+            pull -= falls
+            np.divide(room, self._room[:, piece.rows], out=falls)
+            steepest = min(steepest, float(falls.min()))
+            np.divide(pull, self._pull[:, piece.rows], out=falls)
+            steepest = min(steepest, float(np.fmin.reduce(falls, None)))
         return steepest
 
-    def _moved_room(
-        self, piece: Piece, weights: FloatArray, limits: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return the change of a piece's margins, which it keeps, and its (v, u)."""
+    def _moved_room(self, piece: Piece, weights: FloatArray, limits: FloatArray) -> FloatArray:
+        """Return the change of a piece's margins, which is kept."""
         crossing = _crossing(piece, self._problem.features(piece) @ weights, limits)
         asked, room = self._pull_step[:, piece.rows], self._room_step[:, piece.rows]
-        stiff, ease = self._stiffness(piece)
-        np.multiply(stiff, crossing, out=room)
+        np.multiply(self._stiff[:, piece.rows], crossing, out=room)
         slack = room[0] + room[1]
         slack += asked[0]
         slack += asked[1]
-        slack *= ease
+        slack *= self._ease[piece.rows]
         np.subtract(slack, crossing, out=room)
         room *= piece.by_row(self._has)
-        return room, stiff
+        return room
 
     def move(self, length: float) -> None:
         """Take a part of the step."""
         for piece in self._problem.pieces:
             for values, step in ((self._pull, self._pull_step), (self._room, self._room_step)):
                 values[:, piece.rows] += length * step[:, piece.rows]
-
-    def _stiffness(self, piece: Piece) -> tuple[FloatArray, FloatArray]:
-        """Return (v, u) and 1/(2 c + u + v) of a piece."""
-        stiff = self._pull[:, piece.rows] / self._room[:, piece.rows]
-        ease = 2.0 * self._problem.cost[piece.rows]
-        ease += stiff[0]
-        ease += stiff[1]
-        return stiff, np.divide(1.0, ease, out=ease)
 
 
 def _crossing(piece: Piece, scores: FloatArray, limits: FloatArray) -> FloatArray:
