@@ -220,11 +220,12 @@ def test_equal_residuals_pull_at_nothing():
     assert not at_kink.value_and_gradient(np.zeros(2))[1].any()
 
 
-def test_row_weights_scale_a_query_as_the_papers_do():
+@pytest.mark.parametrize("equal", [False, True])
+def test_row_weights_scale_a_query_as_the_papers_do(equal):
     generator = np.random.default_rng(0)
     y, scores = generator.normal(size=(2, 30))
     qid, C = np.arange(30) % 4, 7.0
-    weight = generator.exponential(size=30)
+    weight = np.ones(30) if equal else generator.exponential(size=30)
     share = weight * 2.0 * C / np.bincount(qid, weight)[qid]
     found = Tube(0.1).sum_over(Differences.build(y, qid, sample_weight=share))
     listed = listed_differences(y, qid, weight, scores)
@@ -232,6 +233,7 @@ def test_row_weights_scale_a_query_as_the_papers_do():
     weighed /= np.bincount(qid, weight)[qid[listed.i]] ** 2
     costs = Tube(0.1).phi(scores[listed.i] - scores[listed.j], listed.wanted)
     assert found.value_and_gradient(scores)[0] == pytest.approx((weighed * costs).sum(), rel=1e-13)
+    assert (found.levels.weight is None) == equal
 
 
 @pytest.mark.parametrize("many", [False, True])

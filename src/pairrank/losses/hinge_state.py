@@ -135,12 +135,12 @@ class SortedScores:
         self, owner: HingeSum, x: FloatArray, plus: float, minus: float, result: FloatArray
     ) -> None:
         schedule, levels, work = self.schedule, owner.levels, owner.work
-        carried, gamma = work("carried", self.rows.size), work("gradient", self.rows.size)
+        size = self.rows.size + levels.group_start.size - 1
+        forward, backward, last = work.wide(3, size)
+        carried, gamma = last[: self.rows.size], work("gradient", self.rows.size)
         gather(x, self.rows, carried)
         gamma[:] = 0.0
         if len(schedule.edges):
-            size = self.rows.size + levels.group_start.size - 1
-            forward, backward = work("forward", size), work("backward", size)
             running_sums(carried, levels.group_start[1:], forward, backward)
             gamma_over_edges(
                 schedule.edges, levels.group_start, self.sorted, forward, backward, owner.margin,

@@ -76,18 +76,24 @@ class TubeSum(HingeSum):
 
 
 def _as_groups(differences: Differences) -> Levels:
-    """Lay each query's rows out as one group that has an edge to itself, scaled by 1/n_q."""
+    """Lay each query's rows out as one group that has an edge to itself, scaled by 1/n_q.
+
+    Weights that are equal within each query are part of the scale: what all rows share costs
+    neither time nor memory.
+    """
     query_of, weight = differences.query_of, differences.weight
-    n_rows = differences.n_rows
-    levels = Levels.build(np.zeros(n_rows), query_of, graph="chain", sample_weight=weight)
+    labels = np.zeros(differences.n_rows)
+    levels = Levels.build(labels, query_of, graph="chain", sample_weight=weight)
+    first = levels.row_of[levels.query_start[:-1]]
+    total = differences.query_weight[0 if query_of is None else query_of[first]]
+    scale = 1.0 / np.broadcast_to(total, levels.n_queries)
+    if levels.weight is not None:
+        shared = levels.weight[levels.query_start[:-1]]
+        if (levels.weight == np.repeat(shared, np.diff(levels.query_start))).all():
+            scale = shared * (shared / total)
+            levels = replace(levels, weight=None)
     loops = np.repeat(np.arange(levels.n_queries), 2).reshape(-1, 2)
-    scale: float | FloatArray = 1.0
-    if query_of is not None:
-        of_query = query_of[levels.row_of[levels.query_start[:-1]]]
-        scale = 1.0 / differences.query_weight[of_query]
-    elif levels.n_queries:
-        scale = 1.0 / float(differences.query_weight[0])
-    return replace(levels, edges=loops, pair_scale=scale)
+    return replace(levels, edges=loops, pair_scale=scale if scale.size != 1 else float(scale[0]))
 
 
 def _queries_apart(levels: Levels, small_query: int) -> Schedule:
