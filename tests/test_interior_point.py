@@ -152,7 +152,8 @@ def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
 
 
 @pytest.mark.parametrize("graph", ["chain", "full"])
-def test_rows_move_as_newton_s_equations_say(graph, monkeypatch):
+@pytest.mark.parametrize("margins_grow", [False, True])
+def test_rows_move_as_newton_s_equations_say(graph, margins_grow, monkeypatch):
     monkeypatch.setattr(hull_objective, "_PIECE_ROWS", 17)
     objective, _ = make_objective(graph=graph)
     rng = np.random.default_rng(4)
@@ -161,6 +162,8 @@ def test_rows_move_as_newton_s_equations_say(graph, monkeypatch):
     rows._pull[:] *= rng.random(has.shape) + 0.5
     rows._room[:] = np.where(has, rng.random(has.shape) + 0.5, 1.0)
     weights, limits = rng.normal(size=3), rng.normal(size=(2, objective.n_groups))
+    if margins_grow:
+        weights, limits = 0.1 * weights, limits + [[-9.0], [9.0]]
     scores, limit = objective.scores(weights), limits[:, groups]
     crossing = np.stack((limit[0] - scores, scores - limit[1]))
     start = rows._share[:, groups] * objective.cost
