@@ -163,7 +163,7 @@ def test_rows_move_as_newton_s_equations_say(graph, margins_grow, monkeypatch):
     rows._room[:] = np.where(has, rng.random(has.shape) + 0.5, 1.0)
     weights, limits = rng.normal(size=3), rng.normal(size=(2, objective.n_groups))
     if margins_grow:
-        weights, limits = 0.1 * weights, limits + [[-9.0], [9.0]]
+        weights, limits = 0.1 * weights, limits + np.array([[-9.0], [9.0]])
     scores, limit = objective.scores(weights), limits[:, groups]
     crossing = np.stack((limit[0] - scores, scores - limit[1]))
     start = rows._share[:, groups] * objective.cost
