@@ -10,6 +10,7 @@ import typer
 from pairrank.cli._guard import GuardedGroup
 from pairrank.cli.demo import demo
 from pairrank.cli.files import convert, info
+from pairrank.cli.recommend import recommend
 from pairrank.cli.scoring import evaluate, predict
 from pairrank.cli.train import train
 
@@ -22,7 +23,7 @@ app = typer.Typer(
     help="Learn to rank from preferences: every pair, at the price of a pointwise model.",
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted.",
 )
-for command in (train, predict, evaluate, info, convert, demo):
+for command in (train, predict, evaluate, recommend, info, convert, demo):
     app.command()(command)
 
 
