@@ -55,7 +55,7 @@ def test_the_fit_is_that_of_the_estimator(folder, tmp_path, graph):
         "n_pairs": plain.n_pairs_,
         "nu": 0.5,
         "objective": plain.objective_,
-        "lower bound": plain.lower_bound_,
+        "duality gap": plain.objective_ - plain.lower_bound_,
         "edges": plain.n_edges_,
         "rows outside limits": plain.violations().row.size,
         "iterations": plain.n_iter_,
@@ -120,12 +120,12 @@ def test_a_kernel_s_penalty_is_chosen(folder, tmp_path, regularizer):
     np.testing.assert_array_equal(load_model(tmp_path / "m").predict(new), plain.predict(new))
 
 
-def test_progress_shows_the_bound_and_control_c_keeps_the_best(folder, tmp_path, monkeypatch):
+def test_progress_shows_the_gap_and_control_c_keeps_the_best(folder, tmp_path, monkeypatch):
     from pairrank.cli import train
 
     lines = run(*training(folder, tmp_path)).stderr.splitlines()
     assert len(lines) == load_model(tmp_path / "m").n_iter_ + 1
-    assert all("lower bound" in line and "gradient" not in line for line in lines)
+    assert all(" gap " in line and "gradient" not in line for line in lines)
 
     class Impatient(train.Progress):
         def __call__(self, step):

@@ -6,14 +6,15 @@ import inspect
 import json
 from importlib import import_module
 
+import numpy as np
 import pytest
 
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
-from pairrank import load_model
+from pairrank import RankSVM, load_model
 from pairrank.cli._models import MODELS, flag_of, grid_of
 from pairrank.estimators.model_files import ESTIMATORS
-from pairrank.io import write_svmlight
+from pairrank.io import read_svmlight, write_svmlight
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,18 @@ def test_options_of_rankncg_reach_it(folder, tmp_path):
     params = load_model(tmp_path / "m").get_params()
     wanted = {**options, "normalize": "query", "tol": 1e-2, "max_iter": 50, "random_state": 4}
     assert {name: params[name] for name in wanted} == wanted
+
+
+def test_the_hinge_is_reached_and_its_gap_shown(folder, tmp_path):
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--loss", "hinge"]
+    record = json.loads(run(*train, "--json").stdout)
+    rows = read_svmlight(folder / "train.txt")
+    plain = RankSVM(loss="hinge").fit(rows.X, rows.y, qid=rows.qid)
+    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, plain.coef_, rtol=1e-9)
+    assert 0 <= record["duality gap"] <= plain.tol * record["objective"]
+    said = run(*train).stderr
+    assert " gap " in said
+    assert "gradient" not in said
 
 
 def test_options_that_are_left_out_are_the_models_own(folder, tmp_path):

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from pairrank.cli._models import flag_of
+from pairrank.cli._options import not_negative
 
 KERNELS = ("rbf", "poly")
 FEATURES = ("auto", "exact", "nystroem")
@@ -42,13 +43,6 @@ def check_gamma(text: str | None) -> str | None:
     return text
 
 
-def check_coef0(value: float | None) -> float | None:
-    """Check that an option's value is finite and not negative."""
-    if value is not None and not 0 <= value < math.inf:
-        raise typer.BadParameter(f"{value} is no number of 0 or more")
-    return value
-
-
 def check_features(name: str | None) -> str | None:
     """Check that an option's value is a way to make features of a kernel."""
     if name is not None and name not in FEATURES:
@@ -80,7 +74,7 @@ DegreeOption = Annotated[
 ]
 Coef0Option = Annotated[
     float | None,
-    typer.Option("--coef0", callback=check_coef0, help="Of --kernel poly; 1 if left out."),
+    typer.Option("--coef0", callback=not_negative, help="Of --kernel poly; 1 if left out."),
 ]
 FeaturesOption = Annotated[
     str | None,

@@ -38,6 +38,9 @@ DESCENT = frozenset(["loss", "graph", "normalize", "solver", "pair_sum"]) | STEP
 SQUARES = frozenset(["regularization", "patience", "solver"]) | STEPS
 """What a model has that fits differences by least squares."""
 
+MAGNITUDES = frozenset(["n", "solver"]) | STEPS
+"""What every model has that keeps the magnitude of differences."""
+
 HULL = frozenset(["graph", "regularizer"]) | STEPS
 """What the model has that keeps classes within limits."""
 
@@ -54,6 +57,20 @@ MODELS: dict[str, Model] = {
         "alpha",
         "pairrank.model_selection.rank_rls_cv:PAPER_ALPHAS",
         SQUARES,
+        differences=True,
+    ),
+    "mprank": Model(
+        "MPRank",
+        "C",
+        "pairrank.model_selection.path:PAPER_VALUES",
+        MAGNITUDES,
+        differences=True,
+    ),
+    "svrank": Model(
+        "SVRank",
+        "C",
+        "pairrank.model_selection.path:PAPER_VALUES",
+        MAGNITUDES | {"epsilon"},
         differences=True,
     ),
     "hull": Model(

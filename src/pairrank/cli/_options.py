@@ -120,6 +120,13 @@ def positive(value: float | None) -> float | None:
     return value
 
 
+def not_negative(value: float | None) -> float | None:
+    """Check that an option's value is a finite number of 0 or more."""
+    if value is not None and not 0 <= value < math.inf:
+        raise typer.BadParameter(f"{value} is no number of 0 or more")
+    return value
+
+
 def fraction(value: float | None) -> float | None:
     """Check that an option's value lies between 0 and 1, both left out."""
     if value is not None and not 0 < value < 1:

@@ -62,10 +62,15 @@ def figure(value: Any) -> str:
     return f"{value:.6g}"
 
 
-class Progress:
-    """The progress line on standard error: objective, how far it is, pairs, time.
+def gap_of(step: Any) -> float:
+    """Return what the objective may be above the least one; NaN where the solver has no bound."""
+    if hasattr(step, "lower_bound"):
+        return float(step.value - step.lower_bound)
+    return float(step.gap)
 
-    How far is told by the gradient's norm, or by a bound below the objective where a solver has it.
+
+class Progress:
+    """The progress line on standard error: objective, duality gap or gradient norm, pairs, time.
 
     On a terminal one line is rewritten; elsewhere each iteration is a line. It is a callback of a
     solver and a context manager.
@@ -96,10 +101,8 @@ class Progress:
         """Show one iteration: a `Step`, or a `BoundStep`."""
         if self.quiet:
             return
-        if hasattr(step, "lower_bound"):
-            left = f"lower bound {step.lower_bound:.6g}"
-        else:
-            left = f"gradient {step.gradient_norm:.3g}"
+        gap = gap_of(step)
+        left = f"gradient {step.gradient_norm:.3g}" if math.isnan(gap) else f"gap {gap:.3g}"
         line = (
             f"{step.n_iter:4d}  objective {step.value:.6g}  {left}  "
             f"pairs {self.n_pairs:,}  {step.seconds:.2f} s"

@@ -31,6 +31,7 @@ from pairrank.cli._rows import (
     load_rows,
 )
 from pairrank.cli._search import search_strength
+from pairrank.cli._summary import summarise
 from pairrank.cli._usage import check_usage, stops_early
 
 if TYPE_CHECKING:
@@ -65,6 +66,22 @@ def train(
         typer.Option(
             callback=options.positive,
             help=f"{users_of('nu')}: cost of a row outside its class's limits; 1 if left out.",
+        ),
+    ] = None,
+    power: Annotated[
+        int | None,
+        typer.Option(
+            "--n",
+            min=1,
+            max=2,
+            help=f"{users_of('n')}: power of a difference's error; 2, of svrank 1, if left out.",
+        ),
+    ] = None,
+    epsilon: Annotated[
+        float | None,
+        typer.Option(
+            callback=options.not_negative,
+            help=f"{users_of('epsilon')}: error of a difference that is free; 0.1 if left out.",
         ),
     ] = None,
     regularizer: Annotated[
@@ -114,7 +131,7 @@ def train(
     tol: Annotated[
         float | None,
         typer.Option(
-            callback=options.positive, help="Relative gradient, of hull the gap, at which to stop."
+            callback=options.positive, help="Relative gradient, or duality gap, at which to stop."
         ),
     ] = None,
     max_iter: Annotated[int | None, typer.Option(min=1, help="At most so many steps.")] = None,
@@ -150,7 +167,7 @@ def train(
         pair_sum=pair_sum, solver=solver, tol=tol, max_iter=max_iter, random_state=seed,
         regularization=regularization, patience=patience, nu=nu, regularizer=regularizer,
         kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, kernel_features=kernel_features,
-        n_components=components,
+        n_components=components, n=power, epsilon=epsilon,
     )  # fmt: skip
     judging = Judging(metric, valid, valid_pairs)
     check_params(model, params)
@@ -220,30 +237,6 @@ def quiet_interrupt() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
         yield
-
-
-def summarise(model: str, ranker: Any, facts: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """Return what is worth knowing of a fit."""
-    strength = MODELS[model].strength
-    way = getattr(ranker, "regularization", None)
-    summary = {"model": type(ranker).__name__, **facts, "n_pairs": int(ranker.n_pairs_)}
-    if way is not None:
-        summary["regularization"] = way
-    if way != options.Regularization.iteration:
-        summary[strength] = getattr(ranker, strength)
-    if ranker.kernel is not None:
-        summary["kernel"] = ranker.kernel
-        summary["kernel features"] = int(ranker.feature_map_.n_components_)
-    summary["objective"] = float(ranker.objective_)
-    if hasattr(ranker, "n_edges_"):
-        summary["lower bound"] = float(ranker.lower_bound_)
-        summary["edges"] = int(ranker.n_edges_)
-        summary["rows outside limits"] = int(np.count_nonzero(ranker.slacks_))
-    summary["iterations"] = int(ranker.n_iter_)
-    if hasattr(ranker, "validation_curve_"):
-        summary["best iteration"] = int(ranker.best_iteration_)
-        summary["validation error"] = float(ranker.validation_curve_[ranker.best_iteration_])
-    return {**summary, "status": ranker.status_, "seconds": seconds}
 
 
 def save(ranker: Any, rows: Rows, output: str) -> None:
