@@ -13,6 +13,7 @@ from pairrank.estimators._least_squares import Problem
 from pairrank.losses import Tube
 from pairrank.objective import SumObjective
 from pairrank.preferences import Differences, Pairs
+from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.direct import Direct, Inverse
 from pairrank.solvers.tron import Tron
 
@@ -45,11 +46,7 @@ class TubeProblem:
 
     def solver(self) -> Solver:
         """Return the solver that the power of the tube asks for."""
-        if self.loss.n == 1:
-            from pairrank.solvers.bundle import Bundle
-
-            return Bundle()
-        return Tron()
+        return Bundle() if self.loss.n == 1 else Tron()
 
     def solve(
         self,

@@ -41,7 +41,7 @@ class MPRank(MagnitudeRanker):
         factorisation solves nothing. For n = 1 it is "bundle", cutting planes.
     max_iter : int, default 1000
         Iterations at the most.
-    tol : float, default 1e-5
+    tol : float, default 1e-4
         For n = 2 stop at \|gradient\| <= tol \|gradient at 0\|; for n = 1 where the duality gap is
         at most tol times the objective.
     kernel : None, "rbf", "poly", "precomputed" or callable, default None
@@ -120,7 +120,7 @@ class MPRank(MagnitudeRanker):
         n: int = 2,
         solver: str = "auto",
         max_iter: int = 1000,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         kernel: Any = None,
         gamma: float | str | None = None,
         degree: int = 3,

@@ -40,7 +40,7 @@ class SVRank(MagnitudeRanker):
         For n = 1 "bundle", cutting planes; for n = 2 "tron", trust region Newton.
     max_iter : int, default 1000
         Iterations at the most.
-    tol : float, default 1e-5
+    tol : float, default 1e-4
         For n = 1 stop where the duality gap is at most tol times the objective; for n = 2 at
         \|gradient\| <= tol \|gradient at 0\|.
     kernel : None, "rbf", "poly", "precomputed" or callable, default None
@@ -121,7 +121,7 @@ class SVRank(MagnitudeRanker):
         n: int = 1,
         solver: str = "auto",
         max_iter: int = 1000,
-        tol: float = 1e-5,
+        tol: float = 1e-4,
         kernel: Any = None,
         gamma: float | str | None = None,
         degree: int = 3,
