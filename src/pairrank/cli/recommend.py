@@ -82,13 +82,13 @@ def recommend(
         Duplicates, typer.Option(help="Of several ratings of an item by a user: error, or which.")
     ] = Duplicates.error,
     model: Annotated[
-        str | None,
+        str,
         typer.Option(
-            callback=lambda name: name if name is None else options.one_of(MODELS)(name),
-            help=f"One of {', '.join(MODELS)}; if left out, {_DEFAULT_MODEL} with a penalty that "
-            "suits the ratings.",
+            callback=options.one_of(MODELS),
+            help=f"One of {', '.join(MODELS)}; -C, --alpha and "
+            "--gamma suit the ratings if left out.",
         ),
-    ] = None,
+    ] = _DEFAULT_MODEL,
     cost: Annotated[
         float | None,
         typer.Option("-C", callback=options.positive, help=f"{users_of('C')}: weight of the loss."),
@@ -125,7 +125,8 @@ def recommend(
     Ctrl-C keeps the users that are done.
     """
     params = options.given(C=cost, alpha=alpha, kernel=kernel, gamma=gamma)
-    ranker = ranker_of(model, params)
+    check_params(model, params)
+    check_together(params)
     if as_json and output == "-":
         raise typer.BadParameter("standard output takes the items or --json: name a file with -o.")
     if jobs == 0:
@@ -146,7 +147,7 @@ def recommend(
             table,
             None if wanted is None else as_ids(wanted, table),
             top=top,
-            ranker=ranker,
+            ranker=ranker_of(model, params, table, references),
             n_references=references,
             min_support=min_support,
             impute=impute.value,
@@ -207,19 +208,18 @@ class Progress:
         self._bar.update(self._task, completed=n_done, total=n_users)
 
 
-def ranker_of(model: str | None, params: dict[str, Any]) -> Any:
-    """Return the ranker that the options ask for; None where they ask for none.
+def ranker_of(model: str, params: dict[str, Any], table: Any, n_references: int) -> Any:
+    """Return the ranker of the options, and where they say nothing, what suits the ratings."""
+    from pairrank.recommend import suited_params
 
-    Wrong usage is refused: options that the model does not know, or of a kernel that is not there.
-    """
-    if model is None and not params:
-        return None
-    name = model or _DEFAULT_MODEL
-    check_params(name, params)
-    check_together(params)
+    kind = MODELS[model]
+    suited = suited_params(
+        table, n_references, kind.strength, differences=kind.differences,
+        kernel=params.get("kernel"),
+    )  # fmt: skip
     if "gamma" in params:
         params = {**params, "gamma": as_gamma(params["gamma"])}
-    return make_model(name, params)
+    return make_model(model, {**suited, **params})
 
 
 def names_of(users: str) -> list[str]:

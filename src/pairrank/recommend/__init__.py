@@ -14,4 +14,5 @@ from pairrank.recommend.rankers import fit_users as fit_users
 from pairrank.recommend.recommendations import Recommendations as Recommendations
 from pairrank.recommend.recommendations import recommend as recommend
 from pairrank.recommend.references import References as References
+from pairrank.recommend.suiting import suited_params as suited_params
 from pairrank.recommend.table import RatingsTable as RatingsTable

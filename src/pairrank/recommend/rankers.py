@@ -18,6 +18,7 @@ from pairrank.recommend._pool import Interrupted, Progress, work_on
 from pairrank.recommend.problems import LEAST_A_SIDE
 from pairrank.recommend.references import References
 from pairrank.recommend.sharing import SharedFeatures
+from pairrank.recommend.suiting import suited_params
 from pairrank.recommend.table import RatingsTable
 
 FloatArray = NDArray[np.float64]
@@ -146,7 +147,8 @@ def fit_users(
     ranker : estimator, optional
         Any ranker of pairrank, or any regressor of scikit-learn; it is cloned for each user, and
         learns from ratings less their mean. Kernels "rbf" and "poly" are computed once for all.
-        None: RankRLS, alpha being n_references times the variance of the ratings.
+        None: RankRLS, alpha being the number of references times the variance of the ratings; see
+        `suited_params`.
     n_references : int
         All users, where there are fewer.
     impute : "median", "gaussian" or "gaussian-item"
@@ -251,18 +253,17 @@ def check_setting(
     counts = table.counts[chosen]
     scored = table.n_items if for_all_items else counts
     shared = SharedFeatures(
-        references, default_ranker(references) if ranker is None else ranker,
+        references, default_ranker(table, n_references) if ranker is None else ranker,
         int(np.sum(counts * scored)),
     )  # fmt: skip
     return Setting(table, chosen, shared, named)
 
 
-def default_ranker(references: References) -> Any:
+def default_ranker(table: RatingsTable, n_references: int) -> Any:
     """Return RankRLS with a penalty that suits the size of the features."""
     from pairrank.estimators.rank_rls import RankRLS
 
-    variance = float(references.matrix.var())
-    return RankRLS(alpha=references.users.size * variance if variance > 0 else 1.0)
+    return RankRLS(**suited_params(table, n_references, "alpha", differences=True))
 
 
 def fit_one(setting: Setting, user: int) -> UserFit | Interrupted | None:

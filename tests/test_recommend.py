@@ -1,0 +1,286 @@
+"""Ratings tables and the papers' protocols: what is drawn, and that no test rating leaks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pairrank.datasets import load_ratings, make_ratings
+from pairrank.exceptions import PairrankError
+from pairrank.recommend import (
+    CortesProtocol,
+    LeaveOneOutProtocol,
+    RatingsTable,
+    RaykarProtocol,
+    References,
+    impute,
+    suited_params,
+)
+
+RATINGS = make_ratings(60, 80, random_state=0)
+PROTOCOLS = {
+    "raykar": RaykarProtocol(n_references=15, n_users=10),
+    "raykar by item": RaykarProtocol(n_references=15, n_users=10, impute="gaussian-item"),
+    "cortes": CortesProtocol((8, 60), n_references=15, n_users=10, activity=(10, 70)),
+    "leave one out": LeaveOneOutProtocol(8, 4),
+}
+each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS.keys())
+
+
+@pytest.fixture(scope="module")
+def table():
+    return RatingsTable.build(RATINGS)
+
+
+def as_dense(table):
+    dense = np.full((table.n_users, table.n_items), np.nan)
+    for user in range(table.n_users):
+        dense[user, table.items_of(user)] = table.ratings_of(user)
+    return dense
+
+
+def test_a_table_holds_every_rating_by_user_and_item():
+    user, item, rating = RATINGS
+    shuffled = np.random.default_rng(0).permutation(user.size)
+    table = RatingsTable.build(tuple(column[shuffled] for column in RATINGS))
+    dense = np.full((60, 80), np.nan)
+    dense[user, item] = rating
+    np.testing.assert_array_equal(as_dense(table), dense[np.ix_(table.user_ids, table.item_ids)])
+    assert table.n_ratings == user.size
+
+
+def test_a_table_takes_names_of_any_kind():
+    table = RatingsTable.build((["b", "a"], ["y", "x"], [1, 2]))
+    assert table.user_ids.tolist() == ["a", "b"]
+    assert table.find_users(["b", "a", "b"]).tolist() == [1, 0]
+    assert table.ratings_of(1).tolist() == [1.0]
+
+
+@pytest.mark.parametrize(("rule", "kept"), [("mean", 2.5), ("last", 1.0)])
+def test_several_ratings_of_an_item_are_one_by_the_rule(rule, kept):
+    ratings = (["a", "b", "a"], ["x", "x", "x"], [4, 3, 1])
+    table = RatingsTable.build(ratings, duplicates=rule)
+    assert table.rating.tolist() == [kept, 3.0]
+    with pytest.raises(PairrankError, match=r'user a rates item x twice.*duplicates="mean"'):
+        RatingsTable.build(ratings)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "complaint"),
+    [
+        (([], [], []), "there is no rating"),
+        (([1], [1], [np.nan]), "rating 0 is nan"),
+        (([1, 2], [1], [3.0]), "different lengths"),
+        (([1], [1], ["good"]), "rating must hold numbers"),
+        (5, "three sequences"),
+        (([[1]], [1], [1]), "shape"),
+    ],
+)
+def test_ratings_that_are_none_are_refused(ratings, complaint):
+    with pytest.raises(PairrankError, match=complaint):
+        RatingsTable.build(ratings)
+
+
+def test_restricting_counts_items_among_the_users_left(table):
+    few = table.restricted(min_user_ratings=12, min_item_ratings=5)
+    dense = as_dense(table)
+    users = np.count_nonzero(~np.isnan(dense), axis=1) >= 12
+    items = np.count_nonzero(~np.isnan(dense[users]), axis=0) >= 5
+    left = dense[np.ix_(users, items)]
+    left = left[~np.isnan(left).all(axis=1)]
+    np.testing.assert_array_equal(as_dense(few), left)
+    with pytest.raises(PairrankError, match="no rating is left"):
+        table.restricted(min_user_ratings=1000)
+
+
+def test_medians_fill_the_gaps_of_their_own_column():
+    known = np.array([[1.0, np.nan], [np.nan, 2.0], [4.0, 5.0], [4.0, np.nan]])
+    filled = impute(known, "median", np.random.default_rng(0))
+    np.testing.assert_array_equal(filled, [[1, 3.5], [4, 2], [4, 5], [4, 3.5]])
+
+
+@pytest.mark.parametrize(("how", "axis"), [("gaussian", 0), ("gaussian-item", 1)])
+def test_samples_have_the_moments_of_what_is_known(how, axis):
+    generator = np.random.default_rng(0)
+    known = generator.normal([[2.0], [-3.0]], [[0.5], [3.0]], size=(2, 100_000))
+    known = known if axis else known.T
+    gaps = generator.random(known.shape) < 0.5
+    filled = impute(np.where(gaps, np.nan, known), how, generator)
+    np.testing.assert_array_equal(filled[~gaps], known[~gaps])
+    drawn = np.ma.array(filled, mask=~gaps)
+    np.testing.assert_allclose(drawn.mean(axis=axis), [2.0, -3.0], atol=0.05)
+    np.testing.assert_allclose(drawn.std(axis=axis), [0.5, 3.0], rtol=0.03)
+
+
+def test_an_item_that_no_reference_rated_takes_the_moments_of_all():
+    known = np.full((2000, 3), np.nan)
+    known[0] = [1.0, 3.0, 5.0]
+    filled = impute(known, "gaussian-item", np.random.default_rng(0))
+    assert filled[1:].mean() == pytest.approx(3.0, abs=0.1)
+    assert filled[1:].std() == pytest.approx(np.std([1, 3, 5]), rel=0.05)
+
+
+@each_protocol
+def test_the_same_seed_draws_the_same_problems(protocol):
+    first, again = (list(protocol.draw(RATINGS, random_state=7)) for _ in range(2))
+    for one, other in zip(first, again, strict=True):
+        for left, right in zip(one, other, strict=True):
+            np.testing.assert_array_equal(left, right)
+    others = list(protocol.draw(RATINGS, random_state=8))
+    assert any(
+        one.items_test.tolist() != other.items_test.tolist()
+        for one, other in zip(first, others, strict=False)
+    )
+
+
+@each_protocol
+def test_a_split_is_of_the_users_own_ratings(protocol):
+    problems = protocol.draw(RATINGS, random_state=0)
+    dense = as_dense(problems.table)
+    for task, problem in zip(problems.tasks, problems, strict=True):
+        items = np.concatenate([problem.items_train, problem.items_test])
+        assert np.sort(items).tolist() == np.flatnonzero(~np.isnan(dense[task.user])).tolist()
+        np.testing.assert_array_equal(problem.y_train, dense[task.user, problem.items_train])
+        np.testing.assert_array_equal(problem.y_test, dense[task.user, problem.items_test])
+        assert min(problem.y_train.size, problem.y_test.size) >= 2
+        if items.size >= 8:
+            assert abs(problem.y_train.size - protocol.train_share * items.size) <= 0.5
+
+
+@each_protocol
+def test_nobodys_own_ratings_are_among_their_features(protocol):
+    problems = protocol.draw(RATINGS, random_state=0)
+    table = problems.table
+    for task, before in zip(problems.tasks, list(problems), strict=True):
+        rating = table.rating.copy()
+        rating[table.start[task.user] : table.start[task.user + 1]] = 1e6
+        spoilt = RatingsTable(table.user_ids, table.item_ids, table.start, table.item, rating)
+        references = References.build(spoilt, problems.references.users)
+        if protocol.impute == "median":
+            rows = references.rows(before.items_train, user=task.user)
+            np.testing.assert_array_equal(rows, before.X_train)
+        assert task.user not in problems.references.users or before.X_train.shape[1] < len(
+            problems.references.users
+        )
+        assert before.X_train.max() < 1e3
+
+
+@each_protocol
+def test_no_reference_is_judged_unless_all_are(protocol):
+    problems = protocol.draw(RATINGS, random_state=0)
+    judged = {task.user for task in problems.tasks}
+    references = set(problems.references.users.tolist())
+    if isinstance(protocol, LeaveOneOutProtocol):
+        assert references == set(range(problems.table.n_users))
+    else:
+        assert not judged & references
+        assert (len(judged), len(references)) == (10, 15)
+
+
+def test_cortes_draws_from_the_groups_of_activity(table):
+    protocol = CortesProtocol((8, 20), n_references=10, n_users=10, activity=(20, 60))
+    problems = protocol.draw(table, random_state=0)
+    counts = table.counts
+    assert (
+        (counts[problems.references.users] >= 8) & (counts[problems.references.users] < 20)
+    ).all()
+    judged = counts[[task.user for task in problems.tasks]]
+    assert ((judged >= 20) & (judged <= 60)).all()
+
+
+@each_protocol
+def test_users_can_be_asked_for_by_name(protocol, table):
+    busy = np.flatnonzero(table.counts > 15)[:2]
+    names = table.user_ids[busy].tolist()
+    asked = type(protocol)(**{**vars(protocol), "users": names})
+    assert [problem.user for problem in asked.draw(table, random_state=0)] == names
+    with pytest.raises(PairrankError, match="no ratings of user nobody"):
+        type(protocol)(**{**vars(protocol), "users": ["nobody"]}).draw(table)
+
+
+def test_a_user_with_too_few_ratings_is_skipped_or_refused_by_name():
+    user, item, rating = RATINGS
+    ratings = (
+        np.append(user, [99, 99, 99]),
+        np.append(item, [0, 1, 2]),
+        np.append(rating, [1, 2, 3]),
+    )
+    table = RatingsTable.build(ratings)
+    with pytest.raises(PairrankError, match=r"user 99 has 3 ratings; 4 are needed.*leave them out"):
+        RaykarProtocol(15, users=[3, 99]).draw(ratings)
+    problems = LeaveOneOutProtocol(1, 1).draw(table, random_state=0)
+    few = int(np.count_nonzero(table.counts < 4))
+    assert few >= 1
+    assert problems.n_skipped == few
+    assert len(problems) == table.n_users - few
+
+
+@pytest.mark.parametrize(
+    ("protocol", "complaint"),
+    [
+        (RaykarProtocol(n_references=500, n_users=5), "n_references=500, but only 55 of 60"),
+        (RaykarProtocol(n_references=5, n_users=500), "n_users=500, but only 60 of 60"),
+        (RaykarProtocol(n_references=0, n_users=5), "n_references must be a whole number"),
+        (RaykarProtocol(5, 5, train_share=1.0), "train_share must be above 0 and below 1"),
+        (RaykarProtocol(5, 5, impute="mean"), "impute must be one of"),
+        (CortesProtocol((900, 901), 5, 5, (10, 70)), "only 0 of 60 users can be references"),
+        (LeaveOneOutProtocol(1000, 1), "no rating is left"),
+    ],
+)
+def test_a_draw_that_cannot_be_is_refused(protocol, complaint):
+    with pytest.raises(PairrankError, match=complaint):
+        protocol.draw(RATINGS)
+
+
+def test_reference_users_are_some_and_differ(table):
+    with pytest.raises(PairrankError, match="one or more users, each once"):
+        References.build(table, [1, 1])
+    with pytest.raises(PairrankError, match="one or more users"):
+        References.build(table, [])
+
+
+def test_support_counts_the_references_ratings(table):
+    references = References.build(table, [3, 5, 8])
+    dense = as_dense(table)[[3, 5, 8]]
+    np.testing.assert_array_equal(references.support, np.count_nonzero(~np.isnan(dense), axis=0))
+    np.testing.assert_array_equal(np.where(np.isnan(dense.T), np.nan, references.matrix), dense.T)
+
+
+def test_suited_regularisation_follows_the_size_of_ratings(table):
+    tenfold = RatingsTable.build((RATINGS[0], RATINGS[1], 10 * RATINGS[2]))
+    for strength, differences, power in (("alpha", True, 2), ("C", False, -2), ("C", True, -2)):
+        small, large = (
+            suited_params(each, 20, strength, differences=differences)[strength]
+            for each in (table, tenfold)
+        )
+        assert large / small == pytest.approx(10.0**power)
+    assert suited_params(table, 20, "C", differences=False, kernel="poly") == {}
+    assert set(suited_params(table, 20, "C", differences=False, kernel="rbf")) == {"gamma"}
+
+
+def test_made_ratings_are_of_low_rank_and_four_a_user_at_least():
+    user, item, rating = make_ratings(50, 40, density=0.01, random_state=3)
+    assert np.bincount(user).min() >= 4
+    assert np.unique(user * 40 + item).size == user.size
+    assert set(np.unique(rating)) == {1.0, 2.0, 3.0, 4.0, 5.0}
+    again = make_ratings(50, 40, density=0.01, random_state=3)
+    np.testing.assert_array_equal(rating, again[2])
+    full = make_ratings(60, 50, rank=2, density=1e9, noise=0.0, random_state=0)
+    liking = full[2].reshape(60, 50)
+    explained = np.linalg.svd(liking - liking.mean(), compute_uv=False) ** 2
+    assert explained[:4].sum() > 0.8 * explained.sum()
+
+
+def test_the_protocols_of_the_papers_can_be_drawn_on_movielens(data_home):
+    ratings = load_ratings("ml-100k", data_home)
+    problems = CortesProtocol((20, 40), 100, 20).draw(ratings, random_state=0)
+    assert len(problems) == 20
+    assert next(iter(problems)).X_test.shape[1] == 100
+    assert len(RaykarProtocol(50, 20).draw(ratings, random_state=0)) == 20
+
+
+def test_the_books_that_are_there_are_enough_for_leave_one_out(data_home):
+    ratings = load_ratings("book_crossing_partial", data_home)
+    table = RatingsTable.build(ratings, duplicates="mean")
+    problems = LeaveOneOutProtocol(20, 3).draw(table, random_state=0)
+    assert len(problems) > 90

@@ -1,0 +1,295 @@
+"""Many users in one call: shared kernels, processes, interrupts, evaluation, recommendations."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pairrank import RankNCG, RankRLS, RankSVM
+from pairrank.datasets import load_ratings, make_ratings
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.metrics import m1d, msd, pairwise_accuracy
+from pairrank.recommend import (
+    CortesProtocol,
+    LeaveOneOutProtocol,
+    RatingsTable,
+    evaluate_users,
+    fit_users,
+    recommend,
+)
+
+RATINGS = make_ratings(60, 80, random_state=0)
+PROBLEMS = CortesProtocol((8, 60), 15, 10, (10, 70)).draw(RATINGS, random_state=0)
+OTHERS = LeaveOneOutProtocol(8, 4).draw(RATINGS, random_state=0)
+RANKERS = {
+    "RankSVM": RankSVM(0.1),
+    "RankNCG": RankNCG(1.0),
+    "RankRLS": RankRLS(10.0),
+    "Ridge": Ridge(10.0),
+    "pipeline": make_pipeline(StandardScaler(), RankSVM(0.01)),
+}
+KERNELS = {
+    "RankRLS rbf": RankRLS(0.5, kernel="rbf", gamma=0.01),
+    "RankRLS default width": RankRLS(0.5, kernel="rbf"),
+    "RankRLS poly": RankRLS(5e3, kernel="poly", gamma=0.1, degree=2, coef0=0.5),
+    "RankSVM rbf": RankSVM(0.5, kernel="rbf", gamma=0.01, tol=1e-10),
+    "KernelRidge": KernelRidge(alpha=0.5, kernel="rbf", gamma=0.01),
+}
+METRICS = {
+    "accuracy": pairwise_accuracy,
+    "wmw": lambda y, scores: pairwise_accuracy(y, scores, ties="correct"),
+    "misranking": lambda y, scores: 1 - pairwise_accuracy(y, scores, ties="error"),
+    "msd": msd,
+    "m1d": m1d,
+}
+
+
+def one_by_one(problems, ranker):
+    """Return every user's metrics: rows made, ranker fitted and judged with nothing shared."""
+    found = {name: [] for name in METRICS}
+    for problem in problems:
+        fitted = clone(ranker).fit(problem.X_train, problem.y_train - problem.y_train.mean())
+        scores = fitted.predict(problem.X_test)
+        for name, metric in METRICS.items():
+            found[name].append(metric(problem.y_test, scores))
+    return found
+
+
+@pytest.mark.parametrize("ranker", RANKERS.values(), ids=RANKERS.keys())
+def test_users_are_judged_as_one_by_one(ranker):
+    evaluation = evaluate_users(PROBLEMS, ranker)
+    for name, values in one_by_one(PROBLEMS, ranker).items():
+        np.testing.assert_allclose(evaluation.metrics[name], values, rtol=1e-9)
+        assert evaluation.mean(name) == pytest.approx(np.mean(values))
+        assert evaluation.spread(name) == pytest.approx(np.std(values, ddof=1))
+    assert evaluation.users.tolist() == [problem.user for problem in PROBLEMS]
+    assert evaluation.n_train.tolist() == [problem.y_train.size for problem in PROBLEMS]
+    assert evaluation.n_test.tolist() == [problem.y_test.size for problem in PROBLEMS]
+    assert (evaluation.n_skipped, evaluation.n_unconverged) == (0, 0)
+    assert not evaluation.interrupted
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["shared", "by user"])
+@pytest.mark.parametrize("problems", [PROBLEMS, OTHERS], ids=["others refer", "all refer"])
+@pytest.mark.parametrize("ranker", KERNELS.values(), ids=KERNELS.keys())
+def test_shared_kernel_values_are_those_of_each_users_rows(ranker, problems, shared, monkeypatch):
+    from pairrank.recommend import sharing
+
+    monkeypatch.setattr(sharing, "_MOST_ITEMS", 10**6 if shared else 0)
+    evaluation = evaluate_users(problems, ranker)
+    for name, values in one_by_one(problems, ranker).items():
+        np.testing.assert_allclose(evaluation.metrics[name], values, rtol=1e-6, atol=1e-6)
+
+
+def test_products_are_shared_only_where_that_is_less_work():
+    from pairrank.recommend.sharing import SharedFeatures
+
+    ranker = KERNELS["RankRLS rbf"]
+    assert SharedFeatures(PROBLEMS.references, ranker, 10**6).products is not None
+    assert SharedFeatures(PROBLEMS.references, ranker, 100).products is None
+    assert SharedFeatures(PROBLEMS.references, RankRLS(), 10**6).products is None
+    sampled = RankRLS(kernel="rbf", kernel_features="nystroem", n_components=5)
+    assert SharedFeatures(PROBLEMS.references, sampled, 10**6).kernel is None
+
+
+def test_what_is_learnt_is_of_use():
+    assert evaluate_users(PROBLEMS, RankRLS(10.0)).mean("accuracy") > 0.65
+
+
+def test_processes_change_nothing():
+    problems = LeaveOneOutProtocol(4, 1).draw(RATINGS, random_state=0)
+    ranker = KERNELS["RankRLS rbf"]
+    alone, together = (evaluate_users(problems, ranker, n_jobs=jobs) for jobs in (1, 2))
+    assert alone.users.tolist() == together.users.tolist()
+    for name, values in alone.metrics.items():
+        np.testing.assert_allclose(together.metrics[name], values, rtol=1e-10, atol=1e-12)
+    assert alone.n_skipped == together.n_skipped
+    items = [recommend(RATINGS, n_references=15, n_jobs=jobs) for jobs in (1, 2)]
+    np.testing.assert_array_equal(items[0].item, items[1].item)
+    np.testing.assert_array_equal(items[0].user, items[1].user)
+
+
+def test_a_callback_hears_how_far_it_is():
+    told = []
+    evaluate_users(PROBLEMS, RANKERS["RankRLS"], callback=lambda *counts: told.append(counts))
+    assert told[-1] == (10, 10)
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+
+
+class Impatient(BaseEstimator):
+    """A regressor that Ctrl-C meets in its n-th fit, heeded by the fit or not."""
+
+    fits = 0
+
+    def __init__(self, at=4, heeded=False):
+        self.at = at
+        self.heeded = heeded
+
+    def fit(self, X, y):
+        Impatient.fits += 1
+        self.status_ = "converged"
+        if Impatient.fits == self.at:
+            if not self.heeded:
+                raise KeyboardInterrupt
+            self.status_ = "interrupted"
+        return self
+
+    def predict(self, X):
+        return np.asarray(X).sum(axis=1)
+
+
+@pytest.mark.parametrize("heeded", [True, False])
+def test_control_c_keeps_the_users_that_are_done(heeded, monkeypatch):
+    monkeypatch.setattr("pairrank.recommend._pool._LARGEST_CHUNK", 1)
+    Impatient.fits = 0
+    evaluation = evaluate_users(PROBLEMS, Impatient(heeded=heeded))
+    assert evaluation.interrupted
+    assert evaluation.users.size == 3
+    Impatient.fits = 0
+    found = recommend(RATINGS, ranker=Impatient(heeded=heeded), n_references=15, min_support=1)
+    assert found.interrupted
+    assert found.n_users == 3
+    Impatient.fits = 0
+    fitted = fit_users(RATINGS, ranker=Impatient(heeded=heeded), n_references=15)
+    assert fitted.interrupted
+    assert len(fitted) == 3
+
+
+def test_an_interrupt_before_any_user_is_an_error_of_an_evaluation():
+    Impatient.fits = 0
+    with pytest.raises(PairrankError, match="interrupted before any user was done"):
+        evaluate_users(PROBLEMS, Impatient(at=1))
+
+
+def with_a_dull_user():
+    """Return ratings in which user 99 likes everything alike."""
+    user, item, rating = RATINGS
+    dull = np.unique(item)[:20]
+    return (
+        np.append(user, np.full(20, 99)), np.append(item, dull), np.append(rating, np.full(20, 3.0))
+    )  # fmt: skip
+
+
+def test_a_user_without_preferences_is_skipped_or_refused_by_name():
+    ratings = with_a_dull_user()
+    problems = LeaveOneOutProtocol(8, 1).draw(ratings, random_state=0)
+    assert 99 in [problem.user for problem in problems]
+    by_pairs = evaluate_users(problems, RankSVM(0.1))
+    assert 99 not in by_pairs.users
+    assert by_pairs.n_skipped == problems.n_skipped + 1
+    by_differences = evaluate_users(problems, RankRLS(10.0))
+    at = by_differences.users.tolist().index(99)
+    assert np.isnan(by_differences.metrics["accuracy"][at])
+    assert by_differences.metrics["msd"][at] == pytest.approx(0.0)
+    assert np.isfinite(by_differences.mean("accuracy"))
+    named = LeaveOneOutProtocol(8, 1, users=[99]).draw(ratings, random_state=0)
+    with pytest.raises(NoPairsError, match=r"user 99: .*leave them out"):
+        evaluate_users(named, RankSVM(0.1))
+    with pytest.raises(NoPairsError, match="user 99"):
+        recommend(ratings, [99], ranker=RankSVM(0.1), n_references=15)
+    with pytest.raises(NoPairsError, match="user 99"):
+        fit_users(ratings, [99], ranker=RankSVM(0.1), n_references=15)
+
+
+def test_fits_that_stop_early_are_told_of_once():
+    with pytest.warns(ConvergenceWarning, match="10 of 10 users' fits") as told:
+        evaluation = evaluate_users(PROBLEMS, RankSVM(1e3, max_iter=1, tol=1e-12))
+    assert len(told) == 1
+    assert evaluation.n_unconverged == 10
+
+
+class Talkative(Impatient):
+    def fit(self, X, y):
+        warnings.warn("a word", UserWarning, stacklevel=2)
+        return self
+
+
+def test_other_warnings_come_through():
+    with pytest.warns(UserWarning, match="a word"):
+        evaluate_users(PROBLEMS, Talkative())
+
+
+def test_an_unknown_metric_is_refused_by_name():
+    with pytest.raises(PairrankError, match="no metric 'auc'; there are accuracy"):
+        evaluate_users(PROBLEMS, RankRLS(10.0)).mean("auc")
+
+
+@pytest.mark.parametrize("ranker", [RankRLS(10.0), KERNELS["RankRLS rbf"], KERNELS["KernelRidge"]])
+def test_recommended_items_are_the_best_of_those_not_rated(ranker):
+    table = RatingsTable.build(RATINGS)
+    names = table.user_ids[[4, 2]]
+    found = recommend(RATINGS, names, top=7, ranker=ranker, n_references=15, min_support=3)
+    fitted = fit_users(RATINGS, names, ranker=ranker, n_references=15)
+    assert list(fitted) == names.tolist()
+    busiest = np.argsort(-table.counts, kind="stable")[:15]
+    assert sorted(busiest) == fitted.shared.references.users.tolist()
+    for name in names:
+        scores = fitted.predict(name)
+        rated = table.items_of(table.find_users([name])[0])
+        rows = fitted.shared.references.rows(rated, user=table.find_users([name])[0])
+        own = clone(ranker).fit(rows, table.ratings_of(table.find_users([name])[0]) - 3.0)
+        assert np.corrcoef(own.predict(rows), scores[rated])[0, 1] > 0.95
+        new = np.setdiff1d(np.flatnonzero(fitted.shared.references.support >= 3), rated)
+        best = new[np.argsort(-scores[new], kind="stable")[:7]]
+        assert found.of(name).tolist() == table.item_ids[best].tolist()
+        mine = found.user == name
+        assert found.position[mine].tolist() == list(range(1, 8))
+        np.testing.assert_allclose(found.score[mine], scores[best])
+    assert list(dict.fromkeys(found.user.tolist())) == names.tolist()
+
+
+def test_scores_can_be_asked_for_by_item():
+    fitted = fit_users(RATINGS, [4], n_references=15)
+    everything = fitted.predict(4)
+    some = fitted.table.item_ids[[5, 0]]
+    np.testing.assert_allclose(fitted.predict(4, some), everything[[5, 0]])
+    with pytest.raises(PairrankError, match="nobody has rated item 12345"):
+        fitted.predict(4, [12345])
+    with pytest.raises(PairrankError, match="no ranker of user 5"):
+        fitted.predict(5)
+
+
+def test_a_user_who_has_seen_everything_gets_nothing():
+    user, item = (index.ravel() for index in np.indices((12, 6)))
+    rating = np.random.default_rng(0).integers(1, 6, user.size)
+    there = (user > 0) | (item > 2)
+    found = recommend((user[there], item[there], rating[there]), n_references=5, min_support=1)
+    assert set(found.user.tolist()) == {0}
+    assert found.n_skipped == 11
+    assert sorted(found.item.tolist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"users": ["nobody"]}, "no ratings of user nobody"),
+        ({"users": []}, "no user is named"),
+        ({"top": 0}, "top must be a whole number at least 1"),
+        ({"n_references": 0}, "n_references must be"),
+        ({"min_support": -1}, "min_support must be"),
+        ({"impute": "mean"}, "impute must be one of"),
+        ({"ratings": ([], [], [])}, "there is no rating"),
+        ({"ratings": ([1, 1], [1, 2], [3, 4])}, "user 1 is the only one"),
+        ({"ratings": ([1, 2, 2], [1, 1, 2], [3, 4, 5]), "users": [1]}, "user 1 has rated one item"),
+        ({"ranker": RankRLS(1.0, kernel="rbf", gamma=-1.0)}, "gamma must be"),
+    ],
+)
+def test_what_cannot_be_recommended_is_refused(options, complaint):
+    with pytest.raises(PairrankError, match=complaint):
+        recommend(**{"ratings": RATINGS, "n_references": 15, **options})
+
+
+def test_movielens_is_ranked_better_than_by_chance(data_home):
+    ratings = load_ratings("ml-100k", data_home)
+    problems = CortesProtocol((20, 40), 200, 40).draw(ratings, random_state=0)
+    assert evaluate_users(problems, RankRLS(200.0)).mean("accuracy") > 0.53
+    found = recommend(ratings, [1, 2], top=3)
+    assert found.item.size == 6
