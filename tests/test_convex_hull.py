@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import pairrank
 from hull_definition import hull_by_clarabel
-from pairrank import ConvexHullRanker, OrderGraph, Pairs, QueryKFold
+from pairrank import ConvexHullRanker, OrderGraph, Pairs, QueryKFold, RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 
 ODD = [(0.0, 2.0), (1.0, 2.0), (1.0, 4.0), (4.0, 3.0)]
@@ -331,6 +331,54 @@ def test_a_callback_sees_the_weights_as_they_will_be(parameters):
     )
     assert len(seen) == fitted.n_iter_ + 1
     np.testing.assert_allclose(seen[-1], fitted.coef_)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{}, {"graph": "full"}, {"kernel": "rbf"}, {"kernel": "poly", "degree": 2}]
+)
+def test_validation_scores_follow_the_iterations(rows, parameters):
+    X, y, qid = rows
+    weight = np.linspace(0.5, 2, y.size)
+    ranker = ConvexHullRanker(**parameters)
+    new = X[::2] + 0.1
+    valid = {"X_val": new, "y_val": y[::2], "qid_val": qid[::2], "sample_weight_val": weight[::2]}
+    stops = []
+    ranker.fit(X, y, qid=qid, sample_weight=weight, **valid, callback=stops.append)
+    assert ranker.validation_scores_.size == ranker.n_iter_ + 1 == len(stops)
+    assert ranker.validation_scores_[0] == 0.5
+    last = ranker.score(new, y[::2], qid=qid[::2], sample_weight=weight[::2])
+    assert ranker.validation_scores_[-1] == pytest.approx(last)
+    plain = clone(ranker).fit(X, y, qid=qid, sample_weight=weight)
+    np.testing.assert_array_equal(plain.coef_, ranker.coef_)
+    ranker.fit(X, y)
+    assert not hasattr(ranker, "validation_scores_")
+
+
+def test_validation_rows_may_be_compared_by_pairs(rows):
+    X, y, _ = rows
+    pairs = Pairs([0, 1, 2], [3, 4, 5], n_rows=y.size)
+    ranker = ConvexHullRanker().fit(X, y, X_val=X, y_val=pairs)
+    right = ranker.predict(X)[:3] > ranker.predict(X)[3:6]
+    assert ranker.validation_scores_[-1] == pytest.approx(right.mean())
+
+
+@pytest.mark.parametrize(
+    ("valid", "message"),
+    [
+        ({"X_val": [[0.0] * 4]}, "X_val is given without y_val"),
+        ({"y_val": [1.0]}, "y_val is given without X_val"),
+        ({"qid_val": [1]}, "qid_val is given without X_val"),
+        ({"sample_weight_val": [1.0]}, "sample_weight_val is given without X_val"),
+        ({"X_val": [[0.0] * 3], "y_val": [1.0]}, "3 features"),
+        ({"X_val": [[0.0] * 4], "y_val": [1.0, 2.0]}, "y"),
+        ({"X_val": [[0.0] * 4], "y_val": [1.0], "qid_val": [1, 2]}, "qid"),
+    ],
+)
+@pytest.mark.parametrize("ranker", [ConvexHullRanker(), RankSVM()])
+def test_validation_rows_that_are_wrong_are_refused_before_the_fit(rows, ranker, valid, message):
+    X, y, _ = rows
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(X, y, **valid, callback=lambda _: pytest.fail("a fit was begun"))
 
 
 def test_an_absent_class_is_a_warning_while_pairs_remain(rows):

@@ -5,14 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple, Self
 
-import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
-from pairrank._protocols import Callback, FloatArray, PairLoss, Step
-from pairrank.design import Design
-from pairrank.estimators._base import BaseRanker
+from pairrank._protocols import Callback, FloatArray, PairLoss
 from pairrank.estimators._descent import combined, minimize, progress_printer
+from pairrank.estimators._validated import ValidatedRanker
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Preferences
 
@@ -28,7 +26,7 @@ class Problem(NamedTuple):
     search: str = "wolfe"
 
 
-class PairLossRanker(BaseRanker, ABC):
+class PairLossRanker(ValidatedRanker, ABC):
     """A ranker that minimises a smooth loss over every preference, and the squared norm.
 
     Its parameters are checked by `_check_parameters`, and make the problem by `_problem`.
@@ -140,36 +138,3 @@ class PairLossRanker(BaseRanker, ABC):
                 f"warm_start: coef_ has {self.coef_.size} features but X has {n_features}"
             )
         return self.coef_
-
-    def _check_validation(self, X_val: Any, y_val: Any, qid_val: Any, weight_val: Any) -> Any:
-        """Check the validation rows, if there are any; return them as `_validator` takes them."""
-        self.__dict__.pop("validation_scores_", None)
-        if X_val is None:
-            if y_val is not None:
-                raise PairrankError("y_val is given without X_val")
-            return None, None, None, None
-        return self._check_fit_input(X_val, y_val, qid_val, weight_val, reset=False)
-
-    def _validator(self, X_val: Any, y_val: Any, qid_val: Any, weights: Any) -> Callback | None:
-        """Return a callback that scores every iterate on the validation rows."""
-        if X_val is None:
-            return None
-        from pairrank.metrics import pairwise_accuracy
-
-        design = Design(self._features(X_val))
-        scores: list[float] = []
-
-        def validate(step: Step) -> None:
-            assert step.coef is not None
-            scores.append(
-                pairwise_accuracy(
-                    y_val,
-                    design.scores(step.coef),
-                    qid=qid_val,
-                    sample_weight=weights,
-                    graph=self.graph,
-                )
-            )
-            self.validation_scores_ = np.array(scores)
-
-        return validate

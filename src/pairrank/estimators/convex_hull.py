@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,15 +12,13 @@ from scipy import linalg
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray, Solution
-from pairrank.estimators._base import BaseRanker
+from pairrank.estimators._descent import combined
+from pairrank.estimators._validated import ValidatedRanker
 from pairrank.exceptions import PairrankError
 from pairrank.objective import HullObjective
 from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 from pairrank.solvers.interior_point import BoundStep, InteriorPoint, LimitSolution
-
-if TYPE_CHECKING:
-    pass
 
 _MOST_EDGES = 1_000_000
 
@@ -42,7 +40,7 @@ class Violations(NamedTuple):
     side: NDArray[np.int8]
 
 
-class ConvexHullRanker(BaseRanker):
+class ConvexHullRanker(ValidatedRanker):
     r"""Rank by separating the convex hulls of classes along an order graph (Fung et al. 2006).
 
     .. math:: \min_w \nu \sum_i \omega_i y_i^2 + \tfrac12 \|w\|^2
@@ -109,6 +107,8 @@ class ConvexHullRanker(BaseRanker):
     n_iter_ : int
     status_ : str
         How the solver ended, such as "converged".
+    validation_scores_ : ndarray of shape (n_iter_ + 1,)
+        Pairwise accuracy on the validation rows along the iterations, where they were given.
     history_ : list of BoundStep
         Objective, lower bound and seconds an iteration.
     feature_map_ : FeatureMap
@@ -182,6 +182,10 @@ class ConvexHullRanker(BaseRanker):
         *,
         qid: Any = None,
         sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        qid_val: Any = None,
+        sample_weight_val: Any = None,
         callback: Callable[[BoundStep], object] | None = None,
     ) -> Self:
         """Learn the weights and the limits.
@@ -195,6 +199,8 @@ class ConvexHullRanker(BaseRanker):
             Query identifiers, any hashable values in any order; None: all rows are one query.
         sample_weight : array-like of shape (n_rows,), optional
             Multiplies a row's squared slack: 2 is the row twice, 0 its absence.
+        X_val, y_val, qid_val, sample_weight_val : optional
+            Validation rows, for `validation_scores_`.
         callback : callable, optional
             Called with a `BoundStep` after every iteration; returning True stops the fit.
 
@@ -215,6 +221,7 @@ class ConvexHullRanker(BaseRanker):
                 "label a row, or use RankSVM for comparisons"
             )
         X, y, identifiers, weights = self._check_fit_input(X, y, qid, sample_weight)
+        checked_val = self._check_validation(X_val, y_val, qid_val, sample_weight_val)
         levels = Levels.build(y, identifiers, graph=self.graph, sample_weight=weights)
         levels.require_pairs()
         _check_edges(levels)
@@ -225,11 +232,12 @@ class ConvexHullRanker(BaseRanker):
             own = objective.coefficients(w)
             return own if lift is None else lift @ own
 
+        shown: list[Any] = [_printer(self.verbose), self._validator(*checked_val), callback]
         solution = InteriorPoint()(
             objective,
             tol=float(self.tol),
             max_iter=int(self.max_iter),
-            callback=self._watch(callback, coefficients),
+            callback=_in_coefficients(combined(*shown), coefficients),
         )
         history: Any = solution.history
         self._keep(Solution(coefficients(solution.coef), solution.status, solution.n_iter, history))
@@ -297,28 +305,6 @@ class ConvexHullRanker(BaseRanker):
             lift = left * values
         return features @ lift, lift
 
-    def _watch(
-        self,
-        callback: Callable[[BoundStep], object] | None,
-        coefficients: Callable[[FloatArray], FloatArray],
-    ) -> Callable[[BoundStep], object] | None:
-        """Return what prints a step, if asked to, and hands it on with the weights of `coef_`."""
-        if not self.verbose and callback is None:
-            return None
-
-        def watch(step: BoundStep) -> object:
-            if self.verbose:
-                print(
-                    f"iteration {step.n_iter:4d}  objective {step.value:.8e}  "
-                    f"lower bound {step.lower_bound:.8e}  {step.seconds:.2f} s",
-                    file=sys.stderr,
-                )
-            if callback is None or step.coef is None:
-                return None
-            return callback(step._replace(coef=coefficients(step.coef)))
-
-        return watch
-
     def _keep_limits(
         self, objective: HullObjective, solution: LimitSolution, levels: Levels
     ) -> None:
@@ -343,6 +329,30 @@ class ConvexHullRanker(BaseRanker):
             return
         kept = qid if sample_weight is None else qid[sample_weight > 0]
         self.limit_qid_ = np.repeat(query_codes(kept)[0], np.diff(levels.query_group))
+
+
+def _in_coefficients(
+    callback: Callable[[Any], object] | None, coefficients: Callable[[Any], FloatArray]
+) -> Callable[[BoundStep], object] | None:
+    """Return a callback that is handed the weights as `coef_` will have them."""
+    if callback is None:
+        return None
+    return lambda step: callback(step._replace(coef=coefficients(step.coef)))
+
+
+def _printer(verbose: int) -> Callable[[Any], object] | None:
+    """Return a callback that prints a line an iteration to standard error, or None."""
+    if not verbose:
+        return None
+
+    def show(step: BoundStep) -> None:
+        print(
+            f"iteration {step.n_iter:4d}  objective {step.value:.8e}  "
+            f"lower bound {step.lower_bound:.8e}  {step.seconds:.2f} s",
+            file=sys.stderr,
+        )
+
+    return show
 
 
 def _check_edges(levels: Levels) -> None:
