@@ -105,8 +105,8 @@ class RankSVM(PairLossRanker):
     Notes
     -----
     A Newton step or a cutting plane costs two products with X and O(m log m) for sorting the
-    scores. Memory beyond X is below 120 bytes a row; at most 300 planes take 8 bytes a feature each,
-    256 MB in all. float32 X stays float32.
+    scores. Memory beyond X is below 120 bytes a row; at most 300 planes take 8 bytes a feature
+    each, 256 MB in all. float32 X stays float32.
 
     References
     ----------

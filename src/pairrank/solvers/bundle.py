@@ -12,7 +12,7 @@ from pairrank.solvers.descent import Descent
 
 _ROUNDING = 4.0
 """A plane is lowered by so many times the precision of its terms: it must be below the loss."""
-_EXACT = 0.02
+_EXACT = 0.1
 """The part of the gap that the model's minimum may be off by."""
 _FIRST_LENGTH = 0.3
 _LEAST_LENGTH = 0.02
@@ -48,9 +48,9 @@ class Bundle:
 
     Notes
     -----
-    An iteration costs one evaluation of loss and subgradient, O(n_planes n_features) and a dozen
-    factorisations of an n_planes x n_planes matrix. Every step of the history has the best value,
-    the norm of a subgradient there, and the gap.
+    An iteration costs one evaluation of loss and subgradient, O(n_planes n_features), and a few
+    factorisations of matrices as large as the planes that touch the minimum are many. Every step of
+    the history has the best value, the norm of a subgradient there, and the gap.
 
     Every cut either raises the bound or lowers the best value: where the new plane leaves the
     model's minimum as it was, f at the trial is no more than the bound and the best value are on

@@ -13,10 +13,8 @@ from pairrank.solvers.simplex_program import minimum_on_simplex
 _FIRST = 16
 _MOST_BYTES = 1 << 28
 _FEWEST = 16
-_IDLE = 1e-7
-"""A plane of less weight than this holds nothing."""
-_PATIENCE = 20
-"""So many minima in a row a plane may hold nothing before it is dropped."""
+_PATIENCE = 30
+"""So many minima in a row a plane may have no weight before it is dropped."""
 
 
 class ModelMinimum(NamedTuple):
@@ -43,7 +41,7 @@ class CuttingPlanes:
 
     Notes
     -----
-    A new plane costs O(n_planes n_features), a minimum O(n_planes n_features + n_planes^3).
+    A new plane costs O(n_planes n_features), a minimum as much and `minimum_on_simplex`.
 
     References
     ----------
@@ -71,12 +69,13 @@ class CuttingPlanes:
         """Return where the model is least, to an accuracy of its value; then drop what is idle."""
         n = self.n_planes
         quadratic = self._products[:n, :n] / self.penalty
-        weights = minimum_on_simplex(quadratic, self._offsets[:n], accuracy)
+        start = self._weights[:n]
+        weights = minimum_on_simplex(quadratic, self._offsets[:n], start, accuracy)
         w = weights @ self._slopes[:n] / -self.penalty
         bound = float(weights @ self._offsets[:n]) - 0.5 * self.penalty * float(w @ w)
         self._weights[:n] = weights
         self._idle[:n] += 1
-        self._idle[:n][weights > _IDLE] = 0
+        self._idle[:n][weights > 0.0] = 0
         self._keep(np.flatnonzero(self._idle[:n] <= _PATIENCE))
         return ModelMinimum(w, bound)
 
@@ -87,7 +86,9 @@ class CuttingPlanes:
         offset = float(self._weights[:n] @ self._offsets[:n])
         heaviest = np.argsort(-self._weights[:n], kind="stable")[: n // 2]
         self._keep(np.sort(heaviest))
+        self._weights[: self.n_planes] = 0.0
         self._append(slope, offset)
+        self._weights[self.n_planes - 1] = 1.0
 
     def _append(self, slope: FloatArray, offset: float) -> None:
         n = self.n_planes
@@ -96,7 +97,7 @@ class CuttingPlanes:
             wider[:n] = self._slopes
             self._slopes = wider
         self._slopes[n], self._offsets[n] = slope, offset
-        self._weights[n], self._idle[n] = 0.0, 0
+        self._weights[n], self._idle[n] = float(n == 0), 0
         self._products[n, : n + 1] = self._slopes[: n + 1] @ slope
         self._products[: n + 1, n] = self._products[n, : n + 1]
         self.n_planes = n + 1
