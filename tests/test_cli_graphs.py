@@ -100,7 +100,10 @@ def test_numbers_under_edges_between_words_are_refused(folder, tmp_path):
 def test_an_absent_label_is_one_warning_and_no_pair_an_error(folder, tmp_path):
     train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
     said = run(*train, "--valid", folder / "rows.txt", "--graph", "0<1,1<7").stderr
-    assert said == ("pairrank: warning: the order graph names labels that are absent from y: 7.0\n")
+    assert said == (
+        "pairrank: warning: the order graph names labels that are absent from y: 7.0; its edges to "
+        "them say nothing here: check how they are written, or leave them out\n"
+    )
     result = run(*train, "--graph", "6<7", code=1)
     assert "error: " in result.stderr
     assert "rows.txt" in result.stderr

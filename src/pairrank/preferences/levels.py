@@ -285,7 +285,8 @@ def _explicit_edges(
     if absent:
         names = ", ".join(sorted(map(repr, absent)))
         warnings.warn(
-            f"the order graph names labels that are absent from y: {names}",
+            f"the order graph names labels that are absent from y: {names}; its edges to them say "
+            "nothing here: check how they are written, or leave them out",
             PairrankWarning,
             stacklevel=2,
         )
