@@ -24,7 +24,7 @@ from pairrank import MPRank, Pairs, RankRLS, SVRank
 from pairrank.exceptions import NoPairsError, PairrankError
 from strategies import problems
 
-TIGHT = {"tol": 1e-9, "max_iter": 5000}
+TIGHT = {"tol": 1e-8, "max_iter": 5000}
 ALL = [MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)]
 
 
@@ -437,3 +437,18 @@ def test_a_pipeline_and_a_grid_find_them_like_any_other(rows, ranker):
     grid = {f"{step}__C": [0.01, 10.0], f"{step}__n": np.array([ranker.n])}
     search = GridSearchCV(make_pipeline(StandardScaler(), clone(ranker)), grid, cv=3)
     assert search.fit(X, y).best_score_ > 0.75
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+def test_large_labels_and_a_small_C_rank_all_the_same(rows, scale):
+    X, y, qid = rows
+    for n in (1, 2):
+        for ranker in (MPRank(1e-2, n=n), SVRank(1e-2, epsilon=0.1 * scale, n=n)):
+            assert ranker.fit(X, scale * y, qid=qid).score(X, y, qid=qid) > 0.7
+
+
+def test_a_C_beyond_numbers_is_an_error(rows):
+    X, y, _ = rows
+    for ranker in ALL:
+        with pytest.raises(PairrankError, match="2 C is no number"):
+            clone(ranker).set_params(C=1e308).fit(X, y)

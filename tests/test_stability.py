@@ -76,7 +76,7 @@ def test_no_cost_changes_by_more_than_beta_says(n):
     rng = np.random.default_rng(0)
     X, y = rng.uniform(-1, 1, size=(31, 2)), rng.uniform(-1, 1, 31)
     C, m = 0.5, 30
-    ranker = MPRank(C, n=n, tol=1e-10, max_iter=5000)
+    ranker = MPRank(C, n=n, tol=1e-7, max_iter=5000)
     kappa, M = np.sqrt(2.0), 1.0 + np.sqrt(2.0) * np.sqrt(C * 2.0**n / 2)
     beta = stability_bound(C, kappa, M, m, n).beta
     whole = ranker.fit(X[:m], y[:m]).predict(X) - y

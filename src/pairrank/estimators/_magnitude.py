@@ -173,6 +173,8 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
     def _check_parameters(self) -> None:
         """Check the parameters that both share; each ranker adds its own."""
         validation.check_number(self.C, "C")
+        if not np.isfinite(2.0 * float(self.C)):
+            raise PairrankError(f"C = {self.C!r} is so large that 2 C is no number; lower it")
         validation.check_number(self.n, "n", low=1, inclusive=True, integer=True)
         validation.check_choice(int(self.n), "n", (1, 2))
         validation.check_number(self.tol, "tol")

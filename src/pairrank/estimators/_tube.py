@@ -17,6 +17,9 @@ from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.direct import Direct, Inverse
 from pairrank.solvers.tron import Tron
 
+_LEAST = 100.0
+"""A gap of so many times the precision is the least that can be asked for."""
+
 
 @dataclass(eq=False)
 class TubeProblem:
@@ -71,6 +74,8 @@ class TubeProblem:
         start = near if w0 is None else w0
         if start is None:
             start = np.zeros(self.design.n_features)
+        if self.loss.n == 1:
+            tol = _tolerance(objective, tol)
         return self.solver()(objective, start, tol=tol, max_iter=max_iter, callback=callback)
 
     def _least_squares(self, target: FloatArray | None) -> FloatArray | None:
@@ -81,6 +86,19 @@ class TubeProblem:
             Direct(self._inverse), target, None, tol=1e-6, max_iter=1, callback=None
         )
         return found.coef if found.status is Status.CONVERGED else None
+
+
+def _tolerance(objective: SumObjective, tol: float) -> float:
+    r"""Return the part of the value that the gap is to be: tol of what the value can fall by.
+
+    That is at most \|gradient at 0\|^2/(2 penalty). Where C is so small, or labels so large, that
+    it is a small part of the value, tol of the value itself would be reached by weights of zero.
+    """
+    value = objective.loss_and_gradient(np.zeros(objective.n_features))[0]
+    fall = objective.reference_norm**2 / (2.0 * objective.penalty)
+    if not 0.0 < fall < value:
+        return tol
+    return max(tol * fall / value, min(tol, _LEAST * objective.precision))
 
 
 class _InverseMap:

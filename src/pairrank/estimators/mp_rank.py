@@ -43,7 +43,8 @@ class MPRank(MagnitudeRanker):
         Iterations at the most.
     tol : float, default 1e-4
         For n = 2 stop at \|gradient\| <= tol \|gradient at 0\|; for n = 1 where the duality gap is
-        at most tol times the objective.
+        at most tol times the objective, or times \|gradient at 0\|^2/4, the most that it can fall
+        by, if that is less.
     kernel : None, "rbf", "poly", "precomputed" or callable, default None
         k(x, x') for scores that are not linear in x; None is linear. With "precomputed", X is the
         training rows' kernel matrix, and to predict k(rows, training rows); for n = 2 it may be a

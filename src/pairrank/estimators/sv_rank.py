@@ -41,7 +41,8 @@ class SVRank(MagnitudeRanker):
     max_iter : int, default 1000
         Iterations at the most.
     tol : float, default 1e-4
-        For n = 1 stop where the duality gap is at most tol times the objective; for n = 2 at
+        For n = 1 stop where the duality gap is at most tol times the objective, or times
+        \|gradient at 0\|^2/4, the most that it can fall by, if that is less; for n = 2 at
         \|gradient\| <= tol \|gradient at 0\|.
     kernel : None, "rbf", "poly", "precomputed" or callable, default None
         k(x, x') for scores that are not linear in x; None is linear. With "precomputed", X is the

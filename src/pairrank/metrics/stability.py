@@ -88,7 +88,7 @@ def stability_bound(
     nor the limits kappa and M to be chosen by looking at them. The bound is of the order
     (2M)^n (1 + C kappa^2)/m^(1/2), so it is effective for C far below m^(1/2) (the paper's "C >>
     1/sqrt(m)" is a slip). And it is loose: of simulated rows within the unit ball, labels within
-    [-1, 1] and C = 0.5 it is 27 to 55 times the largest difference of thirty draws for n = 1, 900
+    [-1, 1] and C = 0.5 it is 27 to 55 times the largest difference of thirty draws for n = 1, 850
     to 1,400 times for n = 2, where it is vacuous even with 2,000 rows.
 
     It departs from Theorem 1 and Corollary 1 in three places. Their proofs replace rows at the
