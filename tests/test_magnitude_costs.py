@@ -120,9 +120,10 @@ def test_the_cost_of_magnitudes_jumps_where_a_tie_becomes_misranked():
 @pytest.mark.parametrize("metric", COSTS, ids=NAMES)
 def test_an_offset_costs_no_digits_and_huge_scores_no_warning(metric):
     generator = np.random.default_rng(0)
-    y, shifted = generator.normal(size=60), generator.normal(size=60) + 1e7
-    wanted = cost_of(metric, y, shifted).mean()
-    assert metric(y, shifted) == pytest.approx(wanted, rel=1e-12)
+    y, s = generator.normal(size=(2, 60))
+    for labels, scores in ((y, s + 1e7), (y + 1e7, s)):
+        wanted = cost_of(metric, labels, scores).mean()
+        assert metric(labels, scores) == pytest.approx(wanted, rel=1e-12)
     huge = [0.0, 1e150, -1e150, 1.0]
     assert np.isfinite(metric([0.0, 1.0, 2.0, 0.0], huge))
     value = metric([0.0, 1.0, 2.0, 0.0], np.multiply(huge, 1e150))

@@ -128,14 +128,17 @@ def test_the_loop_is_the_sum_over_every_comparison(tube, problem, seed):
 
 
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
-def test_many_queries_of_many_sizes_agree_with_the_definition(tube):
+def test_queries_of_every_size_agree_with_the_definition(tube):
     generator = np.random.default_rng(0)
-    y, scores = generator.normal(size=(2, 700))
-    qid = generator.permutation(np.repeat(np.arange(40), np.arange(40))[:700])
-    weight = np.where(generator.random(700) < 0.2, 0.0, generator.exponential(size=700))
-    listed = listed_differences(y, qid, weight, scores)
-    pair_sum = tube.sum_over(Differences.build(y, qid, sample_weight=weight))
-    check(tube, pair_sum, listed, scores, generator.normal(size=700))
+    small = tube_sums.SMALL_QUERY
+    sizes = [*range(12), small - 1, small, small + 1, 3 * small]
+    n_rows = sum(sizes)
+    y, scores, v = generator.normal(size=(3, n_rows))
+    qid = generator.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    for weight in (None, np.floor(5.0 * generator.random(n_rows))):
+        listed = listed_differences(y, qid, weight, scores)
+        pair_sum = tube.sum_over(Differences.build(y, qid, sample_weight=weight))
+        check(tube, pair_sum, listed, scores, v)
 
 
 @pytest.mark.parametrize("n", [1, 2])
