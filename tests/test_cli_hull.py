@@ -10,8 +10,8 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import ConvexHullRanker, OrderGraph, load_model, metrics
+from pairrank.cli._kernels import Regularizer
 from pairrank.cli._models import NU_VALUES
-from pairrank.cli._options import Regularizer
 from pairrank.io import read_svmlight, write_csv, write_svmlight
 
 WORDS = np.array(["poor", "fair", "good"])

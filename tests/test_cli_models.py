@@ -14,6 +14,7 @@ from cli_runs import misused, refused, run
 from pairrank import RankSVM, load_model
 from pairrank.cli._models import MODELS, flag_of, grid_of
 from pairrank.estimators.model_files import ESTIMATORS
+from pairrank.estimators.rank_ncg import LOSSES
 from pairrank.io import read_svmlight, write_svmlight
 
 
@@ -71,6 +72,19 @@ def test_options_of_rankncg_reach_it(folder, tmp_path):
     params = load_model(tmp_path / "m").get_params()
     wanted = {**options, "normalize": "query", "tol": 1e-2, "max_iter": 50, "random_state": 4}
     assert {name: params[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_losses_of_ranksvm_are_offered(folder, tmp_path, loss):
+    assert loss in " ".join(run("train", "--help").stdout.split())
+    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", "--loss", loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_of_rankncg_are_offered(folder, tmp_path, loss):
+    assert loss in " ".join(run("train", "--help").stdout.split())
+    model = ["--model", "rankncg", "--loss", loss]
+    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", *model)
 
 
 def test_the_hinge_is_reached_and_its_gap_shown(folder, tmp_path):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 
-from pairrank.cli._models import flag_of
+from pairrank.cli._models import flag_of, users_of
 from pairrank.cli._options import not_negative
 
 KERNELS = ("rbf", "poly")
@@ -15,6 +16,13 @@ FEATURES = ("auto", "exact", "nystroem")
 
 _OF_EVERY = ("gamma", "kernel_features", "n_components", "regularizer")
 _OF_POLY = ("degree", "coef0")
+
+
+class Regularizer(StrEnum):
+    """What a kernel's scores are penalised by."""
+
+    rkhs = "rkhs"
+    coefficients = "coefficients"
 
 
 def check_kernel(name: str | None) -> str | None:
@@ -50,12 +58,15 @@ def check_features(name: str | None) -> str | None:
     return name
 
 
+_PANEL = "Kernels"
+
 KernelOption = Annotated[
     str | None,
     typer.Option(
         "--kernel",
         metavar="KERNEL",
         callback=check_kernel,
+        rich_help_panel=_PANEL,
         help="rbf, exp(-gamma |x - x'|^2), or poly, (gamma x.x' + coef0)^degree; linear if left "
         "out.",
     ),
@@ -66,15 +77,19 @@ GammaOption = Annotated[
         "--gamma",
         metavar="NUMBER|scale",
         callback=check_gamma,
-        help="Of --kernel; 1/features if left out.",
+        rich_help_panel=_PANEL,
+        help="1/features if left out; scale divides that by the variance of the features, too.",
     ),
 ]
 DegreeOption = Annotated[
-    int | None, typer.Option("--degree", min=1, help="Of --kernel poly; 3 if left out.")
+    int | None,
+    typer.Option("--degree", min=1, rich_help_panel=_PANEL, help="Of poly; 3 if left out."),
 ]
 Coef0Option = Annotated[
     float | None,
-    typer.Option("--coef0", callback=not_negative, help="Of --kernel poly; 1 if left out."),
+    typer.Option(
+        "--coef0", callback=not_negative, rich_help_panel=_PANEL, help="Of poly; 1 if left out."
+    ),
 ]
 FeaturesOption = Annotated[
     str | None,
@@ -82,11 +97,22 @@ FeaturesOption = Annotated[
         "--kernel-features",
         metavar="WAY",
         callback=check_features,
-        help="exact: every row is a landmark; nystroem: a sample is; auto if left out.",
+        rich_help_panel=_PANEL,
+        help="exact: every row is a landmark; nystroem: a sample is; auto (default): by the rows.",
     ),
 ]
 ComponentsOption = Annotated[
-    int | None, typer.Option("--components", min=1, help="The landmarks of nystroem.")
+    int | None,
+    typer.Option("--components", min=1, rich_help_panel=_PANEL, help="The landmarks of nystroem."),
+]
+RegularizerOption = Annotated[
+    Regularizer | None,
+    typer.Option(
+        "--regularizer",
+        rich_help_panel=_PANEL,
+        help=f"{users_of('regularizer')}: penalise the kernel's norm (rkhs, default), or that of "
+        "the coefficients of the rows.",
+    ),
 ]
 
 

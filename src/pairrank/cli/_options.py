@@ -37,13 +37,6 @@ class Regularization(StrEnum):
     hybrid = "hybrid"
 
 
-class Regularizer(StrEnum):
-    """What a kernel's scores are penalised by."""
-
-    rkhs = "rkhs"
-    coefficients = "coefficients"
-
-
 class Dtype(StrEnum):
     """How the features are held in memory."""
 
@@ -72,7 +65,7 @@ GraphOption = Annotated[
         metavar="GRAPH",
         callback=check_graph,
         help="Which labels are above which: full (every higher one), chain (the next higher one), "
-        "or edges: 'low<fair<high,bad<high'.",
+        "or edges: 'low<fair<high,bad<high'; full if left out, chain with hull.",
     ),
 ]
 NormalizeOption = Annotated[

@@ -84,13 +84,6 @@ def train(
             help=f"{users_of('epsilon')}: error of a difference that is free; 0.1 if left out.",
         ),
     ] = None,
-    regularizer: Annotated[
-        options.Regularizer | None,
-        typer.Option(
-            help=f"{users_of('regularizer')}: with a kernel, penalise the kernel's norm (rkhs, "
-            "default) or that of the rows' coefficients."
-        ),
-    ] = None,
     regularization: Annotated[
         options.Regularization | None,
         typer.Option(
@@ -114,7 +107,14 @@ def train(
     coef0: kernels.Coef0Option = None,
     kernel_features: kernels.FeaturesOption = None,
     components: kernels.ComponentsOption = None,
-    loss: Annotated[str | None, typer.Option(help="What a pair costs; the model's own.")] = None,
+    regularizer: kernels.RegularizerOption = None,
+    loss: Annotated[
+        str | None,
+        typer.Option(
+            help="What a pair costs: of ranksvm squared_hinge (default) or hinge, of rankncg "
+            "logistic (default), probit or raykar."
+        ),
+    ] = None,
     eps: Annotated[
         float | None,
         typer.Option(
