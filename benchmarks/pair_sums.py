@@ -2,8 +2,9 @@
 
 A cell of the first tables is the squared hinge's value and gradient at new scores, sort included,
 in nanoseconds a row and in times of `scipy.special.expit` of the same scores, timed in turn. Both
-are medians. A route is left out where it would take minutes. The tables of logistic and probit
-sums are in `_sigmoid_tables.py`; `--losses` chooses.
+are medians. A route is left out where it would take minutes. Tubes are summed over all differences
+of real labels. The tables of logistic and probit sums are in `_sigmoid_tables.py`; `--losses`
+chooses.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from scipy.special import expit  # noqa: E402
 
 import _sigmoid_tables as sigmoids  # noqa: E402
 from _trees import double_loop, prsvm_plus, tree_by_levels, tree_by_scores  # noqa: E402
-from pairrank.losses import SquaredHinge  # noqa: E402
-from pairrank.preferences import Levels, Pairs  # noqa: E402
+from pairrank.losses import SquaredHinge, Tube  # noqa: E402
+from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
 
 LEVELS = ("2", "5", "100", "m")
 ROUTES = ("flat_tree", "selection_tree", "direct")
@@ -33,6 +34,8 @@ BARS = {"2": 10.0, "5": 20.0, "m": 70.0}
 BAR_EXPONENT, BAR_BYTES = 1.15, 120
 BUDGET = 8.0
 ROWS_OF_A_QUERY = 100
+EPSILON = 0.1
+TUBES = ("n = 1", "n = 2", "product")
 
 
 def make(n_rows: int, levels: str, many: bool) -> tuple[np.ndarray[Any, Any], ...]:
@@ -57,13 +60,7 @@ def is_affordable(route: str, n_rows: int, levels: str, many: bool) -> bool:
 def fresh(y: Any, qid: Any, scores: Any, route: str) -> Callable[[], Any]:
     """Return a call that sums at scores that the sum has not seen."""
     bound = SquaredHinge().sum_over(Levels.build(y, qid), route=route)
-    others = scores.copy()
-
-    def call() -> Any:
-        others[0] = -others[0]
-        return bound.value_and_gradient(others)
-
-    return call
+    return _at_new_scores(bound, scores.copy())
 
 
 def routes_table(sizes: list[int], many: bool, repeat: int) -> tuple[list[list[Any]], dict]:
@@ -182,6 +179,59 @@ def pairs_table(repeat: int) -> Iterator[list[Any]]:
         yield [f"{n_pairs:,}", f"{n_rows:,}", timed["pairs"].median * 1e9 / n_pairs]
 
 
+def tubes_table(sizes: list[int], repeat: int) -> tuple[list[list[Any]], dict]:
+    """Time tubes of both powers beside expit; return rows, and ratios by what and size."""
+    rows, found = [], {}
+    for many in (False, True):
+        for n_rows in sizes:
+            generator = np.random.default_rng(n_rows)
+            y, scores, v = generator.normal(size=(3, n_rows))
+            qid = np.arange(n_rows) // ROWS_OF_A_QUERY if many else None
+            differences = Differences.build(y, qid)
+            calls: dict[str, Callable[[], Any]] = {}
+            for n in (1, 2):
+                bound = Tube(EPSILON, n).sum_over(differences)
+                calls[f"n = {n}"] = _at_new_scores(bound, scores.copy())
+            bend = Tube(EPSILON, 2).sum_over(differences).curvature(scores)
+            calls["product"] = lambda bend=bend, v=v: bend.matvec(v) is None
+            out = np.empty(n_rows)
+            calls["expit"] = lambda scores=scores, out=out: expit(scores, out=out) is None
+            for call in calls.values():
+                call()
+            timed = harness.in_turn(calls, repeat, budget=BUDGET)
+            what = f"queries of {ROWS_OF_A_QUERY}" if many else "one query"
+            cells = [_cell(timed, name, n_rows) for name in TUBES]
+            rows.append([what, f"{n_rows:,}", *cells, timed["expit"].median * 1e9 / n_rows])
+            print(*rows[-1], flush=True)
+            for name in TUBES:
+                found[what, name, n_rows] = harness.ratio(timed[name], timed["expit"])
+    return rows, found
+
+
+def _at_new_scores(bound: Any, scores: np.ndarray[Any, Any]) -> Callable[[], Any]:
+    def call() -> Any:
+        scores[0] = -scores[0]
+        return bound.value_and_gradient(scores)
+
+    return call
+
+
+def tube_growth(found: dict, sizes: list[int]) -> Iterator[list[Any]]:
+    """Fit how the times grow from 1e5 rows on, in units of one `expit`, as in `bars_table`.
+
+    A product is little more than two passes over memory out of order, so its growth is that of a
+    cache miss and has no bar.
+    """
+    grown = [n_rows for n_rows in sizes if n_rows >= 100_000]
+    for what in dict.fromkeys(key[0] for key in found):
+        for name in TUBES:
+            if len(grown) > 1:
+                times = [n * found[what, name, n].median for n in grown]
+                exponent = f"{harness.growth_exponent(grown, times):.2f}"
+                bar = "-" if name == "product" else f"<= {BAR_EXPONENT}"
+                yield [f"exponent, {what}, {name}", exponent, bar]
+
+
 def measure_peak(n_rows: int, levels: str, many: bool) -> None:
     """Print the bytes a row, beyond labels and scores, at the peak of build, sum and gradient."""
     y, qid, scores = make(1000, levels, many)
@@ -220,7 +270,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="10000,100000,1000000,10000000")
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--losses", choices=("all", "hinge", "sigmoids"), default="all")
+    parser.add_argument("--losses", choices=("all", "hinge", "sigmoids", "tubes"), default="all")
     parser.add_argument("--peak", nargs=3, metavar=("ROWS", "LEVELS", "MANY"))
     options = parser.parse_args()
     if options.peak:
@@ -231,6 +281,20 @@ def main() -> None:
         print_hinge(sizes, options.repeat)
     if options.losses in ("all", "sigmoids"):
         print_sigmoids(sizes, options.repeat)
+    if options.losses in ("all", "tubes"):
+        print_tubes(sizes, options.repeat)
+
+
+def print_tubes(sizes: list[int], repeat: int) -> None:
+    """Run the table of tube sums and print Markdown."""
+    rows, found = tubes_table(sizes, repeat)
+    columns = ("where", "rows", "n = 1", "n = 2", "Hessian product, n = 2", "expit, ns")
+    print(f"\n## Pair sums of tubes, epsilon {EPSILON}\n", harness.header(), "", sep="\n")
+    sections = (
+        ("Bars", ("what", "found", "bar"), tube_growth(found, sizes)),
+        ("Value and gradient over all differences", columns, rows),
+    )
+    _print(sections)
 
 
 def print_sigmoids(sizes: list[int], repeat: int) -> None:
