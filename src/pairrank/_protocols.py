@@ -141,7 +141,7 @@ class Status(Enum):
     """How a solver ended; the value is a sentence for people."""
 
     CONVERGED = "The gradient is below tol times its norm at zero."
-    GAP_CLOSED = "The duality gap is at most tol times the objective."
+    GAP_CLOSED = "The duality gap is below tol times the objective, or what it can fall by."
     MAX_ITER = "The iterations reached max_iter before tol was reached."
     NO_PROGRESS = "No step lowers the objective any further at this precision."
     PRECISION = "float32 features end the descent before tol; pass float64 for more digits."

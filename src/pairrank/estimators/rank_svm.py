@@ -45,8 +45,9 @@ class RankSVM(PairLossRanker):
         None, the paper's plain sum; "query" takes (W/n_queries) times the sum over queries of their
         mean pair loss. W is the total row weight, T the total pair weight.
     tol : float, default 1e-3
-        Stop at \|gradient\| <= tol \|gradient at 0\|. With cutting planes it is a duality gap of
-        at most tol times the objective: that is how far above the minimum it may be.
+        Stop at \|gradient\| <= tol \|gradient at 0\|. With cutting planes, where the duality gap,
+        how far above its minimum the objective may be, is at most tol times the objective, or times
+        \|gradient at 0\|^2/2, the most that it can fall by, if that is less.
     max_iter : int, default 1000
         Newton steps, or cutting planes, at the most.
     solver : "auto", "tron" or "bundle", default "auto"
@@ -105,7 +106,7 @@ class RankSVM(PairLossRanker):
     Notes
     -----
     A Newton step or a cutting plane costs two products with X and O(m log m) for sorting the
-    scores. Memory beyond X is below 120 bytes a row; at most 300 planes take 8 bytes a feature
+    scores. Memory beyond X is below 120 bytes a row; at most 128 planes take 8 bytes a feature
     each, 256 MB in all. float32 X stays float32.
 
     References

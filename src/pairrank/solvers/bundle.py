@@ -14,6 +14,8 @@ _ROUNDING = 4.0
 """A plane is lowered by so many times the precision of its terms: it must be below the loss."""
 _EXACT = 0.1
 """The part of the gap that the model's minimum may be off by."""
+_LEAST = 100.0
+"""A gap of so many times the precision is the least that can be asked for."""
 _FIRST_LENGTH = 0.3
 _LEAST_LENGTH = 0.02
 _LONGER, _SHORTER = 1.2, 0.9
@@ -35,15 +37,17 @@ class Bundle:
     over the iterations, so that each costs one evaluation: the part of the way to go grows where f
     still fell at the last trial, and shrinks where it rose (Pessoa et al. 2018).
 
-    The stop is a proof: it ends with Status.GAP_CLOSED where the value of the best weights exceeds
-    the greatest lower bound by at most `tol` times that value. So f there is at most
-    ``tol * value`` above its minimum. Planes are lowered by what rounding may have added to them,
-    so that the bound holds in floating point too; where that, or float32 features, leaves a larger
-    gap, the end is NO_PROGRESS or PRECISION.
+    The stop is a proof. The gap is the value of the best weights less the greatest lower bound: f
+    there is at most so much above its minimum. It ends with Status.GAP_CLOSED where the gap is at
+    most `tol` times that value, or `tol` times the most that f can fall by from w = 0,
+    \|g(0)\|^2/(2 penalty), if that is less: zero would be an answer to a weak loss otherwise. (A
+    gap of a hundred times the objective's precision always passes, if `tol` is no less.) Planes are
+    lowered by what rounding may have added to them, so that the bound holds in floating point too;
+    where that, or float32 features, leaves a larger gap, the end is NO_PROGRESS or PRECISION.
 
     Parameters
     ----------
-    max_planes : int, default 300
+    max_planes : int, default 128
         The number of planes kept, see `CuttingPlanes`: memory is max_planes * n_features numbers.
 
     Notes
@@ -68,7 +72,7 @@ class Bundle:
     30, 2018.
     """
 
-    max_planes: int = 300
+    max_planes: int = 128
 
     def __call__(
         self,
@@ -130,7 +134,10 @@ class _Run(Descent):
 
     def _is_below(self, target: float) -> bool:
         """Whether the gap is closed; the gradient's target plays no part."""
-        return self.gap <= self.tol * abs(self.value)
+        objective, value = self.objective, abs(self.value)
+        fall = 0.5 * objective.reference_norm**2 / objective.penalty
+        least = min(self.tol, _LEAST * objective.precision) * value
+        return self.gap <= max(least, self.tol * min(value, fall))
 
     def _cut(self, w: FloatArray) -> FloatArray | None:
         """Add the plane that touches the loss at w; return f's subgradient there, None: overflow.

@@ -109,14 +109,18 @@ def _settled(
 def _on_plane(
     matrix: FloatArray, vector: FloatArray, near: FloatArray, ridge: float
 ) -> FloatArray | None:
-    """Return the minimum over weights of sum 1 and any sign; None where rounding hides it."""
-    bent = matrix.copy()
+    """Return the minimum over weights of sum 1 and any sign; None where rounding hides it.
+
+    A constant added to the matrix changes nothing for such weights, and leaves it singular only
+    where planes depend on one another.
+    """
+    bent = matrix + np.diagonal(matrix).max()
     bent[np.diag_indices_from(bent)] += ridge
     try:
         factor = linalg.cho_factor(bent, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         return None
-    sides = np.column_stack((vector + ridge * near, np.ones(near.size)))
+    sides = np.column_stack((vector - matrix @ near, np.ones(near.size)))
     free, even = linalg.cho_solve(factor, sides, overwrite_b=True, check_finite=False).T
-    wanted: FloatArray = free + (1.0 - free.sum()) / even.sum() * even
+    wanted: FloatArray = near + free - free.sum() / even.sum() * even
     return wanted if np.isfinite(wanted).all() else None
