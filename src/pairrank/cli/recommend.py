@@ -177,7 +177,8 @@ def recommend(
     elif not quiet:
         print_facts(f"Recommendations from {ratings}", summary, err=output == "-")
     if found.interrupted:
-        complain(f"interrupted: {output} holds the users that were done.", kind="warning")
+        n_users = found.n_users
+        complain(f"interrupted: {output} holds the {n_users} users that were done.", kind="warning")
         raise typer.Exit(INTERRUPTED)
 
 

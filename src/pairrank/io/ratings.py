@@ -206,10 +206,10 @@ def _find_places(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tup
         asked = wanted[role]
         if asked is None:
             place = header.index(role) if role in header else default
-        elif str(asked) in header:
-            place = header.index(str(asked))
         elif str(asked).isdecimal() and int(asked) >= 1:
             place = int(asked) - 1
+        elif asked in header:
+            place = header.index(asked)
         else:
             raise FileFormatError(
                 f"{name}: no column {asked!r} to take as the {role}; the first line is "

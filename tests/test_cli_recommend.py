@@ -1,0 +1,244 @@
+"""pairrank recommend: from a file of ratings to ranked items, or to one sentence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from cli_runs import misused, refused, run
+from pairrank.cli.app import app
+from pairrank.datasets import make_ratings
+from pairrank.recommend import recommend
+
+RATINGS = make_ratings(40, 60, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ratings") / "ratings.csv"
+    lines = "".join(f"u{u},i{i},{r}\n" for u, i, r in zip(*RATINGS, strict=True))
+    path.write_text("user,item,rating\n" + lines)
+    return path
+
+
+def rows_of(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def named():
+    user, item, rating = RATINGS
+    return [f"u{one}" for one in user], [f"i{one}" for one in item], rating
+
+
+def test_items_new_to_the_users_are_written_best_first(file, tmp_path):
+    done = run("recommend", file, "--users", "u7, u3", "--top", 4, "-o", tmp_path / "out.csv")
+    rows = rows_of((tmp_path / "out.csv").read_text())
+    expected = recommend(named(), ["u7", "u3"], top=4)
+    assert [row["user"] for row in rows] == ["u7"] * 4 + ["u3"] * 4
+    assert [row["item"] for row in rows] == expected.item.tolist()
+    assert [int(row["position"]) for row in rows] == [1, 2, 3, 4] * 2
+    np.testing.assert_array_equal([float(row["score"]) for row in rows], expected.score)
+    rated = set(zip(*named()[:2], strict=True))
+    assert not {(row["user"], row["item"]) for row in rows} & rated
+    assert "recommendations" in done.stdout
+
+
+def test_everyone_is_served_on_standard_output(file):
+    done = run("recommend", file, "--top", 1, "--quiet")
+    rows = rows_of(done.stdout)
+    assert len(rows) == len({row["user"] for row in rows}) == np.unique(RATINGS[0]).size
+    assert done.stderr == ""
+    assert "users with recommendations" in run("recommend", file, "--top", 1).stderr
+
+
+def test_users_come_from_a_file_or_from_standard_input(file, tmp_path):
+    (tmp_path / "who.txt").write_text("u7\n\n  u3\n")
+    wanted = run("recommend", file, "--users", "u7,u3", "-q").stdout
+    assert run("recommend", file, "--users", f"@{tmp_path}/who.txt", "-q").stdout == wanted
+    assert run("recommend", file, "--users", "@-", "-q", stdin=b"u7\nu3").stdout == wanted
+
+
+def test_bare_numbers_between_colons_are_read_from_standard_input():
+    text = "".join(f"{u}::{i}::{r}\n" for u, i, r in zip(*RATINGS, strict=True))
+    rows = rows_of(run("recommend", "-", "--users", 5, "-q", stdin=text.encode()).stdout)
+    assert [int(row["item"]) for row in rows] == recommend(RATINGS, [5]).item.tolist()
+
+
+def test_columns_and_separator_are_options(file, tmp_path):
+    text = file.read_text().splitlines()
+    turned = ["stars/film/who"]
+    turned += ["/".join(reversed(line.split(","))) for line in text[1:]]
+    (tmp_path / "turned.txt").write_text("\n".join(turned))
+    columns = ["--user", "who", "--item", "2", "--rating", "stars", "--separator", "/"]
+    found = run("recommend", tmp_path / "turned.txt", *columns, "--users", "u3", "-q")
+    assert found.stdout == run("recommend", file, "--users", "u3", "-q").stdout
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--model", "ranksvm"],
+        ["--model", "rankncg", "--alpha", "5"],
+        ["--model", "hull"],
+        ["--model", "mprank"],
+        ["--model", "svrank", "-C", "2"],
+        ["--alpha", "30", "--references", "20", "--min-support", "2"],
+        ["--kernel", "rbf"],
+        ["--kernel", "rbf", "--gamma", "0.002"],
+        ["--kernel", "poly", "--model", "ranksvm"],
+        ["--impute", "gaussian", "--seed", "3"],
+    ],
+)
+def test_every_model_and_option_recommends(file, options):
+    rows = rows_of(run("recommend", file, "--users", "u3", "--top", 3, "-q", *options).stdout)
+    assert len(rows) == 3
+    scores = [float(row["score"]) for row in rows]
+    assert scores == sorted(scores, reverse=True)
+
+
+def test_the_seed_decides_what_is_drawn(file):
+    draws = ["recommend", file, "--users", "u3", "-q", "--impute", "gaussian-item"]
+    assert run(*draws).stdout == run(*draws).stdout
+    assert run(*draws).stdout != run(*draws, "--seed", 1).stdout
+
+
+def test_a_summary_can_be_had_as_json(file, tmp_path):
+    done = run("recommend", file, "--users", "u3", "-o", tmp_path / "out.csv", "--json")
+    record = json.loads(done.stdout)
+    assert record["ratings"] == RATINGS[0].size
+    assert record["users with recommendations"] == 1
+    assert record["recommendations"] == 10
+    assert "standard output takes" in misused("recommend", file, "--json")
+
+
+def test_ratings_given_twice_are_refused_or_made_one(tmp_path):
+    (tmp_path / "r.csv").write_text("1,a,3\n2,a,4\n1,a,5\n1,b,1\n2,b,2\n2,c,5\n3,c,1\n3,a,2\n")
+    said = refused("recommend", tmp_path / "r.csv", "--min-support", 1)
+    assert "r.csv: user 1 rates item a twice" in said
+    for rule in ("mean", "last"):
+        arguments = ["--duplicates", rule, "--min-support", 1, "--users", 1, "-q"]
+        rows = rows_of(run("recommend", tmp_path / "r.csv", *arguments).stdout)
+        assert [row["item"] for row in rows] == ["c"]
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--users", "u3,nobody"], "ratings.csv: no ratings of user nobody"),
+        (["--users", " , "], "--users names nobody"),
+        (["--users", "@missing.txt"], "missing.txt: No such file"),
+        (["--user", "who"], "no column 'who'"),
+        (["--min-support", "999"], "nothing to recommend"),
+        (["-o", "no/such/folder/out.csv"], "its folder does not exist"),
+    ],
+)
+def test_what_cannot_be_done_is_one_sentence(file, options, complaint, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert complaint in refused("recommend", file, *options)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("", "no ratings"),
+        ("user,item,rating\n", "no ratings below"),
+        ("1,2,x\n1,2,y\n", "no ratings"),
+    ],
+)
+def test_a_file_without_ratings_is_refused(text, complaint, tmp_path):
+    (tmp_path / "r.csv").write_text(text)
+    if complaint == "no ratings" and text:
+        complaint = "line 2: the rating 'y'"
+    assert complaint in refused("recommend", tmp_path / "r.csv", "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_user_who_is_no_number_is_refused_where_all_are():
+    said = refused("recommend", "-", "--users", "ann", stdin=b"1,1,3\n2,1,4\n")
+    assert "no ratings of user ann; all users are numbers" in said
+
+
+def test_a_user_who_rated_one_item_is_refused_by_name(tmp_path):
+    (tmp_path / "r.csv").write_text("1,a,3\n2,a,4\n2,b,5\n")
+    assert "user 1 has rated one item" in refused("recommend", tmp_path / "r.csv", "--users", 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--model", "ridge"], "'ridge' is none of"),
+        (["--model", "ranksvm", "--alpha", "1"], "--alpha is no option of --model ranksvm"),
+        (["--gamma", "1"], "--gamma is of a kernel"),
+        (["--kernel", "precomputed"], "takes a matrix"),
+        (["--top", "0"], "--top"),
+        (["--jobs", "0"], "--jobs 0"),
+        (["--impute", "mean"], "--impute"),
+        (["--users", "@-"], "standard input"),
+    ],
+)
+def test_wrong_usage_is_told_before_any_file_is_read(options, complaint):
+    assert complaint in misused("recommend", "-", *options)
+
+
+def interrupt_at(monkeypatch, n_fits):
+    """Let Ctrl-C come in the n-th fit of RankRLS, heeded there as a solver does."""
+    from pairrank import RankRLS
+
+    fits = []
+    fit = RankRLS.fit
+
+    def interrupted(self, *arguments, **options):
+        fit(self, *arguments, **options)
+        fits.append(self)
+        if len(fits) == n_fits:
+            self.status_ = "interrupted"
+        return self
+
+    monkeypatch.setattr(RankRLS, "fit", interrupted)
+    monkeypatch.setattr("pairrank.recommend._pool._LARGEST_CHUNK", 1)
+
+
+def test_control_c_keeps_the_users_that_are_done(file, tmp_path, monkeypatch):
+    interrupt_at(monkeypatch, 3)
+    result = CliRunner().invoke(app, ["recommend", str(file), "-o", f"{tmp_path}/out.csv", "-q"])
+    assert result.exit_code == 130
+    assert len(result.stderr.splitlines()) == 1
+    assert "out.csv holds the 2 users that were done" in result.stderr
+    assert len({row["user"] for row in rows_of((tmp_path / "out.csv").read_text())}) == 2
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_control_c_before_any_user_leaves_the_old_file(file, tmp_path, monkeypatch):
+    (tmp_path / "out.csv").write_text("as it was")
+    interrupt_at(monkeypatch, 1)
+    result = CliRunner().invoke(app, ["recommend", str(file), "-o", f"{tmp_path}/out.csv", "-q"])
+    assert result.exit_code == 130
+    assert result.stderr == "pairrank: error: interrupted; nothing was written\n"
+    assert (tmp_path / "out.csv").read_text() == "as it was"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_a_failure_while_writing_leaves_the_old_file(file, tmp_path, monkeypatch):
+    (tmp_path / "out.csv").write_text("as it was")
+
+    class Torn:
+        def writerow(self, row):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("pairrank.cli.recommend.csv.writer", lambda *_, **__: Torn())
+    result = CliRunner().invoke(app, ["recommend", str(file), "-o", f"{tmp_path}/out.csv", "-q"])
+    assert result.exit_code == 130
+    assert (tmp_path / "out.csv").read_text() == "as it was"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+
+
+def test_movielens_is_recommended_from_as_it_is(data_home):
+    arguments = ["--users", "1,6", "--top", 2, "-q"]
+    rows = rows_of(run("recommend", data_home / "ml-100k" / "u.data.gz", *arguments).stdout)
+    assert [row["user"] for row in rows] == ["1", "1", "6", "6"]
