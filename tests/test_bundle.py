@@ -1,0 +1,260 @@
+"""The bundle: its small program, its planes, and its descents on losses that are no ranking's."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from magnitude_definition import Comparisons, tube_by_clarabel
+from pairrank._protocols import Status
+from pairrank.solvers.bundle import Bundle
+from pairrank.solvers.cutting_planes import CuttingPlanes
+from pairrank.solvers.simplex_program import minimum_on_simplex
+
+
+def by_enumeration(matrix, vector):
+    """Return the least value over the simplex: one of the minima over faces with no sign asked."""
+    best = np.inf
+    for size in range(1, vector.size + 1):
+        for face in map(list, itertools.combinations(range(vector.size), size)):
+            ones = np.ones((size, 1))
+            system = np.block([[matrix[np.ix_(face, face)], ones], [ones.T, np.zeros((1, 1))]])
+            x = np.linalg.lstsq(system, np.append(vector[face], 1.0), rcond=1e-12)[0][:size]
+            if (x >= -1e-9).all() and abs(x.sum() - 1) < 1e-9:
+                best = min(best, 0.5 * x @ matrix[np.ix_(face, face)] @ x - vector[face] @ x)
+    return best
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 7),
+    rank=st.integers(1, 7),
+    scale=st.sampled_from([1e-8, 1.0, 1e8]),
+    repeats=st.booleans(),
+)
+def test_the_program_s_weights_are_the_best_of_all_faces(seed, n, rank, scale, repeats):
+    rng = np.random.default_rng(seed)
+    planes = rng.normal(size=(n, rank))
+    vector = rng.normal(size=n)
+    if repeats:
+        planes, vector = np.repeat(planes, 2, axis=0)[:n], np.repeat(vector, 2)[:n]
+    best = scale * by_enumeration(planes @ planes.T, vector)
+    matrix, vector = scale * planes @ planes.T, scale * vector
+    start = rng.dirichlet(np.ones(n)) * (np.arange(n) >= n // 2)
+    x = minimum_on_simplex(matrix, vector, start / start.sum(), 1e-10 * scale)
+    assert x.min() >= 0.0
+    assert x.sum() == pytest.approx(1.0, rel=1e-12)
+    gradient = matrix @ x - vector
+    assert x @ gradient - gradient.min() <= 2e-10 * scale
+    value = 0.5 * x @ matrix @ x - vector @ x
+    assert value == pytest.approx(best, abs=1e-8 * scale)
+
+
+def test_a_program_without_curvature_takes_the_highest_plane():
+    start = np.array([1.0, 0.0, 0.0])
+    x = minimum_on_simplex(np.zeros((3, 3)), np.array([0.0, 2.0, 1.0]), start, 0.0)
+    np.testing.assert_array_equal(x, [0.0, 1.0, 0.0])
+
+
+def test_a_rough_answer_is_as_rough_as_was_asked():
+    rng = np.random.default_rng(0)
+    planes, vector = rng.normal(size=(40, 30)), rng.normal(size=40)
+    matrix, start = planes @ planes.T, np.eye(40)[0]
+    used = []
+    for accuracy in (1.0, 1e-3, 1e-9):
+        x = minimum_on_simplex(matrix, vector, start, accuracy)
+        gradient = matrix @ x - vector
+        assert x @ gradient - gradient.min() <= accuracy
+        used.append((x > 0).sum())
+    assert used[0] < used[-1]
+
+
+class Absolute:
+    """factor * sum of |a_k'w - b_k|, which has kinks wherever there is anything to see."""
+
+    precision = 1e-12
+    value_error = gradient_error = 0.0
+
+    def __init__(self, rows=80, features=6, penalty=0.5, factor=1.0, seed=0):
+        rng = np.random.default_rng(seed)
+        self.A = factor * rng.normal(size=(rows, features)) * np.logspace(0, 1, features)
+        self.b = factor * 3 * rng.normal(size=rows)
+        self.penalty, self.n_features, self.factor = penalty, features, factor
+        self.reference_norm = np.linalg.norm(self.loss_and_gradient(np.zeros(features))[1])
+
+    def loss_and_gradient(self, w):
+        residual = self.A @ w - self.b
+        return float(np.abs(residual).sum()), self.A.T @ np.sign(residual)
+
+    def value(self, w):
+        return self.loss_and_gradient(w)[0] + 0.5 * self.penalty * w @ w
+
+    def sharpen(self):
+        return False
+
+    def optimum(self):
+        """Return the weights at the optimum, by a quadratic program with a slack a row."""
+        n_rows = self.b.size
+        rows = np.vstack((self.A / self.factor, np.zeros(self.n_features)))
+        ends = np.arange(n_rows), np.full(n_rows, n_rows)
+        cost = np.full(n_rows, 2.0 * self.factor / self.penalty)
+        listed = Comparisons(*ends, self.b / self.factor, cost)
+        return tube_by_clarabel(rows, listed, 0.0, 1)
+
+
+def descend(objective, tol=1e-9, w0=None, rule=None, max_iter=2000, callback=None):
+    start = np.zeros(objective.n_features) if w0 is None else w0
+    return (rule or Bundle())(objective, start, tol=tol, max_iter=max_iter, callback=callback)
+
+
+@pytest.mark.parametrize(("penalty", "factor"), [(0.5, 1.0), (1e3, 1.0), (1e-4, 1.0), (1.0, 1e6)])
+def test_the_optimum_is_found_and_the_gap_is_true_at_every_step(penalty, factor):
+    objective = Absolute(penalty=penalty, factor=factor)
+    found = descend(objective)
+    w = objective.optimum()
+    optimum = objective.value(w)
+    assert found.status is Status.GAP_CLOSED
+    values, gaps = (np.array([getattr(s, n) for s in found.history]) for n in ("value", "gap"))
+    assert values[-1] == pytest.approx(objective.value(found.coef), rel=1e-12)
+    assert abs(values[-1] - optimum) <= 1e-8 * optimum
+    assert (values - gaps <= optimum * (1 + 1e-8)).all()
+    assert (np.diff(values) <= 0.0).all()
+    assert (np.diff(values - gaps) >= -1e-12 * optimum).all()
+    assert gaps[-2] > 1e-9 * values[-2]
+    assert np.linalg.norm(found.coef - w) <= np.sqrt(2 * 1e-8 * optimum / penalty)
+    assert found.history[-1].n_evaluations == found.n_iter + 1
+    assert found.n_iter < 120
+
+
+def test_few_planes_do_and_their_sum_keeps_the_bound():
+    objective = Absolute(features=20, rows=200)
+    whole, few = descend(objective, tol=1e-3), descend(objective, tol=1e-3, rule=Bundle(12))
+    assert few.status is Status.GAP_CLOSED
+    assert few.history[-1].value == pytest.approx(whole.history[-1].value, rel=1e-3)
+    bounds = [step.value - step.gap for step in few.history]
+    assert (np.diff(bounds) >= -1e-9).all()
+
+
+def test_merged_planes_bound_as_high_as_before_and_lie_below_the_loss():
+    objective = Absolute(features=4)
+    planes = CuttingPlanes(4, objective.penalty, 5)
+    rng = np.random.default_rng(0)
+    bound = -np.inf
+    for _ in range(40):
+        w = rng.normal(size=4)
+        loss, slope = objective.loss_and_gradient(w)
+        planes.add(slope, loss - slope @ w)
+        assert planes.n_planes <= 5
+        minimum = planes.minimum(0.0)
+        assert minimum.lower_bound >= bound - 1e-10 * abs(bound)
+        bound = minimum.lower_bound
+    assert bound <= objective.value(objective.optimum())
+
+
+def test_planes_that_hold_nothing_are_let_go():
+    planes = CuttingPlanes(2, 1.0, 100)
+    planes.add(np.array([1.0, 0.0]), 5.0)
+    for k in range(60):
+        planes.add(np.array([0.0, 1.0 + k]), -1000.0)
+        minimum = planes.minimum(0.0)
+    np.testing.assert_allclose(minimum.w, [-1.0, 0.0])
+    assert minimum.lower_bound == pytest.approx(4.5)
+    assert planes.n_planes <= 32
+
+
+def test_wide_planes_are_fewer():
+    assert CuttingPlanes(1 << 20, 1.0, 128).max_planes == 32
+    assert CuttingPlanes(1 << 26, 1.0, 128).max_planes == 16
+    assert CuttingPlanes(100, 1.0, 128).max_planes == 128
+
+
+def test_the_start_serves_where_it_is_better_than_zero():
+    objective = Absolute()
+    found = descend(objective, tol=1e-6)
+    again = descend(objective, tol=1e-6, w0=found.coef)
+    assert again.history[0].value == found.history[-1].value
+    assert again.n_iter < found.n_iter
+    away = descend(objective, tol=1e-6, w0=1e6 * np.ones(6))
+    assert away.history[0].value == found.history[0].value
+    assert away.status is Status.GAP_CLOSED
+
+
+def test_a_weak_loss_is_no_reason_to_stay_at_zero():
+    objective = Absolute(penalty=1e9)
+    found = descend(objective, tol=1e-2)
+    fall = objective.value(np.zeros(6)) - objective.value(objective.optimum())
+    left = found.history[-1].value - objective.value(objective.optimum())
+    assert found.coef.any()
+    assert left <= 0.02 * fall + 1e-12 * found.history[-1].value
+
+
+def test_where_zero_is_the_optimum_it_ends_there():
+    objective = Absolute()
+    objective.b[:] = 0.0
+    objective.reference_norm = 0.0
+    found = descend(objective)
+    assert (found.status, found.n_iter) == (Status.GAP_CLOSED, 0)
+    assert not found.coef.any()
+
+
+def test_each_status_is_told():
+    objective = Absolute()
+    assert descend(objective, max_iter=3).status is Status.MAX_ITER
+    assert descend(objective, max_iter=3).n_iter == 3
+    assert descend(objective, callback=lambda step: step.n_iter == 4).n_iter == 4
+    assert descend(objective, callback=lambda step: True).status is Status.STOPPED
+    stuck = descend(objective, tol=0.0)
+    assert stuck.status is Status.NO_PROGRESS
+    assert stuck.history[-1].gap <= 1e-10 * stuck.history[-1].value
+    single = Absolute()
+    single.precision = 1e-7
+    assert descend(single).status is Status.PRECISION
+    with np.errstate(over="ignore"):
+        huge = Absolute(factor=1e170)
+    assert descend(huge).status is Status.OVERFLOW
+
+
+def test_a_trial_that_overflows_is_taken_back():
+    class Walled(Absolute):
+        def loss_and_gradient(self, w):
+            loss, slope = super().loss_and_gradient(w)
+            far = np.abs(w).max() > 2.0
+            return (np.inf, slope) if far else (loss, slope)
+
+    objective = Walled(penalty=1e-3)
+    best = objective.optimum()
+    assert np.abs(best).max() < 1.0
+    found = descend(objective, tol=1e-6)
+    assert found.status is Status.GAP_CLOSED
+    assert found.history[-1].value == pytest.approx(objective.value(best), rel=1e-5)
+
+
+def test_an_interrupt_keeps_the_best_weights():
+    class Interrupting(Absolute):
+        calls = 0
+
+        def loss_and_gradient(self, w):
+            self.calls += 1
+            if self.calls == 20:
+                raise KeyboardInterrupt
+            return super().loss_and_gradient(w)
+
+    objective = Interrupting()
+    found = descend(objective)
+    assert found.status is Status.INTERRUPTED
+    assert objective.value(found.coef) == pytest.approx(found.history[-1].value, rel=1e-12)
+    assert found.history[-1].value < found.history[0].value
+
+
+def test_the_callback_sees_the_best_weights_and_the_history_is_light():
+    objective, seen = Absolute(), []
+    found = descend(objective, callback=seen.append)
+    assert [step.value for step in seen] == [step.value for step in found.history]
+    for step in seen:
+        assert objective.value(step.coef) == pytest.approx(step.value, rel=1e-12)
+    assert all(step.coef is None for step in found.history)
+    np.testing.assert_array_equal(seen[-1].coef, found.coef)
