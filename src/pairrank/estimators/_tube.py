@@ -1,45 +1,44 @@
-"""Choose how tube costs over pairs are minimised: by cutting planes, or trust region Newton."""
+"""Choose how costs of pairs are minimised: by cutting planes, or preconditioned Newton steps."""
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, Solution, Solver, Status
+from pairrank._protocols import Callback, FloatArray, LinearMap, Solution, Solver, Status
 from pairrank.design import Design
 from pairrank.estimators._least_squares import Problem
-from pairrank.losses import Tube
-from pairrank.objective import SumObjective
+from pairrank.losses import Square, Tube
+from pairrank.objective import SumObjective, inverse_diagonal, is_even, spread_of_features
 from pairrank.preferences import Differences, Pairs
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.direct import Direct, Inverse
 from pairrank.solvers.tron import Tron
 
-_LEAST = 100.0
-"""A gap of so many times the precision is the least that can be asked for."""
-
 
 @dataclass(eq=False)
 class TubeProblem:
-    r"""penalty/2 \|w\|^2 + the pair sum of a tube, for every target in turn.
+    r"""penalty/2 \|w\|^2 + the pair sum of a tube, or of squares, for every target in turn.
 
     The tube of width 0 and power 2 is least squares; where that is solved by one small
-    factorisation, its solution is the start, and for power 2 its inverse the preconditioner.
+    factorisation, its solution is the start, and for power 2 its inverse the preconditioner; else
+    that is the diagonal, where features differ in size.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features)
     preferences : Differences or Pairs
         With the weights that the costs have.
-    loss : Tube
+    loss : Tube or Square
     penalty : float
     """
 
     X: Any
     preferences: Differences | Pairs
-    loss: Tube
+    loss: Tube | Square
     penalty: float
 
     def __post_init__(self) -> None:
@@ -49,7 +48,7 @@ class TubeProblem:
 
     def solver(self) -> Solver:
         """Return the solver that the power of the tube asks for."""
-        return Bundle() if self.loss.n == 1 else Tron()
+        return Tron() if self._is_smooth else Bundle()
 
     def solve(
         self,
@@ -65,17 +64,15 @@ class TubeProblem:
         if target is not None and isinstance(preferences, Differences):
             preferences = preferences.with_target(target)
         near = self._least_squares(target)
-        inverse = None
-        if near is not None and self._inverse is not None:
-            inverse = _InverseMap(self._inverse)
         objective = SumObjective(
-            self.design, self.loss.sum_over(preferences), penalty=self.penalty, inverse=inverse
+            self.design,
+            self.loss.sum_over(preferences),
+            penalty=self.penalty,
+            inverse=self._preconditioner(factorised=near is not None),
         )
         start = near if w0 is None else w0
         if start is None:
             start = np.zeros(self.design.n_features)
-        if self.loss.n == 1:
-            tol = _tolerance(objective, tol)
         return self.solver()(objective, start, tol=tol, max_iter=max_iter, callback=callback)
 
     def _least_squares(self, target: FloatArray | None) -> FloatArray | None:
@@ -87,18 +84,28 @@ class TubeProblem:
         )
         return found.coef if found.status is Status.CONVERGED else None
 
+    def _preconditioner(self, *, factorised: bool) -> LinearMap | None:
+        """Return about the inverse of the Hessian for power 2, or None where it would not help."""
+        if not self._is_smooth:
+            return None
+        if factorised and self._inverse is not None:
+            return _InverseMap(self._inverse)
+        return inverse_diagonal(self._spread, self.penalty) if self.is_uneven else None
 
-def _tolerance(objective: SumObjective, tol: float) -> float:
-    r"""Return the part of the value that the gap is to be: tol of what the value can fall by.
+    @property
+    def _is_smooth(self) -> bool:
+        return isinstance(self.loss, Square) or self.loss.n == 2
 
-    That is at most \|gradient at 0\|^2/(2 penalty). Where C is so small, or labels so large, that
-    it is a small part of the value, tol of the value itself would be reached by weights of zero.
-    """
-    value = objective.loss_and_gradient(np.zeros(objective.n_features))[0]
-    fall = objective.reference_norm**2 / (2.0 * objective.penalty)
-    if not 0.0 < fall < value:
-        return tol
-    return max(tol * fall / value, min(tol, _LEAST * objective.precision))
+    @property
+    def is_uneven(self) -> bool:
+        """Whether features differ in size, so that plain conjugate gradients would take long."""
+        return not is_even(self._spread)
+
+    @functools.cached_property
+    def _spread(self) -> FloatArray:
+        """About the diagonal of the Hessian of least squares, as if of one query."""
+        squares = Square().sum_over(self.preferences).curvature(np.zeros(self.design.n_rows))
+        return spread_of_features(self.design, squares.diagonal())
 
 
 class _InverseMap:

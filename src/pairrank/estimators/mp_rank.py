@@ -11,7 +11,7 @@ from pairrank._protocols import Solution
 from pairrank.estimators._least_squares import Problem
 from pairrank.estimators._magnitude import PENALTY, MagnitudeRanker
 from pairrank.estimators._tube import TubeProblem
-from pairrank.losses import Tube
+from pairrank.losses import Square, Tube
 from pairrank.preferences import Differences, Pairs
 
 
@@ -38,7 +38,9 @@ class MPRank(MagnitudeRanker):
     solver : "auto", "cg", "direct" or "bundle", default "auto"
         For n = 2 "direct" is the closed form, primal (Eq. 27) where rows outnumber features, else
         dual (Eq. 29), "cg" conjugate gradients, and "auto" takes the cheaper one, "cg" if the
-        factorisation solves nothing. For n = 1 it is "bundle", cutting planes.
+        factorisation solves nothing; where that is "cg" but features differ in size, it takes
+        Newton steps preconditioned by the Hessian's diagonal. For n = 1 it is "bundle", cutting
+        planes.
     max_iter : int, default 1000
         Iterations at the most.
     tol : float, default 1e-4
@@ -163,4 +165,8 @@ class MPRank(MagnitudeRanker):
         if self.n == 1:
             return TubeProblem(features, preferences, Tube(0.0, 1), PENALTY).solve
         problem = Problem(features, preferences, PENALTY, self._is_precomputed, "lower C")
+        if self.solver == "auto" and not self._is_precomputed and not problem.direct_is_cheaper():
+            steps = TubeProblem(features, preferences, Square(), PENALTY)
+            if steps.is_uneven:
+                return steps.solve
         return functools.partial(problem.solve, problem.solver(self.solver, early=False))

@@ -9,17 +9,19 @@ import numpy as np
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss
 from pairrank.design import Design
+from pairrank.objective.diagonal import (
+    InverseDiagonal,
+    inverse_diagonal,
+    is_even,
+    spread_of_features,
+)
 from pairrank.objective.line_sample import LineSample
 from pairrank.preferences import Preferences
 
-_CONSTANT = 1e-12
-"""A feature that spreads by less than this part of the widest is rounding, hence constant."""
 _ENOUGH_ENTRIES = 1 << 18
 """Entries of X that tell whether features are of one size."""
 _ROUNDING = 0.1
 """A gradient at zero below this part of the precision of its terms is none: X is constant."""
-_EVEN = 10.0
-"""A diagonal whose 90th percentile is at most so many times its 10th does not precondition."""
 
 
 class PairObjective:
@@ -141,16 +143,12 @@ class PairObjective:
         which every k-th row tells, it would save nothing, and the paper's own steps are taken.
         """
         bend = float(self.loss.phi(np.zeros(1), order=2)[0])
-        some = _spread(Design(self.design.X[:: self._every]), bend * self._some_degrees)
-        if not 0.0 < some.max() < np.inf:
-            return None
-        low, high = np.percentile(some[some >= _CONSTANT * some.max()], (10, 90))
-        if high <= _EVEN * low:
+        some = Design(self.design.X[:: self._every])
+        if is_even(spread_of_features(some, bend * self._some_degrees)):
             return None
         wins, losses = self.preferences.wins_and_losses()
-        spread = _spread(self.design, bend * (wins + losses))
-        least = _CONSTANT * spread.max()
-        return InverseDiagonal(self.penalty + self.factor * np.maximum(spread, least))
+        spread = spread_of_features(self.design, bend * (wins + losses))
+        return inverse_diagonal(self.factor * spread, self.penalty)
 
     def refine(self) -> bool:
         """Ask the model for a larger sample, then do without the line; False when all is exact."""
@@ -195,14 +193,6 @@ class HessianModel(Protocol):
         ...
 
 
-def _spread(design: Design, degree: FloatArray) -> FloatArray:
-    """Return each feature's sum of squares about its mean, rows weighing `degree`."""
-    total = degree.sum()
-    if not total > 0:
-        return np.zeros(design.n_features)
-    return design.squares_transposed(degree) - design.transposed(degree) ** 2 / total
-
-
 class ExactHessian:
     """penalty I + factor X' H X for the curvature H of a pair sum."""
 
@@ -219,14 +209,3 @@ class ExactHessian:
             return self.penalty * v
         bent = self.curvature.matvec(self.design.scores(v / size))
         return self.penalty * v + size * self.factor * self.design.transposed(bent)
-
-
-class InverseDiagonal:
-    """The inverse of a diagonal matrix."""
-
-    def __init__(self, diagonal: FloatArray) -> None:
-        self._diagonal = diagonal
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return v divided by the diagonal."""
-        return v / self._diagonal
