@@ -13,8 +13,8 @@ from scipy import linalg, sparse
 from pairrank._protocols import FloatArray
 from pairrank.preferences import Levels
 
-_PIECE_ENTRIES = 1 << 17
-_PIECE_ROWS = 1 << 14
+_PIECE_ENTRIES = 1 << 18
+_PIECE_ROWS = 1 << 15
 _SPARSE_PIECE_ROWS = 1 << 16
 _ENTRIES_TO_KEEP = 1 << 23
 _MAX_DENSE_FEATURES = 2000

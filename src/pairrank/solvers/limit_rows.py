@@ -122,24 +122,13 @@ class LimitRows:
         problem = self._problem
         drag, pulls = np.zeros(problem.n_features), np.zeros((2, problem.n_groups))
         for piece in problem.pieces:
-            asked = self._asked(piece, target)
-            slack = asked[0] + asked[1]
-            slack *= self._ease[piece.rows]
-            known = self._stiff[:, piece.rows] * slack
-            np.subtract(asked, known, out=known)
+            if target is None:
+                known = self._let_go(piece)
+            else:
+                known = self._given_way(piece, self._asked(piece, target))
             drag += problem.features(piece).T @ (known[1] - known[0])
             piece.add_by_group(known, pulls)
         return drag, pulls
-
-    def _asked(self, piece: Piece, target: float | None) -> FloatArray:
-        """Return how multipliers are to change where margins stay; keep it for `step`."""
-        pull, asked = self._pull[:, piece.rows], self._pull_step[:, piece.rows]
-        if target is None:
-            return np.negative(pull, out=asked)
-        np.add(self._started(piece, target), self._room_step[:, piece.rows], out=asked)
-        asked /= self._room[:, piece.rows]
-        asked -= pull
-        return asked
 
     def foresee(self, weights: FloatArray, limits: FloatArray) -> tuple[float, float]:
         """Follow the step that heads for products of 0, without taking it.
@@ -154,12 +143,16 @@ class LimitRows:
         """
         steepest, against = -1.0, 0.0
         for piece in self._problem.pieces:
-            room = self._moved_room(piece, weights, limits)
-            falls = room / self._room[:, piece.rows]
+            crossing = _crossing(piece, self._problem.features(piece) @ weights, limits)
+            pull = self._pull[:, piece.rows]
+            pushed = self._stiff[:, piece.rows] * crossing
+            pushed -= pull
+            room = self._gained(piece, pushed, crossing)
+            falls = np.divide(room, self._room[:, piece.rows], out=pushed)
             steepest = min(steepest, float(falls.min()), -1.0 - float(falls.max()))
             # Multipliers fall by 1 and by what their margins gain: kept is minus the product.
             falls += 1.0
-            falls *= self._pull[:, piece.rows]
+            falls *= pull
             room *= falls
             against += float(room.sum())
         return steepest, -against
@@ -172,27 +165,53 @@ class LimitRows:
         """
         steepest = 0.0
         for piece in self._problem.pieces:
-            room, pull = self._moved_room(piece, weights, limits), self._pull_step[:, piece.rows]
-            falls = self._stiff[:, piece.rows] * room
-            pull -= falls
-            np.divide(room, self._room[:, piece.rows], out=falls)
+            crossing = _crossing(piece, self._problem.features(piece) @ weights, limits)
+            pull = self._pull_step[:, piece.rows]
+            pushed = self._stiff[:, piece.rows] * crossing
+            pushed += pull
+            room = self._gained(piece, pushed, crossing)
+            pull[:] = self._given_way(piece, pushed)
+            falls = np.divide(room, self._room[:, piece.rows], out=pushed)
             steepest = min(steepest, float(falls.min()))
             np.divide(pull, self._pull[:, piece.rows], out=falls)
             steepest = min(steepest, float(np.fmin.reduce(falls, None)))
         return steepest
 
-    def _moved_room(self, piece: Piece, weights: FloatArray, limits: FloatArray) -> FloatArray:
-        """Return the change of a piece's margins, which is kept."""
-        crossing = _crossing(piece, self._problem.features(piece) @ weights, limits)
-        asked, room = self._pull_step[:, piece.rows], self._room_step[:, piece.rows]
-        np.multiply(self._stiff[:, piece.rows], crossing, out=room)
-        slack = room[0] + room[1]
-        slack += asked[0]
-        slack += asked[1]
+    def _let_go(self, piece: Piece) -> FloatArray:
+        """Return how multipliers change that head for 0 and that slacks give way to."""
+        pull = self._pull[:, piece.rows]
+        slack = pull[0] + pull[1]
+        slack *= self._ease[piece.rows]
+        change = self._stiff[:, piece.rows] * slack
+        change -= pull
+        return change
+
+    def _asked(self, piece: Piece, target: float) -> FloatArray:
+        """Return how multipliers are to change where margins stay; keep it for `step`."""
+        asked = self._pull_step[:, piece.rows]
+        np.add(self._started(piece, target), self._room_step[:, piece.rows], out=asked)
+        asked /= self._room[:, piece.rows]
+        asked -= self._pull[:, piece.rows]
+        return asked
+
+    def _gained(self, piece: Piece, pushed: FloatArray, crossing: FloatArray) -> FloatArray:
+        """Return how margins change, and keep it; multipliers are `pushed` where slacks stay."""
+        slack, room = pushed[0] + pushed[1], self._room_step[:, piece.rows]
         slack *= self._ease[piece.rows]
         np.subtract(slack, crossing, out=room)
         room *= piece.by_row(self._has)
         return room
+
+    def _given_way(self, piece: Piece, pushed: FloatArray) -> FloatArray:
+        """Return how multipliers change that are `pushed` and that slacks give way to.
+
+        Where u is huge, a - u dp would lose the digits of what is left.
+        """
+        stiff = self._stiff[:, piece.rows]
+        change = (stiff + 2.0 * self._problem.cost[piece.rows])[::-1] * pushed
+        change -= stiff * pushed[::-1]
+        change *= self._ease[piece.rows]
+        return change
 
     def move(self, length: float) -> None:
         """Take a part of the step."""
