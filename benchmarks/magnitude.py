@@ -89,7 +89,7 @@ def methods(size: float, deviation: float) -> dict[str, Method]:
             lambda **params: MPRank(kernel="rbf", **params), "msd", {"gamma": widths, "C": costs}
         ),
         "SVRank": Method(
-            lambda **params: SVRank(kernel="rbf", n=1, **params), "m1d",
+            lambda **params: SVRank(kernel="rbf", n=1, tol=1e-3, **params), "m1d",
             {
                 "gamma": widths[1:4],
                 "C": tuple(deviation * cost for cost in (1.0, 5.0, 25.0, 125.0)),

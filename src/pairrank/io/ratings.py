@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -116,15 +116,11 @@ class _Lines:
 
     def blocks(self, *, skip: bool) -> Iterator[list[tuple[int, list[str]]]]:
         """Yield blocks of numbered lines, that of the header left out."""
-        numbered = self._cells(self._all_lines())
+        numbered = self._cells(chain([self.first], self.rest))
         if skip:
             next(numbered)
         while block := list(islice(numbered, _BLOCK)):
             yield block
-
-    def _all_lines(self) -> Iterator[str]:
-        yield self.first
-        yield from self.rest
 
     def _cells(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
         if len(self.separator) > 1:
@@ -154,16 +150,17 @@ class _Reader:
     def take(self, block: list[tuple[int, list[str]]]) -> None:
         """Keep the ratings of a block of lines."""
         try:
-            rows = [[cells[place] for place in self.places] for _, cells in block]
-            values = np.array([row[2] for row in rows], dtype=np.float64)
+            texts = [[cells[place] for _, cells in block] for place in self.places]
+            values = np.array(texts[2], dtype=np.float64)
         except (IndexError, ValueError):
             raise self._refusal(block) from None
-        if not (
-            np.isfinite(values).all() and all(row[0].strip() and row[1].strip() for row in rows)
-        ):
+        if not np.isfinite(values).all():
             raise self._refusal(block)
-        for at, (code_of, codes) in enumerate(zip(self.code_of, self.codes, strict=True)):
-            found = [code_of.setdefault(row[at].strip(), len(code_of)) for row in rows]
+        for names, code_of, codes in zip(texts, self.code_of, self.codes, strict=False):
+            known = len(code_of)
+            found = [code_of.setdefault(name, len(code_of)) for name in names]
+            if not all(map(str.strip, islice(code_of, known, None))):
+                raise self._refusal(block)
             codes.append(np.array(found, dtype=np.int64))
         self.rating.append(values)
 
@@ -233,11 +230,9 @@ def _sorted(
     code_of: dict[str, int], codes: NDArray[np.int64]
 ) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return names in order, whole numbers as numbers, and the codes that go with them."""
-    names: NDArray[Any] = np.array(list(code_of))
-    plain = all(name.isdecimal() and name.isascii() and str(int(name)) == name for name in code_of)
-    if plain and max(map(len, code_of)) < 19:
+    names: NDArray[Any] = np.array([name.strip() for name in code_of])
+    plain = all(name.isdecimal() and name.isascii() and str(int(name)) == name for name in names)
+    if plain and names.dtype.itemsize < 19 * 4:
         names = names.astype(np.int64)
-    order = np.argsort(names, kind="stable")
-    rank = np.empty_like(order)
-    rank[order] = np.arange(order.size)
-    return names[order], rank[codes]
+    found, index = np.unique(names, return_inverse=True)
+    return found, index[codes]
