@@ -11,8 +11,6 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
 from pairrank.cli import _options as options
 from pairrank.cli._guard import complain
@@ -186,6 +184,9 @@ class Progress:
     """A bar on standard error, on a terminal; elsewhere nothing, as users are many."""
 
     def __init__(self, *, quiet: bool) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import Progress as Bar
+
         console = Console(stderr=True)
         columns = (TextColumn("users"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         shown = console.is_terminal and not quiet
