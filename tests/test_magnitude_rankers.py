@@ -452,3 +452,24 @@ def test_a_C_beyond_numbers_is_an_error(rows):
     for ranker in ALL:
         with pytest.raises(PairrankError, match="2 C is no number"):
             clone(ranker).set_params(C=1e308).fit(X, y)
+
+
+@pytest.mark.parametrize("ranker", [MPRank(50.0), SVRank(50.0, n=2)], ids=named)
+def test_many_features_of_different_sizes_are_no_obstacle(ranker):
+    rng = np.random.default_rng(0)
+    S = sparse.random(3000, 1200, density=0.01, random_state=0, format="csr")
+    y = S @ rng.normal(size=1200) + rng.normal(size=3000)
+    X = sparse.csr_array(S.multiply(10 ** rng.uniform(0, 3, 1200)))
+    fitted = clone(ranker).set_params(tol=1e-6).fit(X, y)
+    assert fitted.status_ == "converged"
+    assert fitted.history_[-1].n_products < 100
+    residual = y - fitted.predict(X)
+    some = rng.integers(0, 3000, (2, 40000))
+    error = np.abs(residual[some[0]] - residual[some[1]])
+    cost = 50.0 * np.mean(np.maximum(0.0, error - getattr(fitted, "epsilon", 0.0)) ** 2)
+    value = fitted.coef_ @ fitted.coef_ + cost
+    assert fitted.objective_ == pytest.approx(value, rel=0.05)
+    if fitted.n == 2 and isinstance(ranker, MPRank):
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            plain = MPRank(50.0, solver="cg", max_iter=100).fit(X, y)
+        assert plain.objective_ > fitted.objective_
