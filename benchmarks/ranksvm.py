@@ -11,6 +11,8 @@ no more than 1e-6 above the rival's, relative; where 1e-3 and 1e-5 end above it,
 it is there, or half a minute is over ("until equal"). A LIBLINEAR fit that takes over a minute,
 reading included, is left out.
 
+``--only curves`` is Lee & Lin's Figs. 5 and 6: see `_curves`.
+
 FastSurvivalSVM takes dense rows, one query and no equal labels: it gets the first 2,000 rows of the
 sparse problem, as pairrank does beside it. LinearSVC gets 50,000 pairs.
 """
@@ -27,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import _curves
 import _harness as harness
 from _rivals import Liblinear, Problem, Rival, fit_sampled_pairs, fit_survival
 from pairrank import RankSVM
@@ -37,6 +40,7 @@ CS = (1e-4, 1.0, 100.0)
 TOLERANCES = (1e-3, 1e-5)
 UNTIL_EQUAL = 0.0
 LONGEST = 30.0
+CURVE_CS = (1.0, 100.0)
 ENOUGH = 12.0
 EQUAL = 1e-6
 BARS = {"dense": 10.0, "sparse": 3.0, "binary": 3.0}
@@ -292,6 +296,17 @@ def report_problem(name: str, options: argparse.Namespace) -> None:
         print("\n" + harness.table(RIVALS, rival_rows(problem)), flush=True)
 
 
+def report_curves(options: argparse.Namespace) -> None:
+    """Print how fast each loss comes to its optimum, the sum normalised by rows."""
+    print("\n### Squared hinge and hinge: distance to the optimum and test metrics against time")
+    for name in ("mq2008", "dense", "sparse"):
+        problem = PROBLEMS[name](options.scale)
+        if problem is None:
+            print(f"\n{name}: left out, PAIRRANK_DATA is not set")
+            continue
+        _curves.report(problem, CURVE_CS, options.repeat)
+
+
 RIVALS = ["data", "rival", "C", "tol", "pairrank s", "rival s", "its/our objective - 1"]
 RIVALS += ["times faster"]
 
@@ -319,7 +334,7 @@ def main() -> None:
     """Print every table as Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--liblinear", type=Path, help="LIBLINEAR-ranksvm's train program")
-    parser.add_argument("--only", choices=[*PROBLEMS, "rows"], help="one set of tables")
+    parser.add_argument("--only", choices=[*PROBLEMS, "rows", "curves"], help="one set of tables")
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, timed once")
     parser.add_argument("--repeat", type=int, default=3, help="rounds of timing in turn")
     parser.add_argument("--alone", action="store_true", help="leave out the slower rivals")
@@ -338,6 +353,8 @@ def main() -> None:
         columns = ["X", "noise", "C", "RankSVM s", "evaluations", "LogisticRegression s"]
         columns += ["its iterations", "ratio (bar 1.2)"]
         print(harness.table(columns, against_rows(options.scale, 2 * options.repeat + 1)))
+    if options.only in (None, "curves"):
+        report_curves(options)
     limits.restore_original_limits()
 
 
