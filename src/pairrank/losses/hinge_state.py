@@ -60,8 +60,7 @@ class SortedScores:
     ) -> None:
         levels = owner.levels
         self.schedule, self.buffers = schedule, buffers
-        self.scores = buffers("scores", scores.size)
-        self.scores[:] = scores
+        self.scores = scores if owner.scores_are_own else _copied(buffers, "scores", scores)
         self.sorted, self.rows = sort_scores(owner, schedule, scores, buffers)
         self.weight = _NO_WEIGHT
         if owner.weight is not None and len(schedule.ranges):

@@ -28,6 +28,8 @@ class HingeSum:
     """
 
     error = 0.0
+    scores_are_own = False
+    """Whether the scores that are sorted belong to the sum, so that no copy is kept."""
 
     def __init__(self, levels: Levels, margin: float, squared: bool) -> None:
         self.levels, self.margin, self.squared = levels, margin, squared

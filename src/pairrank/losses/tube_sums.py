@@ -37,12 +37,16 @@ class TubeSum(HingeSum):
     solve a program over all n_rows^2 pairs instead. What it keeps is told at `HingeSum`.
     """
 
+    scores_are_own = True
+
     def __init__(self, differences: Differences, epsilon: float, squared: bool) -> None:
         super().__init__(_as_groups(differences), -epsilon, squared)
         self.target = differences.target
 
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         """Return the sum over all pairs and its gradient by the scores, (n_rows,)."""
+        if not self.squared:
+            self._states.clear()  # Nothing else will be asked at the last scores.
         return super().value_and_gradient(self._less_labels(scores))
 
     def curvature(self, scores: FloatArray) -> HingeCurvature:

@@ -39,8 +39,8 @@ def find_positions(a, b, margin, first_of_b, end_of_a):
 
 
 @compiled
-def _suffix_sums(a, weight, sums, squares, counts):
-    """Write S_p, Q_p and, if weighted, the weight of the rows from p on; compensated (TwoSum)."""
+def _suffix_sums(a, weight, squared, sums, squares, counts):
+    """Write S_p, if squared Q_p, if weighted the weight of the rows from p on; by TwoSum."""
     weighted = len(weight) > 0
     n, n_low, s, s_low, q, q_low = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     last = len(a) - 1
@@ -49,12 +49,13 @@ def _suffix_sums(a, weight, sums, squares, counts):
             step = a[p + 1] - a[p]
             count = n + n_low
             moment = count * step
-            total = s + s_low
-            term = step * (total + total + moment)
-            new = q + term
-            back = new - q
-            q_low += (q - (new - back)) + (term - back)
-            q = new
+            if squared:
+                total = s + s_low
+                term = step * (total + total + moment)
+                new = q + term
+                back = new - q
+                q_low += (q - (new - back)) + (term - back)
+                q = new
             new = s + moment
             back = new - s
             s_low += (s - (new - back)) + (moment - back)
@@ -68,7 +69,8 @@ def _suffix_sums(a, weight, sums, squares, counts):
         else:
             n += 1.0
         sums[p] = s + s_low
-        squares[p] = q + q_low
+        if squared:
+            squares[p] = q + q_low
         if weighted:
             counts[p] = n + n_low
 
@@ -123,7 +125,7 @@ def pair_gradient(
     """
     sums, squares, counts = work[0], work[1], work[2]
     if fresh:
-        _suffix_sums(a, weight_a, sums, squares, counts)
+        _suffix_sums(a, weight_a, squared, sums, squares, counts)
     _prefix_sums(b, weight_b, work[3], work[4])
     n_a = len(a)
     weighted = len(weight_b) > 0
