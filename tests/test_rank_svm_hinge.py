@@ -14,6 +14,7 @@ from definitions import preferences_of
 from hinge_definition import hinge_by_clarabel, objective_at
 from pairrank import OrderGraph, Pairs, RankSVM, RankSVMCV
 from pairrank.exceptions import PairrankError
+from pairrank.losses import Hinge
 from pairrank.model_selection import regularization_path
 from strategies import problems
 
@@ -240,10 +241,43 @@ def test_second_derivatives_are_not_asked_of_the_hinge(rows):
         hinge().fit(X * 1e160, y, qid=qid)
 
 
-def test_large_rows_take_few_planes():
+@pytest.fixture(scope="module")
+def many_rows():
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(60_000, 8))
-    y = np.digitize(X[:, 0] + rng.normal(size=60_000), [-1, 0.0, 1])
-    ranker = hinge().fit(X, y)
-    assert ranker.status_ == "gap_closed"
-    assert ranker.n_iter_ < 60
+    X = rng.normal(size=(30_000, 8))
+    return X, np.digitize(X[:, 0] + rng.normal(size=30_000), [-1, 0.0, 1])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_many_rows_start_from_the_solution_for_a_few(many_rows, form):
+    X, y = many_rows
+    paper = hinge(solver="bundle").fit(X, y)
+    started = hinge().fit(form(X), y)
+    assert started.status_ == paper.status_ == "gap_closed"
+    assert started.history_[0].value < paper.history_[0].value / 2
+    assert started.n_iter_ < paper.n_iter_
+    assert abs(started.objective_ - paper.objective_) <= max(started.gap_, paper.gap_)
+
+
+def test_an_interrupt_within_the_few_is_the_fit_s(many_rows, monkeypatch):
+    X, y = many_rows
+    calls = []
+    inner = Hinge.sum_over
+
+    def sum_over(self, preferences, **options):
+        found = inner(self, preferences, **options)
+        if preferences.n_rows < 30_000:
+
+            def interrupt(scores):
+                calls.append(scores)
+                raise KeyboardInterrupt
+
+            found.value_and_gradient = interrupt
+        return found
+
+    monkeypatch.setattr(Hinge, "sum_over", sum_over)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        fitted = hinge().fit(X, y)
+    assert len(calls) == 1
+    assert fitted.status_ == "interrupted"
+    assert fitted.objective_ == pytest.approx(30_000)

@@ -9,9 +9,9 @@ import numpy as np
 
 from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver, Status, Step
 from pairrank.design import Design
-from pairrank.losses import SquaredHinge
+from pairrank.losses import Hinge, SquaredHinge
 from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
-from pairrank.preferences import Levels, Preferences
+from pairrank.preferences import Levels, Preferences, draw_sample
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.tron import Tron
@@ -26,6 +26,9 @@ _FEW_ROWS = 2000
 _EXACT = 1e-12
 _LOOSE_CG = 0.3
 _BANDS = 64
+_LEAST_START = 5000
+_ROWS_A_STARTING_ROW = 20
+_START_STEPS = 300
 
 
 def minimize(
@@ -55,7 +58,8 @@ def minimize(
     with: where rows are few and `route` is "auto", exactness costs nothing, and it is less. With
     many rows, "auto" and "ncg" foretell the length of each step by a sample's scores.
     Value and gradient are over every pair all the same, so the optimum is that of every pair.
-    ``"bundle"`` is the cutting planes of Joachims and of Airola, for losses that are not smooth.
+    ``"bundle"`` is the cutting planes of Joachims and of Airola. So is ``"auto"`` for the hinge; of
+    many rows it starts from the solution for a twentieth, which saves up to two planes in three.
     """
     problem = {"factor": factor, "penalty": penalty}
     design = Design(X)
@@ -63,16 +67,21 @@ def minimize(
     model, line = None, None
     if route == "auto" and design.n_rows <= _FEW_ROWS:
         eps = min(eps, _EXACT)
-    if solver == "auto":
+    planes = solver == "bundle" or isinstance(loss, Hinge)
+    if solver == "auto" and not planes:
         model = _model(design, preferences, loss, problem, generator)
-    if solver in ("auto", "ncg") and design.n_rows >= _LINE_ROWS:
+    if solver in ("auto", "ncg") and not planes and design.n_rows >= _LINE_ROWS:
         line = LineSample(preferences, loss, generator)
-    descend = _method(solver, search, loose=line is not None)
+    descend = Bundle() if planes else _method(solver, search, loose=line is not None)
     objective = PairObjective(
         design, preferences, loss, route=route, eps=eps, model=model, line=line, **problem
     )
+    start = None
     if w0 is None and isinstance(model, SampledModel) and not model.is_whole:
         start = model.start(descend, tol=max(tol, 0.02), max_iter=50)
+    elif w0 is None and planes and solver == "auto" and design.n_rows >= _LINE_ROWS:
+        start = _sample_s_solution(design, preferences, loss, problem, generator, tol)
+    if start is not None:
         if start.status is Status.INTERRUPTED:
             judged = descend(objective, start.coef, tol=tol, max_iter=0)
             return judged._replace(status=Status.INTERRUPTED)
@@ -84,8 +93,6 @@ def minimize(
 
 def _method(solver: str, search: str, loose: bool) -> Solver:
     """Return the solver; TRON's inner iterations end early where steps are lengthened after."""
-    if solver == "bundle":
-        return Bundle()
     if solver == "ncg":
         return NonlinearCG(search=search)
     return Tron(cg_tol=_LOOSE_CG) if loose else Tron()
@@ -112,6 +119,23 @@ def _model(
     if isinstance(loss, SquaredHinge) and preferences.labels.size > 2 * _BANDS:
         return BandedModel(design, preferences, loss, n_bands=_BANDS, **problem)
     return None
+
+
+def _sample_s_solution(
+    design: Design,
+    preferences: Preferences,
+    loss: PairLoss,
+    problem: dict[str, float],
+    generator: np.random.Generator,
+    tol: float,
+) -> Solution:
+    """Return what cutting planes make of a sample of rows."""
+    wanted = max(_LEAST_START, design.n_rows // _ROWS_A_STARTING_ROW)
+    rows, drawn = draw_sample(preferences, wanted, generator)
+    factor, penalty = problem["factor"], problem["penalty"]
+    sample = PairObjective(design.X[rows], drawn, loss, factor=factor, penalty=penalty)
+    zero = np.zeros(sample.n_features)
+    return Bundle()(sample, zero, tol=tol, max_iter=_START_STEPS)
 
 
 def _pays(sample: int, n_rows: int, n_features: int) -> bool:

@@ -53,8 +53,9 @@ class RankSVM(PairLossRanker):
     solver : "auto", "tron" or "bundle", default "auto"
         "tron" takes every Hessian product over every pair, as in the paper. "auto" takes the
         Hessian from a sample where that is cheaper; value and gradient are of every pair, so the
-        optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`: what
-        "auto" is for the hinge, which has no Hessian.
+        optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`; so is
+        "auto" for the hinge, which has no Hessian, but of many rows it starts from a sample's
+        solution.
     pair_sum : "auto", "flat_tree", "selection_tree" or "direct", default "auto"
         The algorithm of the pair sum; all give the same numbers.
     kernel : None, "rbf", "poly", "precomputed" or callable, default None
@@ -178,8 +179,7 @@ class RankSVM(PairLossRanker):
         super()._check_parameters()
 
     def _problem(self) -> Problem:
-        solver = "bundle" if self.loss == "hinge" else self.solver
-        return Problem(_LOSSES[self.loss](), factor=float(self.C), penalty=1.0, solver=solver)
+        return Problem(_LOSSES[self.loss](), float(self.C), penalty=1.0, solver=self.solver)
 
     def _conclude(
         self,

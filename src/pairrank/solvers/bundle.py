@@ -18,7 +18,7 @@ _LEAST = 100.0
 """A gap of so many times the precision is the least that can be asked for."""
 _FIRST_LENGTH = 0.3
 _LEAST_LENGTH = 0.02
-_LONGER, _SHORTER = 1.2, 0.9
+_LONGER, _SHORTER = 1.2, 0.8
 _RETREAT = 0.1
 _PATIENCE = 50
 """Stop where so many cuts in a row have closed less of the gap than rounding could."""
