@@ -1,8 +1,8 @@
 """Figs. 5 and 6 of Lee & Lin 2014: how fast squared hinge and hinge come to their optimum.
 
 Each solver is run to a tight tolerance and seen at every iteration: the seconds since the fit was
-called, how far the objective is above its own optimum, and how well the weights rank test rows. The optimum of the squared hinge is the
-last value, that of the hinge is known to within the gap of a longer run.
+called, how far the objective is above its own optimum, and how well the weights rank test rows. The
+optimum of the squared hinge is the last value, that of the hinge is known to within its gap.
 """
 
 from __future__ import annotations
