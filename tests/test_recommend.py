@@ -188,6 +188,11 @@ def test_cortes_draws_from_the_groups_of_activity(table):
     assert ((judged >= 20) & (judged <= 60)).all()
 
 
+def test_raykars_users_have_as_many_ratings_as_asked(table):
+    problems = RaykarProtocol(10, 8, min_ratings=18).draw(table, random_state=0)
+    assert table.counts[[task.user for task in problems.tasks]].min() >= 18
+
+
 @each_protocol
 def test_users_can_be_asked_for_by_name(protocol, table):
     busy = np.flatnonzero(table.counts > 15)[:2]
@@ -221,6 +226,7 @@ def test_a_user_with_too_few_ratings_is_skipped_or_refused_by_name():
         (RaykarProtocol(n_references=500, n_users=5), "n_references=500, but only 55 of 60"),
         (RaykarProtocol(n_references=5, n_users=500), "n_users=500, but only 60 of 60"),
         (RaykarProtocol(n_references=0, n_users=5), "n_references must be a whole number"),
+        (RaykarProtocol(5, 5, min_ratings=999), "n_users=5, but only 0 of 60 users can be judged"),
         (RaykarProtocol(5, 5, train_share=1.0), "train_share must be above 0 and below 1"),
         (RaykarProtocol(5, 5, impute="mean"), "impute must be one of"),
         (CortesProtocol((900, 901), 5, 5, (10, 70)), "only 0 of 60 users can be references"),

@@ -28,6 +28,9 @@ class RaykarProtocol:
         The paper's d, 50 to 1600.
     n_users : int
         How many users are judged, at random from those who are no reference.
+    min_ratings : int
+        Those judged have so many ratings at least. The paper does not say; by the small spread of
+        its Table 2 its users have hundreds.
     train_share : float
     impute : "gaussian", "gaussian-item" or "median"
         See `pairrank.recommend.impute`.
@@ -50,6 +53,7 @@ class RaykarProtocol:
 
     n_references: int = 400
     n_users: int = 100
+    min_ratings: int = 4
     train_share: float = 0.7
     impute: str = "gaussian"
     users: Sequence[Any] | None = None
@@ -73,9 +77,9 @@ class RaykarProtocol:
             If there are too few users, or one that is named is unknown or rated too little.
         """
         table, generator = RatingsTable.build(ratings), np.random.default_rng(random_state)
-        everyone = np.arange(table.n_users)
-        judged = _judged(table, self.users, everyone, self.n_users, generator)
-        others = np.setdiff1d(everyone, judged)
+        able = np.flatnonzero(table.counts >= self.min_ratings)
+        judged = _judged(table, self.users, able, self.n_users, generator)
+        others = np.setdiff1d(np.arange(table.n_users), judged)
         chosen = draw_references(table, others, self.n_references, generator)
         references = References.build(table, chosen, impute=self.impute, random_state=generator)
         return _problems(table, references, judged, self, generator)
