@@ -259,6 +259,14 @@ def test_many_rows_start_from_the_solution_for_a_few(many_rows, form):
     assert abs(started.objective_ - paper.objective_) <= max(started.gap_, paper.gap_)
 
 
+def test_as_many_features_as_that_start_from_zero():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((20_000, 600), density=0.01, rng=rng, format="csr")
+    y = np.sign(X @ rng.normal(size=600) + 0.1 * rng.normal(size=20_000))
+    first = hinge().fit(X, y).history_[0]
+    assert first.value == pytest.approx(20_000)
+
+
 def test_an_interrupt_within_the_few_is_the_fit_s(many_rows, monkeypatch):
     X, y = many_rows
     calls = []

@@ -28,6 +28,7 @@ _LOOSE_CG = 0.3
 _BANDS = 64
 _LEAST_START = 5000
 _ROWS_A_STARTING_ROW = 20
+_STARTING_ROWS_A_FEATURE = 10
 _START_STEPS = 300
 
 
@@ -59,7 +60,8 @@ def minimize(
     many rows, "auto" and "ncg" foretell the length of each step by a sample's scores.
     Value and gradient are over every pair all the same, so the optimum is that of every pair.
     ``"bundle"`` is the cutting planes of Joachims and of Airola. So is ``"auto"`` for the hinge; of
-    many rows it starts from the solution for a twentieth, which saves up to two planes in three.
+    many more rows than features it starts from the solution for a twentieth of them, which saves up
+    to two planes in three.
     """
     problem = {"factor": factor, "penalty": penalty}
     design = Design(X)
@@ -79,7 +81,7 @@ def minimize(
     start = None
     if w0 is None and isinstance(model, SampledModel) and not model.is_whole:
         start = model.start(descend, tol=max(tol, 0.02), max_iter=50)
-    elif w0 is None and planes and solver == "auto" and design.n_rows >= _LINE_ROWS:
+    elif w0 is None and planes and solver == "auto":
         start = _sample_s_solution(design, preferences, loss, problem, generator, tol)
     if start is not None:
         if start.status is Status.INTERRUPTED:
@@ -128,9 +130,14 @@ def _sample_s_solution(
     problem: dict[str, float],
     generator: np.random.Generator,
     tol: float,
-) -> Solution:
-    """Return what cutting planes make of a sample of rows."""
+) -> Solution | None:
+    """Return what cutting planes make of a sample of rows; None where it would not help.
+
+    Where its rows are no more than ten times the features it is too far from the solution for all.
+    """
     wanted = max(_LEAST_START, design.n_rows // _ROWS_A_STARTING_ROW)
+    if design.n_rows < _LINE_ROWS or wanted < _STARTING_ROWS_A_FEATURE * design.n_features:
+        return None
     rows, drawn = draw_sample(preferences, wanted, generator)
     factor, penalty = problem["factor"], problem["penalty"]
     sample = PairObjective(design.X[rows], drawn, loss, factor=factor, penalty=penalty)
