@@ -89,7 +89,7 @@ def methods(size: float, deviation: float) -> dict[str, Method]:
 
     from pairrank import MPRank, SVRank
 
-    widths = tuple(one / size for one in (0.03, 0.1, 0.3, 1.0, 3.0))
+    widths = tuple(one / size for one in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0))
     costs = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
     return {
         "MPRank": Method(
@@ -98,7 +98,7 @@ def methods(size: float, deviation: float) -> dict[str, Method]:
         "SVRank": Method(
             lambda **params: SVRank(kernel="rbf", n=1, tol=1e-3, **params), "m1d",
             {
-                "gamma": widths[1:4],
+                "gamma": widths[1:5],
                 "C": tuple(deviation * cost for cost in (1.0, 5.0, 25.0, 125.0)),
                 "epsilon": (0.1 * deviation, 0.5 * deviation),
             },
