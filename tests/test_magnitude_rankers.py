@@ -309,6 +309,20 @@ def test_a_callback_sees_every_iterate_and_stops_the_fit(rows, ranker, capsys):
     assert short.n_iter_ == 1
 
 
+@pytest.mark.parametrize("ranker", ALL[1:], ids=named)
+def test_an_interrupt_while_the_start_is_found_ends_the_fit(rows, ranker, monkeypatch):
+    from pairrank.solvers import direct
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    X, y, qid = rows
+    monkeypatch.setattr(direct.Direct, "_refined", interrupt)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        left = clone(ranker).fit(X, y, qid=qid)
+    assert (left.status_, left.n_iter_) == ("interrupted", 0)
+
+
 @pytest.mark.parametrize("ranker", [MPRank(solver="cg"), *ALL[1:]], ids=named)
 def test_a_warm_start_goes_on_from_the_weights(rows, ranker):
     X, y, qid = rows

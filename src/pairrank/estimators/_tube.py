@@ -64,25 +64,28 @@ class TubeProblem:
         if target is not None and isinstance(preferences, Differences):
             preferences = preferences.with_target(target)
         near = self._least_squares(target)
+        is_near = near is not None and near.status is Status.CONVERGED
         objective = SumObjective(
             self.design,
             self.loss.sum_over(preferences),
             penalty=self.penalty,
-            inverse=self._preconditioner(factorised=near is not None),
+            inverse=self._preconditioner(factorised=is_near),
         )
-        start = near if w0 is None else w0
-        if start is None:
-            start = np.zeros(self.design.n_features)
+        start = np.zeros(self.design.n_features) if w0 is None else w0
+        if w0 is None and near is not None and is_near:
+            start = near.coef
+        if near is not None and near.status is Status.INTERRUPTED:
+            judged = self.solver()(objective, start, tol=tol, max_iter=0)
+            return judged._replace(status=Status.INTERRUPTED)
         return self.solver()(objective, start, tol=tol, max_iter=max_iter, callback=callback)
 
-    def _least_squares(self, target: FloatArray | None) -> FloatArray | None:
-        """Return the solution for squares, where the factorisation at hand gives it."""
+    def _least_squares(self, target: FloatArray | None) -> Solution | None:
+        """Return what the factorisation at hand gives for squares, if there is one."""
         if self._inverse is None:
             return None
-        found = self.squares.solve(
+        return self.squares.solve(
             Direct(self._inverse), target, None, tol=1e-6, max_iter=1, callback=None
         )
-        return found.coef if found.status is Status.CONVERGED else None
 
     def _preconditioner(self, *, factorised: bool) -> LinearMap | None:
         """Return about the inverse of the Hessian for power 2, or None where it would not help."""

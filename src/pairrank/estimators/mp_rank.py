@@ -105,7 +105,8 @@ class MPRank(MagnitudeRanker):
     References
     ----------
     C. Cortes, M. Mohri and A. Rastogi, "Magnitude-preserving ranking algorithms", technical report
-    TR2007-887, Courant Institute, 2007. (Lemma 1 and Theorem 1 fail for c_HMP, which is neither
+    TR2007-887, Courant Institute, 2007. (Eq. 28 should invert I + C' A'A, A the centred columns:
+    they do not commute, but pass through. Lemma 1 and Theorem 1 fail for c_HMP, which is neither
     convex nor continuous; for the stability bounds see `pairrank.metrics.stability_bound`.)
 
     Examples
