@@ -8,11 +8,12 @@ its X is three times as large as all that the bar allows beside it.
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import resource
 import subprocess
 import sys
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import _harness as harness
 
@@ -31,6 +32,14 @@ class Case(NamedTuple):
     n_rows: int
     n_features: int
     n_levels: int
+    params: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def model(self) -> str:
+        """The ranker as one would write it."""
+        if not self.params:
+            return self.ranker
+        return f"{self.ranker}({', '.join(f'{name}={value!r}' for name, value in self.params)})"
 
 
 CASES = (
@@ -40,6 +49,11 @@ CASES = (
     Case("RankNCG", "binary", 10_000_000, 10, 2),
     Case("RankNCG", "5 levels", 10_000_000, 10, 5),
     Case("RankRLS", "5 levels", 10_000_000, 10, 5),
+    Case("RankSVM", "5 levels", 10_000_000, 10, 5, (("loss", "hinge"), ("tol", 0.01))),
+    Case("MPRank", "5 levels", 10_000_000, 10, 5),
+    Case("SVRank", "5 levels", 10_000_000, 10, 5, (("n", 1), ("tol", 0.01))),
+    Case("SVRank", "5 levels", 10_000_000, 10, 5, (("n", 2),)),
+    Case("ConvexHullRanker", "5 levels", 3_000_000, 10, 5),
 )
 
 
@@ -55,7 +69,7 @@ def fit_here(case: Case) -> dict[str, float]:
 
     import pairrank
 
-    ranker = getattr(pairrank, case.ranker)
+    ranker = functools.partial(getattr(pairrank, case.ranker), **dict(case.params))
     rng = np.random.default_rng(0)
     coef = rng.standard_normal(case.n_features, dtype=np.float32)
     bounds = np.linspace(0, 1, case.n_levels + 1)[1:-1]
@@ -123,7 +137,7 @@ def measure(case: Case) -> list[object]:
     a_row = (beyond - LIBRARIES_MB) * 1e6 / case.n_rows
     added = (found["peak"] - found["before"]) * 1e6 / case.n_rows
     return [
-        f"{case.ranker}, {case.name}",
+        f"{case.model}, {case.name}",
         f"{case.n_rows:,} x {case.n_features}",
         *(f"{found[key]:,.0f}" for key in ("X", "before", "peak")),
         f"{beyond:,.0f}",

@@ -205,4 +205,8 @@ def _mean_costs(
         return pairs
     differences = Differences.build(columns_of(y)[0], qid, sample_weight=weight)
     total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
-    return replace(differences, weight=2.0 * C * differences.share(), query_weight=total)
+    if weight is None and differences.query_of is None:
+        by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)
+    else:
+        by_row = 2.0 * C * differences.share()
+    return replace(differences, weight=by_row, query_weight=total)

@@ -111,17 +111,19 @@ class Differences:
         return self.n_rows**2 if query_of is None else int((np.bincount(query_of) ** 2).sum())
 
     def with_target(self, target: FloatArray) -> Differences:
-        """Return the same pairs with other labels, (n_rows,); O(n_rows)."""
+        """Return the same pairs with other labels, (n_rows,), or these themselves; O(n_rows)."""
         labels = np.asarray(target, dtype=np.float64)
         rows = np.arange(labels.size - 1, -1, -1)
         if self.weight is not None:
             rows = rows[self.weight[::-1] > 0]
         if self.query_of is None:
             base = labels[rows[-1:]]
-            return replace(self, target=labels - base if base.size else labels.copy())
-        first = np.zeros(self.query_weight.size, dtype=np.intp)
-        first[self.query_of[rows]] = rows
-        return replace(self, target=labels - labels[first][self.query_of])
+            shifted = labels - base if base.size else labels.copy()
+        else:
+            first = np.zeros(self.query_weight.size, dtype=np.intp)
+            first[self.query_of[rows]] = rows
+            shifted = labels - labels[first][self.query_of]
+        return self if np.array_equal(shifted, self.target) else replace(self, target=shifted)
 
     def centred(self, values: FloatArray) -> FloatArray:
         """Return values less the weighted mean of their query, as a new array; O(n_rows).

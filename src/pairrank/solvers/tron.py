@@ -82,14 +82,16 @@ class _Run(Descent):
         self.rule, self.radius = rule, np.inf
 
     def advance(self) -> Status | None:
-        """Shrink the region until a step is taken; return why none was."""
+        """Shrink the region until a step is taken; return why none was.
+
+        The Hessian is let go before a trial is evaluated: what both hold a row would be the peak.
+        """
         rule, objective = self.rule, self.objective
-        hessian, inverse = objective.hessian(self.w), objective.preconditioner(self.w)
         if self.n_iter == 0:
-            self.radius = _inverse_norm(self.gradient, inverse)
+            self.radius = _inverse_norm(self.gradient, objective.preconditioner(self.w))
         furthest = np.inf
         while True:
-            found = self._inner(hessian, inverse, self.radius)
+            found = self._inner(self.radius)
             if not np.isfinite(found.norm + found.decrease):
                 return Status.OVERFLOW
             multiple = objective.reach(self.w, found.step, float(self.gradient @ found.step))
@@ -113,9 +115,7 @@ class _Run(Descent):
             furthest = self.radius
             if at_noise and self.sharpen():
                 furthest = np.inf
-            elif objective.refine():
-                hessian, inverse = objective.hessian(self.w), objective.preconditioner(self.w)
-            elif at_noise or self.radius == 0.0:
+            elif not objective.refine() and (at_noise or self.radius == 0.0):
                 return self.stuck
 
     def sharpen(self) -> bool:
@@ -126,8 +126,10 @@ class _Run(Descent):
         self.radius = max(self.radius, fresh)
         return True
 
-    def _inner(self, hessian: LinearMap, inverse: LinearMap | None, radius: float) -> _CGStep:
+    def _inner(self, radius: float) -> _CGStep:
         """Steihaug's conjugate gradients: lower g's + s'Hs/2 within the region."""
+        hessian = self.objective.hessian(self.w)
+        inverse = self.objective.preconditioner(self.w)
         step = np.zeros_like(self.gradient)
         residual = -self.gradient
         scaled = residual if inverse is None else inverse.matvec(residual)

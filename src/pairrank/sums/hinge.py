@@ -119,14 +119,14 @@ def pair_gradient(
     fresh : bool
         False where `work` still holds the sums of the same `a`.
     work : ndarray of shape (5, max(n_a, n_b))
-        Scratch.
+        Scratch, of which the last two lines are for weights, and stay untouched without.
     grad_a, grad_b : ndarray
         As in `gradient_in_blocks`.
     """
-    sums, squares, counts = work[0], work[1], work[2]
+    sums, squares, counts = work[0], work[2], work[3]
     if fresh:
         _suffix_sums(a, weight_a, squared, sums, squares, counts)
-    _prefix_sums(b, weight_b, work[3], work[4])
+    _prefix_sums(b, weight_b, work[1], work[4])
     n_a = len(a)
     weighted = len(weight_b) > 0
     value, value_low = 0.0, 0.0
@@ -149,7 +149,7 @@ def pair_gradient(
             back = new - value
             value_low += (value - (new - back)) + (cost - back)
             value = new
-    sums, counts = work[3], work[4]
+    sums, counts = work[1], work[4]
     for j in range(n_a):
         q = end_of_a[j] - 1
         if q >= 0:
