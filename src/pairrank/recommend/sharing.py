@@ -88,7 +88,7 @@ class SharedFeatures:
         return ranker, not slow
 
     def scores(self, fitted: Any, user: int, trained: IntArray, items: IntArray) -> FloatArray:
-        """Return a fitted ranker's scores of items for a user.
+        """Return a fitted ranker's scores of items for a user; of most items as of all.
 
         Parameters
         ----------
@@ -103,6 +103,10 @@ class SharedFeatures:
         -------
         ndarray of shape (n_rows,), float64
         """
+        matrix = self.references.matrix
+        most = 2 * items.size > len(matrix)
+        if most and self.kernel is None and self.references.column_of(user) is None:
+            return np.asarray(fitted.predict(matrix), dtype=np.float64)[items]
         return np.asarray(fitted.predict(self._between(user, items, trained)), dtype=np.float64)
 
     def _between(self, user: int, items: IntArray, others: IntArray) -> FloatArray:
