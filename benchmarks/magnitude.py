@@ -105,7 +105,7 @@ def methods(size: float, deviation: float) -> dict[str, Method]:
         ),
         "kernel ridge": Method(
             lambda **params: KernelRidge(kernel="rbf", **params), "msd",
-            {"gamma": widths, "alpha": (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)},
+            {"gamma": widths, "alpha": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)},
         ),
         "ridge": Method(
             lambda **params: Ridge(**params), "msd",
