@@ -85,6 +85,7 @@ def test_columns_and_separator_are_options(file, tmp_path):
         ["--model", "ranksvm"],
         ["--model", "rankncg", "--alpha", "5"],
         ["--model", "hull"],
+        ["--model", "hull", "--nu", "0.01"],
         ["--model", "mprank"],
         ["--model", "svrank", "-C", "2"],
         ["--alpha", "30", "--references", "20", "--min-support", "2"],

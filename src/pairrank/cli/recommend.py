@@ -83,8 +83,8 @@ def recommend(
         str,
         typer.Option(
             callback=options.one_of(MODELS),
-            help=f"One of {', '.join(MODELS)}; -C, --alpha and "
-            "--gamma suit the ratings if left out.",
+            help=f"One of {', '.join(MODELS)}; -C, --alpha, --nu "
+            "and --gamma suit the ratings if left out.",
         ),
     ] = _DEFAULT_MODEL,
     cost: Annotated[
@@ -96,6 +96,10 @@ def recommend(
         typer.Option(
             callback=options.positive, help=f"{users_of('alpha')}: weight of the penalty."
         ),
+    ] = None,
+    nu: Annotated[
+        float | None,
+        typer.Option(callback=options.positive, help=f"{users_of('nu')}: weight of the loss."),
     ] = None,
     kernel: KernelOption = None,
     gamma: GammaOption = None,
@@ -122,7 +126,7 @@ def recommend(
 
     Ctrl-C keeps the users that are done.
     """
-    params = options.given(C=cost, alpha=alpha, kernel=kernel, gamma=gamma)
+    params = options.given(C=cost, alpha=alpha, nu=nu, kernel=kernel, gamma=gamma)
     check_params(model, params)
     check_together(params)
     if as_json and output == "-":
