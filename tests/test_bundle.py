@@ -233,6 +233,15 @@ def test_a_trial_that_overflows_is_taken_back():
     assert found.history[-1].value == pytest.approx(objective.value(best), rel=1e-5)
 
 
+@pytest.mark.parametrize("factor", [1e4, 1e6, 1e8])
+def test_a_penalty_that_is_next_to_nothing_holds_up_no_descent(factor):
+    objective = Absolute(penalty=1e-4, factor=factor)
+    found = descend(objective, tol=1e-3)
+    best = objective.value(objective.optimum())
+    assert found.history[-1].value <= 1.002 * best
+    assert found.n_iter < 400
+
+
 def test_an_interrupt_keeps_the_best_weights():
     class Interrupting(Absolute):
         calls = 0

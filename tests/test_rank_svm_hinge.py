@@ -174,6 +174,14 @@ def test_a_small_C_ranks_all_the_same(rows):
         assert ranker.score(X, y, qid=qid) > 0.7
 
 
+@pytest.mark.parametrize("scale", [1e-3, 1e4, 1e8])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_features_of_any_size_rank(rows, scale):
+    X, y, qid = rows
+    ranker = hinge(max_iter=150).fit(scale * X, y, qid=qid)
+    assert ranker.score(scale * X, y, qid=qid) > 0.9
+
+
 def test_a_kernel_s_features_are_learnt_from(rows):
     X, y, qid = rows
     for options in ({"kernel": "rbf"}, {"kernel": "poly", "degree": 2}):

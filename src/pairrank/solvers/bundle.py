@@ -19,7 +19,9 @@ _LEAST = 100.0
 _FIRST_LENGTH = 0.3
 _LEAST_LENGTH = 0.02
 _LONGER, _SHORTER = 1.2, 0.8
-_RETREAT = 0.1
+_RETREAT, _RETURN = 0.1, 1.5
+_HIGH = 1e6
+"""Where f is so many times what it is at zero nothing can be learnt."""
 _PATIENCE = 50
 """Stop where so many cuts in a row have closed less of the gap than rounding could."""
 
@@ -116,11 +118,19 @@ class _Run(Descent):
             self.length *= _RETREAT
             if not self.length * np.abs(way).max(initial=0.0) > 0.0:
                 return Status.OVERFLOW
-        rises = float(slope @ way) >= 0.0
-        factor = _SHORTER if rises else _LONGER
-        self.length = min(1.0, max(_LEAST_LENGTH, factor * self.length))
+        self._adapt(rises=float(slope @ way) >= 0.0)
         self._bound()
         return self.stuck if self._waits_in_vain() else None
+
+    def _adapt(self, rises: bool) -> None:
+        """Go further where f still fell, and less far where it rose; much less where it is high."""
+        short = self.length <= _LEAST_LENGTH
+        if self.latest > _HIGH * self.value_at_zero:
+            self.length *= _RETREAT
+        elif not rises:
+            self.length = min(1.0, self.length * (_RETURN if short else _LONGER))
+        elif not short or self.latest > self.value_at_zero:
+            self.length *= _SHORTER
 
     def _begin(self) -> None:
         """Cut at zero, and at the start, if it is another; the better one is the best so far."""
@@ -128,6 +138,7 @@ class _Run(Descent):
         self.value = np.inf
         if self._cut(self.w) is None:
             return
+        self.value_at_zero = self.value
         if start.any():
             self._cut(start)
         self._bound()
@@ -154,6 +165,7 @@ class _Run(Descent):
         rounding = objective.precision * (abs(loss) + abs(reach)) if w.any() else 0.0
         self.planes.add(slope, loss - reach - _ROUNDING * rounding - objective.value_error)
         gradient = slope + objective.penalty * w
+        self.latest = value
         if value < self.value:
             self.w, self.value, self.gradient = w, value, gradient
         return gradient
