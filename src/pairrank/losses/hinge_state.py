@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,6 @@ from pairrank.sums.hinge import (
 from pairrank.sums.layout import gather, scatter
 from pairrank.sums.merging import gamma_over_tree, gradient_over_tree, plan_tree
 from pairrank.sums.sorting import cells, sort_segments
-
-if TYPE_CHECKING:
-    from pairrank.losses.hinge_sums import HingeSum
 
 _PLAN_BYTES_A_ROW = 40
 _PLAN_BYTES = 64 << 20
@@ -49,6 +46,22 @@ class Buffers:
         return self("wide", n_lines * size).reshape(n_lines, size)
 
 
+class BoundHinge(Protocol):
+    """A hinge bound to levels: what its sorted scores ask of it."""
+
+    levels: Levels
+    margin: float
+    squared: bool
+    weight: FloatArray | None
+    query_scale: FloatArray
+    work: Buffers
+    scores_are_own: bool
+
+    def empty_result(self, schedule: Schedule) -> FloatArray:
+        """Return an array a row, to be filled."""
+        ...
+
+
 class SortedScores:
     """What is fixed while the scores are: sorted groups, positions, and merge orders.
 
@@ -56,7 +69,7 @@ class SortedScores:
     """
 
     def __init__(
-        self, owner: HingeSum, schedule: Schedule, scores: FloatArray, buffers: Buffers
+        self, owner: BoundHinge, schedule: Schedule, scores: FloatArray, buffers: Buffers
     ) -> None:
         levels = owner.levels
         self.schedule, self.buffers = schedule, buffers
@@ -78,7 +91,7 @@ class SortedScores:
             return False
         return np.array_equal(self.scores, scores)
 
-    def gradient(self, owner: HingeSum, factor: float) -> tuple[float, FloatArray]:
+    def gradient(self, owner: BoundHinge, factor: float) -> tuple[float, FloatArray]:
         """Return the value, and factor times the gradient without the row's weight and scale."""
         schedule, levels = self.schedule, owner.levels
         result = owner.empty_result(schedule)
@@ -94,7 +107,7 @@ class SortedScores:
             )  # fmt: skip
         return value, result
 
-    def _gradient_of_sorted(self, owner: HingeSum, factor: float, result: FloatArray) -> float:
+    def _gradient_of_sorted(self, owner: BoundHinge, factor: float, result: FloatArray) -> float:
         schedule, levels, work = self.schedule, owner.levels, owner.work
         value = 0.0
         gradient = work("gradient", self.rows.size)
@@ -116,7 +129,7 @@ class SortedScores:
         scatter(gradient, self.merged_rows, schedule.ranges, factor, result)
         return value
 
-    def gamma(self, owner: HingeSum, x: FloatArray, plus: float, minus: float) -> FloatArray:
+    def gamma(self, owner: BoundHinge, x: FloatArray, plus: float, minus: float) -> FloatArray:
         """Return each row's sum of x over the rows that it violates with, by direction."""
         schedule, levels = self.schedule, owner.levels
         result = owner.empty_result(schedule)
@@ -131,7 +144,7 @@ class SortedScores:
         return result
 
     def _gamma_of_sorted(
-        self, owner: HingeSum, x: FloatArray, plus: float, minus: float, result: FloatArray
+        self, owner: BoundHinge, x: FloatArray, plus: float, minus: float, result: FloatArray
     ) -> None:
         schedule, levels, work = self.schedule, owner.levels, owner.work
         size = self.rows.size + levels.group_start.size - 1
@@ -161,7 +174,7 @@ class SortedScores:
         scatter(gamma, self.merged_rows, schedule.ranges, 1.0, result)
 
     def _plan(
-        self, owner: HingeSum, runs: FloatArray
+        self, owner: BoundHinge, runs: FloatArray
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
         """Return positions and merge orders of the whole tree, unless they take too much."""
         if self.tree is None and len(self.tree_starts):
@@ -172,7 +185,7 @@ class SortedScores:
             plan_tree(nodes, self.tree_starts, scores, owner.margin, runs, *self.tree)
         return self.tree
 
-    def _merge_rows(self, owner: HingeSum) -> NDArray[np.int32]:
+    def _merge_rows(self, owner: BoundHinge) -> NDArray[np.int32]:
         """Return the rows as the tree leaves them: the queries that are trees sorted as a whole.
 
         One sort costs less than to carry the rows through every merge; both are stable.
@@ -186,7 +199,7 @@ class SortedScores:
         _sort(owner, self.scores, ranges, spare, merged)
         return merged
 
-    def _edge_positions(self, owner: HingeSum) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    def _edge_positions(self, owner: BoundHinge) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         edges, start = self.schedule.edges, owner.levels.group_start
         sizes = np.diff(start)[edges].sum(axis=1)
         starts = _starts(sizes, 4, owner.levels)
@@ -198,7 +211,7 @@ class SortedScores:
 
 
 def sort_scores(
-    owner: HingeSum, schedule: Schedule, scores: FloatArray, buffers: Buffers
+    owner: BoundHinge, schedule: Schedule, scores: FloatArray, buffers: Buffers
 ) -> tuple[FloatArray, NDArray[np.int32]]:
     """Return the scores sorted within each segment of the schedule, and their rows."""
     if not len(schedule.ranges):
@@ -212,7 +225,7 @@ def sort_scores(
 
 
 def _sort(
-    owner: HingeSum,
+    owner: BoundHinge,
     scores: FloatArray,
     segments: NDArray[np.int64],
     laid: FloatArray,

@@ -6,7 +6,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray
 from pairrank.losses.hinge_schedule import Schedule, whole_queries
-from pairrank.losses.hinge_state import Buffers, SortedScores, sort_scores
+from pairrank.losses.hinge_state import BoundHinge, Buffers, SortedScores, sort_scores
 from pairrank.losses.hinge_sums import HingeSum
 from pairrank.preferences import Levels
 from pairrank.sums.direct import gamma_by_counting, gradient_by_counting
@@ -53,7 +53,7 @@ class SweptScores(SortedScores):
         self.level = owner.level[self.rows]
         self.weight = np.empty(0) if owner.weight is None else owner.weight[self.rows]
 
-    def gradient(self, owner: HingeSum, factor: float) -> tuple[float, FloatArray]:
+    def gradient(self, owner: BoundHinge, factor: float) -> tuple[float, FloatArray]:
         """Return the value, and factor times the gradient without the row's weight and scale."""
         assert isinstance(owner, SweptHingeSum)
         sweep = gradient_by_selection_tree if owner.by_tree else gradient_by_counting
@@ -66,7 +66,7 @@ class SweptScores(SortedScores):
             )  # fmt: skip
         return value, self._give_back(owner, gradient, factor)
 
-    def gamma(self, owner: HingeSum, x: FloatArray, plus: float, minus: float) -> FloatArray:
+    def gamma(self, owner: BoundHinge, x: FloatArray, plus: float, minus: float) -> FloatArray:
         """Return each row's sum of x over the rows that it violates with, by direction."""
         assert isinstance(owner, SweptHingeSum)
         sweep = gamma_by_selection_tree if owner.by_tree else gamma_by_counting
@@ -78,7 +78,7 @@ class SweptScores(SortedScores):
             )  # fmt: skip
         return self._give_back(owner, gamma, 1.0)
 
-    def _give_back(self, owner: HingeSum, values: FloatArray, factor: float) -> FloatArray:
+    def _give_back(self, owner: BoundHinge, values: FloatArray, factor: float) -> FloatArray:
         result = owner.empty_result(self.schedule)
         scatter(values, self.rows, self.schedule.ranges, factor, result)
         return result
