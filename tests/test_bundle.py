@@ -84,11 +84,14 @@ class Absolute:
         self.A = factor * rng.normal(size=(rows, features)) * np.logspace(0, 1, features)
         self.b = factor * 3 * rng.normal(size=rows)
         self.penalty, self.n_features, self.factor = penalty, features, factor
+        self.rounding = 4e-16 * np.linalg.norm(self.A, axis=0)
         self.reference_norm = np.linalg.norm(self.loss_and_gradient(np.zeros(features))[1])
 
     def loss_and_gradient(self, w):
         residual = self.A @ w - self.b
-        return float(np.abs(residual).sum()), self.A.T @ np.sign(residual)
+        signs = np.sign(residual)
+        self.pull = np.linalg.norm(signs)
+        return float(np.abs(residual).sum()), self.A.T @ signs
 
     def value(self, w):
         return self.loss_and_gradient(w)[0] + 0.5 * self.penalty * w @ w
@@ -216,6 +219,35 @@ def test_each_status_is_told():
     with np.errstate(over="ignore"):
         huge = Absolute(factor=1e170)
     assert descend(huge).status is Status.OVERFLOW
+
+
+def test_slopes_that_are_off_prove_less():
+    class Off(Absolute):
+        def loss_and_gradient(self, w):
+            loss, slope = super().loss_and_gradient(w)
+            signs = np.where(np.arange(self.n_features) % 2, 1.0, -1.0)
+            return loss, slope + 0.5 * self.pull * getattr(self, "rounding", 0.0) * signs
+
+    for size in (1e-7, 1e-4):
+        objective = Off()
+        best = objective.value(objective.optimum())
+        objective.rounding = size * np.linalg.norm(objective.A, axis=0)
+        found = descend(objective, tol=1e-9)
+        last = found.history[-1]
+        assert found.status is Status.NO_PROGRESS
+        assert last.value - last.gap <= best
+        assert last.gap <= 100 * size * last.value
+
+
+def test_a_bound_above_the_value_is_no_proof():
+    class Wrong(Absolute):
+        def loss_and_gradient(self, w):
+            loss, slope = super().loss_and_gradient(w)
+            return loss + 1e3 * w.any(), slope
+
+    found = descend(Wrong(), tol=1e-6)
+    assert found.status is Status.NO_PROGRESS
+    assert found.history[-1].gap == np.inf
 
 
 def test_a_trial_that_overflows_is_taken_back():

@@ -152,6 +152,23 @@ def test_float32_is_proven_as_far_as_it_goes(rows):
     assert fine.objective_ - fine.gap_ <= double.objective_
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("offset", [0.0, 30.0, 1e3, 1e5])
+@pytest.mark.parametrize("C", [0.01, 1.0, 1e4])
+def test_no_gap_is_a_lie_however_far_float32_features_lie_from_zero(offset, C):
+    rng = np.random.default_rng(3)
+    for n_features in (1, 2, 4, 25):
+        X = (rng.normal(size=(26, n_features)) + offset).astype(np.float32)
+        y = rng.integers(0, 3, 26).astype(float)
+        pairs = preferences_of(y, None, "full")
+        cost, centred = np.full(len(pairs), C), X.astype(float) - offset
+        best = objective_at(hinge_by_clarabel(centred, pairs, cost), centred, pairs, cost)
+        for tol in (1e-2, 1e-7):
+            ranker = hinge(C, normalize=None, tol=tol).fit(X, y)
+            assert ranker.objective_ - ranker.gap_ <= best * (1 + 1e-6)
+            assert ranker.gap_ >= -1e-7 * ranker.objective_
+
+
 def test_constant_rows_one_feature_and_copies_of_rows(rows):
     X, y, _ = rows
     none = hinge().fit(np.ones((300, 3)), y)

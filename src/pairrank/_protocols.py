@@ -98,6 +98,13 @@ class Objective(Protocol):
     """|gradient| at w = 0, which `tol` is relative to wherever the solver starts."""
     precision: float
     """Relative changes of the value below this are rounding."""
+    pull: float
+    """The norm of the last gradient by the scores."""
+
+    @property
+    def rounding(self) -> FloatArray:
+        """What rounding may add to each entry of a gradient of pull 1, (n_features,)."""
+        ...
 
     @property
     def value_error(self) -> float:

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
+from scipy import linalg, sparse
 
 FloatArray = NDArray[np.float64]
 
 _BLOCK_ENTRIES = 1 << 21
+_UNITS = 2.0
+"""Roundings of a term of a product that add up at the most, as far as seen."""
 
 
 class Design:
@@ -66,6 +68,15 @@ class Design:
                 result += block.T @ vector.astype(self.dtype, copy=False)
             return result if scale == 1.0 else result * scale
 
+    def rounding(self) -> FloatArray:
+        """Return what rounding may add to each entry of X' v, for v of norm 1, (n_features,).
+
+        The terms of an entry come to no more than the norm of its feature; as large a part of them
+        may be lost by v's own rounding and by that of the sums, which are blocked.
+        """
+        unit = _UNITS * float(np.finfo(self.dtype).eps)
+        return unit * np.sqrt(self.squares_transposed(np.ones(self.n_rows)))
+
     def squares_transposed(self, values: FloatArray) -> FloatArray:
         """Return (X * X)' v, (n_features,) float64; squares are made a block at a time.
 
@@ -94,3 +105,8 @@ class Design:
         shape = (rows.stop - rows.start, self.n_features)
         parts = (X.data[first:last], X.indices[first:last], indptr)
         return sparse.csr_array(parts, shape=shape, copy=False)
+
+
+def norm_of(values: FloatArray) -> float:
+    """Return the Euclidean norm, of huge and tiny numbers too."""
+    return float(linalg.norm(values, check_finite=False))

@@ -45,6 +45,10 @@ class KernelDesign:
         """The relative rounding to expect of a sum of many products."""
         return 1e-12 if self.dtype == np.float64 else 1e-7
 
+    def rounding(self) -> FloatArray:
+        """Return zeros: the gradient is that by the scores itself."""
+        return np.zeros(self.n_features)
+
     def scores(self, a: FloatArray) -> FloatArray:
         """Return K a, (n_rows,) float64; a PairrankError where a'K a is plainly negative."""
         with np.errstate(over="ignore", invalid="ignore"):

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss
-from pairrank.design import Design
+from pairrank.design import Design, norm_of
 from pairrank.objective.diagonal import (
     InverseDiagonal,
     inverse_diagonal,
@@ -75,11 +75,13 @@ class PairObjective:
         self._some_degrees = (wins + losses)[:: self._every].copy()
         with np.errstate(over="ignore", invalid="ignore"):
             self._loss_at_zero = factor * cost * preferences.total_weight
-            self._gradient_at_zero = factor * self.design.transposed(slope * (wins - losses))
+            pull = slope * (wins - losses)
+            self.pull = self._pull_at_zero = factor * norm_of(pull)
+            self._gradient_at_zero = factor * self.design.transposed(pull)
             self.reference_norm = float(np.linalg.norm(self._gradient_at_zero))
             rounding = _ROUNDING * self.precision * factor * self._absolute_pull
             if self.reference_norm <= rounding < np.inf:
-                self._gradient_at_zero[:] = self.reference_norm = 0.0
+                self._gradient_at_zero[:] = self.reference_norm = self._pull_at_zero = 0.0
 
     def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return factor times the pair sum, and its gradient; no penalty.
@@ -87,10 +89,17 @@ class PairObjective:
         At w = 0 all scores are equal, and both are known in closed form.
         """
         if not w.any():
+            self.pull = self._pull_at_zero
             return self._loss_at_zero, self._gradient_at_zero.copy()
         scores = self._scores(w)
         value, gradient = self.pair_sum.value_and_gradient(scores)
+        self.pull = self.factor * norm_of(gradient)
         return self.factor * value, self.factor * self.design.transposed(gradient)
+
+    @functools.cached_property
+    def rounding(self) -> FloatArray:
+        """What rounding may add to each entry of a gradient of pull 1, (n_features,)."""
+        return self.design.rounding()
 
     @property
     def value_error(self) -> float:

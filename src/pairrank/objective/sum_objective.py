@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Protocol
 
 import numpy as np
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap, PairSum
+from pairrank.design import norm_of
 
 
 class RowMap(Protocol):
@@ -26,6 +28,10 @@ class RowMap(Protocol):
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return the gradient by the coefficients, (n_features,)."""
+        ...
+
+    def rounding(self) -> FloatArray:
+        """Return what rounding may add to each entry of it, for values of norm 1."""
         ...
 
 
@@ -67,6 +73,7 @@ class SumObjective:
         self.inverse = inverse
         self.n_features, self.precision = design.n_features, design.precision
         value, pull = pair_sum.value_and_gradient(np.zeros(design.n_rows))
+        self.pull = self._pull_at_zero = norm_of(pull)
         self._value_at_zero, self._gradient_at_zero = value, design.transposed(pull)
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
         gradient = self._gradient_at_zero
@@ -77,9 +84,16 @@ class SumObjective:
     def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
         """Return the pair sum and its gradient, or a subgradient; no penalty."""
         if not w.any():
+            self.pull = self._pull_at_zero
             return self._value_at_zero, self._gradient_at_zero.copy()
         value, pull = self.pair_sum.value_and_gradient(self._scores(w))
+        self.pull = norm_of(pull)
         return value, self.design.transposed(pull)
+
+    @functools.cached_property
+    def rounding(self) -> FloatArray:
+        """What rounding may add to each entry of a gradient of pull 1, (n_features,)."""
+        return self.design.rounding()
 
     def hessian(self, w: FloatArray) -> LinearMap:
         """Return the (generalised) Hessian at `w`, penalty included."""

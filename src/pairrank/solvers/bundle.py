@@ -11,7 +11,7 @@ from pairrank.solvers.cutting_planes import CuttingPlanes
 from pairrank.solvers.descent import Descent
 
 _ROUNDING = 4.0
-"""A plane is lowered by so many times the precision of its terms: it must be below the loss."""
+"""A plane is lowered by so many times the precision of its value: it must be below the loss."""
 _EXACT = 0.1
 """The part of the gap that the model's minimum may be off by."""
 _LEAST = 100.0
@@ -44,8 +44,9 @@ class Bundle:
     most `tol` times that value, or `tol` times the most that f can fall by from w = 0,
     \|g(0)\|^2/(2 penalty), if that is less: zero would be an answer to a weak loss otherwise. (A
     gap of a hundred times the objective's precision always passes, if `tol` is no less.) Planes are
-    lowered by what rounding may have added to them, so that the bound holds in floating point too;
-    where that, or float32 features, leaves a larger gap, the end is NO_PROGRESS or PRECISION.
+    lowered by what rounding may have added to their values and slopes, which grows with the
+    features' distance from zero, so that the bound holds in floating point too; where that, or
+    float32 features, leaves a larger gap, the end is NO_PROGRESS or PRECISION.
 
     Parameters
     ----------
@@ -162,8 +163,9 @@ class _Run(Descent):
         reach = float(slope @ w)
         if not (np.isfinite(value) and np.isfinite(reach) and np.isfinite(slope @ slope)):
             return None
-        rounding = objective.precision * (abs(loss) + abs(reach)) if w.any() else 0.0
-        self.planes.add(slope, loss - reach - _ROUNDING * rounding - objective.value_error)
+        rounding = _ROUNDING * objective.precision * abs(loss) if w.any() else 0.0
+        rounding += objective.pull * float(objective.rounding @ np.abs(w))
+        self.planes.add(slope, loss - reach - rounding - objective.value_error, objective.pull)
         gradient = slope + objective.penalty * w
         self.latest = value
         if value < self.value:
@@ -171,10 +173,20 @@ class _Run(Descent):
         return gradient
 
     def _bound(self) -> None:
-        """Find the model's minimum, and with it a lower bound."""
+        """Find the model's minimum, and with it a lower bound.
+
+        Slopes that may be off by e in their entries tilt the model by e'|w| at the most, which
+        lowers its minimum by e'|w| there and |e|^2/(2 penalty). A bound above the best value would
+        prove that rounding is more than that, and nothing else.
+        """
+        objective = self.objective
         gap = self.gap if np.isfinite(self.gap) else 0.0
-        self.furthest, bound = self.planes.minimum(_EXACT * gap)
+        self.furthest, bound, pull = self.planes.minimum(_EXACT * gap)
+        off = pull * objective.rounding
+        bound -= float(off @ np.abs(self.furthest)) + 0.5 * float(off @ off) / objective.penalty
         self.lower_bound = max(self.lower_bound, bound)
+        if self.lower_bound > self.value + self.noise:
+            self.lower_bound = -np.inf
         self.gap = self.value - self.lower_bound
 
     def _waits_in_vain(self) -> bool:
