@@ -29,6 +29,7 @@ from pairrank.recommend import (
 RATINGS = make_ratings(60, 80, random_state=0)
 PROBLEMS = CortesProtocol((8, 60), 15, 10, (10, 70)).draw(RATINGS, random_state=0)
 OTHERS = LeaveOneOutProtocol(8, 4).draw(RATINGS, random_state=0)
+DRAWN = LeaveOneOutProtocol(8, 4, impute="gaussian-item").draw(RATINGS, random_state=1)
 RANKERS = {
     "RankSVM": RankSVM(0.1),
     "RankNCG": RankNCG(1.0),
@@ -78,7 +79,9 @@ def test_users_are_judged_as_one_by_one(ranker):
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "by user"])
-@pytest.mark.parametrize("problems", [PROBLEMS, OTHERS], ids=["others refer", "all refer"])
+@pytest.mark.parametrize(
+    "problems", [PROBLEMS, OTHERS, DRAWN], ids=["others refer", "all refer", "gaps by item"]
+)
 @pytest.mark.parametrize("ranker", KERNELS.values(), ids=KERNELS.keys())
 def test_shared_kernel_values_are_those_of_each_users_rows(ranker, problems, shared, monkeypatch):
     from pairrank.recommend import sharing

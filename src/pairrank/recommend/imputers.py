@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,27 +55,40 @@ def impute(known: FloatArray, how: str, generator: np.random.Generator) -> Float
            [5., 4.]])
     """
     validation.check_choice(how, "impute", IMPUTERS)
-    gaps = np.isnan(known)
     if how == "median":
         fill = np.broadcast_to(np.nanmedian(known, axis=0), known.shape)
-    else:
-        axis = 0 if how == "gaussian" else 1
-        mean, spread = _moments(known, gaps, axis)
-        fill = mean + spread * generator.standard_normal(known.shape)
-    return np.where(gaps, fill, known)
+        return np.where(np.isnan(known), fill, known)
+    draws = generator.standard_normal(known.shape)
+    return fill_by_draws(known, draws, 0 if how == "gaussian" else 1, lambda: known)
 
 
-def _moments(
-    known: FloatArray, gaps: NDArray[np.bool_], axis: int
-) -> tuple[FloatArray, FloatArray]:
-    """Return mean and standard deviation along an axis, those of all ratings where it has none."""
+def fill_by_draws(
+    known: FloatArray, draws: FloatArray, axis: int, everything: Callable[[], FloatArray]
+) -> FloatArray:
+    """Return ratings with every gap filled by a draw, with the moments of what is known on an axis.
+
+    Parameters
+    ----------
+    known : ndarray of shape (n_items, n_references)
+        NaN where there is no rating.
+    draws : ndarray of shape (n_items, n_references)
+        Of mean 0 and variance 1.
+    axis : int
+        0: moments by reference user, 1: by item.
+    everything : callable
+        Returns ratings, NaN among them, that lend their moments to items without one.
+
+    Returns
+    -------
+    ndarray of shape (n_items, n_references)
+    """
+    gaps = np.isnan(known)
     counts = np.count_nonzero(~gaps, axis=axis, keepdims=True)
-    zeroed = np.where(gaps, 0.0, known)
-    everything = zeroed.sum() / counts.sum()
-    mean = np.where(
-        counts, zeroed.sum(axis=axis, keepdims=True) / np.maximum(counts, 1), everything
-    )
+    mean = np.where(gaps, 0.0, known).sum(axis=axis, keepdims=True) / np.maximum(counts, 1)
     squares = np.where(gaps, 0.0, known - mean) ** 2
-    overall = np.sum(np.where(gaps, 0.0, known - everything) ** 2) / counts.sum()
     variance = squares.sum(axis=axis, keepdims=True) / np.maximum(counts, 1)
-    return mean, np.sqrt(np.where(counts, variance, overall))
+    if not counts.all():
+        others = everything()
+        mean = np.where(counts, mean, np.nanmean(others))
+        variance = np.where(counts, variance, np.nanvar(others))
+    return np.where(gaps, mean + np.sqrt(variance) * draws, known)

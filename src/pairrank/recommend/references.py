@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from pairrank import _validation as validation
 from pairrank.exceptions import PairrankError
+from pairrank.recommend.imputers import fill_by_draws
 from pairrank.recommend.imputers import impute as fill_gaps
 from pairrank.recommend.table import RatingsTable
 
@@ -29,11 +31,15 @@ class References:
         Their ratings, and what the imputer put where there is none.
     support : int64 array of shape (n_items,)
         How many of them have rated each item.
+    draws : float64 array of shape (n_items, n_references), optional
+        What gaps drew, NaN where there is none; where an item's gaps take the moments of its
+        ratings, which are then taken anew for a reference user, without their own rating.
     """
 
     users: IntArray
     matrix: FloatArray
     support: IntArray
+    draws: FloatArray | None = None
 
     @classmethod
     def build(
@@ -62,7 +68,8 @@ class References:
 
         Notes
         -----
-        Holds 8 n_items n_references bytes, and three times as much while gaps are filled.
+        Holds 8 n_items n_references bytes ("gaussian-item" twice as much), and three times as much
+        while gaps are filled.
 
         Examples
         --------
@@ -81,8 +88,13 @@ class References:
         for column, user in enumerate(chosen):
             known[table.items_of(user), column] = table.ratings_of(user)
         support = np.count_nonzero(~np.isnan(known), axis=1)
-        matrix = fill_gaps(known, impute, np.random.default_rng(random_state))
-        return cls(chosen, matrix, support)
+        generator = np.random.default_rng(random_state)
+        if impute != "gaussian-item":
+            return cls(chosen, fill_gaps(known, impute, generator), support)
+        draws = generator.standard_normal(known.shape)
+        matrix = fill_by_draws(known, draws, 1, lambda: known)
+        draws[~np.isnan(known)] = np.nan
+        return cls(chosen, matrix, support, draws)
 
     def column_of(self, user: int) -> int | None:
         """Return where a user stands among the references; None where they do not."""
@@ -96,15 +108,28 @@ class References:
         ----------
         items : int64 array of shape (n_rows,)
         user : int
-            Where they are a reference user, their column is left out.
+            Where they are a reference user, their column is left out, and what gaps take from an
+            item's ratings is taken from those of the others.
 
         Returns
         -------
         ndarray of shape (n_rows, n_references), or one column less
         """
-        rows = self.matrix[items]
         own = self.column_of(user)
-        return rows if own is None else np.delete(rows, own, axis=1)
+        if own is None:
+            return self.matrix[items]
+        rows = np.delete(self.matrix[items], own, axis=1)
+        if self.draws is None:
+            return rows
+        draws = np.delete(self.draws[items], own, axis=1)
+        known = np.where(np.isnan(draws), rows, np.nan)
+        return fill_by_draws(known, draws, 1, partial(self._ratings_but, own))
+
+    def _ratings_but(self, column: int) -> FloatArray:
+        """Return the ratings of the references but one, all in a row."""
+        known = np.isnan(self.draws)
+        known[:, column] = False
+        return self.matrix[known]
 
 
 def draw_references(

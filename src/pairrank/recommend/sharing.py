@@ -127,7 +127,8 @@ class SharedFeatures:
         self, user: int, items: IntArray, others: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, int]:
         """Return inner products of rows, their squares, and how many features they have."""
-        if self.products is None:
+        own = self.references.column_of(user)
+        if self.products is None or (own is not None and self.references.draws is not None):
             rows = self.references.rows(items, user=user)
             if others is items:
                 products = rows @ rows.T
@@ -140,7 +141,6 @@ class SharedFeatures:
         squares = self.products[items, items]
         other_squares = self.products[others, others]
         width = self.references.users.size
-        own = self.references.column_of(user)
         if own is not None:
             column = self.references.matrix[:, own]
             products -= np.outer(column[items], column[others])
