@@ -58,6 +58,20 @@ def test_a_table_takes_names_of_any_kind():
     assert table.ratings_of(1).tolist() == [1.0]
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frames_columns_go_by_name(library):
+    columns = {
+        "rating": [4.0, 3.0, 1.0],
+        "item": ["x", "x", "y"],
+        "at": [7, 8, 9],
+        "user": [2, 1, 2],
+    }
+    for frame in (pytest.importorskip(library).DataFrame(columns), columns):
+        table = RatingsTable.build(frame)
+        assert table.user_ids.tolist() == [1, 2]
+        assert table.rating.tolist() == [3.0, 4.0, 1.0]
+
+
 @pytest.mark.parametrize(("rule", "kept"), [("mean", 2.5), ("last", 1.0)])
 def test_several_ratings_of_an_item_are_one_by_the_rule(rule, kept):
     ratings = (["a", "b", "a"], ["x", "x", "x"], [4, 3, 1])
@@ -75,6 +89,12 @@ def test_several_ratings_of_an_item_are_one_by_the_rule(rule, kept):
         (([1, 2], [1], [3.0]), "different lengths"),
         (([1], [1], ["good"]), "rating must hold numbers"),
         (5, "three sequences"),
+        ("abc", "three sequences.*got a str"),
+        (np.ones((3, 3)), "three sequences.*got a ndarray"),
+        (
+            {"user": [1], "film": [2], "rating": [3]},
+            "no column item: .*three of user, film, rating",
+        ),
         (([[1]], [1], [1]), "shape"),
     ],
 )
@@ -203,7 +223,7 @@ def test_users_can_be_asked_for_by_name(protocol, table):
     names = table.user_ids[busy].tolist()
     asked = type(protocol)(**{**vars(protocol), "users": names})
     assert [problem.user for problem in asked.draw(table, random_state=0)] == names
-    with pytest.raises(PairrankError, match="no ratings of user nobody"):
+    with pytest.raises(PairrankError, match="no ratings of user 'nobody'"):
         type(protocol)(**{**vars(protocol), "users": ["nobody"]}).draw(table)
 
 

@@ -13,7 +13,7 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pairrank import RankNCG, RankRLS, RankSVM
+from pairrank import ConvexHullRanker, OrderGraph, RankNCG, RankRLS, RankSVM
 from pairrank.datasets import load_ratings, make_ratings
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics import m1d, msd, pairwise_accuracy
@@ -202,6 +202,27 @@ def test_a_user_without_preferences_is_skipped_or_refused_by_name():
         fit_users(ratings, [99], ranker=RankSVM(0.1), n_references=15)
 
 
+def test_nothing_is_recommended_to_a_user_who_likes_everything_alike():
+    ratings = with_a_dull_user()
+    found = recommend(ratings, n_references=15, min_support=1)
+    assert found.n_skipped == 1
+    assert 99 not in found.user
+    with pytest.raises(NoPairsError, match="user 99 rated all alike"):
+        recommend(ratings, [99], n_references=15)
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(0.1), ConvexHullRanker(0.1)], ids=["svm", "hull"])
+def test_rankers_get_the_labels_that_their_graph_names(ranker):
+    user, item, rating = RATINGS
+    ratings = user, item, (rating >= 3.0) * 2.0 - 7.0
+    problems = CortesProtocol((8, 60), 15, 3, (30, 70)).draw(ratings, random_state=0)
+    found = [
+        evaluate_users(problems, clone(ranker).set_params(graph=graph)).metrics["msd"]
+        for graph in (OrderGraph([(-7.0, -5.0)]), "full")
+    ]
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
+
+
 def test_fits_that_stop_early_are_told_of_once():
     with pytest.warns(ConvergenceWarning, match="10 of 10 users' fits") as told:
         evaluation = evaluate_users(PROBLEMS, RankSVM(1e3, max_iter=1, tol=1e-12))
@@ -273,10 +294,10 @@ def test_a_user_who_has_seen_everything_gets_nothing():
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        ({"users": ["nobody"]}, "no ratings of user nobody"),
+        ({"users": ["nobody"]}, "no ratings of user 'nobody'"),
         ({"users": []}, "no user is named"),
         ({"top": 0}, "top must be a whole number at least 1"),
-        ({"n_references": 0}, "n_references must be"),
+        ({"n_references": 1}, "n_references must be a whole number at least 2"),
         ({"min_support": -1}, "min_support must be"),
         ({"impute": "mean"}, "impute must be one of"),
         ({"ratings": ([], [], [])}, "there is no rating"),

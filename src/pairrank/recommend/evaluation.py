@@ -114,8 +114,8 @@ def evaluate_users(
     problems : UserProblems
         What a protocol's `draw` returns.
     ranker : estimator
-        Any ranker of pairrank, or any regressor of scikit-learn; it is cloned for each user, and
-        learns from ratings less their mean. Kernels "rbf" and "poly" are computed once for all.
+        Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings less
+        their mean; it is cloned for each user. Kernels "rbf" and "poly" are computed once for all.
     n_jobs : int, optional
         Processes, as joblib counts them.
     callback : callable, optional

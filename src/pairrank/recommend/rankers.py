@@ -145,12 +145,12 @@ def fit_users(
     users : sequence of names, optional
         None: everyone who has rated two items.
     ranker : estimator, optional
-        Any ranker of pairrank, or any regressor of scikit-learn; it is cloned for each user, and
-        learns from ratings less their mean. Kernels "rbf" and "poly" are computed once for all.
+        Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings less
+        their mean; it is cloned for each user. Kernels "rbf" and "poly" are computed once for all.
         None: RankRLS, alpha being the number of references times the variance of the ratings; see
         `suited_params`.
     n_references : int
-        All users, where there are fewer.
+        2 or more, for no user refers to themselves; all users, where there are fewer.
     impute : "median", "gaussian" or "gaussian-item"
         See `pairrank.recommend.impute`.
     duplicates : "error", "mean" or "last"
@@ -233,7 +233,7 @@ def check_setting(
     PairrankError
         Where an argument is wrong.
     """
-    validation.check_number(n_references, "n_references", low=1, inclusive=True, integer=True)
+    validation.check_number(n_references, "n_references", low=2, inclusive=True, integer=True)
     table = RatingsTable.build(ratings, duplicates=duplicates)
     if table.n_users < 2:
         raise PairrankError(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank.exceptions import NoPairsError
 from pairrank.recommend._pool import Interrupted, Progress, work_on
 from pairrank.recommend.rankers import (
     Setting,
@@ -38,8 +39,7 @@ class Recommendations:
     n_users : int
         How many users have recommendations.
     n_skipped : int
-        Users who rated too little, or all alike where a ranker needs a preference, or to whom no
-        item is new.
+        Users who rated too little or all alike, or to whom no item is new.
     interrupted : bool
         Whether Ctrl-C left users out.
     """
@@ -117,7 +117,7 @@ def recommend(
     ------
     PairrankError
         If ratings are none or wrong, a parameter is out of range, or a user who is named is
-        unknown, rated too little, or rated all alike where the ranker needs a preference.
+        unknown, rated too little, or rated all alike.
 
     Warns
     -----
@@ -166,6 +166,13 @@ def _rank_one(
 ) -> _Ranked | Interrupted | None:
     """Return a user's best new items; None where they cannot be fitted, or nothing is new."""
     table, shared = setting.table, setting.shared
+    if np.ptp(table.ratings_of(user)) == 0.0:
+        if setting.named:
+            raise NoPairsError(
+                f"user {table.user_ids[user]!s} rated all alike, which says nothing of what they "
+                "like better; leave them out"
+            )
+        return None
     fitted = fit_one(setting, user)
     if not isinstance(fitted, UserFit):
         return fitted

@@ -123,11 +123,11 @@ class References:
             return rows
         draws = np.delete(self.draws[items], own, axis=1)
         known = np.where(np.isnan(draws), rows, np.nan)
-        return fill_by_draws(known, draws, 1, partial(self._ratings_but, own))
+        return fill_by_draws(known, draws, 1, partial(self._ratings_but, own, self.draws))
 
-    def _ratings_but(self, column: int) -> FloatArray:
+    def _ratings_but(self, column: int, draws: FloatArray) -> FloatArray:
         """Return the ratings of the references but one, all in a row."""
-        known = np.isnan(self.draws)
+        known = np.isnan(draws)
         known[:, column] = False
         return self.matrix[known]
 

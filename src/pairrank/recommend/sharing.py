@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank.kernels import Kernel
@@ -44,6 +44,7 @@ class SharedFeatures:
     def __init__(self, references: References, ranker: Any, n_products: int = 0) -> None:
         self.references = references
         self.ranker = clone(ranker)
+        self.centred = is_regressor(ranker)
         self.kernel = _shared_kernel(ranker)
         self.products: FloatArray | None = None
         if self.kernel is None:
@@ -56,7 +57,8 @@ class SharedFeatures:
     def fit(self, user: int, items: IntArray, ratings: FloatArray) -> tuple[Any, bool]:
         """Return the ranker fitted to a user's ratings, and whether it converged.
 
-        Ratings are centred at their mean: no difference sees it, and regressors need no intercept.
+        Regressors get ratings less their mean, and need no intercept; rankers get them as they are,
+        as the labels that an order graph may name.
 
         Parameters
         ----------
@@ -78,7 +80,7 @@ class SharedFeatures:
         ranker = clone(self.ranker)
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", ConvergenceWarning)
-            ranker.fit(X, ratings - ratings.mean())
+            ranker.fit(X, ratings - ratings.mean() if self.centred else ratings)
         slow = False
         for warning in told:
             if issubclass(warning.category, ConvergenceWarning):

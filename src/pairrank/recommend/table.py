@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -51,9 +52,10 @@ class RatingsTable:
 
         Parameters
         ----------
-        ratings : RatingsTable, Ratings or (user, item, rating)
-            What `pairrank.datasets.load_ratings` returns, or three sequences of equal length: names
-            of users and of items, any that sort, and finite numbers.
+        ratings : RatingsTable, Ratings, frame or (user, item, rating)
+            What `pairrank.datasets.load_ratings` or `pairrank.io.read_ratings` returns, a frame
+            with columns user, item and rating, or three sequences of equal length: names of users
+            and of items, any that sort, and finite numbers.
         duplicates : "error", "mean" or "last"
             What becomes of several ratings of one item by one user.
 
@@ -65,8 +67,8 @@ class RatingsTable:
         Raises
         ------
         PairrankError
-            If there is no rating, lengths differ, a rating is not finite, or a user rates an item
-            twice and `duplicates` is "error".
+            If there is no rating, lengths differ, a frame has no such columns, a rating is not
+            finite, or a user rates an item twice and `duplicates` is "error".
 
         Notes
         -----
@@ -150,8 +152,8 @@ class RatingsTable:
         if unknown:
             rest = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
             raise PairrankError(
-                f"no ratings of user {', '.join(map(str, unknown[:_SHOWN]))}{rest}; there are "
-                f"{self.n_users:,} users, such as {self.user_ids[0]!s}"
+                f"no ratings of user {', '.join(map(repr, unknown[:_SHOWN]))}{rest}; there are "
+                f"{self.n_users:,} users, such as {self.user_ids[:1].tolist()[0]!r}"
             )
         return np.array([index[name] for name in asked], dtype=np.int64)
 
@@ -198,18 +200,35 @@ def _columns(
         names = np.asarray(ratings.user_ids), np.asarray(ratings.item_ids)
         rating = _checked(ratings.rating, user.size, item.size)
         return user, item, rating, *names
-    try:
-        users, items, rating = ratings
-    except (TypeError, ValueError):
-        raise PairrankError(
-            "ratings are three sequences, (user, item, rating), or what load_ratings returns; got "
-            f"a {type(ratings).__name__}"
-        ) from None
+    users, items, rating = _three(ratings)
     users, items = np.asarray(users), np.asarray(items)
     rating = _checked(rating, users.size, items.size)
     user_ids, user = _named(users, "users")
     item_ids, item = _named(items, "items")
     return user, item, rating, user_ids, item_ids
+
+
+def _three(ratings: Any) -> tuple[Any, Any, Any]:
+    """Return the three columns, those of a frame by their names."""
+    if hasattr(ratings, "columns") or isinstance(ratings, Mapping):
+        names = list(getattr(ratings, "columns", ratings))
+        missing = [role for role in ("user", "item", "rating") if role not in names]
+        if missing:
+            raise PairrankError(
+                f"the frame of ratings has no column {', '.join(missing)}: rename its columns, or "
+                f"pass three of {', '.join(map(str, names))} as (user, item, rating)"
+            )
+        return ratings["user"], ratings["item"], ratings["rating"]
+    try:
+        if isinstance(ratings, (str, np.ndarray)):
+            raise TypeError
+        users, items, rating = ratings
+    except (TypeError, ValueError):
+        raise PairrankError(
+            "ratings are three sequences, (user, item, rating), a frame with these columns, or "
+            f"what load_ratings returns; got a {type(ratings).__name__}"
+        ) from None
+    return users, items, rating
 
 
 def _checked(rating: Any, n_users: int, n_items: int) -> FloatArray:
