@@ -244,3 +244,21 @@ def test_no_convergence_is_a_warning_of_one_line(folder, tmp_path):
     assert result.exit_code == 0
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("pairrank: warning: ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train rows.txt -o rows.txt",
+        "train rows.csv --valid rows.txt -o ./rows.txt",
+        "predict model rows.txt -o rows.txt",
+        "predict model rows.txt -o model",
+        "convert rows.csv ../{name}/rows.csv",
+    ],
+)
+def test_no_input_is_written_over(folder, command, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    said = refused(*command.format(name=folder.name).split())
+    assert "is an input too, and would be lost; name another file" in said
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before

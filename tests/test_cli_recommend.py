@@ -134,6 +134,7 @@ def test_ratings_given_twice_are_refused_or_made_one(tmp_path):
         (["--users", " , "], "--users names nobody"),
         (["--users", "@missing.txt"], "missing.txt: No such file"),
         (["--user", "who"], "no column 'who'"),
+        (["--separator", ""], "the separator is empty"),
         (["--min-support", "999"], "nothing to recommend"),
         (["-o", "no/such/folder/out.csv"], "its folder does not exist"),
     ],
@@ -149,15 +150,27 @@ def test_what_cannot_be_done_is_one_sentence(file, options, complaint, tmp_path,
     [
         ("", "no ratings"),
         ("user,item,rating\n", "no ratings below"),
-        ("1,2,x\n1,2,y\n", "no ratings"),
+        ("1,2,x\n1,2,y\n", "line 1: the rating 'x'"),
+        ("a,b,rating\n1,2,y\n", "line 2: the rating 'y'"),
     ],
 )
 def test_a_file_without_ratings_is_refused(text, complaint, tmp_path):
     (tmp_path / "r.csv").write_text(text)
-    if complaint == "no ratings" and text:
-        complaint = "line 2: the rating 'y'"
     assert complaint in refused("recommend", tmp_path / "r.csv", "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_no_input_is_written_over(file):
+    before = file.read_bytes()
+    assert "is an input too, and would be lost" in refused("recommend", file, "-o", file)
+    assert file.read_bytes() == before
+
+
+def test_a_tab_can_be_spelt_out(tmp_path):
+    (tmp_path / "r.txt").write_text("1\ta::b\t3\n2\ta::b\t4\n1\tc\t5\n2\td\t2\n")
+    options = ["--separator", r"\t", "--min-support", 1, "-q"]
+    rows = rows_of(run("recommend", tmp_path / "r.txt", *options).stdout)
+    assert [row["item"] for row in rows] == ["d", "c"]
 
 
 def test_a_user_who_is_no_number_is_refused_where_all_are():
@@ -175,9 +188,11 @@ def test_a_user_who_rated_one_item_is_refused_by_name(tmp_path):
     [
         (["--model", "ridge"], "'ridge' is none of"),
         (["--model", "ranksvm", "--alpha", "1"], "--alpha is no option of --model ranksvm"),
+        (["--model", "hull", "--alpha", "1"], "which has --gamma, --kernel, --nu."),
         (["--gamma", "1"], "--gamma is of a kernel"),
         (["--kernel", "precomputed"], "takes a matrix"),
         (["--top", "0"], "--top"),
+        (["--references", "1"], "--references"),
         (["--jobs", "0"], "--jobs 0"),
         (["--impute", "mean"], "--impute"),
         (["--users", "@-"], "standard input"),

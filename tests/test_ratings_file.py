@@ -42,6 +42,27 @@ def test_blank_lines_and_ends_of_lines_are_no_matter(separator, ends):
     check(read(ends + text.removesuffix(ends + ends)))
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{0},{1},{2},Action|Comedy|War",
+        "{0},{1},{2},Star::Wars; the film",
+        '{0},{1},{2},"Good; bad, ugly; long, old"',
+        "{0}|{1}|{2}|Toy, Story, The",
+        "{0};{1};{2};Crouching, hidden, tiger",
+    ],
+)
+def test_a_separator_cuts_the_first_line_into_user_item_and_rating(line):
+    check(read("".join(line.format(*each) + "\n" for each in LINES)))
+
+
+def test_a_header_may_speak_of_ids():
+    text = "User_ID,age,itemId,Rating,rating_id\n"
+    check(read(text + "".join(f"{u},33,{i},{r},9\n" for u, i, r in LINES)))
+    text = "userId,movieId,rating,timestamp\n"
+    check(read(text + "".join(f"{u},{i},{r},9\n" for u, i, r in LINES)))
+
+
 def test_columns_are_found_by_name_wherever_they_stand():
     text = "stars,when,film,who\n" + "".join(f"{r},9,{i},{u}\n" for u, i, r in LINES)
     check(read(text, user="who", item="film", rating="stars"))
@@ -91,6 +112,12 @@ def test_compressed_files_make_a_table(tmp_path):
         ("\n\n", {}, "no ratings"),
         ("user,item,rating\n", {}, "no ratings below the header"),
         ("1,2\n", {}, "the first line has 2 cells, column 3 is needed"),
+        ("1;2\n", {}, "the first line has 2 cells, column 3 is needed"),
+        ("1 2 3\n", {}, "the first line has 1 cell, column 3 is needed"),
+        ("1,2,NA\n1,3,5\n", {}, "line 1: the rating 'NA' is no finite number"),
+        ("1,2,3\n4,5,1_0\n", {}, "line 2: the rating '1_0' is no finite number"),
+        ("\n \n1,2,3\n\n \n4,5,x\n", {}, "line 6: the rating 'x'"),
+        ("\n\n1::2::3\n\n4::5::x\n", {}, "line 5: the rating 'x'"),
         ("1,2,3\n4,5\n", {}, "line 2: 2 cells, column 3 is needed"),
         ("1,2,3\n\n4,5,good\n", {}, "line 3: the rating 'good' is no finite number"),
         ("1::2::3\n\n4::5::nan\n", {}, "line 3: the rating 'nan'"),

@@ -98,10 +98,14 @@ def users_of(param: str) -> str:
     return ", ".join(names)
 
 
-def check_params(name: str, params: dict[str, Any]) -> None:
-    """Refuse options that a model does not know, as wrong usage."""
+def check_params(
+    name: str, params: dict[str, Any], *, offered: frozenset[str] | None = None
+) -> None:
+    """Refuse options that a model does not know, as wrong usage; name those that are offered."""
     model = MODELS[name]
     known = {model.strength} | model.params
+    if offered is not None:
+        known &= offered
     for param in params:
         if param not in known:
             listed = ", ".join(sorted(map(flag_of, known)))

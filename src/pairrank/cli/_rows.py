@@ -125,13 +125,14 @@ def check_inputs(*sources: str | None) -> None:
         raise typer.BadParameter("standard input (-) holds one input, not two: name a file.")
 
 
-def check_output(path: str) -> None:
-    """Refuse an output that cannot be written, before any work is done for it.
+def check_output(path: str, *inputs: str | None) -> None:
+    """Refuse an output that cannot be written, or is an input, before any work is done for it.
 
     Raises
     ------
     PairrankError
-        If the path is a folder, or stands in one that is not there or may not be written.
+        If the path is a folder, stands in one that is not there or may not be written, or is one
+        of the inputs, which would be lost.
     """
     if path == "-":
         return
@@ -144,6 +145,12 @@ def check_output(path: str) -> None:
         raise PairrankError(f"{path}: its folder does not exist; make it, or name another")
     if not os.access(target.parent, os.W_OK):
         raise PairrankError(f"{path}: its folder may not be written; name another")
+    if target.exists():
+        for source in inputs:
+            if source and source != "-" and Path(source).exists() and target.samefile(source):
+                raise PairrankError(
+                    f"{path}: is an input too, and would be lost; name another file"
+                )
 
 
 def preferences_of(rows: Rows, graph: Any = "full") -> Preferences:

@@ -91,7 +91,7 @@ def convert(
     """Write the rows of SOURCE to TARGET in another format: svmlight, CSV or Parquet."""
     from pairrank.io import write_rows
 
-    check_output(target)
+    check_output(target, source)
     columns = Columns(label, qid, weight, drop or (), format=source_format.value, dtype=dtype.value)
     rows = load_rows(source, columns)
     write_rows(target, rows, format=target_format.value)

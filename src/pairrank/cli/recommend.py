@@ -22,6 +22,7 @@ from pairrank.cli._rows import check_inputs, check_output, named
 from pairrank.exceptions import PairrankError
 
 _DEFAULT_MODEL = "rankrls"
+_PARAMS = frozenset(["C", "alpha", "nu", "kernel", "gamma"])
 
 
 class Impute(StrEnum):
@@ -74,7 +75,7 @@ def recommend(
     ] = None,
     separator: Annotated[
         str | None,
-        typer.Option(help="Between columns; told by the first line if left out."),
+        typer.Option(help="Between columns, \\t for a tab; told by the first line if left out."),
     ] = None,
     duplicates: Annotated[
         Duplicates, typer.Option(help="Of several ratings of an item by a user: error, or which.")
@@ -84,7 +85,7 @@ def recommend(
         typer.Option(
             callback=options.one_of(MODELS),
             help=f"One of {', '.join(MODELS)}; -C, --alpha, --nu "
-            "and --gamma suit the ratings if left out.",
+            "and rbf's --gamma suit the ratings if left out; poly takes them as in train.",
         ),
     ] = _DEFAULT_MODEL,
     cost: Annotated[
@@ -106,7 +107,7 @@ def recommend(
     references: Annotated[
         int,
         typer.Option(
-            min=1, help="An item's features: its ratings by so many users, those who rated most."
+            min=2, help="An item's features: its ratings by so many users, those who rated most."
         ),
     ] = 300,
     min_support: Annotated[
@@ -127,7 +128,7 @@ def recommend(
     Ctrl-C keeps the users that are done.
     """
     params = options.given(C=cost, alpha=alpha, nu=nu, kernel=kernel, gamma=gamma)
-    check_params(model, params)
+    check_params(model, params, offered=_PARAMS)
     check_together(params)
     if as_json and output == "-":
         raise typer.BadParameter("standard output takes the items or --json: name a file with -o.")
@@ -135,13 +136,15 @@ def recommend(
         raise typer.BadParameter("--jobs 0 would leave nobody to work: give 1 or more, or -1.")
     source_of_users = users.removeprefix("@") if users and users.startswith("@") else None
     check_inputs(ratings, source_of_users)
-    check_output(output)
+    check_output(output, ratings, source_of_users)
     wanted = names_of(users) if users is not None else None
     from pairrank.io import read_ratings
     from pairrank.recommend import RatingsTable
     from pairrank.recommend import recommend as recommended
 
     start = time.perf_counter()
+    if separator is not None:
+        separator = separator.replace("\\t", "\t")
     columns = read_ratings(ratings, user=user, item=item, rating=rating, separator=separator)
     with named(ratings), Progress(quiet=quiet) as progress:
         table = RatingsTable.build(columns, duplicates=duplicates.value)

@@ -44,7 +44,7 @@ def predict(
     from pairrank.io import atomic_write
 
     check_inputs(model, data)
-    check_output(output)
+    check_output(output, model, data)
     ranker = Ranker(model)
     columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
     scores = ranker.scores(ranker.load_rows(data, columns))

@@ -175,7 +175,7 @@ def train(
     if as_json and output == "-":
         raise typer.BadParameter("standard output takes the model or --json: name a file with -o.")
     check_inputs(data, pairs, valid, valid_pairs)
-    check_output(output)
+    check_output(output, data, pairs, valid, valid_pairs)
     columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
     rows = load_rows(data, columns, pairs=pairs)
     order = graph_of(graph or MODELS[model].graph, rows.y)

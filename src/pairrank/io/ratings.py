@@ -5,19 +5,22 @@ from __future__ import annotations
 import csv
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._cells import is_word
+from pairrank.io._cells import _numbers, is_word
 from pairrank.io._growing import GrowingArray
 from pairrank.io._streams import first_bytes, name_of, open_source
 from pairrank.io.csv_text import _decoded, _explained
 
 ROLES = ("user", "item", "rating")
+
+_NAMES = {"user": ("user", "userid"), "item": ("item", "itemid"), "rating": ("rating",)}
+"""By role: what its column may be called, in small letters and without signs between them."""
 
 _SEPARATORS = ("::", "\t", ";", "|", ",")
 _BLOCK = 50_000
@@ -57,11 +60,11 @@ def read_ratings(
     source : str, path-like or binary file object
         "-" is standard input; gzip, bzip2 and xz are decompressed. UTF-8, with or without a header.
     user, item, rating : str or int, optional
-        The column's name, or its place counted from 1. None: the column named so, if there is one,
-        else the first, the second, the third.
+        The column's name, or its place counted from 1. None: the column named so ("user", "userId",
+        "User-ID"), if there is one, else the first, the second, the third.
     separator : str, optional
         None: "::" as in MovieLens, a tab, ";", "|" or ",", whichever comes first in this list and
-        is in the first line.
+        cuts the first line into three cells or more, of which one is a number where any does.
 
     Returns
     -------
@@ -93,11 +96,15 @@ def read_ratings(
         if first_bytes(stream).startswith(b"PAR1"):
             raise FileFormatError(f"{name} is Parquet; ratings are read from text: write it as CSV")
         with _decoded(stream, name) as text:
-            first = next((line for line in text if line.strip()), None)
+            n_blank, first = next(
+                ((number, line) for number, line in enumerate(text) if line.strip()), (0, None)
+            )
             if first is None:
                 raise FileFormatError(f"{name}: no ratings; a line is a user, an item and a number")
-            separator = separator or next((each for each in _SEPARATORS if each in first), ",")
-            lines = _Lines(name, separator, first, text)
+            if separator == "":
+                raise PairrankError("the separator is empty; name one, or leave it out")
+            separator = _find_separator(first) if separator is None else separator
+            lines = _Lines(name, separator, first, chain(repeat("\n", n_blank), [first], text))
             reader = _Reader(name, lines.header, wanted)
             for block in lines.blocks(skip=reader.has_header):
                 reader.take(block)
@@ -107,16 +114,15 @@ def read_ratings(
 class _Lines:
     """Cells by line, with the numbers of the lines."""
 
-    def __init__(self, name: str, separator: str, first: str, rest: Iterable[str]) -> None:
+    def __init__(self, name: str, separator: str, first: str, lines: Iterable[str]) -> None:
         self.name = name
         self.separator = separator
-        self.rest = rest
-        self.first = first
+        self.lines = lines
         self.header = next(self._cells([first]))[1]
 
     def blocks(self, *, skip: bool) -> Iterator[list[tuple[int, list[str]]]]:
         """Yield blocks of numbered lines, that of the header left out."""
-        numbered = self._cells(chain([self.first], self.rest))
+        numbered = self._cells(self.lines)
         if skip:
             next(numbered)
         while block := list(islice(numbered, _BLOCK)):
@@ -131,7 +137,7 @@ class _Lines:
         reader = csv.reader(lines, delimiter=self.separator, strict=True)
         with _explained(self.name, reader):
             for cells in reader:
-                if cells:
+                if len(cells) > 1 or any(map(str.strip, cells)):
                     yield reader.line_num, cells
 
 
@@ -142,7 +148,8 @@ class _Reader:
         self.name = name
         self.places = _find_places(name, first, wanted)
         self.least = max(self.places) + 1
-        self.has_header = is_word(first[self.places[2]])
+        user, item, rating = (first[place] for place in self.places)
+        self.has_header = is_word(rating) and not (_is_number(user) or _is_number(item))
         self.code_of: tuple[dict[str, int], dict[str, int]] = ({}, {})
         self.codes = (GrowingArray(np.int64), GrowingArray(np.int64))
         self.rating = GrowingArray(np.float64)
@@ -151,10 +158,10 @@ class _Reader:
         """Keep the ratings of a block of lines."""
         try:
             texts = [[cells[place] for _, cells in block] for place in self.places]
-            values = np.array(texts[2], dtype=np.float64)
-        except (IndexError, ValueError):
+        except IndexError:
             raise self._refusal(block) from None
-        if not np.isfinite(values).all():
+        values = _numbers(texts[2], len(block))
+        if values is None:
             raise self._refusal(block)
         for names, code_of, codes in zip(texts, self.code_of, self.codes, strict=False):
             known = len(code_of)
@@ -184,25 +191,22 @@ class _Reader:
 
     def _fault(self, cells: list[str]) -> str | None:
         if len(cells) < self.least:
-            return f"{len(cells)} cells, column {self.least} is needed"
+            return f"{_counted(cells)}, column {self.least} is needed"
         named, item, rating = (cells[place] for place in self.places)
         if not (named.strip() and item.strip()):
             return f"the {'item' if named.strip() else 'user'} is empty"
-        try:
-            valid = bool(np.isfinite(float(rating)))
-        except ValueError:
-            valid = False
-        return None if valid else f"the rating {rating!r} is no finite number"
+        return None if _is_number(rating) else f"the rating {rating!r} is no finite number"
 
 
 def _find_places(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tuple[int, ...]:
     """Return where user, item and rating stand in a line."""
     header = [cell.strip() for cell in first]
+    plain = ["".join(filter(str.isalnum, cell.lower())) for cell in header]
     places = []
     for role, default in zip(ROLES, range(3), strict=True):
         asked = wanted[role]
         if asked is None:
-            place = header.index(role) if role in header else default
+            place = next((plain.index(name) for name in _NAMES[role] if name in plain), default)
         elif str(asked).isdecimal() and int(asked) >= 1:
             place = int(asked) - 1
         elif asked in header:
@@ -215,7 +219,7 @@ def _find_places(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tup
         places.append(place)
     if max(places) >= len(header):
         raise FileFormatError(
-            f"{name}: the first line has {len(header)} cells, column {max(places) + 1} is needed; "
+            f"{name}: the first line has {_counted(header)}, column {max(places) + 1} is needed; "
             "check the separator and the columns"
         )
     if len(set(places)) < len(places):
@@ -224,6 +228,32 @@ def _find_places(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tup
             "give each a column of its own"
         )
     return tuple(places)
+
+
+def _find_separator(first: str) -> str:
+    """Return what most likely stands between the cells of a file with this first line."""
+    cuts = {separator: _cut(first, separator) for separator in _SEPARATORS}
+    enough = [separator for separator, cells in cuts.items() if len(cells) >= len(ROLES)]
+    numbered = (separator for separator in enough if any(map(_is_number, cuts[separator])))
+    most = max(cuts, key=lambda separator: len(cuts[separator]))
+    return next(numbered, enough[0] if enough else most)
+
+
+def _cut(line: str, separator: str) -> list[str]:
+    if len(separator) > 1:
+        return line.split(separator)
+    try:
+        return next(csv.reader([line], delimiter=separator))
+    except csv.Error:
+        return []
+
+
+def _is_number(cell: str) -> bool:
+    return _numbers([cell], 1) is not None
+
+
+def _counted(cells: Sequence[str]) -> str:
+    return f"{len(cells)} cell{'s' if len(cells) > 1 else ''}"
 
 
 def _sorted(

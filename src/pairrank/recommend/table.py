@@ -87,7 +87,7 @@ class RatingsTable:
                 at = int(np.argmin(fresh))
                 raise PairrankError(
                     f"user {user_ids[user[at]]!s} rates item {item_ids[item[at]]!s} twice; drop "
-                    'one of the ratings, or pass duplicates="mean" or "last"'
+                    'one of the ratings, or let duplicates (--duplicates) be "mean" or "last"'
                 )
             first = np.flatnonzero(fresh)
             if duplicates == "mean":
