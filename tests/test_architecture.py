@@ -52,6 +52,7 @@ LIBRARIES: dict[str, set[str]] = {
     "click": set(),
     "clarabel": set(),
     "joblib": SKLEARN_ROOMS,
+    "threadpoolctl": SKLEARN_ROOMS,
     **dict.fromkeys(["narwhals", "pandas", "polars", "pyarrow"], FRAMES),
 }
 """Libraries with a room of their own; the standard library, numpy and scipy are everywhere's."""

@@ -12,6 +12,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from pairrank import ConvexHullRanker, OrderGraph, RankNCG, RankRLS, RankSVM
 from pairrank.datasets import load_ratings, make_ratings
@@ -118,6 +119,28 @@ def test_processes_change_nothing():
     items = [recommend(RATINGS, n_references=15, n_jobs=jobs) for jobs in (1, 2)]
     np.testing.assert_array_equal(items[0].item, items[1].item)
     np.testing.assert_array_equal(items[0].user, items[1].user)
+
+
+class ThreadCounter(BaseEstimator):
+    """A ranker that notes how many threads BLAS has in its fits."""
+
+    most = 0
+
+    def fit(self, X, y):
+        threads = [each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"]
+        ThreadCounter.most = max(threads)
+        return self
+
+    def predict(self, X):
+        return np.asarray(X).sum(axis=1)
+
+
+def test_blas_has_one_thread_for_a_users_small_matrices():
+    with threadpool_limits(2, user_api="blas"):
+        before = threadpool_info()
+        evaluate_users(PROBLEMS, ThreadCounter())
+        assert ThreadCounter.most == 1
+        assert threadpool_info() == before
 
 
 def test_a_callback_hears_how_far_it_is():

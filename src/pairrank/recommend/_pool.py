@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import threadpool_limits
 
 Progress = Callable[[int, int], None]
 """Called with the number of users done and of all users."""
@@ -41,7 +42,10 @@ def work_on(
     n_jobs: int | None = None,
     callback: Progress | None = None,
 ) -> Outcome:
-    """Call `work` on every task, in chunks on several processes.
+    """Call `work` on every task, in chunks on several processes, each with one thread of BLAS.
+
+    A user's matrices are small: with two threads, waiting for one another, they take up to ten
+    times as long. joblib leaves its processes one thread where there is one of them a core.
 
     Parameters
     ----------
@@ -80,7 +84,9 @@ def _chunk_results(
     """Yield the results of chunk after chunk, each a list."""
     if n_workers == 1:
         for chunk in chunks:
-            yield [work(task) for task in chunk]
+            with threadpool_limits(1, user_api="blas"):
+                done = [work(task) for task in chunk]
+            yield done
         return
     parallel = Parallel(n_jobs=n_jobs, return_as="generator")
     with closing(parallel(delayed(_all_of)(work, chunk) for chunk in chunks)) as finished:
