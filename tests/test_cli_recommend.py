@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -158,6 +161,15 @@ def test_a_file_without_ratings_is_refused(text, complaint, tmp_path):
     (tmp_path / "r.csv").write_text(text)
     assert complaint in refused("recommend", tmp_path / "r.csv", "-o", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_standard_output_is_utf_8_whatever_the_terminal_speaks(tmp_path):
+    lines = ["Zoë,映画,3", "Zoë,b,5", "Åke,映画,2", "Åke,b,4", "Åke,ç,1"]
+    (tmp_path / "r.csv").write_text("\n".join(lines), encoding="utf-8")
+    command = [sys.executable, "-m", "pairrank", "recommend", "r.csv", "--min-support", "0", "-q"]
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=True)
+    assert done.stdout.decode("utf-8").splitlines()[1].startswith("Zoë,1,ç,")
 
 
 def test_no_input_is_written_over(file):

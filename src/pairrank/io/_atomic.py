@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import stat
 import sys
@@ -99,8 +100,17 @@ def _replacing(target: str, mode: str, permissions: int) -> Iterator[IO[Any]]:
 @contextlib.contextmanager
 def _standard_output(mode: str) -> Iterator[IO[Any]]:
     file = sys.stdout if mode == "w" else sys.stdout.buffer
-    yield file
-    file.flush()
+    if not isinstance(file, io.TextIOWrapper):
+        yield file
+        file.flush()
+        return
+    encoding, errors = file.encoding, file.errors
+    file.reconfigure(encoding="utf-8", errors="strict")
+    try:
+        yield file
+        file.flush()
+    finally:
+        file.reconfigure(encoding=encoding, errors=errors)
 
 
 def _text_options(mode: str) -> dict[str, Any]:
