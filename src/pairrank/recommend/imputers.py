@@ -84,11 +84,17 @@ def fill_by_draws(
     """
     gaps = np.isnan(known)
     counts = np.count_nonzero(~gaps, axis=axis, keepdims=True)
-    mean = np.where(gaps, 0.0, known).sum(axis=axis, keepdims=True) / np.maximum(counts, 1)
-    squares = np.where(gaps, 0.0, known - mean) ** 2
-    variance = squares.sum(axis=axis, keepdims=True) / np.maximum(counts, 1)
+    filled = np.where(gaps, 0.0, known)
+    mean = filled.sum(axis=axis, keepdims=True) / np.maximum(counts, 1)
+    filled -= mean
+    filled[gaps] = 0.0
+    np.square(filled, out=filled)
+    variance = filled.sum(axis=axis, keepdims=True) / np.maximum(counts, 1)
     if not counts.all():
         others = everything()
         mean = np.where(counts, mean, np.nanmean(others))
         variance = np.where(counts, variance, np.nanvar(others))
-    return np.where(gaps, mean + np.sqrt(variance) * draws, known)
+    np.multiply(draws, np.sqrt(variance), out=filled)
+    filled += mean
+    np.copyto(filled, known, where=~gaps)
+    return filled

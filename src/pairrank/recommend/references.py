@@ -68,8 +68,8 @@ class References:
 
         Notes
         -----
-        Holds 8 n_items n_references bytes ("gaussian-item" twice as much), and three times as much
-        while gaps are filled.
+        Holds 8 n_items n_references bytes ("gaussian-item" twice as much), and up to 3.5 times as
+        much while gaps are filled.
 
         Examples
         --------
