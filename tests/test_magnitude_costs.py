@@ -95,6 +95,17 @@ def test_weight_two_is_the_row_twice(metric):
     assert metric(y, s, qid=qid, sample_weight=times) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.parametrize("metric", COSTS, ids=NAMES)
+def test_the_unit_of_weights_is_no_matter(metric):
+    generator = np.random.default_rng(0)
+    y, s = 1e60 * generator.normal(size=(2, 30))
+    qid, weight = np.arange(30) % 4, generator.uniform(1.0, 9.0, 30)
+    wanted = metric(y, s, qid=qid, sample_weight=weight)
+    for unit in (1e-99, 1e99):
+        found = metric(y, s, qid=qid, sample_weight=unit * weight)
+        assert found == pytest.approx(wanted, rel=1e-12)
+
+
 def test_the_losses_and_the_metrics_are_the_same_costs():
     generator = np.random.default_rng(0)
     y, s = generator.integers(0, 4, 80) * 1.0, generator.normal(size=80)

@@ -57,7 +57,7 @@ def mean_over_differences(
         return as_mapping(rows.identifiers, means, np.ones(means.size, dtype=bool))
     if average == "queries":
         return float(means.mean())
-    return float(np.average(means, weights=totals**2))
+    return float(np.average(means, weights=(totals / totals.max()) ** 2))
 
 
 def residuals(labels: FloatArray, scores: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
