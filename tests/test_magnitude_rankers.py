@@ -461,6 +461,15 @@ def test_large_labels_and_a_small_C_rank_all_the_same(rows, scale):
             assert ranker.fit(X, scale * y, qid=qid).score(X, y, qid=qid) > 0.7
 
 
+@pytest.mark.parametrize("scale", [1e-150, 1e-80, 1e80, 1e150])
+def test_squares_of_labels_of_any_size_scale_the_weights(rows, scale):
+    X, y, qid = rows
+    wanted = SVRank(1.0, epsilon=0.5, n=2).fit(X, y, qid=qid)
+    found = SVRank(1.0, epsilon=0.5 * scale, n=2).fit(X, scale * y, qid=qid)
+    assert (found.status_, found.n_iter_) == ("converged", wanted.n_iter_)
+    np.testing.assert_allclose(found.coef_ / scale, wanted.coef_, rtol=1e-6)
+
+
 def test_a_C_beyond_numbers_is_an_error(rows):
     X, y, _ = rows
     for ranker in ALL:

@@ -148,7 +148,8 @@ class _Run(Descent):
             new_square = step_step + 2 * alpha * step_direction + alpha**2 * direction_direction
             if new_square > radius**2 * (1 + 1e-10):
                 gap = radius**2 - step_step
-                root = np.sqrt(step_direction**2 + direction_direction * gap)
+                across = np.sqrt(direction_direction) * np.sqrt(max(gap, 0.0))
+                root = np.hypot(step_direction, across)
                 alpha = gap / (step_direction + root)
                 on_border = True
             step += alpha * direction
