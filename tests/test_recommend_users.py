@@ -93,6 +93,18 @@ def test_shared_kernel_values_are_those_of_each_users_rows(ranker, problems, sha
         np.testing.assert_allclose(evaluation.metrics[name], values, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("most", [10**6, 0], ids=["shared", "by user"])
+def test_an_offset_of_all_ratings_is_no_matter_to_a_width(most, monkeypatch):
+    monkeypatch.setattr("pairrank.recommend.sharing._MOST_ITEMS", most)
+    user, item, rating = RATINGS
+    ratings = [(user, item, rating + offset) for offset in (0.0, 1e9)]
+    here, there = (
+        evaluate_users(LeaveOneOutProtocol(8, 4).draw(each, 0), KERNELS["RankRLS rbf"])
+        for each in ratings
+    )
+    np.testing.assert_allclose(there.metrics["msd"], here.metrics["msd"], rtol=1e-6)
+
+
 def test_products_are_shared_only_where_that_is_less_work():
     from pairrank.recommend.sharing import SharedFeatures
 

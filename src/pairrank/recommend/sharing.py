@@ -47,12 +47,16 @@ class SharedFeatures:
         self.centred = is_regressor(ranker)
         self.kernel = _shared_kernel(ranker)
         self.products: FloatArray | None = None
+        self.centre = 0.0
         if self.kernel is None:
             return
         self.ranker.set_params(kernel="precomputed")
+        if self.kernel.function == "rbf":
+            self.centre = float(references.matrix.mean())
         n_items = references.matrix.shape[0]
         if n_items <= _MOST_ITEMS and n_products > n_items * n_items // 2:
-            self.products = references.matrix @ references.matrix.T
+            centred = references.matrix - self.centre
+            self.products = centred @ centred.T
 
     def fit(self, user: int, items: IntArray, ratings: FloatArray) -> tuple[Any, bool]:
         """Return the ranker fitted to a user's ratings, and whether it converged.
@@ -128,15 +132,18 @@ class SharedFeatures:
     def _products(
         self, user: int, items: IntArray, others: IntArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, int]:
-        """Return inner products of rows, their squares, and how many features they have."""
+        """Return inner products of rows, their squares, and how many features they have.
+
+        "rbf" sees differences only, which are of rows less `centre`: no digit goes to an offset.
+        """
         own = self.references.column_of(user)
         if self.products is None or (own is not None and self.references.draws is not None):
-            rows = self.references.rows(items, user=user)
+            rows = self.references.rows(items, user=user) - self.centre
             if others is items:
                 products = rows @ rows.T
                 squares = products.diagonal().copy()
                 return products, squares, squares, rows.shape[1]
-            columns = self.references.rows(others, user=user)
+            columns = self.references.rows(others, user=user) - self.centre
             squares, other_squares = (np.einsum("ij,ij->i", each, each) for each in (rows, columns))
             return rows @ columns.T, squares, other_squares, rows.shape[1]
         products = self.products[np.ix_(items, others)]
@@ -144,7 +151,7 @@ class SharedFeatures:
         other_squares = self.products[others, others]
         width = self.references.users.size
         if own is not None:
-            column = self.references.matrix[:, own]
+            column = self.references.matrix[:, own] - self.centre
             products -= np.outer(column[items], column[others])
             squares, other_squares = (
                 squares - column[items] ** 2,
