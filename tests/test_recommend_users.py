@@ -246,6 +246,21 @@ def test_nothing_is_recommended_to_a_user_who_likes_everything_alike():
         recommend(ratings, [99], n_references=15)
 
 
+def test_nothing_is_recommended_to_a_user_who_rated_what_no_reference_did():
+    user, item, rating = RATINGS
+    own = np.array([900, 901, 902])
+    ratings = (
+        np.append(user, np.full(3, 99)), np.append(item, own), np.append(rating, [1.0, 5.0, 3.0])
+    )  # fmt: skip
+    found = recommend(ratings, n_references=15, min_support=1)
+    assert found.n_skipped == 1
+    assert 99 not in found.user
+    with pytest.raises(NoPairsError, match="user 99 rated nothing that a reference rated"):
+        recommend(ratings, [99], n_references=15)
+    with pytest.raises(NoPairsError, match="user 99 rated nothing that a reference rated"):
+        recommend(ratings, [99], n_references=1000)
+
+
 @pytest.mark.parametrize("ranker", [RankSVM(0.1), ConvexHullRanker(0.1)], ids=["svm", "hull"])
 def test_rankers_get_the_labels_that_their_graph_names(ranker):
     user, item, rating = RATINGS

@@ -39,7 +39,8 @@ class Recommendations:
     n_users : int
         How many users have recommendations.
     n_skipped : int
-        Users who rated too little or all alike, or to whom no item is new.
+        Users who rated too little, all alike or nothing that a reference rated, or to whom no item
+        is new.
     interrupted : bool
         Whether Ctrl-C left users out.
     """
@@ -117,7 +118,7 @@ def recommend(
     ------
     PairrankError
         If ratings are none or wrong, a parameter is out of range, or a user who is named is
-        unknown, rated too little, or rated all alike.
+        unknown, rated too little, all alike, or nothing that a reference rated.
 
     Warns
     -----
@@ -166,12 +167,10 @@ def _rank_one(
 ) -> _Ranked | Interrupted | None:
     """Return a user's best new items; None where they cannot be fitted, or nothing is new."""
     table, shared = setting.table, setting.shared
-    if np.ptp(table.ratings_of(user)) == 0.0:
-        if setting.named:
-            raise NoPairsError(
-                f"user {table.user_ids[user]!s} rated all alike, which says nothing of what they "
-                "like better; leave them out"
-            )
+    nothing = _nothing_known(setting, user)
+    if nothing and setting.named:
+        raise NoPairsError(f"user {table.user_ids[user]!s} {nothing}")
+    if nothing:
         return None
     fitted = fit_one(setting, user)
     if not isinstance(fitted, UserFit):
@@ -185,3 +184,17 @@ def _rank_one(
     scores = shared.scores(fitted.ranker, user, rated, candidates)
     best = np.argsort(-scores, kind="stable")[:top]
     return _Ranked(user, candidates[best], scores[best], fitted.converged)
+
+
+def _nothing_known(setting: Setting, user: int) -> str | None:
+    """Return why nothing is known of a user's taste, whatever the ranker; None where something is.
+
+    Scores would all be equal then, but for rounding.
+    """
+    table, references = setting.table, setting.shared.references
+    if np.ptp(table.ratings_of(user)) == 0.0:
+        return "rated all alike, which says nothing of what they like better; leave them out"
+    own = int(references.column_of(user) is not None)
+    if references.support[table.items_of(user)].max() > own:
+        return None
+    return "rated nothing that a reference rated; raise n_references, or leave them out"
