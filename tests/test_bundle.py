@@ -221,22 +221,22 @@ def test_each_status_is_told():
     assert descend(huge).status is Status.OVERFLOW
 
 
-def test_slopes_that_are_off_prove_less():
+@pytest.mark.parametrize("penalty", [0.5, 1e4])
+@pytest.mark.parametrize("size", [1e-7, 1e-4])
+def test_slopes_that_are_off_prove_less(penalty, size):
     class Off(Absolute):
         def loss_and_gradient(self, w):
             loss, slope = super().loss_and_gradient(w)
-            signs = np.where(np.arange(self.n_features) % 2, 1.0, -1.0)
-            return loss, slope + 0.5 * self.pull * getattr(self, "rounding", 0.0) * signs
+            return loss, slope - 0.5 * self.pull * self.rounding * np.sign(slope)
 
-    for size in (1e-7, 1e-4):
-        objective = Off()
-        best = objective.value(objective.optimum())
-        objective.rounding = size * np.linalg.norm(objective.A, axis=0)
-        found = descend(objective, tol=1e-9)
-        last = found.history[-1]
-        assert found.status is Status.NO_PROGRESS
-        assert last.value - last.gap <= best
-        assert last.gap <= 100 * size * last.value
+    objective = Off(penalty=penalty)
+    objective.rounding = size * np.linalg.norm(objective.A, axis=0)
+    best = Absolute(penalty=penalty).value(objective.optimum())
+    found = descend(objective, tol=1e-9)
+    last = found.history[-1]
+    assert found.status is Status.NO_PROGRESS
+    assert last.value - last.gap <= best
+    assert last.gap <= 100 * size * last.value
 
 
 def test_a_bound_above_the_value_is_no_proof():
