@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank import _validation as validation
 from pairrank.exceptions import PairrankError
 from pairrank.recommend.references import References
 from pairrank.recommend.table import RatingsTable
@@ -128,7 +129,8 @@ def split_users(
     PairrankError
         If `train_share` is not between 0 and 1, a named user rated too little, or nobody is left.
     """
-    if not 0.0 < train_share < 1.0:
+    validation.check_number(train_share, "train_share")
+    if train_share >= 1.0:
         raise PairrankError(f"train_share must be above 0 and below 1, got {train_share!r}")
     tasks: list[UserTask] = []
     counts = table.counts[users]
