@@ -239,6 +239,27 @@ def test_slopes_that_are_off_prove_less(penalty, size):
     assert last.gap <= 100 * size * last.value
 
 
+def test_what_a_value_may_be_off_by_is_no_part_of_the_bound():
+    class High(Absolute):
+        value_error = 1e-3
+
+        def loss_and_gradient(self, w):
+            loss, slope = super().loss_and_gradient(w)
+            return loss + self.value_error, slope
+
+    objective = High()
+    best = Absolute().value(objective.optimum())
+    last = descend(objective, tol=1e-9).history[-1]
+    assert last.value - last.gap <= best * (1 + 1e-12)
+    assert last.gap <= 0.01
+
+
+def test_the_planes_that_hold_most_are_kept_the_longest():
+    rule = Bundle(max_planes=10)
+    taken = [descend(Absolute(seed=seed), rule=rule, tol=1e-6).n_iter for seed in range(4)]
+    assert sum(taken) < 350
+
+
 def test_a_bound_above_the_value_is_no_proof():
     class Wrong(Absolute):
         def loss_and_gradient(self, w):
