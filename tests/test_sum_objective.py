@@ -9,10 +9,16 @@ from scipy import sparse
 from pairrank import Pairs
 from pairrank._protocols import Status
 from pairrank.design import Design
-from pairrank.losses import Square, Tube
-from pairrank.objective import LeastSquares, SumObjective, inverse_diagonal, is_even
+from pairrank.losses import Hinge, Square, Tube
+from pairrank.objective import (
+    LeastSquares,
+    PairObjective,
+    SumObjective,
+    inverse_diagonal,
+    is_even,
+)
 from pairrank.objective import spread_of_features as spread
-from pairrank.preferences import Differences
+from pairrank.preferences import Differences, Levels
 from pairrank.solvers.tron import Tron
 
 LOSSES = [Square(), Tube(0.3, 2), Tube(0.0, 2)]
@@ -48,6 +54,32 @@ def test_gradient_and_hessian_are_differences_of_values_and_gradients(loss, buil
     assert objective.reference_norm == pytest.approx(np.linalg.norm(at_zero))
     at_zero += 1.0
     np.testing.assert_allclose(objective.loss_and_gradient(np.zeros(3))[1], at_zero - 1.0)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["hinge", "tube"])
+def test_a_gradient_is_off_by_no_more_than_its_pull_and_rounding_say(kind, dtype, form):
+    rng = np.random.default_rng(0)
+    X = rng.normal((0.0, 100.0, 1e4), 1.0, (400, 3)).astype(dtype)
+    if kind == "hinge":
+        levels = Levels.build(np.round(rng.normal(size=400)))
+        pair_sum, factor = Hinge().sum_over(levels), 0.1
+        objective = PairObjective(form(X), levels, Hinge(), factor=factor, penalty=1.0)
+    else:
+        pair_sum, factor = Tube(0.1, 1).sum_over(differences(rng, 400)), 1.0
+        objective = SumObjective(Design(form(X)), pair_sum, penalty=1.0)
+    double = X.astype(np.float64)
+    for w in (np.array([0.3, -0.2, 1e-4]), np.zeros(3)):
+        gradient = objective.loss_and_gradient(w)[1]
+        scores = objective.design.scores(w)
+        pull = factor * pair_sum.value_and_gradient(scores)[1]
+        assert objective.pull == pytest.approx(np.linalg.norm(pull))
+        off = np.abs(gradient - double.T @ pull)
+        assert (off <= objective.pull * objective.rounding).all()
+        np.testing.assert_allclose(
+            objective.rounding, 2 * np.finfo(dtype).eps * np.linalg.norm(double, axis=0)
+        )
 
 
 def test_the_scores_kept_are_those_of_the_weights_asked_for():
