@@ -461,6 +461,20 @@ def test_large_labels_and_a_small_C_rank_all_the_same(rows, scale):
             assert ranker.fit(X, scale * y, qid=qid).score(X, y, qid=qid) > 0.7
 
 
+def test_the_gap_of_power_1_is_told_summed_and_forgotten_by_refits(rows, tmp_path):
+    X, y, qid = rows
+    for ranker in (MPRank(n=1), SVRank()):
+        fine = clone(ranker).set_params(tol=1e-9).fit(X, y, qid=qid)
+        ranker.fit(X, y, qid=qid)
+        assert ranker.gap_ == ranker.history_[-1].gap
+        assert 0 < ranker.objective_ - fine.objective_ <= ranker.gap_ <= 1e-4 * ranker.objective_
+        ranker.save(tmp_path / "model")
+        assert pairrank.load_model(tmp_path / "model").gap_ == ranker.gap_
+        ranker.fit(X, np.column_stack((y, X[:, 3])), qid=qid)
+        assert ranker.gap_ == sum(history[-1].gap for history in ranker.history_)
+        assert not hasattr(ranker.set_params(n=2).fit(X, y, qid=qid), "gap_")
+
+
 @pytest.mark.parametrize("scale", [1e-150, 1e-80, 1e80, 1e150])
 def test_squares_of_labels_of_any_size_scale_the_weights(rows, scale):
     X, y, qid = rows

@@ -39,6 +39,7 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
     solver: str
     tol: float
     max_iter: int
+    gap_: float
 
     def fit(
         self,
@@ -100,6 +101,7 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
         )
         solutions = self._solve_each(solve, targets, starts, watches, callback)
         conclude(self, solutions, watches, targets, keep_best=False)
+        self._keep_gap(solutions)
         return self
 
     def stability_bound(self, X: Any, y: Any, *, delta: float = 0.05) -> StabilityBound:
@@ -164,6 +166,13 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
         self, features: Any, preferences: Differences | Pairs
     ) -> Callable[..., Solution]:
         """Return how a target is solved: from labels and start, tol, max_iter and callback."""
+
+    def _keep_gap(self, solutions: list[Solution]) -> None:
+        """Set how far the objective, summed over targets, may be above its minimum, if known."""
+        self.__dict__.pop("gap_", None)
+        gaps = [one.history[-1].gap if one.history else np.nan for one in solutions]
+        if not np.isnan(gaps).any():
+            self.gap_ = float(sum(gaps))
 
     @property
     def _epsilon(self) -> float:

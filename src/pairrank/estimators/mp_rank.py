@@ -83,6 +83,8 @@ class MPRank(MagnitudeRanker):
         Value, gradient norm and seconds an iteration; of several targets a list of such lists.
     objective_ : float
         The objective at `coef_`, summed over targets.
+    gap_ : float
+        How far `objective_` may be above the minimum, at most; of n = 1 alone.
     n_pairs_ : int
         The number of differences, m_q^2 a query, or of comparisons.
     validation_curve_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
