@@ -57,7 +57,8 @@ def mean_over_differences(
         return as_mapping(rows.identifiers, means, np.ones(means.size, dtype=bool))
     if average == "queries":
         return float(means.mean())
-    return float(np.average(means, weights=(totals / totals.max()) ** 2))
+    scaled = np.ldexp(totals, -np.frexp(totals.max())[1])
+    return float(np.average(means, weights=scaled**2))
 
 
 def residuals(labels: FloatArray, scores: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
