@@ -295,3 +295,10 @@ def test_what_cannot_be_summed_is_refused():
     for preferences in (Differences.build(y), Pairs([0], [1])):
         with pytest.raises(PairrankError, match="scores have shape"):
             Tube().sum_over(preferences).value_and_gradient(np.zeros(3))
+
+
+def test_small_costs_of_comparisons_count_beside_a_huge_one():
+    high, low = np.zeros(1001, dtype=int), np.ones(1001, dtype=int)
+    pairs = Pairs(high, low, magnitude=np.append(1e17, np.ones(1000)), n_rows=2)
+    tube = Tube(0.0, 1).sum_over(pairs.bound(2, ties=False))
+    assert tube.value_and_gradient(np.zeros(2))[0] == 1e17 + 1000
