@@ -105,6 +105,13 @@ def test_every_model_and_option_recommends(file, options):
     assert scores == sorted(scores, reverse=True)
 
 
+def test_references_are_as_many_as_asked_for(file):
+    found = run("recommend", file, "--users", "u3", "-q", "--references", 7, "--min-support", 0)
+    ratings = [f"u{user}" for user in RATINGS[0]], [f"i{item}" for item in RATINGS[1]], RATINGS[2]
+    expected = recommend(ratings, ["u3"], n_references=7, min_support=0)
+    assert [row["item"] for row in rows_of(found.stdout)] == expected.item.tolist()
+
+
 def test_the_seed_decides_what_is_drawn(file):
     draws = ["recommend", file, "--users", "u3", "-q", "--impute", "gaussian-item"]
     assert run(*draws).stdout == run(*draws).stdout

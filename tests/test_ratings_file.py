@@ -57,8 +57,8 @@ def test_a_separator_cuts_the_first_line_into_user_item_and_rating(line):
 
 
 def test_a_header_may_speak_of_ids():
-    text = "User_ID,age,itemId,Rating,rating_id\n"
-    check(read(text + "".join(f"{u},33,{i},{r},9\n" for u, i, r in LINES)))
+    text = "rating_id,age,itemId,Rating,User-ID\n"
+    check(read(text + "".join(f"9,33,{i},{r},{u}\n" for u, i, r in LINES)))
     text = "userId,movieId,rating,timestamp\n"
     check(read(text + "".join(f"{u},{i},{r},9\n" for u, i, r in LINES)))
 

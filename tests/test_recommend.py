@@ -212,6 +212,16 @@ def test_cortes_draws_from_the_groups_of_activity(table):
     assert ((judged >= 20) & (judged <= 60)).all()
 
 
+def test_groups_leave_their_end_out_and_activity_does_not():
+    sizes = [4, 5, 5, 6, 6, 7, 8, 8, 9]
+    user = np.repeat(np.arange(len(sizes)), sizes)
+    item = np.concatenate([np.arange(size) for size in sizes])
+    ratings = user, item, 1.0 + item % 5
+    problems = CortesProtocol((5, 6), 2, 3, activity=(7, 8)).draw(ratings, random_state=0)
+    assert problems.references.users.tolist() == [1, 2]
+    assert [task.user for task in problems.tasks] == [5, 6, 7]
+
+
 def test_raykars_users_have_as_many_ratings_as_asked(table):
     problems = RaykarProtocol(10, 8, min_ratings=18).draw(table, random_state=0)
     assert table.counts[[task.user for task in problems.tasks]].min() >= 18
@@ -285,6 +295,9 @@ def test_suited_regularisation_follows_the_size_of_ratings(table):
             for each in (table, tenfold)
         )
         assert large / small == pytest.approx(10.0**power)
+    size = 20 * table.rating.var()
+    suited = suited_params(table, 20, "C", differences=True)["C"]
+    assert suited == pytest.approx(np.median(table.counts) / (2 * size))
     assert suited_params(table, 20, "C", differences=False, kernel="poly") == {}
     assert set(suited_params(table, 20, "C", differences=False, kernel="rbf")) == {"gamma"}
 
