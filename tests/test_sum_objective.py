@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.base import clone
 
-from pairrank import Pairs
+from pairrank import MPRank, Pairs, RankRLS, SVRank
 from pairrank._protocols import Status
 from pairrank.design import Design
 from pairrank.losses import Hinge, Square, Tube
@@ -22,6 +23,7 @@ from pairrank.preferences import Differences, Levels
 from pairrank.solvers.tron import Tron
 
 LOSSES = [Square(), Tube(0.3, 2), Tube(0.0, 2)]
+RANKERS = [RankRLS(), MPRank(), MPRank(solver="cg"), MPRank(n=1), SVRank(), SVRank(n=2)]
 
 
 def differences(rng, n_rows):
@@ -80,6 +82,27 @@ def test_a_gradient_is_off_by_no_more_than_its_pull_and_rounding_say(kind, dtype
         np.testing.assert_allclose(
             objective.rounding, 2 * np.finfo(dtype).eps * np.linalg.norm(double, axis=0)
         )
+
+
+@pytest.mark.parametrize(
+    "ranker", [RankRLS(), MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)], ids=str
+)
+@pytest.mark.parametrize("value", [0.1, 1.0, 3.3, 1e3, 1e6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_constant_features_teach_nothing_and_warn_of_nothing(dtype, value, ranker):
+    rng = np.random.default_rng(0)
+    for labels in (np.arange(2000) % 4, rng.normal(size=2000)):
+        ranker.fit(np.full((2000, 3), value, dtype), labels, qid=np.arange(2000) % 3)
+        assert ranker.status_ in ("converged", "gap_closed")
+        assert not ranker.coef_.any()
+
+
+def test_what_differs_little_teaches_all_the_same():
+    rng = np.random.default_rng(0)
+    X, y = 1e9 + np.round(rng.normal(size=(3000, 1)), 3), rng.normal(size=3000)
+    for ranker in (RankRLS(1.0), MPRank(1e3), SVRank(1e3, n=2)):
+        wanted = clone(ranker).fit(X - 1e9, y)
+        np.testing.assert_allclose(ranker.fit(X, y).coef_, wanted.coef_, rtol=1e-3)
 
 
 def test_the_scores_kept_are_those_of_the_weights_asked_for():

@@ -8,7 +8,12 @@ from typing import Protocol
 import numpy as np
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap, PairSum
-from pairrank.design import norm_of
+from pairrank.design import Design, norm_of
+
+_ENOUGH_ENTRIES = 1 << 18
+"""Entries of X that tell of what size its features are."""
+_ROUNDING = 0.1
+"""A gradient at zero below this part of the precision of its terms is none: X is constant."""
 
 
 class RowMap(Protocol):
@@ -75,6 +80,8 @@ class SumObjective:
         value, pull = pair_sum.value_and_gradient(np.zeros(design.n_rows))
         self.pull = self._pull_at_zero = norm_of(pull)
         self._value_at_zero, self._gradient_at_zero = value, design.transposed(pull)
+        if _is_rounding(self._gradient_at_zero, design, self.pull):
+            self._gradient_at_zero[:] = self.pull = self._pull_at_zero = 0.0
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
         gradient = self._gradient_at_zero
         image = gradient if metric is None else metric.matvec(gradient)
@@ -119,6 +126,17 @@ class SumObjective:
         if self._scores_at is None or not np.array_equal(self._scores_at[0], w):
             self._scores_at = (w.copy(), self.design.scores(w))
         return self._scores_at[1]
+
+
+def _is_rounding(gradient: FloatArray, design: RowMap, pull: float) -> bool:
+    """Whether a gradient may be rounding alone, by every k-th row of X: features are constant."""
+    if not isinstance(design, Design):
+        return False
+    every = -(-design.n_entries // _ENOUGH_ENTRIES)
+    some = Design(design.X[::every])
+    size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
+    off = pull * size * max(_ROUNDING * design.precision, 2.0 * float(np.finfo(design.dtype).eps))
+    return bool(((np.abs(gradient) <= off) & (off < np.inf)).all())
 
 
 class RowHessian:
