@@ -40,6 +40,7 @@ def training(folder, tmp_path, *options, data="train.txt"):
 @pytest.mark.parametrize("graph", [None, "chain", "full", "0<2,1<2"])
 def test_the_fit_is_that_of_the_estimator(folder, tmp_path, graph):
     options = ["--nu", "0.5", "--tol", "1e-8", "--max-iter", "60", "--json"]
+    options += ["--valid", folder / "valid.txt"]
     options += [] if graph is None else ["--graph", graph]
     record = json.loads(run(*training(folder, tmp_path, *options)).stdout)
     X, y, qid = rows_of(folder, "train")
@@ -48,8 +49,10 @@ def test_the_fit_is_that_of_the_estimator(folder, tmp_path, graph):
     model = load_model(tmp_path / "m")
     np.testing.assert_array_equal(model.coef_, plain.coef_)
     np.testing.assert_array_equal(model.limits_, plain.limits_)
+    others, labels, queries = rows_of(folder, "valid")
     told = {
         "model": "ConvexHullRanker",
+        "valid pairwise_accuracy": plain.score(others, labels, qid=queries),
         "queries": 6,
         "levels": 3,
         "n_pairs": plain.n_pairs_,
