@@ -85,7 +85,7 @@ class Problem:
         max_iter: int,
         callback: Callback | None,
     ) -> Solution:
-        """Solve for one column of targets; None: for the comparisons."""
+        """Solve for one column of targets; None: for what `preferences` hold."""
         preferences = self.preferences
         if target is not None and isinstance(preferences, Differences):
             preferences = preferences.with_target(target)

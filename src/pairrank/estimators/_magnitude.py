@@ -86,6 +86,8 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
         targets = columns_of(y)
         preferences = _mean_costs(y, qid, weight, X.shape[0], float(self.C))
         held = self._given(X_val, y_val, qid_val, sample_weight_val, len(targets))
+        if len(targets) == 1:
+            y, targets = None, [None]  # the labels of one target are in `preferences`
         errors = None if held is None else held.errors()
         features = self._learnt_features(X)
         watches = None
