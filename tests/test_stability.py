@@ -52,6 +52,10 @@ def test_the_bound_falls_with_the_rows_and_tells_where_it_is_vacuous():
     assert pairrank.metrics.stability_bound is stability_bound
 
 
+def test_limits_too_large_to_square_make_a_vacuous_bound():
+    assert stability_bound(C=1.0, kappa=0.0, M=1e200, m=100, n=2).is_vacuous
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -112,7 +112,8 @@ def stability_bound(
     C, kappa, M = float(C), float(kappa), float(M)
     sigma = 1.0 if n == 1 else 4.0 * M
     largest = 2.0 * M if n == 1 else 4.0 * M * M
-    changed = 4.0 * C * sigma * sigma * kappa * kappa
+    step = sigma * kappa
+    changed = 4.0 * C * step * step
     deviation = math.sqrt(2.0 * math.log(2.0 / delta) / m)
     excess = (4.0 * changed + largest) / m + (2.0 * changed + largest) * deviation
     printed = 2.0 * changed / m + (changed + largest) * deviation
