@@ -132,6 +132,12 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
         raise PairrankError(f"{name} must be one of {listed}; got {_shown(value)}")
 
 
+def check_power(n: Any) -> None:
+    """Raise a PairrankError where the power of a cost is neither 1 nor 2."""
+    check_number(n, "n", low=1, inclusive=True, integer=True)
+    check_choice(int(n), "n", (1, 2))
+
+
 def as_float_array(values: Any, name: str) -> FloatArray:
     """Return an array of float64, without a copy where it is one; an error if they are not."""
     try:

@@ -186,8 +186,7 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
         validation.check_number(self.C, "C")
         if not np.isfinite(2.0 * float(self.C)):
             raise PairrankError(f"C = {self.C!r} is so large that 2 C is no number; lower it")
-        validation.check_number(self.n, "n", low=1, inclusive=True, integer=True)
-        validation.check_choice(int(self.n), "n", (1, 2))
+        validation.check_power(self.n)
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", low=1, inclusive=True, integer=True)
         self._check_kernel()

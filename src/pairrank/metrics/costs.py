@@ -8,8 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairrank._validation import check_number
-from pairrank.exceptions import PairrankError
+from pairrank._validation import check_number, check_power
 from pairrank.metrics._inputs import FloatArray
 from pairrank.metrics._means import mean_over_differences, residuals
 
@@ -212,8 +211,7 @@ def tube_cost(
 
 
 def _is_square(n: int) -> bool:
-    if n not in (1, 2):
-        raise PairrankError(f"n must be 1 or 2, got {n!r}")
+    check_power(n)
     return n == 2
 
 

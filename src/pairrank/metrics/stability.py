@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from pairrank._validation import check_choice, check_number
+from pairrank._validation import check_number, check_power
 from pairrank.exceptions import PairrankError
 
 
@@ -124,8 +124,7 @@ def _check_arguments(C: float, kappa: float, M: float, m: int, n: int, delta: fl
     for value, name in ((C, "C"), (kappa, "kappa"), (M, "M")):
         check_number(value, name, inclusive=True)
     check_number(m, "m", low=1, inclusive=True, integer=True)
-    check_number(n, "n", low=1, inclusive=True, integer=True)
-    check_choice(int(n), "n", (1, 2))
+    check_power(n)
     check_number(delta, "delta")
     if delta >= 1:
         raise PairrankError(f"delta is a probability below 1, got {delta!r}")

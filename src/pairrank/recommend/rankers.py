@@ -313,8 +313,8 @@ def warn_of_unconverged(fits: list[Any]) -> int:
     n_unconverged = sum(not each.converged for each in fits)
     if n_unconverged:
         warnings.warn(
-            f"{n_unconverged} of {len(fits)} users' fits stopped before they converged: raise "
-            "max_iter, or tol",
+            f"{n_unconverged} of {len(fits)} users' fits stopped before they converged: "
+            "regularise more, or raise max_iter or tol",
             ConvergenceWarning,
             stacklevel=3,
         )
