@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
-SUMS = ROOT / "src" / "pairrank" / "sums"
+SUMS = ROOT / "src" / "pairrank" / "compiled"
 LIBRARIES = ("pairrank", "numpy", "scipy", "scikit-learn", "numba")
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from pairrank.io import Rows, write_svmlight
 from pairrank.losses import SquaredHinge
+from pairrank.pair_sums import bind
 from pairrank.preferences import Levels
 
 _BLOCK = 20_000
@@ -38,8 +39,8 @@ class Problem(NamedTuple):
         for start in range(0, self.y.size, _BLOCK):
             rows = slice(start, start + _BLOCK)
             scores[rows] = self.X[rows].astype(np.float64) @ coef
-        pair_sum = SquaredHinge().sum_over(Levels.build(self.y, self.qid))
-        return 0.5 * float(coef @ coef) + C * pair_sum.value_and_gradient(scores)[0]
+        pair_sum = bind(SquaredHinge(), Levels.build(self.y, self.qid))
+        return 0.5 * float(coef @ coef) + C * pair_sum.at(scores)[0]
 
 
 class Rival(NamedTuple):

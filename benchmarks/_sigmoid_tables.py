@@ -10,6 +10,7 @@ from scipy.special import expit
 
 import _harness as harness
 from pairrank.losses import Logistic, Probit
+from pairrank.pair_sums import bind
 from pairrank.preferences import Levels, OrderGraph
 
 LOSSES = {"logistic": Logistic(), "probit": Probit()}
@@ -27,7 +28,7 @@ def _levels(n_rows: int, levels: str, qid: Array | None = None, graph: Any = "fu
     generator = np.random.default_rng(n_rows)
     many = levels == "m"
     y = generator.permutation(n_rows) if many else generator.integers(0, int(levels), n_rows)
-    return Levels.build(y.astype(np.float64), qid, graph=graph).normalized("rows")
+    return Levels.build(y.astype(np.float64), qid, graph=graph).reduced("rows")
 
 
 def _scores(kind: str, n_rows: int) -> Array:
@@ -42,8 +43,8 @@ def _timed(levels: Levels, scores: Array, repeat: int, eps: float = 1e-6) -> dic
     calls: dict[str, Callable[[], Any]] = {}
     v = np.random.default_rng(0).normal(size=scores.size)
     for name, loss in LOSSES.items():
-        bound = loss.sum_over(levels, eps=eps)
-        calls[name] = lambda bound=bound: bound.value_and_gradient(scores) is None
+        bound = bind(loss, levels, eps=eps)
+        calls[name] = lambda bound=bound: bound.at(scores) is None
         curvature = bound.curvature(scores)
         calls[name + " product"] = lambda curvature=curvature: curvature.matvec(v) is None
     calls["expit"] = lambda: expit(scores) is None

@@ -26,6 +26,7 @@ from scipy.special import expit  # noqa: E402
 import _sigmoid_tables as sigmoids  # noqa: E402
 from _trees import double_loop, prsvm_plus, tree_by_levels, tree_by_scores  # noqa: E402
 from pairrank.losses import SquaredHinge, Tube  # noqa: E402
+from pairrank.pair_sums import bind  # noqa: E402
 from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
 
 LEVELS = ("2", "5", "100", "m")
@@ -59,7 +60,7 @@ def is_affordable(route: str, n_rows: int, levels: str, many: bool) -> bool:
 
 def fresh(y: Any, qid: Any, scores: Any, route: str) -> Callable[[], Any]:
     """Return a call that sums at scores that the sum has not seen."""
-    bound = SquaredHinge().sum_over(Levels.build(y, qid), route=route)
+    bound = bind(SquaredHinge(), Levels.build(y, qid), route=route)
     return _at_new_scores(bound, scores.copy())
 
 
@@ -126,7 +127,7 @@ def rivals_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
                 "flat_tree": fresh(y, qid, scores, "flat_tree"),
                 "selection_tree": fresh(y, qid, scores, "selection_tree"),
             }
-            wanted = SquaredHinge().sum_over(Levels.build(y)).value_and_gradient(scores)
+            wanted = bind(SquaredHinge(), Levels.build(y)).at(scores)
             for name, (method, most_rows, most_levels) in rivals.items():
                 if n_rows <= most_rows and names.size <= most_levels:
                     more = () if method is double_loop else (names.size,)
@@ -150,7 +151,7 @@ def products_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
     for levels in LEVELS:
         for n_rows in sizes:
             y, qid, scores = make(n_rows, levels, False)
-            curvature = SquaredHinge().sum_over(Levels.build(y, qid)).curvature(scores)
+            curvature = bind(SquaredHinge(), Levels.build(y, qid)).curvature(scores)
             v = np.random.default_rng(0).normal(size=n_rows)
             calls = {"one": lambda c=curvature, v=v: c.matvec(v) is None}
             if n_rows <= 100_000:
@@ -171,10 +172,10 @@ def pairs_table(repeat: int) -> Iterator[list[Any]]:
         n_rows = n_pairs // 10
         i = generator.integers(0, n_rows, n_pairs)
         j = (i + generator.integers(1, n_rows, n_pairs)) % n_rows
-        bound = SquaredHinge().sum_over(Pairs(i, j, n_rows=n_rows).bound(n_rows))
+        bound = bind(SquaredHinge(), Pairs(i, j, n_rows=n_rows).bound(n_rows))
         scores = generator.normal(size=n_rows)
-        bound.value_and_gradient(scores)
-        calls = {"pairs": lambda b=bound, s=scores: b.value_and_gradient(s) is None}
+        bound.at(scores)
+        calls = {"pairs": lambda b=bound, s=scores: b.at(s) is None}
         timed = harness.in_turn(calls, repeat)
         yield [f"{n_pairs:,}", f"{n_rows:,}", timed["pairs"].median * 1e9 / n_pairs]
 
@@ -190,9 +191,9 @@ def tubes_table(sizes: list[int], repeat: int) -> tuple[list[list[Any]], dict]:
             differences = Differences.build(y, qid)
             calls: dict[str, Callable[[], Any]] = {}
             for n in (1, 2):
-                bound = Tube(EPSILON, n).sum_over(differences)
+                bound = bind(Tube(EPSILON, n), differences)
                 calls[f"n = {n}"] = _at_new_scores(bound, scores.copy())
-            bend = Tube(EPSILON, 2).sum_over(differences).curvature(scores)
+            bend = bind(Tube(EPSILON, 2), differences).curvature(scores)
             calls["product"] = lambda bend=bend, v=v: bend.matvec(v) is None
             out = np.empty(n_rows)
             calls["expit"] = lambda scores=scores, out=out: expit(scores, out=out) is None
@@ -211,7 +212,7 @@ def tubes_table(sizes: list[int], repeat: int) -> tuple[list[list[Any]], dict]:
 def _at_new_scores(bound: Any, scores: np.ndarray[Any, Any]) -> Callable[[], Any]:
     def call() -> Any:
         scores[0] = -scores[0]
-        return bound.value_and_gradient(scores)
+        return bound.at(scores)
 
     return call
 
@@ -235,14 +236,14 @@ def tube_growth(found: dict, sizes: list[int]) -> Iterator[list[Any]]:
 def measure_peak(n_rows: int, levels: str, many: bool) -> None:
     """Print the bytes a row, beyond labels and scores, at the peak of build, sum and gradient."""
     y, qid, scores = make(1000, levels, many)
-    SquaredHinge().sum_over(Levels.build(y, qid)).value_and_gradient(scores)
+    bind(SquaredHinge(), Levels.build(y, qid)).at(scores)
     y, qid, scores = make(n_rows, levels, many)
     Path("/proc/self/clear_refs").write_text("5")
     start = _memory("VmRSS")
-    bound = SquaredHinge().sum_over(Levels.build(y, qid))
+    bound = bind(SquaredHinge(), Levels.build(y, qid))
     building = _memory("VmHWM") - start
     Path("/proc/self/clear_refs").write_text("5")
-    bound.value_and_gradient(scores)
+    bound.at(scores)
     summing = _memory("VmHWM") - start
     print(building / n_rows, summing / n_rows)
 

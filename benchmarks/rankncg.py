@@ -2,7 +2,7 @@
 
 Table 3: five folds; in each, lambda by five-fold cross-validation on its training rows (Section 6),
 then nonlinear CG to 1e-3 from zero, summing pair by pair ("direct"), by boxes and by the paper's
-Beaulieu series, timed in turn. The loss is the paper's plain sum (normalize=None): "direct" is its
+Beaulieu series, timed in turn. The loss is the paper's plain sum (reduction="sum"): "direct" is its
 exact logistic likelihood, "boxes" the same by fast sums, "Beaulieu" the paper's own variant
 (loss="raykar": the gradient of erfc sums). Features are standardised on the training rows. Targets
 are cut into bins of equal count, California's into bins of equal width, which the paper's number of
@@ -33,9 +33,9 @@ from pairrank.datasets import discretize, load, make_randnet, make_randpoly, mak
 from pairrank.design import Design
 from pairrank.estimators._base import BaseRanker
 from pairrank.exceptions import DatasetNotFoundError
-from pairrank.losses.sigmoid_sums import SigmoidSum
 from pairrank.metrics import wmw_score
 from pairrank.objective import SampledModel
+from pairrank.pair_sums.sigmoid_sums import SigmoidSum
 from pairrank.preferences import Levels
 
 ALPHAS = tuple(10.0**power for power in range(-3, 4))
@@ -108,12 +108,12 @@ def folds_of(X: np.ndarray, y: np.ndarray) -> Iterator[Fold]:
 
 def ranker_of(alpha: float, eps: float = EPS, **method: Any) -> RankNCG:
     """Return the paper's estimator: its plain sum, nonlinear CG to 1e-3."""
-    return RankNCG(alpha, eps=eps, normalize=None, solver="ncg", **method)
+    return RankNCG(alpha, eps=eps, reduction="sum", solver="ncg", **method)
 
 
 def choose_alpha(fold: Fold) -> float:
     """Return lambda by five folds of the training rows."""
-    search = RankNCGCV(ALPHAS, normalize=None, random_state=0)
+    search = RankNCGCV(ALPHAS, reduction="sum", random_state=0)
     return float(search.fit(fold.X, fold.y).alpha_)
 
 

@@ -103,11 +103,11 @@ PROBLEMS: dict[str, Callable[[float], Problem | None]] = {
 }
 
 
-def fit(problem: Problem, C: float, tol: float, normalize: str | None = None) -> RankSVM:
+def fit(problem: Problem, C: float, tol: float, reduction: str = "sum") -> RankSVM:
     """Fit, quietly where float32 ends the descent: the objectives tell."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return RankSVM(C, tol=tol, normalize=normalize).fit(problem.X, problem.y, qid=problem.qid)
+        return RankSVM(C, tol=tol, reduction=reduction).fit(problem.X, problem.y, qid=problem.qid)
 
 
 def time_fits(problem: Problem, train: Path | None, repeat: int) -> Iterator[Fit]:
@@ -126,7 +126,7 @@ def time_fits(problem: Problem, train: Path | None, repeat: int) -> Iterator[Fit
 
 def time_until(problem: Problem, C: float, goal: float) -> Fit:
     """Fit until the objective is at the goal, or for LONGEST seconds."""
-    model = RankSVM(C, tol=1e-9, normalize=None)
+    model = RankSVM(C, tol=1e-9, reduction="sum")
 
     def there(step: Step) -> bool:
         return step.value <= goal or step.seconds > LONGEST
@@ -239,7 +239,7 @@ def beside(problem: Problem, rival: Callable[[float], Rival], name: str) -> Iter
 
 
 def against_rows(scale: float, repeat: int) -> Iterator[list[Any]]:
-    """Yield RankSVM(normalize="rows") against LogisticRegression on the rows alone, binary."""
+    """Yield RankSVM(reduction="rows") against LogisticRegression on the rows alone, binary."""
     from sklearn.linear_model import LogisticRegression
 
     cases = [(dtype, 1.0, C) for dtype in (np.float64, np.float32) for C in CS]
@@ -252,7 +252,7 @@ def against_rows(scale: float, repeat: int) -> Iterator[list[Any]]:
         last: dict[str, Any] = {}
 
         def ours(problem: Problem = problem, C: float = C, last: dict[str, Any] = last) -> None:
-            last["ours"] = fit(problem, C, 1e-3, normalize="rows")
+            last["ours"] = fit(problem, C, 1e-3, reduction="rows")
 
         def rows(problem: Problem = problem, C: float = C, last: dict[str, Any] = last) -> None:
             last["rows"] = LogisticRegression(C=C, tol=1e-3).fit(problem.X, problem.y)

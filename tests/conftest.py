@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def sums_fingerprint(folder: Path = ROOT / "src" / "pairrank" / "sums") -> str:
+def sums_fingerprint(folder: Path = ROOT / "src" / "pairrank" / "compiled") -> str:
     """Return a hash of every compiled source, so that a change in one empties the cache of all.
 
     numba's cache watches only the file of the cached function: without this, a test would go on

@@ -14,9 +14,9 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "pairrank"
 
 LAYERS: dict[str, float] = {
     **dict.fromkeys(["exceptions", "_protocols"], 0),
-    "sums": 1,
-    "fast_sums": 1.5,
+    "compiled": 1,
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
+    "pair_sums": 2.5,
     **dict.fromkeys(["objective", "metrics", "datasets", "io"], 3),
     "estimators": 4.0,
     "model_selection": 4.1,
@@ -27,9 +27,10 @@ LAYERS: dict[str, float] = {
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""
 
 STRANGERS = {
-    "solvers": {"_validation", "preferences", "losses", "kernels", "design", "sums"},
-    "losses": {"solvers", "kernels", "design"},
+    "solvers": {"_validation", "preferences", "losses", "kernels", "design", "compiled"},
+    "losses": {"solvers", "kernels", "design", "preferences", "compiled", "_validation"},
     "preferences": {"losses", "solvers", "kernels", "design"},
+    "pair_sums": {"losses", "solvers", "kernels", "design"},
     "kernels": {"losses", "solvers", "preferences"},
     "_validation": {"losses", "solvers", "kernels"},
 }
@@ -40,8 +41,8 @@ LEAVES = {"plotting", "export", "cli", "distributed", "torch_losses", "boosting"
 FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend"}
 LIBRARIES: dict[str, set[str]] = {
     "sklearn": SKLEARN_ROOMS | LEAVES,
-    "numba": {"sums"},
-    "llvmlite": {"sums"},
+    "numba": {"compiled"},
+    "llvmlite": {"compiled"},
     "torch": {"torch_losses"},
     "dask": {"distributed"},
     "matplotlib": {"plotting"},
@@ -58,7 +59,7 @@ LIBRARIES: dict[str, set[str]] = {
 """Libraries with a room of their own; the standard library, numpy and scipy are everywhere's."""
 
 EVERYWHERE = {"numpy", "scipy", "pairrank"} | sys.stdlib_module_names
-SUMS_MAY_USE = {"numpy", "numba", "llvmlite", "pairrank"} | sys.stdlib_module_names
+COMPILED_MAY_USE = {"numpy", "numba", "llvmlite", "pairrank"} | sys.stdlib_module_names
 
 MAX_LINES = 400
 MAX_CAPTION = 110
@@ -152,10 +153,12 @@ def library_violations(modules: dict[str, tuple[ast.Module, bool]]) -> list[str]
                 found.append(f"{module} imports {base}, which belongs in {sorted(allowed)}")
             elif allowed is None and top not in EVERYWHERE:
                 found.append(f"{module} imports {base}, which is no declared library")
-            elif room == "sums" and top not in SUMS_MAY_USE and not special:
+            elif room == "compiled" and top not in COMPILED_MAY_USE and not special:
                 found.append(f"{module} imports {base}: sums take numba, numpy and scipy.special")
             elif (top, name) in {("numba", "njit"), ("numba", "jit")} and module[-4:] != "_jit":
-                found.append(f"{module} imports numba.{name}: the one decorator is in sums/_jit")
+                found.append(
+                    f"{module} imports numba.{name}: the decorator is in compiled/_jit"
+                )
     return found
 
 
@@ -200,9 +203,9 @@ def test_libraries_stay_in_their_rooms():
     ("sources", "complaint"),
     [
         ({"losses__hinge": "from pairrank.estimators import RankSVM"}, "a layer above"),
-        ({"sums__x": "def f():\n    from ..preferences import Levels"}, "a layer above"),
+        ({"compiled__x": "def f():\n    from ..preferences import Levels"}, "a layer above"),
         ({"solvers__tron": "from pairrank.preferences import Levels"}, "must not know"),
-        ({"solvers__tron": "import pairrank.sums.sorting"}, "must not know"),
+        ({"solvers__tron": "import pairrank.compiled.sorting"}, "must not know"),
         ({"losses__hinge": "from ..solvers import tron"}, "must not know"),
         ({"estimators__svm": "from pairrank.model_selection import QueryKFold"}, "a layer above"),
         ({"metrics": "import pairrank"}, "a layer above"),
@@ -224,8 +227,8 @@ def test_a_wrong_import_is_found(sources, complaint):
         {"cli": "import matplotlib.pyplot as plt"},
         {"export": "import lightgbm"},
         {"objective": "import requests"},
-        {"sums__hinge": "from numba import njit"},
-        {"sums__hinge": "from scipy import sparse"},
+        {"compiled__hinge": "from numba import njit"},
+        {"compiled__hinge": "from scipy import sparse"},
         {"metrics": "try:\n    import pandas\nexcept ImportError:\n    pandas = None"},
     ],
 )

@@ -18,21 +18,21 @@ HUGE = 10**400
 X, Y = np.arange(6.0).reshape(3, 2), [0, 1, 2]
 
 
-@pytest.mark.parametrize("value", ["rows", np.str_("rows"), None])
+@pytest.mark.parametrize("value", ["rows", np.str_("rows")])
 def test_a_choice_goes_by_equality(value):
-    check_choice(value, "normalize", ("rows", "query", None))
+    check_choice(value, "reduction", ("auto", "rows", "query", "sum"))
 
 
 @pytest.mark.parametrize("value", ["row", 0, False, np.array(["rows", "query"]), ["rows"], HUGE])
 def test_what_is_no_choice_is_named(value):
-    with pytest.raises(PairrankError, match="normalize must be one of 'rows', 'query', None; got"):
-        check_choice(value, "normalize", ("rows", "query", None))
+    with pytest.raises(PairrankError, match="reduction must be one of 'auto', 'rows'"):
+        check_choice(value, "reduction", ("auto", "rows", "query", "sum"))
 
 
 def test_numpys_text_chooses_as_pythons_does():
-    plain = RankSVM(normalize="query", graph="chain", solver="tron").fit(X, Y)
+    plain = RankSVM(reduction="query", graph="chain", solver="tron").fit(X, Y)
     numpys = RankSVM(
-        normalize=np.str_("query"), graph=np.str_("chain"), solver=np.str_("tron")
+        reduction=np.str_("query"), graph=np.str_("chain"), solver=np.str_("tron")
     ).fit(X, Y)
     np.testing.assert_array_equal(numpys.coef_, plain.coef_)
 

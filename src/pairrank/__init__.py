@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
     from pairrank.estimators.sv_rank import SVRank as SVRank
-    from pairrank.fast_sums.erfc import fast_erfc_sum as fast_erfc_sum
     from pairrank.metrics import stability_bound as stability_bound
     from pairrank.model_selection import GreedyRankRLS as GreedyRankRLS
     from pairrank.model_selection import QueryKFold as QueryKFold
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from pairrank.model_selection import RankRLSCV as RankRLSCV
     from pairrank.model_selection import RankSVMCV as RankSVMCV
     from pairrank.model_selection import regularization_path as regularization_path
+    from pairrank.pair_sums.erfc import fast_erfc_sum as fast_erfc_sum
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
@@ -40,7 +40,7 @@ _LAZY = {
     "RankSVM": "pairrank.estimators.rank_svm",
     "RankSVMCV": "pairrank.model_selection",
     "SVRank": "pairrank.estimators.sv_rank",
-    "fast_erfc_sum": "pairrank.fast_sums.erfc",
+    "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",
     "regularization_path": "pairrank.model_selection",
     "stability_bound": "pairrank.metrics",

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from pairrank.preferences import Preferences
 
 FloatArray = NDArray[np.float64]
 
@@ -39,53 +37,107 @@ class MultipleCurvature(Curvature, Protocol):
         ...
 
 
-class PairSum(Protocol):
-    """A loss bound to preferences: it owns its buffers and knows scores only.
+@dataclass(frozen=True)
+class PiecewisePolynomial:
+    """phi(d) = sum of c max(0, m - d)^p over the terms (m, p, c)."""
 
-    Scores, gradients and vectors are in the user's row order, float64, of shape (n_rows,). What is
-    returned is the caller's to keep: no later call writes into it.
+    terms: tuple[tuple[float, int, float], ...]
+
+
+@dataclass(frozen=True)
+class Sigmoidal:
+    """phi'(d) = S(d) - 1 for a sigmoid S, "logistic" or "probit", with S(-d) = 1 - S(d).
+
+    `value` names the loss whose value is reported, `slope` the one whose gradient is followed; they
+    differ in Raykar's mixture only.
     """
 
-    error: float
-    """What a value may be off by at the most, beyond rounding; 0.0 where the sum is exact."""
-
-    def sharpen(self) -> bool:
-        """Allow a hundredth of the error from now on; False where it is exact or at its least."""
-        ...
-
-    def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        """Return the sum over all pairs and its gradient (or a subgradient) by the scores."""
-        ...
-
-    def curvature(self, scores: FloatArray) -> MultipleCurvature:
-        """Return the (generalised) Hessian at these scores, valid while others are asked too."""
-        ...
+    value: str
+    slope: str
 
 
-class LikelihoodSum(PairSum, Protocol):
-    """A pair sum that also tells what each row's own pairs pull at."""
+@dataclass(frozen=True)
+class Squares:
+    """phi(d) = (magnitude - d)^2, summed over differences or pairs."""
 
-    def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Return, for each row, the sum over the pairs that it is in of phi'(d) (v_i - v_j).
 
-        For each row v of `vectors`, both (n_vectors, n_rows) in C order; i is the pair's preferred
-        row. With the columns of X as vectors it is the row's share of the gradient by the weights,
-        each pair shared by both its rows.
-        """
-        ...
+@dataclass(frozen=True)
+class Tubes:
+    """phi(d) = max(0, |magnitude - d| - epsilon)^power, summed over differences or pairs."""
+
+    epsilon: float
+    power: int
+
+
+@dataclass(frozen=True)
+class Exponential:
+    """phi(d) = exp(-rate d), which separates into a product of sums."""
+
+    rate: float = 1.0
+
+
+@dataclass(frozen=True)
+class Generic:
+    """No structure but phi itself: every pair is computed."""
+
+
+LossFamily = PiecewisePolynomial | Sigmoidal | Squares | Tubes | Exponential | Generic
 
 
 class PairLoss(Protocol):
-    """What a pair costs, as a function of its margin d = s_i - s_j, i preferred to j."""
+    """The cost of a pair, a function of its margin d = s_i - s_j with i preferred to j."""
+
+    @property
+    def family(self) -> LossFamily:
+        """The structure that a fast sum can use."""
+        ...
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the loss has a (generalised) second derivative that Newton's method can use."""
+        ...
 
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each margin (order 0) or its derivative (order 1, 2)."""
         ...
 
-    def sum_over(
-        self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
-    ) -> PairSum:
-        """Bind the loss to preferences; `route` picks the algorithm, `eps` the error allowed."""
+
+class Evaluated(NamedTuple):
+    """A pair sum at some scores; arrays are in the user's row order, float64, (n_rows,)."""
+
+    value: float
+    gradient: FloatArray
+    """The gradient, or a subgradient, with respect to the scores."""
+    error: float
+    """Bound on the error of `value` beyond rounding; 0.0 where the sum is exact."""
+    curvature: Callable[[], MultipleCurvature]
+    """Returns the (generalised) Hessian at these scores."""
+
+
+class PairSum(Protocol):
+    """A loss bound to preferences: it owns its buffers and knows scores only.
+
+    The caller keeps what is returned: no later call writes into it.
+    """
+
+    def at(self, scores: FloatArray) -> Evaluated:
+        """Return value, gradient, error and curvature at the scores."""
+        ...
+
+    def sharpen(self) -> bool:
+        """Allow a hundredth of the error from now on; False where it cannot be smaller."""
+        ...
+
+
+class LikelihoodSum(PairSum, Protocol):
+    """A pair sum that also gives each row's share of the gradient, for covariances."""
+
+    def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Return, for each row, the sum over the pairs that it is in of phi'(d) (v_i - v_j).
+
+        For each row v of `vectors`, both (n_vectors, n_rows) in C order; i is the winner. With the
+        columns of X as vectors it is the row's share of the gradient with respect to the weights.
+        """
         ...
 
 

@@ -32,7 +32,7 @@ KERNEL = frozenset(["kernel", "gamma", "degree", "coef0", "kernel_features", "n_
 STEPS = frozenset(["tol", "max_iter", "random_state"]) | KERNEL
 """What every model has that is minimised by steps."""
 
-DESCENT = frozenset(["loss", "graph", "normalize", "solver", "pair_sum"]) | STEPS
+DESCENT = frozenset(["loss", "graph", "reduction", "solver", "pair_sum"]) | STEPS
 """What every model has that minimises a loss over preferences."""
 
 SQUARES = frozenset(["regularization", "patience", "solver"]) | STEPS

@@ -21,12 +21,13 @@ class Format(StrEnum):
     parquet = "parquet"
 
 
-class Normalize(StrEnum):
+class Reduction(StrEnum):
     """What the sum over pairs is multiplied by."""
 
-    none = "none"
+    auto = "auto"
     rows = "rows"
     query = "query"
+    sum = "sum"
 
 
 class Regularization(StrEnum):
@@ -68,10 +69,11 @@ GraphOption = Annotated[
         "or edges: 'low<fair<high,bad<high'; full if left out, chain with hull.",
     ),
 ]
-NormalizeOption = Annotated[
-    Normalize | None,
+ReductionOption = Annotated[
+    Reduction | None,
     typer.Option(
-        "--normalize", help="rows (default): -C, --alpha mean the same for any size; none: the sum."
+        "--reduction",
+        help="rows (auto): the same -C, --alpha for any size; sum: plain.",
     ),
 ]
 PairsOption = Annotated[

@@ -100,7 +100,7 @@ def train(
     ] = None,
     pairs: options.PairsOption = None,
     graph: options.GraphOption = None,
-    normalize: options.NormalizeOption = None,
+    reduction: options.ReductionOption = None,
     kernel: kernels.KernelOption = None,
     gamma: kernels.GammaOption = None,
     degree: kernels.DegreeOption = None,
@@ -163,7 +163,7 @@ def train(
     Ctrl-C ends the descent and keeps the best weights so far.
     """
     params = options.given(
-        C=cost, alpha=alpha, graph=graph, normalize=normalize, loss=loss, eps=eps,
+        C=cost, alpha=alpha, graph=graph, reduction=reduction, loss=loss, eps=eps,
         pair_sum=pair_sum, solver=solver, tol=tol, max_iter=max_iter, random_state=seed,
         regularization=regularization, patience=patience, nu=nu, regularizer=regularizer,
         kernel=kernel, gamma=gamma, degree=degree, coef0=coef0, kernel_features=kernel_features,
@@ -220,10 +220,7 @@ def as_parameters(given: dict[str, Any], graph: Any) -> dict[str, Any]:
     params = dict(given)
     if "graph" in params:
         params["graph"] = graph
-    if "normalize" in params:
-        wanted = params["normalize"]
-        params["normalize"] = None if wanted is options.Normalize.none else wanted.value
-    for name in ("regularization", "regularizer"):
+    for name in ("reduction", "regularization", "regularizer"):
         if name in params:
             params[name] = params[name].value
     if "gamma" in params:

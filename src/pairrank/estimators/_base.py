@@ -148,18 +148,18 @@ class BaseRanker(BaseEstimator):
         qid: NDArray[Any] | None,
         sample_weight: FloatArray | None,
         n_rows: int,
-        normalize: str | None,
+        reduction: str,
     ) -> Preferences:
         """Return the scaled preferences to learn from; an error where there are none."""
         if isinstance(y, Pairs):
             if as_graph(self.graph) != "full":
                 raise PairrankError("Pairs are preferences already: leave graph at its default")
-            pairs = y.bound(n_rows, qid=qid, sample_weight=sample_weight, normalize=normalize)
+            pairs = y.bound(n_rows, qid=qid, sample_weight=sample_weight, reduction=reduction)
             pairs.require_pairs()
             return pairs
         levels = Levels.build(y, qid, graph=self.graph, sample_weight=sample_weight)
         levels.require_pairs()
-        return levels.normalized(normalize)
+        return levels.reduced(reduction)
 
     @property
     def _is_precomputed(self) -> bool:

@@ -227,7 +227,7 @@ class RankingError:
 
     def __call__(self, scores: FloatArray) -> float:
         """Return the error of scores, (n_rows,); NaN where one is not finite; O(m log m)."""
-        from pairrank.sums import concordance
+        from pairrank.compiled import concordance
 
         if not np.isfinite(scores).all():
             return float("nan")

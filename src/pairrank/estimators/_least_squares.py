@@ -14,6 +14,7 @@ from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
 from pairrank.objective import KernelDesign, LeastSquares, dual_matrix, primal_matrix
+from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Pairs
 from pairrank.solvers.direct import Direct, Inverse, dual_inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG
@@ -89,7 +90,7 @@ class Problem:
         preferences = self.preferences
         if target is not None and isinstance(preferences, Differences):
             preferences = preferences.with_target(target)
-        pair_sum = Square().sum_over(preferences)
+        pair_sum = bind(Square(), preferences)
         objective = LeastSquares(self.design, pair_sum, penalty=self.penalty, metric=self.metric)
         start = np.zeros(self.design.n_features) if w0 is None else w0
         return solver(objective, start, tol=tol, max_iter=max_iter, callback=callback)
@@ -142,7 +143,7 @@ class Problem:
             assert isinstance(self.design, Design)
             return primal_inverse(primal_matrix(self.design, self.preferences), self.penalty)
         kernel = self._kernel_matrix()
-        bend = Square().sum_over(self.preferences).curvature(np.zeros(self._n_rows))
+        bend = bind(Square(), self.preferences).curvature(np.zeros(self._n_rows))
         of_rows = dual_inverse(bend.matmat(kernel).T, self.penalty)
         if of_rows is None or self.is_kernel:
             return of_rows

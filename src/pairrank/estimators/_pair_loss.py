@@ -14,6 +14,8 @@ from pairrank.estimators._validated import ValidatedRanker
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Preferences
 
+REDUCTIONS = ("auto", "rows", "query", "sum")
+
 
 class Problem(NamedTuple):
     """What a ranker minimises, penalty/2 |w|^2 + factor * pair sum, and how."""
@@ -32,7 +34,7 @@ class PairLossRanker(ValidatedRanker, ABC):
     Its parameters are checked by `_check_parameters`, and make the problem by `_problem`.
     """
 
-    normalize: str | None
+    reduction: str
     pair_sum: str
     tol: float
     max_iter: int
@@ -82,7 +84,7 @@ class PairLossRanker(ValidatedRanker, ABC):
         X, y, identifiers, weights = self._check_fit_input(X, y, qid, sample_weight)
         self._check_beside(X, identifiers)
         checked_val = self._check_validation(X_val, y_val, qid_val, sample_weight_val)
-        preferences = self._preferences(y, identifiers, weights, X.shape[0], self.normalize)
+        preferences = self._preferences(y, identifiers, weights, X.shape[0], self.reduction)
         n_pairs, problem = preferences.n_pairs, self._problem()
         X = self._learnt_features(X)
         validate = self._validator(*checked_val)
@@ -109,7 +111,7 @@ class PairLossRanker(ValidatedRanker, ABC):
 
     def _check_parameters(self) -> None:
         """Check the parameters that all share; each ranker adds its own."""
-        validation.check_choice(self.normalize, "normalize", ("rows", "query", None))
+        validation.check_choice(self.reduction, "reduction", REDUCTIONS)
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
         self._check_kernel()

@@ -13,6 +13,7 @@ from pairrank.design import Design
 from pairrank.estimators._least_squares import Problem
 from pairrank.losses import Square, Tube
 from pairrank.objective import SumObjective, inverse_diagonal, is_even, spread_of_features
+from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Pairs
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.direct import Direct, Inverse
@@ -67,7 +68,7 @@ class TubeProblem:
         is_near = near is not None and near.status is Status.CONVERGED
         objective = SumObjective(
             self.design,
-            self.loss.sum_over(preferences),
+            bind(self.loss, preferences),
             penalty=self.penalty,
             inverse=self._preconditioner(factorised=is_near),
         )
@@ -107,7 +108,7 @@ class TubeProblem:
     @functools.cached_property
     def _spread(self) -> FloatArray:
         """About the diagonal of the Hessian of least squares, as if of one query."""
-        squares = Square().sum_over(self.preferences).curvature(np.zeros(self.design.n_rows))
+        squares = bind(Square(), self.preferences).curvature(np.zeros(self.design.n_rows))
         return spread_of_features(self.design, squares.diagonal())
 
 

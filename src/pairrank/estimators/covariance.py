@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray, LikelihoodSum
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Probit, Raykar
+from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import query_codes
 
@@ -83,7 +84,7 @@ def coefficient_covariance(
     penalty : float
         As for the objective.
     route, eps : str, float
-        The pair sum's algorithm and error, see `Logistic.sum_over`.
+        The pair sum's algorithm and error, see `pairrank.pair_sums.bind`.
     qid : ndarray of shape (n_rows,), optional
         The queries, for "queries".
     sample_weight : ndarray of shape (n_rows,), optional
@@ -110,7 +111,7 @@ def coefficient_covariance(
     """
     scores = Design(X).scores(coef)
     columns = _Columns(X)
-    pair_sum = loss.sum_over(preferences, route=route, eps=eps)
+    pair_sum = bind(loss, preferences, route=route, eps=eps)
     hessian = _quadratic(columns, pair_sum.curvature(scores).matmat)
     hessian.flat[:: columns.n_features + 1] += penalty
     inverse = _inverse(hessian)

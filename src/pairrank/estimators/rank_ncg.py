@@ -50,10 +50,11 @@ class RankNCG(PairLossRanker):
     graph : "full", "chain" or OrderGraph, default "full"
         Which labels are preferred to which: every higher one, the next higher one present in the
         query, or explicit edges (low, high).
-    normalize : "rows", "query" or None, default "rows"
+    reduction : "auto", "rows", "query" or "sum", default "auto"
         The factor a: W/T for "rows", so that alpha means the same for ten rows and ten million; 1
-        for None, the paper's plain sum; "query" takes (W/n_queries) times the sum over queries of
-        their mean pair loss. W is the total row weight, T the total pair weight.
+        for "sum", the paper's plain sum; "query" takes (W/n_queries) times the sum over queries of
+        their mean pair loss. W is the total row weight, T the total pair weight. "auto" is "rows"
+        for labels and "sum" for Pairs, where every further comparison adds to what is known.
     solver : "auto", "ncg" or "tron", default "auto"
         "ncg" is the paper's: Polak-Ribiere conjugate gradients. "tron" is trust region Newton with
         every Hessian product over every pair; "auto" takes the Hessian from a sample where that is
@@ -127,7 +128,7 @@ class RankNCG(PairLossRanker):
       one another through them: a sandwich, the cluster-robust covariance. With labels, "rows" errs
       on the large side where a row is in few pairs, by sqrt(2) at the most.
     - "laplace" is the inverse Hessian, the posterior's covariance as the model has it. With
-      ``normalize=None`` it holds for `Pairs` that share no rows; ``normalize="rows"`` makes all
+      ``reduction="sum"`` it holds for `Pairs` that share no rows; ``reduction="rows"`` makes all
       pairs together count as much as W observations.
 
     All are asymptotic ("queries" in queries, so that one that holds most of the pairs makes it far
@@ -155,7 +156,7 @@ class RankNCG(PairLossRanker):
         loss: str = "logistic",
         eps: float = 1e-6,
         graph: Any = "full",
-        normalize: str | None = "rows",
+        reduction: str = "auto",
         solver: str = "auto",
         pair_sum: str = "auto",
         covariance: str | None = None,
@@ -175,7 +176,7 @@ class RankNCG(PairLossRanker):
         self.loss = loss
         self.eps = eps
         self.graph = graph
-        self.normalize = normalize
+        self.reduction = reduction
         self.solver = solver
         self.pair_sum = pair_sum
         self.covariance = covariance

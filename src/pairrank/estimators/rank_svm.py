@@ -40,10 +40,11 @@ class RankSVM(PairLossRanker):
     graph : "full", "chain" or OrderGraph, default "full"
         Which labels are preferred to which: every higher one, the next higher one present in the
         query (the paper's partial pairs), or explicit edges (low, high).
-    normalize : "rows", "query" or None, default "rows"
+    reduction : "auto", "rows", "query" or "sum", default "auto"
         The factor a: W/T for "rows", so that C means the same for ten rows and ten million; 1 for
-        None, the paper's plain sum; "query" takes (W/n_queries) times the sum over queries of their
-        mean pair loss. W is the total row weight, T the total pair weight.
+        "sum", the paper's plain sum; "query" takes (W/n_queries) times the sum over queries of
+        their mean pair loss. W is the total row weight, T the total pair weight. "auto" is "rows"
+        for labels and "sum" for Pairs, where every further comparison adds to what is known.
     tol : float, default 1e-3
         Stop at \|gradient\| <= tol \|gradient at 0\|. With cutting planes, where the duality gap,
         how far above its minimum the objective may be, is at most tol times the objective, or times
@@ -134,7 +135,7 @@ class RankSVM(PairLossRanker):
         *,
         loss: str = "squared_hinge",
         graph: Any = "full",
-        normalize: str | None = "rows",
+        reduction: str = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
         solver: str = "auto",
@@ -152,7 +153,7 @@ class RankSVM(PairLossRanker):
         self.C = C
         self.loss = loss
         self.graph = graph
-        self.normalize = normalize
+        self.reduction = reduction
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver

@@ -23,7 +23,7 @@ def explain(name: str, code: int, line: int, token: bytes) -> FileFormatError:
     line : int
     token : bytes
     """
-    from pairrank.sums import svmlight as kernel
+    from pairrank.compiled import svmlight as kernel
 
     text = token.decode("utf-8", "replace")
     shown = repr(text if len(text) <= _SHOWN else text[:_SHOWN] + "...")

@@ -103,7 +103,7 @@ class _Reader:
     """Takes blocks of text and keeps what they state in arrays that grow."""
 
     def __init__(self, name: str, dtype: np.dtype[Any], comments: bool) -> None:
-        from pairrank.sums import svmlight as kernel
+        from pairrank.compiled import svmlight as kernel
 
         self.kernel = kernel
         self.name = name

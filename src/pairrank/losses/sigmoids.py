@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
-from pairrank._protocols import FloatArray, LikelihoodSum
+from pairrank._protocols import FloatArray, Sigmoidal
 from pairrank.exceptions import PairrankError
-
-if TYPE_CHECKING:
-    from pairrank.preferences import Preferences
-
-ROUTES = ("auto", "boxes", "beaulieu", "direct")
 
 _SCALE = np.sqrt(3.0) / np.pi
 """a = sqrt(3)/pi, which gives the normal distribution the logistic's variance."""
@@ -36,6 +30,9 @@ class Logistic:
     array([1.00000000e+300, 6.93147181e-001, 0.00000000e+000])
     """
 
+    family = Sigmoidal(value="logistic", slope="logistic")
+    smooth = True
+
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each margin (order 0), or its first or second derivative.
 
@@ -47,32 +44,6 @@ class Logistic:
         if order == 1:
             return -special.expit(-d)
         return special.expit(d) * special.expit(-d) if order == 2 else _refuse_order(order)
-
-    def sum_over(
-        self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
-    ) -> LikelihoodSum:
-        """Bind the loss to preferences.
-
-        Parameters
-        ----------
-        preferences : Levels or Pairs
-            Who is preferred to whom; Pairs must be bound to the rows of an X.
-        route : "auto", "boxes", "beaulieu" or "direct"
-            The algorithm over Levels: "direct" goes pair by pair and is exact, "boxes" is linear in
-            the rows, "beaulieu" the paper's own sum (probit only); "auto" takes for each query what
-            costs least of "direct", "boxes" and a series over one interval
-            (`pairrank.losses.sigmoid_schedule`). Over Pairs every route is one loop over them,
-            exact.
-        eps : float
-            Between 0 and 1. A row's gradient may be off by eps times the weight of its pairs, the
-            value by eps times the weight of all.
-
-        Raises
-        ------
-        PairrankError
-            If there is no such route, it does not serve this loss, or eps is not in (0, 1).
-        """
-        return _bind(preferences, route, eps, reported="logistic", followed="logistic")
 
 
 @dataclass(frozen=True)
@@ -92,6 +63,9 @@ class Probit:
     array([-1. , -0.5, -0. ])
     """
 
+    family = Sigmoidal(value="probit", slope="probit")
+    smooth = True
+
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each margin (order 0), or its first or second derivative.
 
@@ -103,12 +77,6 @@ class Probit:
         if order == 1:
             return -special.ndtr(-_SCALE * d)
         return _SCALE * _normal_density(_SCALE * d) if order == 2 else _refuse_order(order)
-
-    def sum_over(
-        self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
-    ) -> LikelihoodSum:
-        """Bind the loss to preferences; see `Logistic.sum_over`."""
-        return _bind(preferences, route, eps, reported="probit", followed="probit")
 
 
 @dataclass(frozen=True)
@@ -128,38 +96,14 @@ class Raykar:
     True
     """
 
+    family = Sigmoidal(value="logistic", slope="probit")
+    smooth = True
+
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the logistic cost (order 0), or the first or second derivative of probit's."""
         if order == 0:
             return Logistic().phi(d)
         return Probit().phi(d, order=order)
-
-    def sum_over(
-        self, preferences: Preferences, *, route: str = "auto", eps: float = 1e-6
-    ) -> LikelihoodSum:
-        """Bind the loss to preferences; see `Logistic.sum_over`.
-
-        The value costs a pair sum of its own; route "beaulieu" has it from "auto".
-        """
-        return _bind(preferences, route, eps, reported="logistic", followed="probit")
-
-
-def _bind(
-    preferences: Preferences, route: str, eps: float, *, reported: str, followed: str
-) -> LikelihoodSum:
-    if route not in ROUTES:
-        names = ", ".join(map(repr, ROUTES))
-        raise PairrankError(f"there is no pair sum route {route!r}; choose one of {names}")
-    if not 0.0 < eps < 1.0:
-        raise PairrankError(f"eps must lie between 0 and 1, got {eps!r}; 1e-6 is usual")
-    if route == "beaulieu" and followed == "logistic":
-        raise PairrankError(
-            "the route 'beaulieu' sums erfc functions only: take the loss 'probit' or 'raykar', "
-            "or the route 'boxes'"
-        )
-    from pairrank.losses.sigmoid_sums import bind
-
-    return bind(preferences, reported, followed, route, float(eps))
 
 
 def _normal_density(x: FloatArray) -> FloatArray:
@@ -170,7 +114,7 @@ def _normal_density(x: FloatArray) -> FloatArray:
 def _normal_tail(x: FloatArray) -> FloatArray:
     """Return pdf(x) - x Phi(-x) for x >= 0, far out by a continued fraction.
 
-    There the two nearly cancel; see `pairrank.sums.sigmoids.normal_tail`.
+    There the two nearly cancel; see `pairrank.compiled.sigmoids.normal_tail`.
     """
     k = np.zeros_like(x)
     far = np.maximum(x, _FAR)

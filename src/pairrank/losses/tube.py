@@ -1,19 +1,13 @@
-"""Tube: the loss of SVRank and of MPRank with n = 1, over all differences or comparisons."""
+"""Tube: the loss of SVRank and of MPRank with n = 1."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import FloatArray, Tubes
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Differences, Pairs
-
-if TYPE_CHECKING:
-    from pairrank.losses.pairs_tube import PairsTubeSum
-    from pairrank.losses.tube_sums import TubeSum
 
 
 @dataclass(frozen=True)
@@ -52,6 +46,16 @@ class Tube:
         if self.n not in (1, 2):
             raise PairrankError(f"n must be 1 or 2, got {self.n!r}")
 
+    @property
+    def family(self) -> Tubes:
+        """A tube of this width and power."""
+        return Tubes(float(self.epsilon), int(self.n))
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the power is 2."""
+        return self.n == 2
+
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each difference d, or its first or second derivative by d.
 
@@ -66,36 +70,3 @@ class Tube:
         if order == 2:
             return np.where((over > 0.0) & (self.n == 2), 2.0, 0.0)
         raise PairrankError(f"phi has derivatives of order 0, 1 and 2, got {order!r}")
-
-    def sum_over(
-        self, preferences: Differences | Pairs, *, route: str = "auto", eps: float = 1e-6
-    ) -> TubeSum | PairsTubeSum:
-        """Bind the loss to all differences, each query's sum over 2 n_q, or to comparisons.
-
-        Parameters
-        ----------
-        preferences : Differences or Pairs
-            Over the rows of an X; Pairs keep their magnitudes (``bound(..., ties=False)``).
-        route : "auto"
-            There is one algorithm.
-        eps : float
-            Plays no part: the sums are exact.
-
-        Raises
-        ------
-        PairrankError
-            If preferences are of another kind: a level has no size, so no difference either.
-        """
-        if route != "auto":
-            raise PairrankError(f'there is no pair sum route {route!r} of tubes; take "auto"')
-        if isinstance(preferences, Pairs):
-            from pairrank.losses.pairs_tube import PairsTubeSum
-
-            return PairsTubeSum(preferences, float(self.epsilon), self.n == 2)
-        if not isinstance(preferences, Differences):
-            raise PairrankError(
-                f"tubes are summed over Differences or Pairs, not {type(preferences).__name__}"
-            )
-        from pairrank.losses.tube_sums import TubeSum
-
-        return TubeSum(preferences, float(self.epsilon), self.n == 2)

@@ -79,7 +79,7 @@ class ByQuery(NamedTuple):
 
 def by_query(judged: Judged) -> ByQuery:
     """Lay the rows out by query, stably; O(m), or O(m log m) where identifiers are unordered."""
-    from pairrank.sums.layout import counting_order
+    from pairrank.compiled.layout import counting_order
 
     kept = np.arange(judged.scores.size)
     if judged.weight is not None:

@@ -72,7 +72,7 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3, 4, 5], [10, 30, 20, 50, 40])
     0.6
     """
-    from pairrank.sums.concordance import count_full, weigh_full
+    from pairrank.compiled.concordance import count_full, weigh_full
 
     check_choice(variant, "variant", ("b", "a"))
     judged = check_rows(y_true, scores, qid, sample_weight)

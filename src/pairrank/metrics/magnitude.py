@@ -142,8 +142,8 @@ def _distances(
     labels: FloatArray, scores: FloatArray, shares: FloatArray, starts: NDArray[np.int64]
 ) -> FloatArray:
     """Return the mean of |r_i - r_j| over the ordered pairs of each query."""
-    from pairrank.sums.gaps import absolute_differences
-    from pairrank.sums.segment_sort import sort_segments_with
+    from pairrank.compiled.gaps import absolute_differences
+    from pairrank.compiled.segment_sort import sort_segments_with
 
     values = residuals(labels, scores, starts)
     sort_segments_with(values, shares, starts, np.empty_like(values), np.empty_like(values))

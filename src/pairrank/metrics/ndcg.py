@@ -181,8 +181,8 @@ def _ndcg_of_queries(
     judged: Judged, rows: ByQuery, k: int | None, discount: str, mean: bool
 ) -> FloatArray:
     """Return NDCG of each query, NaN where no label is positive."""
-    from pairrank.sums.gains import discounted_gains
-    from pairrank.sums.segment_sort import sort_segments, sort_segments_with
+    from pairrank.compiled.gains import discounted_gains
+    from pairrank.compiled.segment_sort import sort_segments, sort_segments_with
 
     longest = int(np.diff(rows.starts).max(initial=0))
     scores = judged.scores[rows.order]

@@ -184,7 +184,7 @@ def wmw_score(
 
 def _judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any]:
     """Return (concordant, tied, discordant) of each query, as counts or as sums of weights."""
-    from pairrank.sums import concordance
+    from pairrank.compiled import concordance
 
     levels = Levels.build(judged.labels, judged.qid, graph=graph, sample_weight=judged.weight)
     if by_edge:
@@ -214,7 +214,7 @@ def _judge_pairs(
     pairs: Pairs, scores: Any, qid: Any, sample_weight: Any
 ) -> tuple[Judged, NDArray[Any]]:
     """Return the checked input and (concordant, tied, discordant) weights of each query."""
-    from pairrank.sums.concordance import weigh_pairs
+    from pairrank.compiled.concordance import weigh_pairs
 
     judged = check_scored(pairs, scores, qid, sample_weight)
     _, values, queries, weight = judged

@@ -34,7 +34,7 @@ class RankSVMCV(SearchedRanker):
     scoring : str or callable
         "pairwise_accuracy" over the ranker's own graph, "mean_ndcg", "ndcg@10", "kendall_tau", or
         a scorer; see `get_query_scorer`.
-    loss, graph, normalize, tol, max_iter, solver, pair_sum : object
+    loss, graph, reduction, tol, max_iter, solver, pair_sum : object
         As in `RankSVM`.
     kernel, gamma, degree, coef0, kernel_features, n_components : object
         As in `RankSVM`; folds learn features of their own rows.
@@ -82,7 +82,7 @@ class RankSVMCV(SearchedRanker):
         scoring: Any = "pairwise_accuracy",
         loss: str = "squared_hinge",
         graph: Any = "full",
-        normalize: str | None = "rows",
+        reduction: str = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
         solver: str = "auto",
@@ -101,7 +101,7 @@ class RankSVMCV(SearchedRanker):
         self.scoring = scoring
         self.loss = loss
         self.graph = graph
-        self.normalize = normalize
+        self.reduction = reduction
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
@@ -137,7 +137,7 @@ class RankNCGCV(SearchedRanker):
     scoring : str or callable
         "pairwise_accuracy" over the ranker's own graph, "wmw_score" (the paper's), "mean_ndcg",
         "ndcg@10", "kendall_tau", or a scorer; see `get_query_scorer`.
-    loss, eps, graph, normalize, solver, pair_sum : object
+    loss, eps, graph, reduction, solver, pair_sum : object
         As in `RankNCG`.
     covariance : None, "laplace", "rows" or "queries", default None
         As in `RankNCG`, of the ranker fitted on all rows: the choice of alpha is not in it.
@@ -190,7 +190,7 @@ class RankNCGCV(SearchedRanker):
         loss: str = "logistic",
         eps: float = 1e-6,
         graph: Any = "full",
-        normalize: str | None = "rows",
+        reduction: str = "auto",
         solver: str = "auto",
         pair_sum: str = "auto",
         covariance: str | None = None,
@@ -211,7 +211,7 @@ class RankNCGCV(SearchedRanker):
         self.loss = loss
         self.eps = eps
         self.graph = graph
-        self.normalize = normalize
+        self.reduction = reduction
         self.solver = solver
         self.pair_sum = pair_sum
         self.covariance = covariance

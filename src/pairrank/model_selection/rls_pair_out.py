@@ -143,7 +143,7 @@ def _right_weights(
     z' u = 0, so that nothing larger than H is subtracted and ties stay ties. `rows` are y, b and
     sqrt v. `close` are factors of I - u u' - H, if that is to be used itself, and the residuals.
     """
-    from pairrank.sums.left_pairs import right_weight
+    from pairrank.compiled.left_pairs import right_weight
 
     y, b, root = rows
     shrunk, squares = F * shrink, np.square(F)

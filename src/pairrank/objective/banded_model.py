@@ -5,6 +5,7 @@ from __future__ import annotations
 from pairrank._protocols import FloatArray, LinearMap, PairLoss
 from pairrank.design import Design
 from pairrank.objective.pair_objective import ExactHessian
+from pairrank.pair_sums import bind
 from pairrank.preferences import Levels, merge_levels
 
 
@@ -38,7 +39,7 @@ class BandedModel:
         n_bands: int,
     ) -> None:
         self.design, self.factor, self.penalty = design, factor, penalty
-        self._pair_sum = loss.sum_over(merge_levels(levels, n_bands))
+        self._pair_sum = bind(loss, merge_levels(levels, n_bands))
         self._given_way = False
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:

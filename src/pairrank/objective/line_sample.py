@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank._protocols import FloatArray, PairLoss
+from pairrank.pair_sums import bind
 from pairrank.preferences import Preferences, draw_sample
 
 _ROWS = 4096
@@ -35,7 +36,7 @@ class LineSample:
         self, preferences: Preferences, loss: PairLoss, generator: np.random.Generator
     ) -> None:
         self._rows, drawn = draw_sample(preferences, _ROWS, generator)
-        self._pair_sum = loss.sum_over(drawn)
+        self._pair_sum = bind(loss, drawn)
 
     def minimum(
         self, scores: FloatArray, change: FloatArray, *, slope: float, bend: float
@@ -50,7 +51,7 @@ class LineSample:
         start, direction = scores[self._rows], change[self._rows]
 
         def sampled(t: float) -> float:
-            _, gradient = self._pair_sum.value_and_gradient(start + t * direction)
+            _, gradient = self._pair_sum.at(start + t * direction)[:2]
             return float(gradient @ direction)
 
         at_zero = sampled(0.0)

@@ -101,7 +101,7 @@ def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArra
             return None, np.array([0, differences.n_rows])
         rows = np.flatnonzero(np.asarray(weight) > 0)
         return rows, np.unique([0, rows.size])
-    from pairrank.sums.layout import counting_order
+    from pairrank.compiled.layout import counting_order
 
     n_queries = differences.query_weight.size
     rows = counting_order(query_of, n_queries, np.empty(0, dtype=np.int32)).astype(np.intp)

@@ -16,6 +16,7 @@ from pairrank.objective.diagonal import (
     spread_of_features,
 )
 from pairrank.objective.line_sample import LineSample
+from pairrank.pair_sums import bind
 from pairrank.preferences import Preferences
 
 _ENOUGH_ENTRIES = 1 << 18
@@ -37,7 +38,7 @@ class PairObjective:
     factor, penalty : float
         What the pair sum and the squared norm are multiplied by.
     route, eps : str, float
-        The pair sum's algorithm and error, see `PairLoss.sum_over`.
+        The pair sum's algorithm and error, see `pairrank.pair_sums.bind`.
     model : HessianModel, optional
         Where the Hessian comes from; None: from every pair.
     line : LineSample, optional
@@ -63,7 +64,7 @@ class PairObjective:
     ) -> None:
         self.design = X if isinstance(X, Design) else Design(X)
         self.loss, self.factor, self.penalty = loss, factor, penalty
-        self.pair_sum = loss.sum_over(preferences, route=route, eps=eps)
+        self.pair_sum = bind(loss, preferences, route=route, eps=eps)
         self.n_features = self.design.n_features
         self.precision = self.design.precision
         self.model, self.line = model, line
@@ -92,7 +93,7 @@ class PairObjective:
             self.pull = self._pull_at_zero
             return self._loss_at_zero, self._gradient_at_zero.copy()
         scores = self._scores(w)
-        value, gradient = self.pair_sum.value_and_gradient(scores)
+        value, gradient = self.pair_sum.at(scores)[:2]
         self.pull = self.factor * norm_of(gradient)
         return self.factor * value, self.factor * self.design.transposed(gradient)
 

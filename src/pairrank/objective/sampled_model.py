@@ -11,6 +11,7 @@ from scipy import linalg
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Solution, Solver
 from pairrank.design import Design
 from pairrank.objective.pair_objective import PairObjective
+from pairrank.pair_sums import bind
 from pairrank.preferences import Preferences, draw_sample
 
 _ROUGH = 1e-4
@@ -114,7 +115,7 @@ class SampledModel:
         self.is_whole = drawn.n_pairs == self.preferences.n_pairs
         self._drawn: Preferences = drawn
         self._design = Design(_as_dense(self.X[rows]))
-        self._pair_sum = self.loss.sum_over(drawn, eps=_ROUGH)
+        self._pair_sum = bind(self.loss, drawn, eps=_ROUGH)
         self._columns: NDArray[Any] = np.ascontiguousarray(self._design.X.T, dtype=np.float64)
         self._known = None
 

@@ -77,7 +77,7 @@ class SumObjective:
         self.design, self.pair_sum, self.penalty = design, pair_sum, penalty
         self.inverse = inverse
         self.n_features, self.precision = design.n_features, design.precision
-        value, pull = pair_sum.value_and_gradient(np.zeros(design.n_rows))
+        value, pull = pair_sum.at(np.zeros(design.n_rows))[:2]
         self.pull = self._pull_at_zero = norm_of(pull)
         self._value_at_zero, self._gradient_at_zero = value, design.transposed(pull)
         if _is_rounding(self._gradient_at_zero, design, self.pull):
@@ -93,7 +93,7 @@ class SumObjective:
         if not w.any():
             self.pull = self._pull_at_zero
             return self._value_at_zero, self._gradient_at_zero.copy()
-        value, pull = self.pair_sum.value_and_gradient(self._scores(w))
+        value, pull = self.pair_sum.at(self._scores(w))[:2]
         self.pull = norm_of(pull)
         return value, self.design.transposed(pull)
 

@@ -31,7 +31,7 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 
 def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    from pairrank.sums.sorting import scratch, sort_segments
+    from pairrank.compiled.sorting import scratch, sort_segments
 
     ordered, rows = np.empty(y.size), np.empty(y.size, dtype=np.int32)
     everything = np.array([[0, y.size]])

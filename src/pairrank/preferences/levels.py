@@ -51,7 +51,7 @@ class Levels:
     weight : float64 array of shape (n_kept,), or None
         Row weights in layout order; a pair weighs the product of its rows' weights.
     pair_scale : float or float64 array of shape (n_queries,)
-        A factor on every pair of all queries, or of each; see `normalized`.
+        A factor on every pair of all queries, or of each; see `reduced`.
     n_pairs : int
         The number of preferences, exact.
     query_pair_weight : float64 array of shape (n_queries,)
@@ -181,7 +181,7 @@ class Levels:
         """Bring a value a row of the layout back to the user's order; dropped rows get 0."""
         if self.in_order:
             return values
-        from pairrank.sums.layout import scatter
+        from pairrank.compiled.layout import scatter
 
         result = np.zeros(self.n_rows)
         scatter(values, self.row_of, np.array([[0, self.row_of.size]]), 1.0, result)
@@ -205,15 +205,16 @@ class Levels:
             "every query has one class only, or the graph joins none of its labels"
         )
 
-    def normalized(self, mode: str | None) -> Levels:
-        """Return the same preferences, scaled as `normalize` says.
+    def reduced(self, reduction: str) -> Levels:
+        """Return the same preferences, scaled as `reduction` says.
 
-        ``"rows"`` multiplies every pair by W/T, ``"query"`` those of query q by W/(n_queries T_q),
-        None by 1: W is the total row weight, T the total pair weight, T_q that of a query.
+        ``"rows"`` (which is ``"auto"``) multiplies every pair by W/T, ``"query"`` those of query q
+        by W/(n_queries T_q), ``"sum"`` by 1: W is the total row weight, T the total pair weight,
+        T_q that of a query.
         """
-        if mode is None:
+        if reduction == "sum":
             return replace(self, pair_scale=1.0)
-        if mode == "rows":
+        if reduction != "query":
             return replace(self, pair_scale=self.row_weight / self.pair_weight)
         total = self.query_pair_weight
         mean = self.row_weight / self.n_queries
@@ -234,7 +235,7 @@ def _is_ascending(rows: NDArray[np.int32]) -> bool:
 def _layout_order(
     level_of: NDArray[np.int32], n_levels: int, query_of: NDArray[np.int32] | None, n_queries: int
 ) -> NDArray[np.int32]:
-    from pairrank.sums.layout import counting_order
+    from pairrank.compiled.layout import counting_order
 
     order = counting_order(level_of, n_levels, np.empty(0, dtype=np.int32))
     return order if query_of is None else counting_order(query_of, n_queries, order)

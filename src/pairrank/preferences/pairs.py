@@ -151,7 +151,7 @@ class Pairs:
         *,
         qid: NDArray[Any] | None = None,
         sample_weight: FloatArray | None = None,
-        normalize: str | None = None,
+        reduction: str = "sum",
         ties: bool = True,
     ) -> Pairs:
         """Return the comparisons over the rows of an X, weights multiplied in and scaled.
@@ -164,8 +164,9 @@ class Pairs:
             Queries; a pair across two of them is an error.
         sample_weight : array of shape (n_rows,), optional
             Row weights: a pair's weight is multiplied by the product of its rows'.
-        normalize : None, "rows" or "query"
-            As for labels: the sum is multiplied by W/T, or query q's by W/(n_queries T_q).
+        reduction : "auto", "sum", "rows" or "query", default "sum"
+            "auto" is "sum": every further comparison adds to what is known. "rows" multiplies the
+            sum by W/T, "query" that of query q by W/(n_queries T_q), as for labels.
         ties : bool
             Turn ties (magnitude 0) into both directions at half the weight, and refuse other
             magnitudes than 1; False keeps magnitudes as they are.
@@ -182,8 +183,8 @@ class Pairs:
             result.row_weight = row_weight
         if ties and result.magnitude is not None:
             result = result._without_ties()
-        if normalize is not None and result.n_pairs:
-            result._normalize(normalize, codes, sample_weight)
+        if reduction in ("rows", "query") and result.n_pairs:
+            result._reduce(reduction, codes, sample_weight)
         return result
 
     def _rows(self, key: Any) -> NDArray[np.int64]:
@@ -238,10 +239,10 @@ class Pairs:
             result.weight = np.concatenate((weight, weight[tie]))
         return result
 
-    def _normalize(
-        self, mode: str, codes: NDArray[np.int32] | None, sample_weight: FloatArray | None
+    def _reduce(
+        self, reduction: str, codes: NDArray[np.int32] | None, sample_weight: FloatArray | None
     ) -> None:
-        if mode == "rows" or codes is None:
+        if reduction == "rows" or codes is None:
             self.pair_scale = self.row_weight / self.pair_weight
             return
         weight = np.ones(self.n_pairs) if self.weight is None else self.weight

@@ -1,0 +1,267 @@
+"""Box sums, their work by row: rows to boxes, moments of boxes, polynomials at rows.
+
+A fine box has width h and four moments, the powers of u in [-1/2, 1/2); a coarse box has width H
+and P moments, the Chebyshev polynomials of v in [-1, 1). All boxes are anchored at 0, so that
+moments of parts of the rows add. Rows may carry a code: each code has boxes of its own. Boxes lie
+flat in memory: code, then box, then moment.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairrank.compiled._fours import add_powers, cubic, cubic_less
+from pairrank.compiled._jit import compiled, compiled_reassociating
+
+_FIRST_TABLE = 1024
+_BLOCK = 512
+"""So many rows are brought to their boxes before their powers are added."""
+_STRETCH = 4096
+"""So many rows are summed up before they are added to the total: fewer roundings in a row."""
+
+
+@compiled
+def least_and_greatest(values):
+    """Return the extremes, (2,), O(m); four at a time, so that none waits for the one before."""
+    found = np.empty(2)
+    a, b, c, d = np.inf, np.inf, np.inf, np.inf
+    e, f, g, h = -np.inf, -np.inf, -np.inf, -np.inf
+    fours = len(values) // 4 * 4
+    for i in range(0, fours, 4):
+        w, x, y, z = values[i], values[i + 1], values[i + 2], values[i + 3]
+        a, b, c, d = min(a, w), min(b, x), min(c, y), min(d, z)
+        e, f, g, h = max(e, w), max(f, x), max(g, y), max(h, z)
+    for i in range(fours, len(values)):
+        a, e = min(a, values[i]), max(e, values[i])
+    found[0] = min(min(a, b), min(c, d))
+    found[1] = max(max(e, f), max(g, h))
+    return found
+
+
+@compiled_reassociating
+def lean(values, centre, weight):
+    """Return the sums of weight * (value - centre) and of its absolute value, O(m)."""
+    total, size = 0.0, 0.0
+    for i in range(len(values)):
+        term = weight[i] * (values[i] - centre)
+        total += term
+        size += abs(term)
+    return total, size
+
+
+@compiled
+def occupied_boxes(scores, per_width, slot):
+    """Write each row's place in a list of the boxes that hold rows to `slot` (m,) int32.
+
+    Return the keys of that list, floor(score * per_width) as float64, in the order in which rows
+    came to them. By a hash table, O(m).
+    """
+    keys = np.empty(_FIRST_TABLE)
+    table = _new_table(_FIRST_TABLE)
+    found = 0
+    for i in range(len(scores)):
+        key = np.floor(scores[i] * per_width)
+        at = _find(table, keys, key)
+        if table[at] < 0:
+            table[at] = found
+            keys[found] = key
+            found += 1
+        slot[i] = table[at]
+        if 2 * found > len(table):
+            wider = np.empty(4 * len(table))
+            for k in range(found):
+                wider[k] = keys[k]
+            keys, table = wider, _table_of(wider, found, len(wider))
+    return keys[:found]
+
+
+@compiled
+def _new_table(size):
+    table = np.empty(size, np.int32)
+    for at in range(size):
+        table[at] = -1
+    return table
+
+
+@compiled
+def _table_of(keys, found, size):
+    """Return a table of a power of two that holds the places of the first keys."""
+    table = _new_table(size)
+    for place in range(found):
+        table[_find(table, keys, keys[place])] = place
+    return table
+
+
+@compiled
+def _find(table, keys, key):
+    """Return where a table holds the place of a key, or where there is room for it."""
+    bits = np.float64(key + 0.0).view(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    bits ^= bits >> np.uint64(32)
+    bits *= np.uint64(0xD6E8FEB86659FD93)
+    last = len(table) - 1
+    at = np.int64(bits >> np.uint64(32)) & last
+    while table[at] >= 0 and keys[table[at]] != key:
+        at = (at + 1) & last
+    return at
+
+
+@compiled
+def fine_places(scores, code, per_width, first, n_boxes, at, u):
+    """Write four times each row's fine box to `at` int32, and its place in it to `u`.
+
+    `code` is empty where every row has code 0; `per_width` is 1/h, `first` the key of the first
+    box, `n_boxes` their number for each code.
+    """
+    for i in range(len(scores)):
+        x = scores[i] * per_width
+        below = np.floor(x)
+        u[i] = x - below - 0.5
+        at[i] = np.int32(4.0 * (below - first))
+    if len(code):
+        for i in range(len(code)):
+            at[i] += np.int32(4 * n_boxes) * code[i]
+
+
+@compiled
+def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes, at, u):
+    """Return the moments of fine boxes, (n_codes * n_boxes * 4,), O(m + boxes).
+
+    Parameters
+    ----------
+    scores : ndarray of shape (m,)
+    code : ndarray of int32, shape (m,) or (0,)
+        Empty: every row has code 0.
+    weight : ndarray of shape (m,) or (0,)
+        Empty: 1 each.
+    shift : float
+        What is subtracted from every weight.
+    n_codes : int
+    per_width : float
+        1/h.
+    first : float
+        The key of the first box.
+    n_boxes : int
+        Of each code.
+    at, u : ndarray of int32 and float64, shape (m,) or (0,)
+        From `fine_places`; empty: found here.
+
+    Notes
+    -----
+    Rows go to four tables in turn, so that equal scores need not wait for the sum before theirs.
+    """
+    size = n_codes * n_boxes * 4
+    total = np.zeros(size)
+    tables = np.zeros(4 * size)
+    stretch = max(_STRETCH, 8 * size)
+    at_here, u_here = np.empty(_BLOCK, np.int32), np.empty(_BLOCK)
+    waiting = 0
+    for start in range(0, len(scores), _BLOCK):
+        stop = min(start + _BLOCK, len(scores))
+        if len(at):
+            at_here, u_here = at[start:stop], u[start:stop]
+        else:
+            fine_places(
+                scores[start:stop], code[start:stop], per_width, first, n_boxes, at_here, u_here
+            )
+        if len(weight):
+            here = weight[start:stop]
+            for i in range(len(here)):
+                add_powers(tables, (i & 3) * size + at_here[i], here[i] - shift, u_here[i])
+        else:
+            for i in range(stop - start):
+                add_powers(tables, (i & 3) * size + at_here[i], 1.0 - shift, u_here[i])
+        waiting += stop - start
+        if waiting >= stretch or stop == len(scores):
+            for k in range(size):
+                total[k] += (tables[k] + tables[size + k]) + (
+                    tables[2 * size + k] + tables[3 * size + k]
+                )
+            for k in range(4 * size):
+                tables[k] = 0.0
+            waiting = 0
+    return total
+
+
+@compiled
+def add_fine(
+    scores, code, weight, v, shift, n_boxes, per_width, first, factor, one, other, result, at, u
+):
+    """Add polynomials of fine boxes, at the rows, to `result` (m,), O(m).
+
+    A row gets factor * weight * one(u); with `v` (m,) not empty, factor * weight * ((v - shift) *
+    one(u) - other(u)). `one` and `other` are laid out as moments are; the rest as for
+    `fine_moments`.
+    """
+    at_here, u_here = np.empty(_BLOCK, np.int32), np.empty(_BLOCK)
+    for start in range(0, len(scores), _BLOCK):
+        stop = min(start + _BLOCK, len(scores))
+        if len(at):
+            at_here, u_here = at[start:stop], u[start:stop]
+        else:
+            fine_places(
+                scores[start:stop], code[start:stop], per_width, first, n_boxes, at_here, u_here
+            )
+        here = result[start:stop]
+        w, y = weight[start:stop], v[start:stop]
+        for i in range(len(here)):
+            if len(y):
+                found = cubic_less(one, other, at_here[i], y[i] - shift, u_here[i])
+            else:
+                found = cubic(one, at_here[i], u_here[i])
+            here[i] += factor * (w[i] * found) if len(w) else factor * found
+
+
+@compiled
+def coarse_moments(scores, code, weight, shift, slot, n_codes, per_width, n_boxes, degree):
+    """Return the moments of coarse boxes, (n_codes * n_boxes * P,), straight from the rows.
+
+    `slot` is each row's place in the list of boxes, `per_width` 1/H; O(m P + boxes).
+    """
+    size = n_codes * n_boxes * degree
+    total, part = np.zeros(size), np.zeros(size)
+    stretch = max(_STRETCH, 8 * size)
+    for start in range(0, len(scores), stretch):
+        stop = min(start + stretch, len(scores))
+        for i in range(start, stop):
+            x = scores[i] * per_width
+            twice = 4.0 * (x - np.floor(x)) - 2.0
+            box = np.int64(slot[i])
+            if len(code):
+                box += np.int64(code[i]) * n_boxes
+            q = (weight[i] if len(weight) else 1.0) - shift
+            moments = part[box * degree : box * degree + degree]
+            before, here = q * 0.5 * twice, q
+            for k in range(len(moments)):
+                moments[k] += here
+                before, here = here, twice * here - before
+        for k in range(size):
+            total[k] += part[k]
+            part[k] = 0.0
+    return total
+
+
+@compiled
+def add_coarse(
+    scores, code, weight, v, shift, slot, per_width, n_boxes, degree, factor, one, other, result
+):
+    """Add series of coarse boxes, at the rows, to `result` (m,), O(m P); see `add_fine`."""
+    for i in range(len(scores)):
+        x = scores[i] * per_width
+        twice = 4.0 * (x - np.floor(x)) - 2.0
+        box = np.int64(slot[i])
+        if len(code):
+            box += np.int64(code[i]) * n_boxes
+        found = _series(one[box * degree : box * degree + degree], twice)
+        if len(v):
+            less = _series(other[box * degree : box * degree + degree], twice)
+            found = (v[i] - shift) * found - less
+        result[i] += factor * (weight[i] * found) if len(weight) else factor * found
+
+
+@compiled
+def _series(coefficients, twice):
+    """Return a Chebyshev series at v = twice/2, by Clenshaw's recurrence."""
+    later, here = 0.0, 0.0
+    for k in range(len(coefficients) - 1, 0, -1):
+        later, here = here, coefficients[k] + twice * here - later
+    return coefficients[0] + 0.5 * twice * here - later

@@ -1,0 +1,188 @@
+"""Sigmoidal sums of middling queries: all scores of a query in one interval, in Chebyshev's terms.
+
+With u = (s - centre)/radius in [-1, 1], k(s_i - s_j) is a short double series in T_p(u_i) T_q(u_j),
+so that the rows of a level meet those of the others through the sums of T_q alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from pairrank.compiled._jit import compiled, compiled_reassociating
+
+
+@compiled
+def _fill(scores, centre, radius, n, degree, terms):
+    """Write T_0 .. T_(degree - 1) of every row, term by term."""
+    for k in range(n):
+        terms[k] = 1.0
+        terms[n + k] = (scores[k] - centre) / radius
+    u = terms[n : 2 * n]
+    for q in range(2, degree):
+        before, last, new = terms[(q - 2) * n :], terms[(q - 1) * n :], terms[q * n : (q + 1) * n]
+        for k in range(len(new)):
+            new[k] = 2.0 * u[k] * last[k] - before[k]
+
+
+@compiled_reassociating
+def _dot(x, y):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] * y[k]
+    return total
+
+
+@compiled_reassociating
+def _add(factor, x, result):
+    for k in range(len(x)):
+        result[k] += factor * x[k]
+
+
+@compiled
+def _moments(terms, weights, n, begin, end, degree, result):
+    """Write the sums of weight times T_q over the rows of a level."""
+    here = weights[begin:end]
+    for q in range(degree):
+        result[q] = _dot(here, terms[q * n + begin : q * n + end])
+
+
+@compiled
+def _add_series(terms, n, begin, end, series, degree, result):
+    """Add a series to the rows of a level."""
+    here = result[begin:end]
+    for q in range(degree):
+        _add(series[q], terms[q * n + begin : q * n + end], here)
+
+
+@compiled
+def _collect(moments, n_groups, degree, below, above):
+    """Write the sums of the moments of the levels below and above each level."""
+    below[0] = 0.0
+    above[n_groups - 1] = 0.0
+    for g in range(1, n_groups):
+        for q in range(degree):
+            below[g, q] = below[g - 1, q] + moments[g - 1, q]
+    for g in range(n_groups - 2, -1, -1):
+        for q in range(degree):
+            above[g, q] = above[g + 1, q] + moments[g + 1, q]
+
+
+@compiled
+def _transform(table, degree, one, other, both, result):
+    """Write the series whose coefficients are the table times the sum of two sets of moments."""
+    for q in range(degree):
+        both[q] = one[q] + other[q]
+    moments = both[:degree]
+    for p in range(degree):
+        result[p] = _dot(table[p, :degree], moments)
+
+
+@compiled
+def sums_in_spans(
+    pulls, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
+    tables, costs, degrees, most, wide, result,
+):  # fmt: skip
+    """Add sums of k over the rows of other levels; return the value where costs are given.
+
+    Without v a row i gets scale w_i times the sum over the rows j of other levels of w_j k(s_i -
+    s_j): with k = S, less the weight of those of lower levels (`pulls`), the gradient; with k =
+    phi'' the Hessian's diagonal. With v, given those as `known`, it gets the same sums of
+    k (v_i - v_j): influence and Hessian product.
+
+    Parameters
+    ----------
+    pulls : bool
+        Whether k is taken less 1 where j is of a lower level.
+    queries : ndarray of int64, shape (n_chosen,)
+    query_group, group_start, row_of : ndarray of int64, int64 and int32
+        The layout; a query's groups are its levels, lowest first.
+    scale : ndarray of shape (n_chosen,)
+    values, v, known, result : ndarray of shape (n_all,)
+        In the user's order; `v` and `known` empty where no v is asked for.
+    weight : ndarray of shape (n_rows,) or (0,)
+        Row weights in layout order; empty where all are 1.
+    least : int
+        Table number t is for radii up to 2**((least + t) / 2).
+    tables, costs : ndarray of shape (n_tables, size, size)
+        Coefficients of k and of phi, [t, p, q] that of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs`
+        empty where no value is asked for.
+    degrees : ndarray of int64, shape (n_tables,)
+        How many terms count.
+    most : ndarray of shape (n_chosen,)
+        How many terms a query may take.
+    wide : ndarray of bool, shape (n_chosen,)
+        Set where a query's scores spread farther than any table reaches, or take more terms than
+        they may: it is left out.
+
+    Returns
+    -------
+    float
+        The value. Costs O(rows * degree + levels * degree**2).
+    """
+    n_rows, n_groups = 0, 0
+    for at in range(len(queries)):
+        first, last = query_group[queries[at]], query_group[queries[at] + 1]
+        n_groups = max(n_groups, last - first)
+        n_rows = max(n_rows, group_start[last] - group_start[first])
+    size = tables.shape[1]
+    terms, work = np.empty(max(size, 2) * n_rows), np.empty((4, n_rows))
+    scores, weights, here_v, sums = work[0], work[1], work[2], work[3]
+    moments, below, above = (
+        np.empty((n_groups, size)), np.empty((n_groups, size)), np.empty((n_groups, size)),
+    )  # fmt: skip
+    zero, both, series = np.zeros(size), np.empty(size), np.empty(size)
+    total = 0.0
+    for at in range(len(queries)):
+        group = query_group[queries[at]]
+        n_here = query_group[queries[at] + 1] - group
+        first = group_start[group]
+        n = group_start[group + n_here] - first
+        lowest, highest, mean = np.inf, -np.inf, 0.0
+        for k in range(n):
+            scores[k] = values[row_of[first + k]]
+            weights[k] = weight[first + k] if len(weight) else 1.0
+            if len(v):
+                here_v[k] = v[row_of[first + k]]
+                mean += here_v[k] / n
+            lowest, highest = min(lowest, scores[k]), max(highest, scores[k])
+        radius = 0.5 * highest - 0.5 * lowest
+        if not radius <= 2.0 ** (0.5 * (least + len(degrees) - 1)):
+            wide[at] = True
+            continue
+        t = 0
+        if radius > 2.0 ** (0.5 * least):
+            t = math.ceil(2.0 * math.log2(radius)) - least
+        t = min(t, len(degrees) - 1)
+        degree = degrees[t]
+        if degree > most[at]:
+            wide[at] = True
+            continue
+        reach = 2.0 ** (0.5 * (least + t))
+        _fill(scores, 0.5 * lowest + 0.5 * highest, reach, n, degree, terms)
+        sums[:n] = 0.0
+        if len(v):
+            for k in range(n):
+                here_v[k] -= mean
+                weights[k] *= here_v[k]
+        for g in range(n_here):
+            begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
+            _moments(terms, weights, n, begin, end, degree, moments[g])
+        _collect(moments, n_here, degree, below, above)
+        value = 0.0
+        for g in range(n_here):
+            begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
+            _transform(tables[t], degree, below[g], above[g], both, series)
+            if pulls:
+                series[0] -= below[g, 0]
+            _add_series(terms, n, begin, end, series, degree, sums)
+            if len(costs):
+                _transform(costs[t], degree, below[g], zero, both, series)
+                value += _dot(series[:degree], moments[g, :degree])
+        total += scale[at] * value
+        for k in range(n):
+            row = row_of[first + k]
+            own = scale[at] * (weight[first + k] if len(weight) else 1.0) * sums[k]
+            result[row] += known[row] * here_v[k] - own if len(v) else own
+    return total

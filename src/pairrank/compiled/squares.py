@@ -1,0 +1,75 @@
+"""What sums of squares are made of: queries centred in place, comparisons one by one."""
+
+from __future__ import annotations
+
+from pairrank.compiled._jit import compiled
+
+
+@compiled
+def centre_by_query(values, query_of, weight, query_weight, means, result):
+    """Write values less their query's weighted mean to `result`; two passes, O(n_rows).
+
+    Returns the weighted sums of squares of the means, one a row, and of what is left.
+
+    Parameters
+    ----------
+    values, result : ndarray of shape (n_rows,)
+        They may be one array.
+    query_of : ndarray of int32, shape (n_rows,)
+    weight : ndarray of shape (n_rows,) or (0,)
+        Empty where all are 1.
+    query_weight, means : ndarray of shape (n_queries,)
+        The means are written.
+    """
+    means[:] = 0.0
+    if len(weight):
+        for row in range(len(values)):
+            means[query_of[row]] += weight[row] * values[row]
+    else:
+        for row in range(len(values)):
+            means[query_of[row]] += values[row]
+    taken_off = 0.0
+    for query in range(len(means)):
+        total = query_weight[query]
+        means[query] = means[query] / total if total > 0.0 else 0.0
+        taken_off += total * means[query] * means[query]
+    square = 0.0
+    if len(weight):
+        for row in range(len(values)):
+            left = values[row] - means[query_of[row]]
+            result[row] = left
+            square += weight[row] * left * left
+    else:
+        for row in range(len(values)):
+            left = values[row] - means[query_of[row]]
+            result[row] = left
+            square += left * left
+    return taken_off, square
+
+
+@compiled
+def squares_over_pairs(i, j, weight, magnitude, scores, gradient):
+    """Add every comparison to the gradient and return the value, O(n_pairs).
+
+    Parameters
+    ----------
+    i, j : ndarray of int32, shape (n_pairs,)
+        Row i is to score `magnitude` above row j.
+    weight, magnitude : ndarray of shape (n_pairs,) or (0,)
+        Empty where all are 1.
+    scores, gradient : ndarray of shape (n_rows,)
+    """
+    value, value_low = 0.0, 0.0
+    for pair in range(len(i)):
+        wanted = magnitude[pair] if len(magnitude) else 1.0
+        over = wanted - (scores[i[pair]] - scores[j[pair]])
+        w = weight[pair] if len(weight) else 1.0
+        force = 2.0 * w * over
+        gradient[i[pair]] -= force
+        gradient[j[pair]] += force
+        cost = w * (over * over)
+        new = value + cost
+        back = new - value
+        value_low += (value - (new - back)) + (cost - back)
+        value = new
+    return value + value_low

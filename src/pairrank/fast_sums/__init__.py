@@ -1,1 +1,0 @@
-"""Fast sums of one function at many places: box sums, and Beaulieu's series for erfc."""

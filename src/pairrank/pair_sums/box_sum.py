@@ -1,0 +1,181 @@
+"""The box sum of one function: sources to moments, moments to targets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank.compiled import box_products, boxes
+from pairrank.pair_sums.box_rule import BoxRule, box_rule
+from pairrank.pair_sums.box_tables import children_map, coarse_blocks, limits_of
+from pairrank.pair_sums.profiles import Profile
+
+FloatArray = NDArray[np.float64]
+
+_NO_WEIGHT = np.empty(0)
+_NO_CODE = np.empty(0, dtype=np.int32)
+FEW_BOXES = 1024
+"""A grid has every box between the extremes up to so many boxes, or one for every four points."""
+POINTS_A_BOX = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What a box sum knows of its sources; moments of parts of the sources add.
+
+    Attributes
+    ----------
+    rule : BoxRule
+    keys : float64 array of shape (n_boxes,)
+        floor(z / H) of each coarse box, ascending.
+    values : float64 array of shape (n_boxes, P)
+        The sums of weight * T_k(v) over each box, v from -1 to 1 over it.
+    """
+
+    rule: BoxRule
+    keys: FloatArray
+    values: FloatArray
+
+    def __add__(self, other: Moments) -> Moments:
+        """Return the moments of both sets of sources together."""
+        keys = np.union1d(self.keys, other.keys)
+        values = np.zeros((keys.size, self.rule.degree))
+        for part in (self, other):
+            values[np.searchsorted(keys, part.keys)] += part.values
+        return Moments(self.rule, keys, values)
+
+
+def box_sum(
+    profile: Profile,
+    sources: FloatArray,
+    targets: FloatArray,
+    weights: FloatArray | None = None,
+    *,
+    eps: float = 1e-6,
+) -> FloatArray:
+    """Return sum_j q_j k(t_i - z_j) at every target t_i, to eps times the sum of abs(q).
+
+    Parameters
+    ----------
+    profile : Profile
+        k.
+    sources, targets : float64 arrays of shape (n_sources,) and (n_targets,)
+        z and t, finite, of absolute values up to 1e300.
+    weights : float64 array of shape (n_sources,), optional
+        q, of any sign; None: 1 each.
+    eps : float
+        Between 0 and 1; below 1e-13 counts as 1e-13.
+
+    Returns
+    -------
+    float64 array of shape (n_targets,)
+
+    Notes
+    -----
+    Costs O(n_sources + n_targets) and the product of the coarse boxes, whose number grows with the
+    spread and not with the points; the bound is that of `pairrank.pair_sums.box_rule.error_bound`,
+    and rounding adds about 1e-14 times the sums of abs(q) and of abs(q k).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pairrank.pair_sums.box_sum import box_sum
+    >>> from pairrank.pair_sums.profiles import ERFC
+    >>> box_sum(ERFC, np.zeros(1000), np.array([-9.0, 0.0, 9.0])).round(3)
+    array([2000., 1000.,    0.])
+    """
+    if not sources.size or not targets.size:
+        return np.zeros(targets.size)
+    rule = box_rule((profile,), eps)
+    return evaluate(profile, targets, summarise(rule, sources, weights))
+
+
+def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = None) -> Moments:
+    """Return the moments of sources, (n_sources,) at least one, O(n_sources)."""
+    q = _NO_WEIGHT if weights is None else weights
+    first, count = span(boxes.least_and_greatest(sources), rule)
+    if count * rule.children <= _most(sources.size):
+        n_boxes = int(count) * rule.children
+        fine = boxes.fine_moments(
+            sources,
+            _NO_CODE,
+            q,
+            0.0,
+            1,
+            1.0 / rule.fine,
+            first * rule.children,
+            n_boxes,
+            _NO_CODE,
+            _NO_WEIGHT,
+        )
+        keys = first + np.arange(count)
+        values = box_products.moments_up(fine, children_map(rule))
+    else:
+        keys, slot = occupied(rule, sources)
+        values = boxes.coarse_moments(
+            sources, _NO_CODE, q, 0.0, slot, 1, 1.0 / rule.coarse, keys.size, rule.degree
+        )
+    return Moments(rule, keys, values.reshape(keys.size, rule.degree))
+
+
+def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatArray:
+    """Return the sums at targets, (n_targets,) at least one, from the moments of all sources."""
+    rule = moments.rule
+    first, count = span(boxes.least_and_greatest(targets), rule)
+    dense = count * rule.children <= _most(targets.size)
+    if dense:
+        keys, slot = first + np.arange(count), _NO_CODE
+    else:
+        keys, slot = occupied(rule, targets)
+    series = np.empty(keys.size * rule.degree)
+    box_products.product(
+        keys, moments.keys, moments.values.reshape(-1), coarse_blocks(profile, rule),
+        limits_of(profile), rule.coarse, series,
+    )  # fmt: skip
+    result = np.zeros(targets.size)
+    none = _NO_WEIGHT
+    if dense:
+        fine = box_products.series_down(series, children_map(rule))
+        boxes.add_fine(
+            targets, _NO_CODE, none, none, 0.0, keys.size * rule.children, 1.0 / rule.fine,
+            first * rule.children, 1.0, fine, none, result, _NO_CODE, none,
+        )  # fmt: skip
+    else:
+        boxes.add_coarse(
+            targets, _NO_CODE, none, none, 0.0, slot, 1.0 / rule.coarse, keys.size, rule.degree,
+            1.0, series, none, result,
+        )  # fmt: skip
+    return result
+
+
+def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
+    """Return the sum of q_i q_j k(t_i - z_j) over all targets and sources, from their moments."""
+    rule = targets.rule
+    series = np.empty(targets.values.size)
+    box_products.product(
+        targets.keys, sources.keys, sources.values.reshape(-1), coarse_blocks(profile, rule),
+        limits_of(profile), rule.coarse, series,
+    )  # fmt: skip
+    return float(series @ targets.values.reshape(-1))
+
+
+def occupied(rule: BoxRule, points: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
+    """Return the keys of the coarse boxes that hold points, ascending, and each point's place."""
+    slot = np.empty(points.size, dtype=np.int32)
+    keys = boxes.occupied_boxes(points, 1.0 / rule.coarse, slot)
+    order = np.argsort(keys)
+    place = np.empty(keys.size, dtype=np.int32)
+    place[order] = np.arange(keys.size, dtype=np.int32)
+    return keys[order], place[slot]
+
+
+def span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
+    """Return the key of the first coarse box and the number of boxes between the extremes."""
+    first, last = np.floor(extremes / rule.coarse).tolist()
+    return first, last - first + 1.0
+
+
+def _most(n_points: int) -> int:
+    return max(FEW_BOXES, n_points // POINTS_A_BOX)

@@ -1,0 +1,218 @@
+"""Raykar's fast sum of erfc by Beaulieu's series: parameters from eps, clusters, two evaluations.
+
+The series (Eq. 5) is erfc's Fourier series on |s| < pi/(2h): erfc(s) ~ 1 - 4/pi sum over odd n of
+exp(-n^2 h^2)/n sin(2 n h s). Sines of y - z separate into those of y - c and z - c (Eq. 8), so that
+a cluster of sources is p pairs of coefficients.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import erfcinv
+
+FloatArray = NDArray[np.float64]
+
+LEAST_EPS, GREATEST_EPS = 1e-16, 0.5
+"""Smaller ones would only be rounding; larger ones would save nothing."""
+_TARGETS_AT_ONCE = 1 << 16
+_INTERVALS_AT_ONCE = 1 << 10
+_FINEST = 2.0**32
+"""Points within so many half lengths of 0 can be put on a grid: 2^-18 of one is lost at most."""
+
+
+@dataclass(frozen=True)
+class SeriesRule:
+    """The parameters of Raykar 2007, Section 5, "Choosing parameters", for an error eps.
+
+    Attributes
+    ----------
+    half_length : float
+        r_x = 0.1 erfcinv(eps): sources lie in clusters of length 2 r_x.
+    cutoff : float
+        r_y = erfcinv(eps) + 2 r_x: clusters whose centre is further from a target count 2 or 0.
+    step : float
+        2h = 2 pi / (3 (r + erfcinv(eps/2))), r = r_x + r_y.
+    n_terms : int
+        p = ceil(erfcinv(sqrt(pi) h eps / 4) / (2h)), the odd n = 1 .. 2p - 1.
+    scale : float
+        The sum is of erfc(scale (y - z)): lengths are divided by it, the step multiplied.
+
+    Notes
+    -----
+    *Proof that a source errs by less than eps.* Let e = erfcinv(eps), e' = erfcinv(eps/2).
+
+    1. Beyond the cutoff |y - z| >= r_y - r_x > e, where erfc is within eps of 2 or 0.
+    2. Within it |y - z| <= r. The full series is the mean of a square wave of half period pi/(2h)
+       at y - z + N/sqrt(2), N normal, as erfc is that of one step; they differ by
+       erfc(pi/(2h) - r) at the most, and pi/(2h) - r = r/2 + 1.5 e' > e' makes that eps/2 (Eq. 6,
+       second term).
+    3. The terms left out fall, convex in n, so that they add up to less than 2/pi times the
+       integral of exp(-x^2 h^2)/x from 2p, which is below erfc(2 p h)/(2 sqrt(pi) p h); by the
+       choice of p this is at most eps/(8p). (Eq. 6 has erfc((2p + 1) h), which one gets without the
+       convexity only from 2p - 1 on; the paper's p makes up for it many times over.)
+
+    So the guarantee holds, with room to spare: pi/(2h) = r + e' would do in 2 (a third fewer
+    terms), r_y = e + r_x in 1, and p could fall by what 3 leaves. We keep the paper's choice; the
+    room is used twice: clusters of points at large offsets need not be r_x to the last digit, and
+    targets may share one series an interval of length 2 r_x, its middle no further than
+    r_y + r_x/8 from the centres (then |y - z| <= r + 9/8 r_x, and still pi/(2h) - |y - z| > e').
+    """
+
+    half_length: float
+    cutoff: float
+    step: float
+    n_terms: int
+    scale: float
+
+    @property
+    def merged_cutoff(self) -> float:
+        """How far a cluster's centre may be from the middle of targets that share a series."""
+        return self.cutoff + self.half_length / 8.0
+
+    @property
+    def damping(self) -> FloatArray:
+        """4/pi exp(-n^2 h^2)/n of each odd n, (n_terms,)."""
+        n = 2.0 * np.arange(self.n_terms) + 1.0
+        return 4.0 / np.pi * np.exp(-((0.5 * self.step / self.scale * n) ** 2)) / n
+
+
+@functools.lru_cache(maxsize=64)
+def series_rule(eps: float, scale: float = 1.0) -> SeriesRule:
+    """Return the paper's parameters for an error eps a unit of weight, 0 < eps < 1.
+
+    Examples
+    --------
+    >>> series_rule(1e-6).n_terms
+    15
+    """
+    eps = min(max(eps, LEAST_EPS), GREATEST_EPS)
+    reach = float(erfcinv(eps))
+    half_length = 0.1 * reach
+    cutoff = reach + 2.0 * half_length
+    h = math.pi / (3.0 * (half_length + cutoff + float(erfcinv(0.5 * eps))))
+    n_terms = math.ceil(float(erfcinv(0.25 * math.sqrt(math.pi) * h * eps)) / (2.0 * h))
+    return SeriesRule(half_length / scale, cutoff / scale, 2.0 * h * scale, n_terms, scale)
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Points in clusters of length 2 r_x, those that hold a point alone, centres ascending.
+
+    Attributes
+    ----------
+    order : int32 array of shape (n_points,)
+        The points by cluster: those of cluster k are order[start[k]:start[k + 1]].
+    start : int64 array of shape (n_clusters + 1,)
+        Where the clusters begin in `order`.
+    centre : float64 array of shape (n_clusters,)
+        A number within r_x of each of the cluster's points.
+    """
+
+    order: NDArray[np.int32]
+    start: NDArray[np.int64]
+    centre: FloatArray
+
+
+def make_clusters(points: FloatArray, half_length: float) -> Clusters:
+    """Cut the line uniformly into clusters, or where points lie far apart cut the sorted points.
+
+    O(n) where a grid over the points' range has at most max(1024, 2n) cells, else O(n log n).
+    """
+    low, high = float(points.min()), float(points.max())
+    cells = (high / (2.0 * half_length)) - (low / (2.0 * half_length))
+    furthest = max(abs(low), abs(high))
+    if cells <= max(1024, 2 * points.size) and furthest <= _FINEST * half_length:
+        return _on_a_grid(points, low, half_length)
+    from pairrank.compiled.beaulieu import follow_clusters
+
+    order = np.argsort(points, kind="stable").astype(np.int32)
+    start = np.empty(points.size + 1, dtype=np.int64)
+    centre = np.empty(points.size)
+    n_clusters = follow_clusters(points[order], half_length, start, centre)
+    return Clusters(order, start[: n_clusters + 1].copy(), centre[:n_clusters].copy())
+
+
+def _on_a_grid(points: FloatArray, low: float, half_length: float) -> Clusters:
+    from pairrank.compiled.layout import counting_order
+
+    cell = points - low
+    cell /= 2.0 * half_length
+    cell_of = cell.astype(np.int32)
+    counts = np.bincount(cell_of)
+    order = counting_order(cell_of, counts.size, np.empty(0, dtype=np.int32))
+    occupied = np.flatnonzero(counts)
+    start = np.concatenate(([0], np.cumsum(counts[occupied])))
+    centre = low + (2.0 * occupied.astype(np.float64) + 1.0) * half_length
+    return Clusters(order, start, centre)
+
+
+class SeriesSum:
+    """E(y) = sum_i q_i erfc(scale (y - z_i)) as series of clusters (Raykar 2007, Eqs. 7 to 11).
+
+    Parameters
+    ----------
+    sources : float64 array of shape (n_sources,)
+        z, finite; at least one.
+    weights : float64 array of shape (n_sources,) or (0,)
+        q; of length 0: all are 1.
+    eps : float
+        The error allowed a unit of sum |q|.
+    scale : float, default=1.0
+        Positive. Points are never multiplied by it, so that it costs far points no digits.
+
+    Notes
+    -----
+    O(n_sources p) to build, 16 p bytes an occupied cluster. The error at any target is at most
+    eps sum |q|, by `SeriesRule`, plus 1e-14 sum |q| of rounding (2e-15 measured).
+    """
+
+    def __init__(
+        self, sources: FloatArray, weights: FloatArray, eps: float, scale: float = 1.0
+    ) -> None:
+        from pairrank.compiled.beaulieu import series_of_clusters
+
+        self.rule = rule = series_rule(eps, scale)
+        clusters = make_clusters(sources, rule.half_length)
+        self.centre = clusters.centre
+        self.a = np.empty((self.centre.size, rule.n_terms))
+        self.b = np.empty_like(self.a)
+        self.total_after = np.empty(self.centre.size + 1)
+        series_of_clusters(
+            sources, weights, clusters.order, clusters.start, self.centre, rule.step, rule.damping,
+            self.a, self.b, self.total_after,
+        )  # fmt: skip
+
+    def at(self, targets: FloatArray) -> FloatArray:
+        """Return E at each target as the paper does, O(p l) each for l influential clusters."""
+        from pairrank.compiled.beaulieu import series_at_targets
+
+        out = np.empty(targets.size)
+        for low in range(0, targets.size, _TARGETS_AT_ONCE):
+            part = slice(low, low + _TARGETS_AT_ONCE)
+            series_at_targets(
+                targets[part], self.centre, self.a, self.b, self.total_after,
+                self.rule.step, self.rule.cutoff, out[part],
+            )  # fmt: skip
+        return out
+
+    def merged_at(self, targets: FloatArray) -> FloatArray:
+        """Return E at each target, O(p) each, from one merged series an interval of targets."""
+        from pairrank.compiled.beaulieu import merged_series_at_targets
+
+        out = np.empty(targets.size)
+        if not targets.size:
+            return out
+        intervals = make_clusters(targets, self.rule.half_length)
+        for low in range(0, intervals.centre.size, _INTERVALS_AT_ONCE):
+            middle = intervals.centre[low : low + _INTERVALS_AT_ONCE]
+            start = intervals.start[low : low + middle.size + 1]
+            merged_series_at_targets(
+                targets, intervals.order, start, middle, self.centre, self.a, self.b,
+                self.total_after, self.rule.step, self.rule.merged_cutoff, out,
+            )  # fmt: skip
+        return out

@@ -1,0 +1,177 @@
+"""train --model mprank and svrank: differences kept by their size, from options to evaluation."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from cli_rows import make_rows
+from cli_runs import misused, refused, run
+from pairrank import MPRank, Pairs, SVRank, load_model, metrics
+from pairrank.cli._models import grid_of
+from pairrank.io import read_svmlight, write_csv, write_svmlight
+
+RANKERS = {"mprank": MPRank, "svrank": SVRank}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("magnitude")
+    for seed, name in enumerate(["train", "valid"]):
+        rows = make_rows(seed)
+        write_svmlight(home / f"{name}.txt", rows)
+        write_csv(home / f"{name}.csv", rows._replace(weight=np.linspace(0.5, 2, 60)))
+    return home
+
+
+def rows_of(folder, name):
+    rows = read_svmlight(folder / f"{name}.txt")
+    return rows.X, rows.y, rows.qid
+
+
+def training(folder, tmp_path, model, *options, data="train.txt"):
+    return ["train", folder / data, "-o", tmp_path / "m", "--model", model, *options]
+
+
+@pytest.mark.parametrize(
+    ("model", "options", "params"),
+    [
+        ("mprank", [], {}),
+        ("mprank", ["-C", "3", "--solver", "cg"], {"C": 3.0, "solver": "cg"}),
+        ("mprank", ["--n", "1", "--tol", "1e-4"], {"n": 1, "tol": 1e-4}),
+        ("svrank", [], {}),
+        ("svrank", ["--epsilon", "0.5", "--n", "2", "-C", "9"], {"epsilon": 0.5, "n": 2, "C": 9.0}),
+        ("svrank", ["--epsilon", "0", "--max-iter", "500"], {"epsilon": 0.0, "max_iter": 500}),
+    ],
+)
+def test_the_fit_is_that_of_the_estimator(folder, tmp_path, model, options, params):
+    columns = ["--qid", "qid", "--weight", "weight", "--json"]
+    train = training(folder, tmp_path, model, *options, *columns, data="train.csv")
+    record = json.loads(run(*train).stdout)
+    X, y, qid = rows_of(folder, "train")
+    plain = RANKERS[model](**params).fit(X, y, qid=qid, sample_weight=np.linspace(0.5, 2, 60))
+    saved = load_model(tmp_path / "m")
+    np.testing.assert_allclose(saved.coef_, plain.coef_, rtol=1e-7)
+    assert {key: saved.get_params()[key] for key in params} == params
+    told = {"model": type(plain).__name__, "queries": 6, "levels": 3, "n_pairs": 600, "n": plain.n}
+    told |= {"C": plain.C, "objective": pytest.approx(plain.objective_), "status": plain.status_}
+    assert {name: record[name] for name in told} == told
+    assert ("epsilon" in record) == (model == "svrank")
+    assert ("duality gap" in record) == (plain.n == 1)
+    assert plain.n == 2 or 0 <= record["duality gap"] <= plain.tol * record["objective"]
+
+
+@pytest.mark.parametrize("model", RANKERS)
+def test_scores_are_predicted_and_evaluated(folder, tmp_path, model):
+    run(*training(folder, tmp_path, model, "-q", "-C", "50"))
+    X, y, qid = rows_of(folder, "valid")
+    scores = load_model(tmp_path / "m").predict(X)
+    said = run("predict", tmp_path / "m", folder / "valid.txt").stdout
+    np.testing.assert_array_equal([float(line) for line in said.split()], scores)
+    record = json.loads(run("evaluate", tmp_path / "m", folder / "valid.txt", "--json").stdout)
+    assert record["msd"] == metrics.msd(y, scores, qid=qid)
+    assert record["pairwise_accuracy"] == metrics.pairwise_accuracy(y, scores, qid=qid) > 0.8
+
+
+@pytest.mark.parametrize("model", RANKERS)
+@pytest.mark.parametrize("metric", ["msd", "m1d"])
+def test_a_search_picks_the_least_error(folder, tmp_path, model, metric):
+    options = ["--search", "--valid", folder / "valid.txt", "--metric", metric, "--json"]
+    record = json.loads(run(*training(folder, tmp_path, model, *options)).stdout)
+    X, y, qid = rows_of(folder, "train")
+    X_val, y_val, qid_val = rows_of(folder, "valid")
+    errors = {}
+    for C in grid_of(model):
+        plain = RANKERS[model](C).fit(X, y, qid=qid)
+        errors[C] = getattr(metrics, metric)(y_val, plain.predict(X_val), qid=qid_val)
+    assert record[f"valid {metric}"] == min(errors.values())
+    assert errors[record["C"]] == min(errors.values())
+
+
+@pytest.mark.parametrize("model", RANKERS)
+def test_magnitudes_of_comparisons_are_learnt(folder, tmp_path, model):
+    X, y, qid = rows_of(folder, "train")
+    i, j = np.triu_indices(60, 1)
+    i, j = i[qid[i] == qid[j]], j[qid[i] == qid[j]]
+    lines = [f"{a},{b},1,{c!r}" for a, b, c in zip(i, j, (y[i] - y[j]).tolist(), strict=True)]
+    (tmp_path / "some.csv").write_text("i,j,weight,magnitude\n" + "\n".join(lines) + "\n")
+    train = training(folder, tmp_path, model, "--pairs", tmp_path / "some.csv", "--json")
+    record = json.loads(run(*train).stdout)
+    plain = RANKERS[model]().fit(X, Pairs(i, j, magnitude=y[i] - y[j], n_rows=60))
+    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, plain.coef_, rtol=1e-7)
+    assert record["n_pairs"] == i.size
+
+
+@pytest.mark.parametrize("model", RANKERS)
+def test_equal_labels_are_no_error_and_words_are(folder, tmp_path, model):
+    rows = make_rows(0)
+    write_svmlight(tmp_path / "flat.txt", rows._replace(y=np.ones(60)))
+    run(*training(tmp_path, tmp_path, model, "-q", data="flat.txt"))
+    np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, 0)
+    write_csv(tmp_path / "words.csv", rows._replace(y=np.array(list("abc") * 20)))
+    said = refused(*training(tmp_path, tmp_path, model, "--qid", "qid", data="words.csv"))
+    assert "differences of labels need numbers" in said
+
+
+@pytest.mark.parametrize("model", RANKERS)
+def test_cutting_planes_show_their_gap_and_control_c_keeps_the_best(
+    folder, tmp_path, monkeypatch, model
+):
+    from pairrank.cli import train
+
+    said = run(*training(folder, tmp_path, model, "--n", "1")).stderr
+    assert " gap " in said
+    assert "gradient" not in said
+
+    class Impatient(train.Progress):
+        def __call__(self, step):
+            if step.n_iter >= 2:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(train, "Progress", Impatient)
+    result = run(*training(folder, tmp_path, model, "--n", "1", "-q"), code=130)
+    assert "holds the best weights so far" in result.stderr
+    assert load_model(tmp_path / "m").status_ == "interrupted"
+
+
+@pytest.mark.parametrize("model", RANKERS)
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-C", "0"], "0.0 is no positive number"),
+        (["--n", "3"], "less than or equal to 2"),
+        (["--n", "0"], "greater than or equal to 1"),
+        (["--graph", "chain"], "--graph is no option"),
+        (["--loss", "x"], "--loss is no option"),
+        (["--nu", "1"], "--nu is no option"),
+        (["--alpha", "1"], "--alpha is no option"),
+        (["--reduction", "rows"], "--reduction is no option"),
+        (["--search"], "--search picks -C on validation rows: give --valid FILE"),
+    ],
+)
+def test_options_that_do_not_fit_are_wrong_usage(tmp_path, model, options, said):
+    assert said in misused(*training(tmp_path, tmp_path, model, *options))
+
+
+def test_epsilon_is_svrank_s_alone_and_not_negative(tmp_path):
+    for model in ("mprank", "ranksvm", "rankncg", "rankrls", "hull"):
+        said = misused(*training(tmp_path, tmp_path, model, "--epsilon", "0.1"))
+        assert f"--epsilon is no option of --model {model}" in said
+    for value in ("-0.1", "nan", "inf"):
+        said = misused(*training(tmp_path, tmp_path, "svrank", "--epsilon", value))
+        assert f"{value} is no number of 0 or more" in said
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        ("mprank", ["--n", "1", "--solver", "cg"]),
+        ("mprank", ["--solver", "bundle"]),
+        ("svrank", ["--n", "2", "--solver", "bundle"]),
+    ],
+)
+def test_a_solver_of_the_other_power_is_refused(folder, tmp_path, model, options):
+    said = refused(*training(folder, tmp_path, model, *options, "-q"))
+    assert "solver (for n = " in said

@@ -1,0 +1,136 @@
+"""train --model: every model of the table, its own options, and no other's."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from importlib import import_module
+
+import numpy as np
+import pytest
+
+from cli_rows import make_rows
+from cli_runs import misused, refused, run
+from pairrank import RankSVM, load_model
+from pairrank.cli._models import MODELS, flag_of, grid_of
+from pairrank.estimators.model_files import ESTIMATORS
+from pairrank.estimators.rank_ncg import LOSSES
+from pairrank.io import read_svmlight, write_svmlight
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("models")
+    for seed, name in enumerate(["train", "valid"]):
+        write_svmlight(home / f"{name}.txt", make_rows(seed))
+    return home
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_table_names_parameters_that_the_class_has(name):
+    model = MODELS[name]
+    estimator = getattr(import_module(ESTIMATORS[model.estimator]), model.estimator)
+    known = set(inspect.signature(estimator).parameters)
+    assert {model.strength} | model.params <= known
+    assert all(value > 0 for value in grid_of(name))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_is_trained_and_used(folder, tmp_path, name):
+    flag = flag_of(MODELS[name].strength)
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--model", name, flag, "0.125"]
+    record = json.loads(run(*train, "--json").stdout)
+    assert record["model"] == MODELS[name].estimator
+    assert record[MODELS[name].strength] == 0.125
+    assert record["n_pairs"] == load_model(tmp_path / "m").n_pairs_
+    judged = run("evaluate", tmp_path / "m", folder / "valid.txt", "--json")
+    assert json.loads(judged.stdout)["pairwise_accuracy"] > 0.8
+    info = json.loads(run("info", tmp_path / "m", "--json").stdout)
+    assert info[f"param {MODELS[name].strength}"] == 0.125
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_search_picks_the_models_own_strength(folder, tmp_path, name):
+    strength = MODELS[name].strength
+    search = ["--model", name, "--search", "--valid", folder / "valid.txt", "--metric", "wmw"]
+    result = run("train", folder / "train.txt", "-o", tmp_path / "m", *search)
+    lines = [line for line in result.stderr.splitlines() if line.startswith(f"{strength} ")]
+    tried = [float(line.split()[1]) for line in lines]
+    assert tried == pytest.approx(grid_of(name), rel=1e-5)
+    scores = {value: line.split()[3] for value, line in zip(grid_of(name), lines, strict=True)}
+    best = getattr(load_model(tmp_path / "m"), strength)
+    assert scores[best] == max(scores.values())
+    assert f"best: {strength} {best:g}, wmw" in result.stderr
+
+
+def test_options_of_rankncg_reach_it(folder, tmp_path):
+    options = {"alpha": 0.25, "eps": 1e-3, "loss": "probit", "solver": "ncg", "pair_sum": "direct"}
+    flags = [each for name, value in options.items() for each in (flag_of(name), value)]
+    more = ["--reduction", "query", "--tol", "1e-2", "--max-iter", 50, "--seed", 4]
+    model = ["--model", "rankncg", "-o", tmp_path / "m"]
+    run("train", folder / "train.txt", *model, "-q", *flags, *more)
+    params = load_model(tmp_path / "m").get_params()
+    wanted = {**options, "reduction": "query", "tol": 1e-2, "max_iter": 50, "random_state": 4}
+    assert {name: params[name] for name in wanted} == wanted
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_losses_of_ranksvm_are_offered(folder, tmp_path, loss):
+    assert loss in " ".join(run("train", "--help").stdout.split())
+    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", "--loss", loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_losses_of_rankncg_are_offered(folder, tmp_path, loss):
+    assert loss in " ".join(run("train", "--help").stdout.split())
+    model = ["--model", "rankncg", "--loss", loss]
+    run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", *model)
+
+
+def test_the_hinge_is_reached_and_its_gap_shown(folder, tmp_path):
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--loss", "hinge"]
+    record = json.loads(run(*train, "--json").stdout)
+    rows = read_svmlight(folder / "train.txt")
+    plain = RankSVM(loss="hinge").fit(rows.X, rows.y, qid=rows.qid)
+    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, plain.coef_, rtol=1e-9)
+    assert 0 <= record["duality gap"] <= plain.tol * record["objective"]
+    said = run(*train).stderr
+    assert " gap " in said
+    assert "gradient" not in said
+
+
+def test_options_that_are_left_out_are_the_models_own(folder, tmp_path):
+    for name, model in MODELS.items():
+        run("train", folder / "train.txt", "-o", tmp_path / "m", "--model", name, "-q")
+        estimator = load_model(tmp_path / "m")
+        assert estimator.get_params() == type(estimator)().get_params(), model.estimator
+
+
+@pytest.mark.parametrize(
+    ("options", "names"),
+    [
+        (["--alpha", "1"], ["--alpha is no option of --model ranksvm", "-C", "--graph"]),
+        (["--eps", "0.1"], ["--eps is no option of --model ranksvm"]),
+        (["--model", "rankncg", "-C", "1"], ["-C is no option of --model rankncg", "--alpha"]),
+        (["--model", "rankncg", "--eps", "0"], ["0.0 is not between 0 and 1"]),
+        (["--model", "rankncg", "--eps", "1"], ["1.0 is not between 0 and 1"]),
+        (["--model", "rankncg", "--eps", "nan"], ["not between"]),
+        (["--model", "rankncg", "--alpha", "0"], ["no positive number"]),
+        (["--model", "rankncg", "--search"], ["--search picks --alpha", "--valid"]),
+        (["--search", "--valid", "x", "-C", "2"], ["--search picks -C by itself"]),
+    ],
+)
+def test_options_that_do_not_fit_are_wrong_usage(tmp_path, options, names):
+    said = misused("train", "nowhere.txt", "-o", tmp_path / "m", *options)
+    assert all(name in said for name in names), said
+
+
+@pytest.mark.parametrize("option", ["--loss", "--solver", "--pair-sum"])
+@pytest.mark.parametrize("name", MODELS)
+def test_a_choice_that_the_model_lacks_is_refused(folder, tmp_path, name, option):
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--model", name]
+    if option in {flag_of(param) for param in MODELS[name].params}:
+        assert "nosuch" in refused(*train, "-q", option, "nosuch")
+    else:
+        assert f"{option} is no option of --model {name}" in misused(*train, option, "nosuch")
+    assert not (tmp_path / "m").exists()

@@ -1,0 +1,148 @@
+"""--pairs: comparisons beside the rows, to learn from and to judge by."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from cli_rows import make_rows
+from cli_runs import misused, refused, run
+from pairrank import Pairs, RankNCG, RankSVM, load_model, metrics
+from pairrank.io import Rows, read_svmlight, write_csv, write_svmlight
+
+N_PAIRS = 150
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Rows with comparisons that turn the order of their labels round."""
+    home = tmp_path_factory.mktemp("pairs")
+    rows = make_rows(0)
+    write_svmlight(home / "rows.txt", rows)
+    write_csv(home / "bare.csv", rows._replace(y=None, qid=None))
+    words = np.array([f"item {number}" for number in range(60)])
+    write_csv(home / "words.csv", rows._replace(y=words, qid=None))
+    i, j, weight = comparisons(rows)
+    lines = [f"{a},{b},{c!r}" for a, b, c in zip(i, j, weight, strict=True)]
+    (home / "pairs.csv").write_text("i,j,weight\n" + "\n".join(lines) + "\n")
+    (home / "few.csv").write_text("0,1\n2,1\n")
+    return home
+
+
+def comparisons(rows: Rows) -> tuple[list[int], list[int], list[float]]:
+    """Return comparisons within queries, lower labels preferred, with weights."""
+    joined = (rows.qid[:, None] == rows.qid) & (rows.y[:, None] < rows.y)
+    rng = np.random.default_rng(1)
+    i, j = np.argwhere(joined)[rng.permutation(joined.sum())[:N_PAIRS]].T
+    return i.tolist(), j.tolist(), rng.random(N_PAIRS).tolist()
+
+
+def expected(folder, estimator, **options):
+    rows = read_svmlight(folder / "rows.txt")
+    pairs = Pairs(*comparisons(rows), n_rows=60)
+    return estimator.fit(rows.X, pairs, **options), rows, pairs
+
+
+@pytest.mark.parametrize("data", ["rows.txt", "bare.csv", "words.csv"])
+def test_comparisons_are_learnt_and_labels_not_looked_at(folder, tmp_path, data):
+    train = ["train", folder / data, "--pairs", folder / "pairs.csv", "-o", tmp_path / "m"]
+    record = json.loads(run(*train, "--json").stdout)
+    assert record["n_pairs"] == N_PAIRS
+    assert "levels" not in record
+    assert record["queries"] == (6 if data == "rows.txt" else 1)
+    plain, _, _ = expected(folder, RankSVM())
+    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, plain.coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("reduction", ["sum", "query"])
+def test_queries_and_row_weights_go_with_comparisons(folder, tmp_path, reduction):
+    rows, weight = make_rows(0), np.linspace(0.5, 2, 60)
+    write_csv(tmp_path / "w.csv", rows._replace(weight=weight))
+    roles = ["--qid", "qid", "--weight", "weight", "--reduction", reduction]
+    pairs = ["--pairs", folder / "pairs.csv", "--model", "rankncg"]
+    run("train", tmp_path / "w.csv", "-o", tmp_path / "m", "-q", *pairs, *roles)
+    ranker = RankNCG(reduction=reduction)
+    plain, _, _ = expected(folder, ranker, qid=rows.qid, sample_weight=weight)
+    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, plain.coef_, rtol=1e-9)
+
+
+def test_a_model_is_judged_by_comparisons(folder, tmp_path):
+    train = ["train", folder / "bare.csv", "--pairs", folder / "pairs.csv", "-o", tmp_path / "m"]
+    run(*train, "-q")
+    data = [folder / "bare.csv", "--pairs", folder / "pairs.csv", "--json"]
+    record = json.loads(run("evaluate", tmp_path / "m", *data).stdout)
+    plain, rows, pairs = expected(folder, RankSVM())
+    accuracy = metrics.pairwise_accuracy(pairs, plain.predict(rows.X))
+    assert accuracy > 0.7
+    assert record == {"pairwise_accuracy": accuracy, "n_pairs": N_PAIRS}
+    record = json.loads(run("evaluate", tmp_path / "m", *data, "--wmw").stdout)
+    assert record == {"wmw": accuracy, "n_pairs": N_PAIRS}
+
+
+@pytest.mark.parametrize("search", [[], ["--search"]])
+def test_validation_rows_have_comparisons_or_labels(folder, tmp_path, search):
+    train = ["train", folder / "rows.txt", "--pairs", folder / "pairs.csv", "-o", tmp_path / "m"]
+    valid = ["--valid", folder / "rows.txt", "--json", *search]
+    by_pairs = json.loads(run(*train, *valid, "--valid-pairs", folder / "pairs.csv").stdout)
+    assert by_pairs["valid pairwise_accuracy"] > 0.7
+    by_labels = json.loads(run(*train, *valid).stdout)
+    assert by_labels["valid pairwise_accuracy"] < (0.6 if search else 0.3)
+
+
+def test_comparisons_are_read_from_standard_input(folder, tmp_path):
+    text = (folder / "pairs.csv").read_bytes()
+    run("train", folder / "rows.txt", "--pairs", "-", "-o", tmp_path / "m", "-q", stdin=text)
+    assert load_model(tmp_path / "m").n_pairs_ == N_PAIRS
+
+
+BAD = {
+    "no pair": ("i,j\n", "no pairs"),
+    "a row too high": ("0,1\n60,1\n", "line 2: i is 60, .* 0 to 59"),
+    "itself": ("5,5\n", "line 1: row 5 is compared with itself"),
+    "a word": ("0,1\n1,two\n", "line 2: j is 'two'"),
+    "across queries": ("0,1\n0,59\n", "different queries"),
+    "weights of zero": ("0,1,0\n", "no comparison of positive weight"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+@pytest.mark.parametrize("command", ["train", "evaluate"])
+def test_bad_comparisons_are_refused_with_their_line(folder, tmp_path, command, case):
+    text, message = BAD[case]
+    (tmp_path / "bad.csv").write_text(text)
+    pairs = ["--pairs", tmp_path / "bad.csv"]
+    if command == "train":
+        said = refused("train", folder / "rows.txt", "-o", tmp_path / "m", *pairs)
+    else:
+        run("train", folder / "rows.txt", "-o", tmp_path / "model", "-q")
+        said = refused("evaluate", tmp_path / "model", folder / "rows.txt", *pairs)
+    assert re.search(message, said), said
+    assert "bad.csv" in said
+    assert not (tmp_path / "m").exists()
+
+
+def test_missing_comparisons_are_told_before_the_rows_are_read(folder, tmp_path):
+    (tmp_path / "torn.txt").write_text("x\n")
+    pairs = ["--pairs", tmp_path / "nowhere.csv"]
+    assert "nowhere.csv" in refused("train", tmp_path / "torn.txt", "-o", tmp_path / "m", *pairs)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["train", "x", "-o", "m", "--pairs", "p", "--graph", "full"], "leave out --graph"),
+        (["evaluate", "m", "x", "--pairs", "p", "--graph", "full"], "leave out --graph"),
+        (["train", "-", "-o", "m", "--pairs", "-"], "holds one input"),
+        (["evaluate", "m", "-", "--pairs", "-"], "holds one input"),
+        (["train", "x", "-o", "m", "--valid-pairs", "p"], "give --valid FILE"),
+        (
+            ["train", "x", "-o", "m", "--valid", "v", "--valid-pairs", "p", "--metric", "ndcg@10"],
+            "--metric pairwise_accuracy or wmw",
+        ),
+    ],
+)
+def test_wrong_usage_names_the_options(arguments, said):
+    assert said in misused(*arguments)

@@ -1,0 +1,79 @@
+"""Compiled code is kept between processes, never stale, and needs no folder of ours to write to."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parents[2] / "src" / "pairrank"
+
+RUN = """
+import sys, warnings
+warnings.simplefilter("error" if {strict} else "always")
+import numpy as np
+from pairrank.compiled.edges import gradient_over_pairs
+one = np.array([0], np.int32), np.array([1], np.int32), np.empty(0)
+value = gradient_over_pairs(*one, np.zeros(2), 1.0, True, np.zeros(2))
+hits = sum(gradient_over_pairs.stats.cache_hits.values())
+print(value, hits, gradient_over_pairs._cache.__class__.__name__)
+"""
+
+
+@pytest.fixture
+def copied(tmp_path: Path) -> Path:
+    """A copy of the package that a test may edit, its own compiled code left behind."""
+    folder = tmp_path / "site" / "pairrank"
+    shutil.copytree(SOURCE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    return folder
+
+
+def run_copy(folder: Path, *, strict: bool = True, **environment: str) -> tuple[list[str], str]:
+    """Run the copy in a new process, without the tests' own cache folder."""
+    clean = {name: text for name, text in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    clean |= {"PYTHONPATH": str(folder.parent), "PYTHONDONTWRITEBYTECODE": "1", **environment}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN.format(strict=strict)],
+        env=clean, cwd=folder.parent, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(), done.stderr
+
+
+def close(folder: Path) -> None:
+    """Leave no room for compiled code beside the sources, not even for root."""
+    (folder / "compiled" / "__pycache__").write_text("a file where the folder would be")
+
+
+def test_a_change_in_a_callee_of_another_file_is_never_hidden(copied):
+    assert run_copy(copied)[0][:2] == ["1.0", "0"]
+    assert run_copy(copied)[0][:2] == ["1.0", "1"]
+    callee = copied / "compiled" / "blocks.py"
+    text = callee.read_text()
+    assert text.count("return margin - (high - low)") == 1
+    callee.write_text(text.replace("return margin - (high - low)", "return 3.0 * margin"))
+    assert run_copy(copied)[0][:2] == ["9.0", "0"]
+    assert run_copy(copied)[0][:2] == ["9.0", "1"]
+
+
+def test_a_read_only_installation_caches_in_the_users_folder(copied, tmp_path):
+    close(copied)
+    places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "user")}
+    assert run_copy(copied, **places)[0][:2] == ["1.0", "0"]
+    assert run_copy(copied, **places)[0][:2] == ["1.0", "1"]
+    assert any((tmp_path / "user").rglob("*.nbi"))
+
+
+def test_without_any_folder_it_compiles_anew_and_warns_once(copied, tmp_path):
+    close(copied)
+    nowhere = tmp_path / "a file"
+    nowhere.write_text("")
+    places = {"HOME": str(nowhere), "XDG_CACHE_HOME": str(nowhere / "cache")}
+    for _ in range(2):
+        words, said = run_copy(copied, strict=False, **places)
+        assert words == ["1.0", "0", "NullCache"]
+        assert said.count("CacheWarning: no folder can be written for compiled code") == 1

@@ -1,0 +1,261 @@
+"""Standard errors of RankNCG: against definitions pair by pair, and against the bootstrap."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from pairrank import OrderGraph, Pairs, RankNCG, RankNCGCV
+from pairrank.estimators import covariance
+from pairrank.exceptions import PairrankError
+from pairrank.losses import Logistic, Probit
+
+KINDS = ["laplace", "rows", "queries"]
+
+
+def drawn(seed, n_rows=150, n_features=3, n_queries=9, n_levels=4):
+    rng = np.random.default_rng(seed)
+    X = 3.0 + rng.normal(size=(n_rows, n_features))
+    noisy = X @ rng.normal(size=n_features) + rng.logistic(size=n_rows)
+    y = np.digitize(noisy, np.quantile(noisy, np.arange(1, n_levels) / n_levels)).astype(float)
+    return X, y, rng.integers(0, n_queries, n_rows)
+
+
+def by_definition(ranker, X, pairs, qid, compared=False):
+    """Return V from every pair (i, j, weight): loops, no sums; `compared` where they are Pairs."""
+    own = {}
+    phi = (Logistic() if ranker.loss == "logistic" else Probit()).phi
+    hessian = ranker.alpha * np.eye(X.shape[1])
+    of_rows, of_queries = np.zeros_like(X), np.zeros((qid.max() + 1, X.shape[1]))
+    for i, j, weight in pairs:
+        x = X[i] - X[j]
+        d = np.array([x @ ranker.coef_])
+        hessian += weight * phi(d, order=2) * np.outer(x, x)
+        pull = weight * phi(d, order=1) * x
+        of_rows[[i, j]] += pull
+        of_queries[qid[i]] += pull
+        if compared and ranker.covariance == "rows":
+            both = (min(i, j), max(i, j))
+            own[both] = own.get(both, 0.0) + pull
+    inverse = np.linalg.inv(hessian)
+    if ranker.covariance == "laplace":
+        return inverse
+    pulls = of_rows if ranker.covariance == "rows" else of_queries[np.unique(qid)]
+    centred = pulls - pulls.mean(axis=0)
+    n = len(pulls)
+    spread = centred.T @ centred * (n / (n - 1) if ranker.covariance == "queries" else 1.0)
+    return inverse @ (spread - sum(np.outer(pull, pull) for pull in own.values())) @ inverse
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["logistic", "probit"])
+@pytest.mark.parametrize("graph", ["full", OrderGraph([(0.0, 1.0), (1.0, 3.0)])])
+def test_it_is_what_the_pairs_define(kind, loss, graph):
+    X, y, qid = drawn(0)
+    edges = None if graph == "full" else graph.edges
+    i, j = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
+    if edges is not None:
+        joined = np.array([(y[b], y[a]) in edges for a, b in zip(i, j, strict=True)])
+        i, j = i[joined], j[joined]
+    ranker = RankNCG(0.7, loss=loss, graph=graph, covariance=kind).fit(X, y, qid=qid)
+    weight = np.full(i.size, y.size / i.size)
+    wanted = by_definition(ranker, X, zip(i, j, weight, strict=True), qid)
+    np.testing.assert_allclose(ranker.coef_cov_, wanted, rtol=1e-8, atol=1e-10 * wanted.max())
+    np.testing.assert_allclose(ranker.standard_errors_, np.sqrt(np.diag(wanted)), rtol=1e-8)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_of_comparisons_two_rows_own_part_counts_once(kind, repeats):
+    X, _, _ = drawn(9)
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, 150, (2, 200))
+    i, j = np.repeat(i[i != j], repeats), np.repeat(j[i != j], repeats)
+    turned = rng.random(i.size) < 0.4
+    i, j = np.where(turned, j, i), np.where(turned, i, j)
+    weight = rng.exponential(size=i.size)
+    qid = np.arange(150) // 75
+    within = qid[i] == qid[j]
+    i, j, weight = i[within], j[within], weight[within]
+    ranker = RankNCG(0.7, covariance=kind, reduction="sum")
+    ranker.fit(X, Pairs(i, j, weight, n_rows=150), qid=qid)
+    wanted = by_definition(ranker, X, zip(i, j, weight, strict=True), qid, compared=True)
+    np.testing.assert_allclose(ranker.coef_cov_, wanted, rtol=1e-8, atol=1e-10 * wanted.max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_blocks_of_columns_sparse_rows_and_float32_change_nothing(kind, monkeypatch):
+    X, y, qid = drawn(1, n_features=7)
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.5, 0.0, X)
+    whole = RankNCG(covariance=kind, tol=1e-8).fit(X, y, qid=qid).standard_errors_
+    monkeypatch.setattr(covariance, "_BLOCK_ENTRIES", 2 * y.size)
+    for form in (np.asarray, sparse.csr_array, np.asfortranarray):
+        other = RankNCG(covariance=kind, tol=1e-8).fit(form(X), y, qid=qid).standard_errors_
+        np.testing.assert_allclose(other, whole, rtol=1e-8)
+    single = RankNCG(covariance=kind).fit(X.astype(np.float32), y, qid=qid)
+    assert single.coef_cov_.dtype == np.float64
+    np.testing.assert_allclose(single.standard_errors_, whole, rtol=1e-2)
+
+
+def test_a_query_that_weighs_nothing_is_not_counted():
+    X, y, qid = drawn(4)
+    kept = qid != qid[0]
+    ranker = RankNCG(covariance="queries")
+    weighted = ranker.fit(X, y, qid=qid, sample_weight=kept).coef_cov_
+    fewer = ranker.fit(X[kept], y[kept], qid=qid[kept]).coef_cov_
+    np.testing.assert_allclose(weighted, fewer, rtol=1e-9, atol=1e-12 * fewer.max())
+
+
+def test_weights_of_compared_rows_are_repetitions():
+    X, _, _ = drawn(5)
+    rng = np.random.default_rng(1)
+    i, j = rng.integers(0, 75, 200), rng.integers(75, 150, 200)
+    weight = rng.integers(1, 4, 150)
+    ranker = RankNCG(covariance="rows", tol=1e-9)
+    weighted = ranker.fit(X, Pairs(i, j, n_rows=150), sample_weight=weight).coef_cov_
+    start = np.cumsum(weight) - weight
+    ends = [
+        (start[a] + first, start[b] + second)
+        for a, b in zip(i, j, strict=True)
+        for first in range(weight[a])
+        for second in range(weight[b])
+    ]
+    several = ranker.fit(np.repeat(X, weight, axis=0), Pairs(*np.transpose(ends))).coef_cov_
+    np.testing.assert_allclose(several, weighted, rtol=1e-6, atol=1e-9 * weighted.max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("reduction", ["rows", "query", "sum"])
+def test_weights_are_repetitions(kind, reduction):
+    X, y, qid = drawn(2)
+    weight = np.random.default_rng(0).integers(0, 4, y.size)
+    repeated = np.repeat(np.arange(y.size), weight)
+    ranker = RankNCG(covariance=kind, reduction=reduction, tol=1e-9)
+    weighted = ranker.fit(X, y, qid=qid, sample_weight=weight).coef_cov_
+    several = ranker.fit(X[repeated], y[repeated], qid=qid[repeated]).coef_cov_
+    np.testing.assert_allclose(weighted, several, rtol=1e-5, atol=1e-7 * several.max())
+
+
+def bootstrap(ranker, draws, n_draws=250):
+    """Return the standard deviation of the weights over samples drawn anew."""
+    plain = RankNCG(ranker.alpha, loss=ranker.loss, solver="ncg")
+    coefs = []
+    for _ in range(n_draws):
+        X, y, qid = draws()
+        coefs.append(plain.fit(X, y, qid=qid).coef_)
+    return np.std(coefs, axis=0, ddof=1)
+
+
+@pytest.mark.parametrize(("n_levels", "loss"), [(2, "logistic"), (5, "probit"), (400, "logistic")])
+def test_by_rows_it_agrees_with_a_bootstrap_of_rows(n_levels, loss):
+    X, y, _ = drawn(3, n_rows=400, n_levels=n_levels)
+    ranker = RankNCG(0.01, loss=loss, covariance="rows", tol=1e-6).fit(X, y)
+    rng = np.random.default_rng(0)
+
+    def draws():
+        some = rng.integers(0, y.size, y.size)
+        return X[some], y[some], None
+
+    spread = bootstrap(ranker, draws)
+    np.testing.assert_allclose(ranker.standard_errors_, spread, rtol=0.15)
+    naive = RankNCG(0.01, loss=loss, covariance="laplace", reduction="sum").fit(X, y)
+    assert (naive.standard_errors_ < 0.3 * spread).all()  # the paper's pairs are not independent
+
+
+def test_by_queries_it_agrees_with_a_bootstrap_of_queries():
+    rng = np.random.default_rng(4)
+    qid = np.repeat(np.arange(60), 12)
+    X = rng.normal(size=(qid.size, 3))
+    taste = np.array([1.0, -0.5, 0.2]) + 2 * rng.normal(size=(60, 3))
+    y = np.digitize((X * taste[qid]).sum(axis=1) + rng.logistic(size=qid.size), [-1, 0, 1])
+    ranker = RankNCG(0.01, covariance="queries", tol=1e-6).fit(X, y, qid=qid)
+
+    def draws():
+        some = (12 * rng.integers(0, 60, 60)[:, None] + np.arange(12)).ravel()
+        return X[some], y[some], qid
+
+    spread = bootstrap(ranker, draws)
+    np.testing.assert_allclose(ranker.standard_errors_, spread, rtol=0.15)
+    rows = RankNCG(0.01, covariance="rows").fit(X, y, qid=qid)
+    assert rows.standard_errors_.sum() < 0.9 * spread.sum()  # rows of a query share its taste
+
+
+@pytest.mark.parametrize(("n_rows", "whim"), [(600, 0.0), (120, 0.0), (120, 2.0)])
+def test_comparisons_that_share_rows_have_the_errors_that_draws_have(n_rows, whim):
+    """300 comparisons: of 600 rows, none shared; of 120, five a row, with whims or without."""
+    rng = np.random.default_rng(5)
+    found, rows, w = [], [], np.array([1.0, -0.5])
+    options = {"reduction": "sum", "solver": "ncg", "tol": 1e-5}
+    for _ in range(200):
+        X = rng.normal(size=(n_rows, 2))
+        ends = [rng.permutation(n_rows) for _ in range(600 // n_rows)]
+        i, j = np.concatenate(ends).reshape(2, -1)
+        i, j = i[i != j], j[i != j]
+        quality = X @ w + whim * rng.normal(size=n_rows)
+        won = rng.random(i.size) < 1 / (1 + np.exp(quality[j] - quality[i]))
+        pairs = Pairs(np.where(won, i, j), np.where(won, j, i), n_rows=n_rows)
+        found.append(RankNCG(0.01, covariance="laplace", **options).fit(X, pairs))
+        rows.append(RankNCG(0.01, covariance="rows", **options).fit(X, pairs).standard_errors_)
+    spread = np.std([ranker.coef_ for ranker in found], axis=0, ddof=1)
+    np.testing.assert_allclose(np.mean(rows, axis=0), spread, rtol=0.15)
+    said = np.mean([ranker.standard_errors_ for ranker in found], axis=0)
+    if whim:
+        assert said.sum() < 0.85 * spread.sum()
+    else:
+        np.testing.assert_allclose(said, spread, rtol=0.15)
+
+
+def test_what_it_cannot_do_is_said_before_any_work():
+    X, y, qid = drawn(6)
+    wide = sparse.csr_array((150, 20_000))
+    for ranker, rows, queries, message in (
+        (RankNCG(covariance="queries"), X, None, "pass qid"),
+        (RankNCG(covariance="queries"), X, np.zeros(150), "two queries at least"),
+        (RankNCG(covariance="rows"), wide, qid, "at most 10000 features"),
+    ):
+        with pytest.raises(PairrankError, match=message):
+            ranker.fit(rows, y, qid=queries)
+        assert not hasattr(ranker, "coef_")
+
+
+def test_a_refit_forgets_it_and_a_search_has_that_of_all_rows():
+    X, y, qid = drawn(7)
+    ranker = RankNCG(covariance="rows").fit(X, y, qid=qid)
+    ranker.set_params(covariance=None).fit(X, y, qid=qid)
+    assert not hasattr(ranker, "coef_cov_")
+    assert not hasattr(ranker, "standard_errors_")
+    search = RankNCGCV([0.1, 1.0], cv=3, covariance="queries").fit(X, y, qid=qid)
+    alone = RankNCG(search.alpha_, covariance="queries").fit(X, y, qid=qid)
+    np.testing.assert_array_equal(search.standard_errors_, alone.standard_errors_)
+
+
+def test_no_pull_is_left_out_where_weights_are_very_unequal():
+    X, y, qid = drawn(8)
+    weight = 10.0 ** np.random.default_rng(0).integers(-6, 7, y.size)
+    ranker = RankNCG(covariance="rows", alpha=1e-3, tol=1e-8, max_iter=5000)
+    ranker.fit(X, y, qid=qid, sample_weight=weight)
+    assert np.isfinite(ranker.coef_cov_).all()
+    assert (np.linalg.eigvalsh(ranker.coef_cov_) > 0).all()
+
+
+def test_an_interrupted_fit_does_not_go_on_to_its_covariance():
+    X, y, qid = drawn(11)
+
+    def interrupt(step):
+        raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ranker = RankNCG(covariance="rows").fit(X, y, qid=qid, callback=interrupt)
+    assert not hasattr(ranker, "coef_cov_")
+
+
+def test_it_stays_semidefinite_where_comparisons_are_few():
+    rng = np.random.default_rng(10)
+    for _ in range(30):
+        X, (i, j) = rng.normal(size=(6, 3)), rng.integers(0, 6, (2, 9))
+        pairs = Pairs(i[i != j], j[i != j], n_rows=6)
+        found = RankNCG(covariance="rows", reduction="sum").fit(X, pairs).coef_cov_
+        eigenvalues = np.linalg.eigvalsh(found)
+        assert eigenvalues[0] > -1e-10 * eigenvalues[-1]

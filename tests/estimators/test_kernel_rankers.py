@@ -1,0 +1,183 @@
+"""Rankers with a kernel: the optimum, the forms of rows, folds, and model files."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import pairrank
+from pairrank import Pairs, RankNCG, RankNCGCV, RankSVM, RankSVMCV
+from pairrank.exceptions import PairrankError
+
+RANKERS = {"RankSVM": RankSVM(tol=1e-8), "RankNCG": RankNCG(tol=1e-8, eps=1e-10)}
+CHOSEN = {
+    "RankSVM": RankSVMCV(Cs=[0.01, 1.0], cv=2),
+    "RankNCG": RankNCGCV(alphas=[0.01, 1.0], cv=2),
+}
+SLOPES = {
+    "RankSVM": lambda d: -2 * np.maximum(1 - d, 0),
+    "RankNCG": lambda d: -1 / (1 + np.exp(d)),
+}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 3))
+    y = np.digitize(X[:, 0] * X[:, 1] + 0.3 * rng.normal(size=60), [-0.5, 0.5]).astype(float)
+    return X, y, rng.integers(0, 4, 60)
+
+
+def by_rows(ranker):
+    """Return a copy whose strength means the same for pairs as for labels."""
+    copy = clone(ranker)
+    return copy.set_params(reduction="rows") if "reduction" in copy.get_params() else copy
+
+
+def better_than(y, qid):
+    """Return the preferred and the other row of every pair."""
+    pairs = itertools.permutations(range(y.size), 2)
+    return np.array([(i, j) for i, j in pairs if qid[i] == qid[j] and y[i] > y[j]]).T
+
+
+def ranker(name, **parameters):
+    return clone(RANKERS[name]).set_params(**parameters)
+
+
+@parametrize_with_checks(
+    [RankSVM(kernel="rbf"), RankSVM(kernel="poly", kernel_features="nystroem")]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_finds_nothing_amiss(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_the_optimum_is_that_over_all_functions_of_the_kernel(name, rows):
+    """Of |f|^2/2 + sum of phi(f_i - f_j) in the kernel's norm: f = -K times the sum's gradient."""
+    X, y, qid = rows
+    high, low = better_than(y, qid)
+    ours = ranker(name, kernel="rbf", gamma=0.5, reduction="sum").fit(X, y, qid=qid)
+    f = ours.predict(X)
+    pull = np.zeros(60)
+    np.add.at(pull, high, SLOPES[name](f[high] - f[low]))
+    np.subtract.at(pull, low, SLOPES[name](f[high] - f[low]))
+    np.testing.assert_allclose(f, -rbf_kernel(X, gamma=0.5) @ pull, atol=1e-5)
+    assert ours.n_features_in_ == 3
+    assert ours.coef_.shape == (ours.feature_map_.n_components_,)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_the_quadratic_kernel_is_the_linear_ranker_on_products(name, rows):
+    X, y, qid = rows
+    c, root = 2.0, np.sqrt(2.0)
+    products = np.column_stack(
+        [X**2, *(root * X[:, a] * X[:, b] for a, b in [(0, 1), (0, 2), (1, 2)]), root * c**0.5 * X]
+    )
+    linear = ranker(name).fit(products, y, qid=qid)
+    quadratic = ranker(name, kernel="poly", gamma=1.0, degree=2, coef0=c).fit(X, y, qid=qid)
+    np.testing.assert_allclose(quadratic.predict(X), linear.predict(products), atol=1e-4)
+    assert quadratic.objective_ == pytest.approx(linear.objective_, rel=1e-8)
+    assert quadratic.score(X, y, qid=qid) > ranker(name).fit(X, y, qid=qid).score(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_forms_of_the_same_kernel_agree(name, rows):
+    X, y, qid = rows
+    K = rbf_kernel(X, gamma=0.5)
+    named = ranker(name, kernel="rbf", gamma=0.5).fit(X, y, qid=qid)
+    expected = named.predict(X[:20])
+    called = ranker(name, kernel=lambda A, B: rbf_kernel(A, B, gamma=0.5)).fit(X, y, qid=qid)
+    np.testing.assert_allclose(called.predict(X[:20]), expected, atol=1e-5)
+    given = ranker(name, kernel="precomputed").fit(K, y, qid=qid)
+    np.testing.assert_allclose(given.predict(K[:20]), expected, atol=1e-5)
+    thin = clone(named).fit(sparse.csr_array(X), y, qid=qid)
+    np.testing.assert_allclose(thin.predict(X[:20]), expected, atol=1e-5)
+    narrow = clone(named).set_params(tol=1e-4).fit(X.astype(np.float32), y, qid=qid)
+    np.testing.assert_allclose(narrow.predict(X[:20].astype(np.float32)), expected, atol=1e-2)
+    high, low = better_than(y, qid)
+    compared = by_rows(named).fit(X, Pairs(high, low, n_rows=60))
+    np.testing.assert_allclose(compared.predict(X[:20]), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "precomputed"])
+def test_a_kernel_ranker_comes_back_from_its_file(name, kernel, rows, tmp_path):
+    X, y, qid = rows
+    X = rbf_kernel(X) if kernel == "precomputed" else sparse.csr_array(X)
+    fitted = ranker(name, kernel=kernel, n_components=20).fit(X, y, qid=qid)
+    assert fitted.feature_map_.method_ == "nystroem"
+    fitted.save(tmp_path / "model")
+    for again in (pairrank.load_model(tmp_path / "model"), pickle.loads(pickle.dumps(fitted))):
+        np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+        assert again.get_params() == fitted.get_params()
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_callable_kernel_cannot_be_saved(name, rows, tmp_path):
+    X, y, _ = rows
+    fitted = ranker(name, kernel=laplacian_kernel).fit(X, y)
+    with pytest.raises(PairrankError, match="holds no code"):
+        fitted.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).predict(X), fitted.predict(X))
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_folds_cut_a_precomputed_matrix_both_ways(name, rows):
+    X, y, qid = rows
+    K = rbf_kernel(X, gamma=0.5)
+    for table, kernel in ((X, "rbf"), (K, "precomputed")):
+        grid = GridSearchCV(
+            ranker(name, kernel=kernel, gamma=0.5), {"reduction": ["rows", "query"]}, cv=3
+        )
+        grid.fit(table, y)
+        chosen = clone(CHOSEN[name]).set_params(kernel=kernel, gamma=0.5)
+        chosen.fit(table, y, qid=qid)
+        if kernel == "rbf":
+            expected = grid.cv_results_["mean_test_score"], chosen.scores_
+    np.testing.assert_allclose(grid.cv_results_["mean_test_score"], expected[0], atol=0.02)
+    np.testing.assert_allclose(chosen.scores_, expected[1], atol=0.02)
+    assert chosen.predict(K).shape == (60,)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_fit_without_a_kernel_forgets_the_last_ones_features(name, rows):
+    X, y, _ = rows
+    fitted = ranker(name, kernel="rbf").fit(X, y)
+    fitted.set_params(kernel=None).fit(X, y)
+    assert not hasattr(fitted, "feature_map_")
+    np.testing.assert_allclose(fitted.predict(X), X @ fitted.coef_)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_validation_rows_are_scored_by_the_kernel(name, rows):
+    X, y, _ = rows
+    fitted = ranker(name, kernel="rbf").fit(X[:40], y[:40], X_val=X[40:], y_val=y[40:])
+    assert fitted.validation_scores_[-1] == pytest.approx(fitted.score(X[40:], y[40:]), abs=1e-12)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"kernel": "linear"}, "use kernel=None"),
+        ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
+        ({"kernel": "rbf", "kernel_features": "fourier"}, "kernel_features"),
+        ({"kernel": "rbf", "kernel_features": "nystroem", "n_components": 99}, "99 landmarks"),
+        ({"kernel": "precomputed"}, "square kernel matrix"),
+        ({"kernel": lambda A, B: -laplacian_kernel(A, B)}, "not positive semidefinite"),
+    ],
+)
+def test_wrong_kernels_are_refused(name, parameters, message, rows):
+    X, y, _ = rows
+    with pytest.raises(PairrankError, match=message):
+        ranker(name, **parameters).fit(X, y)

@@ -1,0 +1,179 @@
+"""Box sums of one function: within eps of the definition for every eps, wherever the points lie."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.polynomial import chebyshev
+
+from pairrank.exceptions import PairrankError
+from pairrank.pair_sums import box_sum as box_sum_module
+from pairrank.pair_sums.box_rule import box_rule, check_eps, error_bound, lebesgue
+from pairrank.pair_sums.box_sum import box_sum, evaluate, product_of, summarise
+from pairrank.pair_sums.profiles import BEND, BUMP, COST, ERFC, EVEN, SIGMOID, Profile
+from strategies import KINDS, scores_of
+
+PROFILES = {profile.name: profile for profile in (*SIGMOID, *COST, *EVEN, *BEND, ERFC)}
+EVERY_EPS = (0.5, 1e-1, 1e-2, 1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
+ROUNDING = 1e-14
+"""Of the sum of absolute weights, and of that of absolute terms."""
+
+
+def differences(targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return targets[:, np.newaxis] - sources
+
+
+def slow_sum(profile: Profile, sources: np.ndarray, targets: np.ndarray, q: np.ndarray) -> tuple:
+    """Return the sum at every target, and the sum of the absolute terms."""
+    terms = profile.function(differences(targets, sources))
+    return terms @ q, np.abs(terms) @ np.abs(q)
+
+
+def assert_close(found, profile, sources, targets, q, eps) -> None:
+    wanted, size = slow_sum(profile, sources, targets, q)
+    total = np.abs(q).sum()
+    allowed = eps * total + ROUNDING * (total + size)
+    assert (np.abs(found - wanted) <= allowed).all(), np.max(np.abs(found - wanted) / allowed)
+
+
+def weights_of(kind: str, n: int, generator: np.random.Generator) -> np.ndarray:
+    made = {
+        "ones": np.ones(n),
+        "signs": generator.normal(size=n),
+        "zeros": np.where(generator.random(n) < 0.5, 0.0, 1.0),
+        "wide": 10.0 ** generator.integers(-100, 101, n) * np.sign(generator.normal(size=n)),
+    }
+    return made[kind]
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kinds=st.tuples(st.sampled_from(KINDS), st.sampled_from(KINDS)),
+    sizes=st.tuples(st.integers(1, 300), st.integers(1, 60)),
+    weights=st.sampled_from(("ones", "signs", "zeros", "wide")),
+    eps=st.sampled_from(EVERY_EPS),
+    few_boxes=st.sampled_from((0, 1024, 10**6)),
+)
+@settings(max_examples=60)
+def test_sums_are_within_eps(name, seed, kinds, sizes, weights, eps, few_boxes):
+    profile, generator = PROFILES[name], np.random.default_rng(seed)
+    sources = scores_of(kinds[0], sizes[0], generator)
+    targets = scores_of(kinds[1], sizes[1], generator)
+    q = weights_of(weights, sources.size, generator)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(box_sum_module, "FEW_BOXES", few_boxes)
+        found = box_sum(profile, sources, targets, q, eps=eps)
+    assert_close(found, profile, sources, targets, q, eps)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("eps", EVERY_EPS)
+def test_worst_places_in_a_box_are_within_eps(name, eps):
+    """One source and a comb of targets finer than the boxes: no errors average out."""
+    profile = PROFILES[name]
+    rule = box_rule((profile,), eps)
+    targets = np.linspace(-6.0, 6.0, 9001) + rule.coarse / 3
+    for source in (0.0, rule.fine * 0.999, -rule.fine / 3):
+        sources = np.array([source])
+        found = evaluate(profile, targets, summarise(rule, sources))
+        assert_close(found, profile, sources, targets, np.ones(1), eps)
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize("eps", EVERY_EPS)
+def test_rules_keep_their_bound(name, eps):
+    profile = PROFILES[name]
+    rule = box_rule((profile,), eps)
+    assert error_bound(rule, profile) <= eps
+    assert rule.children * rule.fine == rule.coarse
+    assert np.log2(rule.fine) % 1.0 == 0.0
+
+
+@pytest.mark.parametrize("name", PROFILES)
+@pytest.mark.parametrize(("p", "h"), [(2, 0.5), (4, 0.25), (4, 2.0), (8, 1.0), (8, 4.0), (16, 4.0)])
+def test_one_interpolation_is_within_its_bound(name, p, h):
+    profile = PROFILES[name]
+    nodes = 0.5 * h * np.cos((np.arange(p) + 0.5) * np.pi / p)
+    inside = np.linspace(-0.5 * h, 0.5 * h, 201)
+    worst = 0.0
+    for centre in np.linspace(-8.0, 8.0, 161):
+        fitted = chebyshev.chebfit(nodes / h, profile.function(centre + nodes), p - 1)
+        error = chebyshev.chebval(inside / h, fitted) - profile.function(centre + inside)
+        worst = max(worst, np.abs(error).max())
+    bound = profile.degree_error(p, h)
+    assert worst <= bound + 1e-13
+    assert bound < 1e-12 or worst > bound / 100, "the bound says nothing"
+
+
+@pytest.mark.parametrize("profile", [*PROFILES.values(), *BUMP], ids=lambda profile: profile.name)
+@pytest.mark.parametrize("distance", [0.5, 3.0, 10.0, 30.0, 1e300])
+def test_tails_are_within_their_bound(profile, distance):
+    far = distance * np.array([1.0, 1.5, 3.0])
+    for side, (constant, slope) in ((far, profile.right), (-far, profile.left)):
+        limit = constant + (slope * side if slope else 0.0)
+        gap = np.abs(profile.function(side) - limit)
+        assert (gap <= profile.tail(distance) * (1 + 1e-12) + 1e-15 * np.abs(limit)).all()
+
+
+def test_lebesgue_constants_are_the_greatest_sums():
+    for n in (2, 4, 7, 16):
+        nodes = np.cos((np.arange(n) + 0.5) * np.pi / n)
+        x = np.linspace(-1.0, 1.0, 2001)
+        values = chebyshev.chebval(
+            x, np.linalg.solve(chebyshev.chebvander(nodes, n - 1), np.eye(n))
+        )
+        assert np.abs(values).sum(axis=0).max() == pytest.approx(lebesgue(n), rel=1e-6)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e3, 1e12])
+def test_moments_of_parts_add(spread):
+    generator = np.random.default_rng(0)
+    sources, targets = spread * generator.normal(size=900), spread * generator.normal(size=50)
+    q = generator.normal(size=900)
+    rule = box_rule((SIGMOID[0],), 1e-10)
+    whole = summarise(rule, sources, q)
+    parts = [summarise(rule, sources[at], q[at]) for at in np.split(np.arange(900), [100, 101])]
+    added = parts[0] + parts[1] + parts[2]
+    found = evaluate(SIGMOID[0], targets, added)
+    np.testing.assert_allclose(found, evaluate(SIGMOID[0], targets, whole), atol=1e-12)
+    product = product_of(COST[0], whole, added)
+    terms = COST[0].function(differences(sources, sources))
+    size = np.abs(q) @ terms @ np.abs(q) + np.abs(q).sum() ** 2
+    assert abs(product - q @ terms @ q) <= 1e-10 * np.abs(q).sum() ** 2 + ROUNDING * size
+
+
+@pytest.mark.parametrize("profile", [ERFC, COST[0], EVEN[1]], ids=lambda profile: profile.name)
+def test_an_outlier_costs_the_others_no_digits(profile):
+    generator = np.random.default_rng(1)
+    sources, targets = generator.normal(size=4000), generator.normal(size=300)
+    quiet = box_sum(profile, sources, targets, eps=1e-13)
+    far = np.append(sources, -1e250 if profile is not ERFC else 1e250)
+    q = np.append(np.ones(4000), 0.0)
+    loud = box_sum(profile, far, targets, q, eps=1e-13)
+    np.testing.assert_allclose(loud, quiet, rtol=0, atol=1e-13 * 4000 * 2)
+
+
+def test_a_hundred_thousand_additions_lose_no_digits():
+    q = np.full(100_000, 0.1)
+    found = box_sum(SIGMOID[0], np.zeros(q.size), np.array([0.0, 60.0]), q, eps=1e-13)
+    np.testing.assert_allclose(found, [5e3, 1e4], rtol=5e-14)
+
+
+def test_empty_inputs_sum_to_nothing():
+    one, none = np.zeros(1), np.empty(0)
+    assert box_sum(ERFC, none, one).tolist() == [0.0]
+    assert box_sum(ERFC, one, none).shape == (0,)
+
+
+@pytest.mark.parametrize("eps", [0.0, 1.0, -1e-3, float("nan"), 2, True, "1e-3", None])
+def test_a_wrong_eps_is_refused(eps):
+    with pytest.raises(PairrankError, match="eps must"):
+        check_eps(eps)
+
+
+def test_a_whole_number_type_of_numpy_is_an_eps():
+    assert check_eps(np.float32(0.5)) == 0.5

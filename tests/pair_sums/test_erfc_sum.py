@@ -1,0 +1,231 @@
+"""fast_erfc_sum: every method against the sum pair by pair, its guarantee, its refusals."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import ndtr
+
+import pairrank.pair_sums.papers.beaulieu as fast_beaulieu
+from pairrank import fast_erfc_sum
+from pairrank.exceptions import PairrankError
+from pairrank.pair_sums import erfc as erfc_module
+from pairrank.pair_sums.papers.beaulieu import make_clusters, series_rule
+from strategies import KINDS, scores_of
+
+METHODS = tuple(erfc_module.METHODS)
+FAST = tuple(method for method in METHODS if method != "direct")
+BOXED = ("auto", "boxes")
+EPS = (0.999, 0.1, 1e-3, 1e-6, 1e-10, 1e-13)
+ROUNDING = 1e-14
+"""What the docstring allows beside eps, a unit of weight."""
+
+
+def erfc_sum(sources, targets, weights=None):
+    """Return the sums pair by pair, rounded once, and the sum of the absolute weights."""
+    q = np.ones(len(sources)) if weights is None else weights
+    pairs = list(zip(map(float, sources), map(float, q), strict=True))
+    sums = [math.fsum(w * math.erfc(float(y) - z) for z, w in pairs) for y in targets]
+    return np.array(sums), math.fsum(np.abs(q))
+
+
+def assert_within(found, wanted, total, eps):
+    assert found.shape == wanted.shape
+    assert found.dtype == np.float64
+    assert np.abs(found - wanted).max(initial=0.0) <= (eps + ROUNDING) * total
+
+
+def points_of(kind, n, generator):
+    if kind == "far":
+        return generator.choice([-1.7e308, -1e300, -1.0, 0.0, 3.0, 1e300, 1.7e308], n)
+    if kind == "coarse":
+        return 2.0**50 + 0.25 * generator.integers(-40, 41, n)
+    return scores_of(kind, n, generator)
+
+
+def weights_of(kind, n, generator):
+    normal = generator.normal(size=n)
+    return {
+        "none": None,
+        "signed": normal,
+        "zeros": np.where(generator.random(n) < 0.5, 0.0, normal),
+        "all zero": np.zeros(n),
+        "heavy": np.where(np.arange(n) == 0, 1e100, normal),
+        "light": 1e-200 * normal,
+    }[kind]
+
+
+@st.composite
+def sums(draw):
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, m = draw(st.integers(1, 40)), draw(st.integers(1, 40))
+    kind = draw(st.sampled_from((*KINDS, "far", "coarse")))
+    sources, targets = points_of(kind, n, generator), points_of(kind, m, generator)
+    if draw(st.booleans()):
+        targets = np.concatenate((sources, -sources, targets * 0.7))
+    weights = ("none", "signed", "zeros", "all zero", "heavy", "light")
+    return sources, targets, weights_of(draw(st.sampled_from(weights)), n, generator)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(problem=sums(), eps=st.sampled_from(EPS))
+@settings(max_examples=100)
+def test_a_sum_is_within_eps_of_the_definition(method, problem, eps):
+    wanted, total = erfc_sum(*problem)
+    found = fast_erfc_sum(*problem, eps=eps, method=method)
+    assert_within(found, wanted, total, 0.0 if method == "direct" else eps)
+
+
+@pytest.mark.parametrize("method", FAST)
+@pytest.mark.parametrize("eps", [*(10.0**-k for k in range(1, 14)), 0.5, 1e-16, 1e-300])
+def test_the_guarantee_holds_at_every_distance(method, eps):
+    """A cluster's two ends and middle, and targets so dense that none of the worst is missed."""
+    length = 2.0 * series_rule(eps).half_length
+    targets = np.linspace(-7.0, 7.0, 4001)
+    for at in (0.0, 1e-9, 0.3 * length, 0.5 * length, 0.999999 * length):
+        sources, weights = np.array([0.0, at]), np.array([1e-9, 1.0])
+        wanted, total = erfc_sum(sources, targets, weights)
+        found = fast_erfc_sum(sources, targets, weights, eps=eps, method=method)
+        assert_within(found, wanted, total, eps)
+
+
+@pytest.mark.parametrize("eps", [10.0**-k for k in range(1, 16)])
+def test_the_proof_of_the_rule_holds_for_its_numbers(eps):
+    rule = series_rule(eps)
+    reach = rule.cutoff - 2.0 * rule.half_length
+    h, p = 0.5 * rule.step, rule.n_terms
+    furthest = rule.merged_cutoff + 2.0 * rule.half_length
+    assert math.erfc(reach) <= eps * (1 + 1e-9)
+    assert math.erfc(math.pi / (2.0 * h) - furthest) <= 0.5 * eps
+    assert math.erfc(2.0 * p * h) / (2.0 * math.sqrt(math.pi) * p * h) <= eps / (8.0 * p) * 1.0001
+    assert rule.step * rule.half_length < 0.1
+    assert rule.damping.size == p
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("offset", [0.0, 1e7, -3e15])
+def test_thousands_of_points_in_any_order_and_at_any_offset(method, offset):
+    generator = np.random.default_rng(3)
+    sources, targets = offset + 3.0 * generator.normal(size=3000), offset + np.linspace(-20, 20, 50)
+    weights = generator.normal(size=3000)
+    wanted, total = erfc_sum(sources, targets, weights)
+    found = fast_erfc_sum(sources, targets, weights, eps=1e-10, method=method)
+    assert_within(found, wanted, total, 1e-10)
+    order, back = generator.permutation(3000), generator.permutation(50)
+    moved = fast_erfc_sum(sources[order], targets[back], weights[order], eps=1e-10, method=method)
+    np.testing.assert_allclose(moved, found[back], rtol=0, atol=1e-14 * total)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_hundred_thousand_additions_lose_no_digits(method):
+    """A plain running sum of 0.1 is off by 1e-12 here, and by 1e-10 at ten million points."""
+    sources = np.full(100_000, 0.25)
+    found = fast_erfc_sum(sources, [1.0], np.full(100_000, 0.1), eps=1e-13, method=method)
+    assert abs(found[0] - 1e4 * math.erfc(0.75)) <= (1e-13 if method in BOXED else 5e-15) * 1e4
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_work_done_in_parts_is_the_same(method, monkeypatch):
+    generator = np.random.default_rng(0)
+    sources, targets = 30.0 * generator.normal(size=100), 30.0 * generator.normal(size=150)
+    whole = fast_erfc_sum(sources, targets, method=method)
+    monkeypatch.setattr(fast_beaulieu, "_TARGETS_AT_ONCE", 7)
+    monkeypatch.setattr(fast_beaulieu, "_INTERVALS_AT_ONCE", 3)
+    monkeypatch.setattr(erfc_module, "_PAIRS_AT_ONCE", 450)
+    assert fast_erfc_sum(sources, targets, method=method).tolist() == whole.tolist()
+
+
+def test_normal_distribution_functions_add_up_as_the_docstring_says():
+    generator = np.random.default_rng(6)
+    m, t, q, s = generator.normal(size=60), generator.normal(size=40), generator.random(60), 0.3
+    wanted = (q * ndtr((t[:, np.newaxis] - m) / s)).sum(axis=1)
+    found = fast_erfc_sum(-m / (s * 2**0.5), -t / (s * 2**0.5), q, eps=1e-10) / 2
+    np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-10 * q.sum())
+
+
+def test_few_pairs_are_summed_directly_unless_asked_otherwise():
+    generator = np.random.default_rng(5)
+    sources, targets = generator.normal(size=30), generator.normal(size=50)
+    chosen, pairs = (fast_erfc_sum(sources, targets, method=m) for m in ("auto", "direct"))
+    assert chosen.tolist() == pairs.tolist()
+    sources = np.append(sources, 0.5)
+    chosen, boxes = (fast_erfc_sum(sources, targets, method=m) for m in ("auto", "boxes"))
+    assert chosen.tolist() == boxes.tolist()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_points_far_apart_need_no_more_memory(method):
+    points = np.array([-1e300, -1e9, 0.0, 1e9, 1e300])
+    fast_erfc_sum(points, points, method=method)
+    tracemalloc.start()
+    found = fast_erfc_sum(points, points, method=method)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found == pytest.approx([9.0, 7.0, 5.0, 3.0, 1.0], abs=1e-5)
+    assert peak < 1_000_000
+
+
+def test_clusters_hold_every_point_within_half_a_length():
+    generator = np.random.default_rng(1)
+    for kind in (*KINDS, "far", "coarse"):
+        points, half = points_of(kind, 500, generator), 0.35
+        clusters = make_clusters(points, half)
+        centre = np.repeat(clusters.centre, np.diff(clusters.start))
+        with np.errstate(over="ignore"):
+            away = np.abs(points[clusters.order] - centre)
+        assert (np.sort(clusters.order) == np.arange(500)).all()
+        assert (np.diff(clusters.start) > 0).all()
+        assert (np.diff(clusters.centre) > 0).all()
+        assert away.max() <= half * (1 + 2.0**-18), kind
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_other_kinds_of_numbers_are_taken(method):
+    plain = fast_erfc_sum([0.0, 1.0, 2.0], [1.0, -1.0], [1.0, 2.0, 3.0], method=method)
+    for kind in (np.int64, np.float32, np.uint8):
+        sources, weights = np.arange(3).astype(kind), np.array([1, 2, 3], dtype=kind)
+        found = fast_erfc_sum(sources, [1, -1], weights, method=method)
+        assert found.tolist() == plain.tolist()
+    doubled = np.repeat([[0.0], [1.0], [2.0]], 2, axis=1)[:, 0]
+    assert not doubled.flags.c_contiguous
+    found = fast_erfc_sum(doubled, np.array([-1.0, 1.0])[::-1], [1, 2, 3], method=method)
+    assert found.tolist() == plain.tolist()
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_nothing_to_sum_is_zero(method):
+    assert fast_erfc_sum([], [1.0, 2.0], method=method).tolist() == [0.0, 0.0]
+    assert fast_erfc_sum([], [1.0], [], method=method).tolist() == [0.0]
+    assert fast_erfc_sum([1.0], [], method=method).shape == (0,)
+    assert fast_erfc_sum([0.5], [0.5], [-2.0], method=method) == pytest.approx([-2.0], abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: fast_erfc_sum([0.0, np.nan], [0.0]), r"sources\[1\] = nan is not finite"),
+        (lambda: fast_erfc_sum([0.0], [1.0, -np.inf]), r"targets\[1\] = -inf is not finite"),
+        (lambda: fast_erfc_sum([0.0], [0.0], [np.inf]), r"weights\[0\] = inf is not finite"),
+        (lambda: fast_erfc_sum([0.0], [0.0], [1.0, 2.0]), "weights has 2 entries for 1 sources"),
+        (lambda: fast_erfc_sum([[0.0]], [0.0]), r"sources must have one dimension.*\(1, 1\)"),
+        (lambda: fast_erfc_sum([0.0], 0.0), r"targets must have one dimension"),
+        (lambda: fast_erfc_sum([1j], [0.0]), "sources must hold real numbers"),
+        (lambda: fast_erfc_sum(["a"], [0.0]), "sources must hold real numbers"),
+        (lambda: fast_erfc_sum([None], [0.0]), r"sources\[0\] = nan is not finite"),
+        (lambda: fast_erfc_sum([0.0, 1.0], [0.0], [1e308, 1e308]), "scale them down"),
+        (lambda: fast_erfc_sum([0.0], [0.0], eps=0.0), r"eps.* must lie in \(0, 1\), got 0.0"),
+        (lambda: fast_erfc_sum([0.0], [0.0], eps=1), r"must lie in \(0, 1\), got 1"),
+        (lambda: fast_erfc_sum([0.0], [0.0], eps=np.nan), "got nan"),
+        (lambda: fast_erfc_sum([0.0], [0.0], eps="tiny"), "got 'tiny'"),
+        (lambda: fast_erfc_sum([0.0], [0.0], method="exact"), "no method 'exact'.*'direct'"),
+        (lambda: fast_erfc_sum([0.0], [0.0], method=None), "no method None"),
+    ],
+)
+def test_bad_input_is_refused(call, says):
+    with pytest.raises(PairrankError, match=says):
+        call()

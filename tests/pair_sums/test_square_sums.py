@@ -1,0 +1,220 @@
+"""Sums of squares over differences and comparisons, against their definition pair by pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from pairrank import Pairs
+from pairrank.design import Design
+from pairrank.exceptions import PairrankError
+from pairrank.losses import Square
+from pairrank.objective import dual_matrix, primal_matrix
+from pairrank.pair_sums import bind
+from pairrank.preferences import Differences, Levels
+from strategies import Problem, problems
+
+EPS = 1e-15
+
+
+def listed_differences(problem: Problem):
+    """Return (i, j, weight/(2 n_q), wanted) of every ordered pair of every query."""
+    n_rows = problem.y.size
+    qid = np.zeros(n_rows) if problem.qid is None else problem.qid
+    weight = np.ones(n_rows) if problem.weight is None else problem.weight
+    listed = []
+    for i in range(n_rows):
+        half = 0.5 / max(weight[qid == qid[i]].sum(), 1e-300)
+        for j in np.flatnonzero((qid == qid[i]) & (weight[i] * weight > 0)):
+            listed.append((i, j, half * weight[i] * weight[j], problem.y[i] - problem.y[j]))
+    return listed
+
+
+def listed_comparisons(pairs: Pairs):
+    weight = np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight
+    wanted = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
+    return list(zip(pairs.i, pairs.j, pairs.pair_scale * weight, wanted, strict=True))
+
+
+def sum_of(listed, scores, loss, y):
+    """Return value and gradient of the listed pairs, and the sums of their absolute parts."""
+    value = value_size = 0.0
+    gradient, size = np.zeros(scores.size), np.zeros(scores.size)
+    for i, j, weight, wanted in listed:
+        d = scores[i] - scores[j]
+        value += weight * float(loss.phi(d, wanted))
+        slope = weight * float(loss.phi(d, wanted, order=1))
+        gradient[i] += slope
+        gradient[j] -= slope
+        reach = abs(scores[i]) + abs(scores[j]) + abs(wanted) + abs(y[i]) + abs(y[j])
+        value_size += weight * reach**2
+        size[[i, j]] += 2 * weight * reach
+    return value, gradient, value_size, size
+
+
+def product_of(listed, v):
+    product, size = np.zeros(v.size), np.zeros(v.size)
+    for i, j, weight, _ in listed:
+        product[i] += 2 * weight * (v[i] - v[j])
+        product[j] -= 2 * weight * (v[i] - v[j])
+        size[[i, j]] += 2 * weight * (abs(v[i]) + abs(v[j]))
+    return product, size
+
+
+def bound_differences(problem: Problem) -> Differences:
+    return Differences.build(problem.y, problem.qid, sample_weight=problem.weight)
+
+
+@st.composite
+def comparisons(draw):
+    """Draw scores, a vector and comparisons of any kind among a few rows."""
+    problem = draw(problems(graphs=("full",)).filter(lambda p: p.y.size > 1))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_rows, n_pairs = problem.y.size, draw(st.integers(1, 60))
+    i = generator.integers(0, n_rows, n_pairs)
+    j = (i + generator.integers(1, n_rows, n_pairs)) % n_rows
+    weight = generator.exponential(size=n_pairs) if draw(st.booleans()) else None
+    magnitude = generator.integers(-2, 3, n_pairs) * 0.7 if draw(st.booleans()) else None
+    return problem, Pairs(i, j, weight, magnitude, n_rows=n_rows)
+
+
+def check(pair_sum, listed, problem):
+    with np.errstate(over="ignore", invalid="ignore"):
+        value, gradient, value_size, size = sum_of(listed, problem.scores, Square(), problem.y)
+        product, product_size = product_of(listed, problem.v)
+    found, slope = pair_sum.at(problem.scores)[:2]
+    n_rows = problem.scores.size
+    assert abs(found - value) <= 50 * n_rows * EPS * value_size
+    assert (np.abs(slope - gradient) <= 50 * n_rows * EPS * size.max()).all()
+    curvature = pair_sum.curvature(problem.scores)
+    assert (np.abs(curvature.matvec(problem.v) - product) <= 50 * EPS * product_size.max()).all()
+    diagonal = [product_of(listed, unit)[0][row] for row, unit in enumerate(np.eye(n_rows))]
+    np.testing.assert_allclose(curvature.diagonal(), diagonal, rtol=1e-12, atol=1e-13)
+    both = np.vstack((problem.v, np.arange(n_rows)))
+    np.testing.assert_array_equal(curvature.matmat(both)[0], curvature.matvec(problem.v))
+    assert pair_sum.error == 0.0
+    assert not pair_sum.sharpen()
+
+
+@given(problems(graphs=("full",)))
+def test_the_centred_residual_is_the_sum_over_every_difference(problem):
+    check(bind(Square(), bound_differences(problem)), listed_differences(problem), problem)
+
+
+@given(comparisons())
+def test_the_incidences_are_the_sum_over_every_comparison(drawn):
+    problem, pairs = drawn
+    check(bind(Square(), pairs), listed_comparisons(pairs), problem)
+    scaled = pairs.bound(pairs.n_rows, reduction="rows", ties=False)
+    if scaled.pair_weight:
+        check(bind(Square(), scaled), listed_comparisons(scaled), problem)
+        of_rows = Design(np.eye(pairs.n_rows))
+        bend = bind(Square(), scaled).curvature(problem.scores)
+        expected = bend.matmat(np.eye(pairs.n_rows))
+        np.testing.assert_allclose(primal_matrix(of_rows, scaled), expected, rtol=1e-9, atol=1e-12)
+
+
+@given(problems(graphs=("full",)))
+def test_differences_are_counted(problem):
+    assert bound_differences(problem).n_pairs == len(listed_differences(problem))
+
+
+def test_a_large_offset_of_labels_and_scores_costs_no_digits():
+    generator = np.random.default_rng(0)
+    y, scores = generator.integers(0, 5, 4000) * 0.25, generator.integers(0, 64, 4000) / 64
+    qid = generator.integers(0, 3, 4000)
+    plain = bind(Square(), Differences.build(y, qid)).at(scores)
+    offset = 1e7 * (1 + qid)
+    shifted = Differences.build(y + offset, qid)
+    value, gradient = bind(Square(), shifted).at(scores - 3 * offset)[:2]
+    assert value == pytest.approx(plain[0], rel=1e-12)
+    np.testing.assert_allclose(gradient, plain[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("far", [0.0, 1e7])
+@pytest.mark.parametrize("one_query", [True, False])
+def test_rows_that_weigh_nothing_do_not_bring_an_offset_back(one_query, far):
+    generator = np.random.default_rng(0)
+    weight, qid = np.repeat([1.0, 0.0], 35), np.repeat([0, 1], 35) * (not one_query)
+    differences = Differences.build(np.zeros(70), qid, sample_weight=weight)
+    for _ in range(10):
+        values = generator.integers(0, 64, 70) / 64
+        shifted = differences.centred(values + np.repeat([1e7, far], 35))
+        np.testing.assert_allclose(shifted[:35], values[:35] - values[:35].mean(), atol=1e-14)
+
+
+def test_pairs_scaled_as_queries_are_cost_what_differences_cost():
+    generator = np.random.default_rng(0)
+    y, scores, qid = generator.normal(size=30), generator.normal(size=30), np.arange(30) % 4
+    i, j = np.nonzero((qid[:, None] == qid) & ~np.eye(30, dtype=bool))
+    weight = 0.5 / np.bincount(qid)[qid[i]]
+    by_pairs = bind(Square(), Pairs(i, j, weight, y[i] - y[j])).at(scores)
+    by_rows = bind(Square(), Differences.build(y, qid)).at(scores)
+    assert by_pairs[0] == pytest.approx(by_rows[0])
+    np.testing.assert_allclose(by_pairs[1], by_rows[1])
+
+
+@pytest.mark.parametrize("block", [3, 1 << 21])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, np.asfortranarray])
+@given(problem=problems(graphs=("full",)))
+def test_the_normal_matrices_are_the_curvature_between_columns(form, block, problem):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(problem.y.size, 4))
+    qid = np.zeros(problem.y.size) if problem.qid is None else problem.qid
+    offset = 1e7 * (1 + qid[:, None]) if form is np.asarray else 0.0
+    differences = bound_differences(problem)
+    bend = bind(Square(), differences).curvature(problem.scores)
+    design = Design(form(X + offset))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pairrank.objective.row_blocks._BLOCK_ENTRIES", block)
+        primal, dual = primal_matrix(design, differences), dual_matrix(design, differences)
+    np.testing.assert_allclose(primal, X.T @ bend.matmat(X.T).T, atol=1e-6 if block == 3 else 1e-7)
+    by_rows = bend.matmat(bend.matmat(X @ X.T).T)
+    np.testing.assert_allclose(bend.matmat(bend.matmat(dual).T), by_rows, atol=1e-6)
+
+
+@given(drawn=comparisons())
+def test_the_normal_matrix_of_comparisons_is_the_curvature_between_columns(drawn):
+    problem, pairs = drawn
+    X = np.random.default_rng(0).normal(size=(problem.y.size, 3))
+    bend = bind(Square(), pairs).curvature(problem.scores)
+    expected = X.T @ bend.matmat(X.T).T
+    for form in (np.asarray, sparse.csr_array):
+        np.testing.assert_allclose(primal_matrix(Design(form(X)), pairs), expected, atol=1e-11)
+
+
+def test_what_cannot_be_summed_is_refused():
+    y = np.array([0.0, 1.0])
+    with pytest.raises(PairrankError, match="not Levels"):
+        bind(Square(), Levels.build(y))
+    with pytest.raises(PairrankError, match="no pair sum route"):
+        bind(Square(), Differences.build(y), route="direct")
+    with pytest.raises(PairrankError, match="need numbers"):
+        Differences.build(np.array(["a", "b"]))
+    with pytest.raises(PairrankError, match="order 0, 1 and 2"):
+        Square().phi(y, order=3)
+    for preferences in (Differences.build(y), Pairs([0], [1])):
+        with pytest.raises(PairrankError, match="scores have shape"):
+            bind(Square(), preferences).at(np.zeros(3))
+
+
+def test_an_overflow_is_infinite_without_a_warning():
+    scores = np.array([1e200, 0.0, -1e308, 1e308])
+    for preferences in (Differences.build(np.arange(4.0)), Pairs([0, 2], [1, 3], n_rows=4)):
+        assert bind(Square(), preferences).at(scores)[0] == np.inf
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, np.uint64, np.float64, object, str])
+def test_queries_are_told_apart_whatever_their_identifiers(dtype):
+    generator = np.random.default_rng(0)
+    numbers = generator.integers(0, 200, 90) + (0 if np.dtype(dtype).kind in "uOU" else -100)
+    for some in (numbers, np.sort(numbers), numbers[:1], numbers * 0):
+        qid = some.astype(dtype)
+        differences = Differences.build(generator.normal(size=qid.size), qid)
+        same = (qid[:, None] == qid[None, :]).sum()
+        assert differences.n_pairs == same
+        for query in set(qid.tolist()):
+            assert abs(differences.centred(differences.target)[qid == query].sum()) < 1e-12

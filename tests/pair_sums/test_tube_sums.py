@@ -1,0 +1,305 @@
+"""Tube sums over differences and comparisons, against their definition pair by pair."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairrank import Pairs
+from pairrank.exceptions import PairrankError
+from pairrank.losses import Square, Tube
+from pairrank.metrics import m1d
+from pairrank.pair_sums import bind, tube_sums
+from pairrank.preferences import Differences, Levels
+from strategies import problems
+
+EPS = np.finfo(float).eps
+TUBES = [Tube(epsilon, n) for epsilon in (0.0, 0.1, 0.5) for n in (1, 2)]
+NAMES = [f"epsilon {tube.epsilon}, n {tube.n}" for tube in TUBES]
+
+
+class Listed(NamedTuple):
+    """Every pair: its rows, weight, wanted difference, and what its rounding is relative to."""
+
+    i: np.ndarray
+    j: np.ndarray
+    weight: np.ndarray
+    wanted: np.ndarray
+    reach: np.ndarray
+
+
+def listed_differences(y, qid, weight, scores) -> Listed:
+    """List all ordered pairs of every query; scores round relative to the least of their query."""
+    n_rows = y.size
+    qid = np.zeros(n_rows) if qid is None else qid
+    weight = np.ones(n_rows) if weight is None else weight
+    i, j = np.nonzero((qid[:, None] == qid) & (weight[:, None] * weight > 0))
+    half = np.array([0.5 / max(weight[qid == query].sum(), 1e-300) for query in qid])
+    far = np.zeros(n_rows)
+    for query in np.unique(qid):
+        kept = np.flatnonzero((qid == query) & (weight > 0))
+        if kept.size:
+            origin = scores[kept[np.abs(scores[kept]).argmin()]]
+            far[kept] = np.abs(scores[kept] - origin) + np.abs(y[kept] - y[kept[0]])
+    return Listed(i, j, half[i] * weight[i] * weight[j], y[i] - y[j], far[i] + far[j])
+
+
+def listed_comparisons(pairs: Pairs, scores) -> Listed:
+    weight = np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight
+    wanted = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
+    reach = np.abs(scores[pairs.i] - scores[pairs.j]) + np.abs(wanted)
+    return Listed(pairs.i, pairs.j, pairs.pair_scale * weight, wanted, reach)
+
+
+def summed(listed, values, n_rows, sign):
+    """Add each pair's value to its first row, and sign times it to its second."""
+    result = np.bincount(listed.i, values, n_rows)
+    return result + sign * np.bincount(listed.j, values, n_rows)
+
+
+def check(tube, pair_sum, listed, scores, v):
+    """Compare value, gradient and Hessian with sums of phi; pairs at the kink may go either way."""
+    n_rows, few = scores.size, 20 * scores.size * EPS
+    d = scores[listed.i] - scores[listed.j]
+    reach = listed.reach + tube.epsilon
+    at_kink = np.abs(np.abs(listed.wanted - d) - tube.epsilon) <= 8 * EPS * reach
+    value, gradient = pair_sum.at(scores)[:2]
+    wanted = (listed.weight * tube.phi(d, listed.wanted)).sum()
+    assert abs(value - wanted) <= few * (listed.weight * reach**tube.n).sum()
+    slopes = summed(listed, listed.weight * tube.phi(d, listed.wanted, order=1), n_rows, -1.0)
+    unsure = listed.weight * (at_kink if tube.n == 1 else 0.0)
+    size = listed.weight * (1.0 if tube.n == 1 else reach)
+    allowed = summed(listed, 2 * few * size + unsure, n_rows, 1.0)
+    assert (np.abs(gradient - slopes) <= allowed).all()
+    assert pair_sum.error == 0.0
+    assert not pair_sum.sharpen()
+    if tube.n == 1:
+        with pytest.raises(PairrankError, match="no curvature"):
+            pair_sum.curvature(scores)
+        return
+    bends = listed.weight * tube.phi(d, listed.wanted, order=2)
+    curvature = pair_sum.curvature(scores)
+    pair_sum.at(scores[::-1].copy())
+    product, diagonal = curvature.matvec(v), curvature.diagonal()
+    expected = summed(listed, bends * (v[listed.i] - v[listed.j]), n_rows, -1.0)
+    span = np.abs(v[listed.i]) + np.abs(v[listed.j])
+    size = listed.weight * (4 * few + 2 * at_kink)
+    assert (np.abs(product - expected) <= summed(listed, size * span, n_rows, 1.0)).all()
+    apart = np.where(listed.i == listed.j, 0.0, bends)
+    expected = summed(listed, apart, n_rows, 1.0)
+    assert (np.abs(diagonal - expected) <= summed(listed, size, n_rows, 1.0)).all()
+    both = curvature.matmat(np.vstack((v, np.ones(n_rows))))
+    np.testing.assert_array_equal(both[0], product)
+    assert (np.abs(both[1]) <= summed(listed, size, n_rows, 1.0)).all()
+
+
+def differences_of(problem):
+    return Differences.build(problem.y, problem.qid, sample_weight=problem.weight)
+
+
+@pytest.mark.parametrize("small_query", [0, tube_sums.SMALL_QUERY])
+@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
+@given(problem=problems(graphs=("full",)))
+def test_sorted_rows_give_the_sum_over_every_difference(tube, small_query, problem):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tube_sums, "SMALL_QUERY", small_query)
+        pair_sum = bind(tube, differences_of(problem))
+    listed = listed_differences(problem.y, problem.qid, problem.weight, problem.scores)
+    check(tube, pair_sum, listed, problem.scores, problem.v)
+
+
+@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
+@given(problem=problems(graphs=("full",)).filter(lambda p: p.y.size > 1), seed=st.integers(0, 99))
+def test_the_loop_is_the_sum_over_every_comparison(tube, problem, seed):
+    generator = np.random.default_rng(seed)
+    n_rows, n_pairs = problem.y.size, int(generator.integers(1, 60))
+    i = generator.integers(0, n_rows, n_pairs)
+    j = (i + generator.integers(1, n_rows, n_pairs)) % n_rows
+    weight = generator.exponential(size=n_pairs) if seed % 2 else None
+    magnitude = generator.integers(-2, 3, n_pairs) * 0.7 if seed % 3 else None
+    pairs = Pairs(i, j, weight, magnitude, n_rows=n_rows)
+    bound = pairs.bound(n_rows, sample_weight=problem.weight, reduction="rows", ties=False)
+    for each in (pairs, bound):
+        listed = listed_comparisons(each, problem.scores)
+        check(tube, bind(tube, each), listed, problem.scores, problem.v)
+
+
+@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
+def test_queries_of_every_size_agree_with_the_definition(tube):
+    generator = np.random.default_rng(0)
+    small = tube_sums.SMALL_QUERY
+    sizes = [*range(12), small - 1, small, small + 1, 3 * small]
+    n_rows = sum(sizes)
+    y, scores, v = generator.normal(size=(3, n_rows))
+    qid = generator.permutation(np.repeat(np.arange(len(sizes)), sizes))
+    for weight in (None, np.floor(5.0 * generator.random(n_rows))):
+        listed = listed_differences(y, qid, weight, scores)
+        pair_sum = bind(tube, Differences.build(y, qid, sample_weight=weight))
+        check(tube, pair_sum, listed, scores, v)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_gradient_and_products_are_the_derivatives(n):
+    generator = np.random.default_rng(1)
+    y, scores, v = generator.normal(size=(3, 300))
+    pair_sum = bind(Tube(0.3, n), Differences.build(y, np.arange(300) % 3))
+    # Half the distance of the nearest pair to its kink: both ends of a step see the same pieces.
+    miss = np.sort((y - scores).reshape(100, 3), axis=0)
+    gaps = np.abs(np.abs(miss[:, None] - miss) - 0.3)
+    step = 0.2 * gaps.min() / np.abs(v).max()
+    above, below = (pair_sum.at(scores + h * v) for h in (step, -step))
+    gradient = pair_sum.at(scores)[1]
+    assert (above[0] - below[0]) / (2 * step) == pytest.approx(gradient @ v, rel=1e-6)
+    if n == 2:
+        product = pair_sum.curvature(scores).matvec(v)
+        np.testing.assert_allclose((above[1] - below[1]) / (2 * step), product, atol=1e-6)
+
+
+def test_without_a_tube_it_is_the_square_and_the_mean_absolute_difference():
+    generator = np.random.default_rng(0)
+    y, scores, weight = generator.normal(size=(3, 200)) ** 2
+    qid = generator.integers(0, 5, 200)
+    differences = Differences.build(y, qid, sample_weight=weight)
+    square, slope = bind(Square(), differences).at(scores)[:2]
+    value, gradient = bind(Tube(0.0, 2), differences).at(scores)[:2]
+    assert value == pytest.approx(square, rel=1e-13)
+    np.testing.assert_allclose(gradient, slope, atol=1e-13)
+    value = bind(Tube(0.0, 1), Differences.build(y)).at(scores)[0]
+    assert 2.0 * value / 200 == pytest.approx(m1d(y, scores), rel=1e-13)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("one_query", [True, False])
+def test_a_large_offset_of_labels_and_scores_costs_no_digits(n, one_query):
+    generator = np.random.default_rng(0)
+    y = generator.integers(0, 5, 400) * 0.25
+    qid = np.zeros(400, dtype=int) if one_query else generator.integers(0, 3, 400)
+    offset = 1e7 * (1 + qid)
+    shifted = generator.normal(size=400) - 3 * offset
+    scores = shifted + 3 * offset
+    plain = bind(Tube(0.1, n), Differences.build(y, qid)).at(scores)
+    far = bind(Tube(0.1, n), Differences.build(y + offset, qid)).at(shifted)
+    assert far[0] == pytest.approx(plain[0], rel=1e-14)
+    np.testing.assert_allclose(far[1], plain[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_rows_that_weigh_nothing_are_absent_whatever_they_hold(n):
+    generator = np.random.default_rng(0)
+    y, scores, weight = generator.normal(size=(3, 60)) ** 2
+    weight[::3], y[::3], scores[::3] = 0.0, 1e300, -1e300
+    kept = weight > 0
+    pair_sum = bind(Tube(0.2, n), Differences.build(y, sample_weight=weight))
+    without = bind(Tube(0.2, n), Differences.build(y[kept], sample_weight=weight[kept]))
+    value, gradient = pair_sum.at(scores)[:2]
+    expected = without.at(scores[kept])
+    assert value == expected[0]
+    np.testing.assert_array_equal(gradient[kept], expected[1])
+    assert not gradient[~kept].any()
+
+
+def test_one_huge_score_costs_the_others_nothing():
+    generator = np.random.default_rng(0)
+    y, scores = generator.normal(size=(2, 50))
+    # Without its weight's share the huge row's pull on every other row is the same.
+    with_it = Differences.build(np.append(y, 0.0))
+    gradient = bind(Tube(0.1, 1), with_it).at(np.append(scores, 1e150))[1]
+    plain = bind(Tube(0.1, 1), Differences.build(y)).at(scores)[1]
+    np.testing.assert_allclose(51 * gradient[:-1] + 1.0, 50 * plain, atol=1e-12)
+
+
+def test_equal_residuals_pull_at_nothing():
+    y = np.array([0.0, 1.0, 1.0, 3.0, 2.0])
+    for preferences in (Differences.build(y), Pairs([3, 4], [1, 2], None, [2.0, 1.0], n_rows=5)):
+        for tube in TUBES:
+            value, gradient = bind(tube, preferences).at(5.0 + y)[:2]
+            assert value == 0.0
+            assert not gradient.any()
+    # A difference that is off by exactly epsilon is inside the tube.
+    at_kink = bind(Tube(0.5, 1), Differences.build(np.array([0.0, 0.5])))
+    assert not at_kink.at(np.zeros(2))[1].any()
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_row_weights_scale_a_query_as_the_papers_do(equal):
+    generator = np.random.default_rng(0)
+    y, scores = generator.normal(size=(2, 30))
+    qid, C = np.arange(30) % 4, 7.0
+    weight = np.ones(30) if equal else generator.exponential(size=30)
+    share = weight * 2.0 * C / np.bincount(qid, weight)[qid]
+    found = bind(Tube(0.1), Differences.build(y, qid, sample_weight=share))
+    listed = listed_differences(y, qid, weight, scores)
+    weighed = C * weight[listed.i] * weight[listed.j]
+    weighed /= np.bincount(qid, weight)[qid[listed.i]] ** 2
+    costs = Tube(0.1).phi(scores[listed.i] - scores[listed.j], listed.wanted)
+    assert found.at(scores)[0] == pytest.approx((weighed * costs).sum(), rel=1e-13)
+    assert (found.levels.weight is None) == equal
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_what_is_huge_is_finite_or_infinite_without_a_warning(many):
+    qid = np.arange(4) // 4 if many else None
+    differences = Differences.build(np.arange(4.0), qid)
+    pairs = Pairs([0, 2], [1, 3], n_rows=4)
+    for preferences in (differences, pairs):
+        linear = bind(Tube(0.1, 1), preferences)
+        value, gradient = linear.at(np.array([1e300, 0.0, -1e300, 1e300]))[:2]
+        assert np.isfinite(value)
+        assert value > 1e299
+        assert np.isfinite(gradient).all()
+        squared = bind(Tube(0.1, 2), preferences)
+        value, gradient = squared.at(np.array([1e150, 0.0, -1e150, 0.0]))[:2]
+        assert np.isfinite(value)
+        assert squared.at(np.array([1e200, 0.0, -1e308, 1e308]))[0] == np.inf
+        assert linear.at(np.array([np.inf, 0.0, 0.0, 0.0]))[0] == np.inf
+
+
+def test_float32_scores_are_taken_as_they_are():
+    generator = np.random.default_rng(0)
+    y, scores = generator.normal(size=(2, 40)).astype(np.float32)
+    pair_sum = bind(Tube(), Differences.build(y))
+    found = pair_sum.at(scores)
+    expected = pair_sum.at(scores.astype(np.float64))
+    assert found[0] == expected[0]
+    assert found[1].dtype == np.float64
+
+
+def test_no_row_and_one_row_cost_nothing():
+    for y in (np.empty(0), np.ones(1)):
+        pair_sum = bind(Tube(0.0, 2), Differences.build(y))
+        value, gradient = pair_sum.at(y)[:2]
+        assert value == 0.0
+        np.testing.assert_array_equal(gradient, 0.0 * y)
+        np.testing.assert_array_equal(pair_sum.curvature(y).matvec(y), 0.0 * y)
+
+
+@pytest.mark.parametrize("epsilon", [-0.1, np.inf, np.nan])
+def test_a_tube_has_a_width(epsilon):
+    with pytest.raises(PairrankError, match="epsilon must be"):
+        Tube(epsilon)
+
+
+def test_what_cannot_be_summed_is_refused():
+    y = np.array([0.0, 1.0])
+    with pytest.raises(PairrankError, match="n must be 1 or 2, got 3"):
+        Tube(n=3)
+    with pytest.raises(PairrankError, match="not Levels"):
+        bind(Tube(), Levels.build(y))
+    with pytest.raises(PairrankError, match="no pair sum route"):
+        bind(Tube(), Differences.build(y), route="direct")
+    with pytest.raises(PairrankError, match="order 0, 1 and 2"):
+        Tube().phi(y, order=3)
+    for preferences in (Differences.build(y), Pairs([0], [1])):
+        with pytest.raises(PairrankError, match="scores have shape"):
+            bind(Tube(), preferences).at(np.zeros(3))
+
+
+def test_small_costs_of_comparisons_count_beside_a_huge_one():
+    high, low = np.zeros(1001, dtype=int), np.ones(1001, dtype=int)
+    pairs = Pairs(high, low, magnitude=np.append(1e17, np.ones(1000)), n_rows=2)
+    tube = bind(Tube(0.0, 1), pairs.bound(2, ties=False))
+    assert tube.at(np.zeros(2))[0] == 1e17 + 1000

@@ -1,0 +1,223 @@
+"""TRON on objectives that have nothing to do with ranking, then against scipy on pair sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import optimize, sparse
+
+from lbfgs import lbfgs
+from objectives import Noisy, Smooth
+from pairrank import Pairs
+from pairrank._protocols import Status
+from pairrank.design import Design
+from pairrank.losses import SquaredHinge
+from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
+from pairrank.preferences import Levels
+from pairrank.solvers.tron import Tron
+
+
+@pytest.mark.parametrize("hessian", ["exact", "wrong"])
+@pytest.mark.parametrize("inverse", ["none", "diagonal", "exact"])
+def test_it_finds_the_minimum_of_a_smooth_convex_function(hessian, inverse):
+    objective = Smooth(hessian, inverse)
+    found = Tron()(objective, np.zeros(7), tol=1e-9, max_iter=200)
+    reference = lbfgs(objective, np.zeros(7), tol=1e-6, max_iter=5000)
+    assert found.status is Status.CONVERGED
+    assert found.history[-1].value <= reference.history[-1].value + 1e-9
+    values = [step.value for step in found.history]
+    assert all(np.diff(values) <= 1e-9)
+
+
+def test_a_start_worse_than_zero_is_left_for_zero():
+    objective = Smooth()
+    found = Tron()(objective, np.full(7, 1e6), tol=1e-9, max_iter=200)
+    assert found.history[0].value == objective.loss_and_gradient(np.zeros(7))[0]
+    assert found.status is Status.CONVERGED
+
+
+def test_a_model_that_foretells_badly_is_refined():
+    objective = Smooth("wrong", "exact")
+    Tron()(objective, np.zeros(7), tol=1e-9, max_iter=200)
+    assert objective.refined
+
+
+def test_a_step_advised_to_reach_too_far_is_cut_until_it_descends():
+    class Eager(Smooth):
+        def reach(self, w, step, slope):
+            return 1000.0
+
+        def loss_and_gradient(self, w):
+            self.calls = getattr(self, "calls", 0) + 1
+            assert self.calls < 2000, "the same step is tried again and again"
+            return super().loss_and_gradient(w)
+
+    objective = Eager()
+    solution = Tron()(objective, np.zeros(7), tol=1e-3, max_iter=200)
+    assert solution.status is Status.CONVERGED
+
+
+def test_the_last_iterate_is_kept_at_max_iter_and_at_a_callback_that_stops():
+    found = Tron()(Smooth(), np.zeros(7), tol=1e-12, max_iter=2)
+    assert found.status is Status.MAX_ITER
+    assert found.n_iter == 2
+    assert len(found.history) == 3
+    seen = []
+    stopped = Tron()(
+        Smooth(),
+        np.zeros(7),
+        tol=1e-12,
+        max_iter=50,
+        callback=lambda step: seen.append(step.coef) or step.n_iter == 1,
+    )
+    assert stopped.status is Status.STOPPED
+    np.testing.assert_array_equal(stopped.coef, seen[-1])
+
+
+def test_an_interrupt_returns_the_best_weights_so_far():
+    def interrupt(step):
+        if step.n_iter == 2:
+            raise KeyboardInterrupt
+
+    found = Tron()(Smooth(), np.zeros(7), tol=1e-12, max_iter=50, callback=interrupt)
+    assert found.status is Status.INTERRUPTED
+    assert found.history[-1].value < found.history[0].value
+
+
+@pytest.mark.parametrize("hessian", ["exact", "wrong"])
+@pytest.mark.parametrize("error", [1e-1, 1e-2, 1e-6])
+def test_a_loose_error_is_made_smaller_until_the_optimum_is_reached(error, hessian):
+    objective = Noisy(error, hessian=hessian)
+    found = Tron()(objective, np.zeros(7), tol=1e-8, max_iter=200)
+    exact = Tron()(Smooth(hessian), np.zeros(7), tol=1e-10, max_iter=200)
+    assert found.status is Status.CONVERGED
+    assert objective.sharpened
+    assert found.n_iter <= exact.n_iter + 10
+    np.testing.assert_allclose(found.coef, exact.coef, rtol=1e-5, atol=1e-8)
+
+
+def test_an_error_that_cannot_be_made_smaller_ends_the_descent():
+    found = Tron()(Noisy(1e-3, least=1.0), np.zeros(7), tol=1e-8, max_iter=2000)
+    assert found.status is Status.NO_PROGRESS
+
+
+def test_an_overflow_is_said_and_not_raised():
+    class Endless(Smooth):
+        def loss_and_gradient(self, w):
+            return np.inf, np.full(7, np.inf)
+
+    assert Tron()(Endless(), np.ones(7), tol=1e-3, max_iter=5).status is Status.OVERFLOW
+
+
+def test_tolerance_beyond_the_precision_ends_without_progress():
+    objective = Smooth()
+    found = Tron()(objective, np.zeros(7), tol=1e-300, max_iter=500)
+    assert found.status is Status.NO_PROGRESS
+    assert found.n_iter < 100
+
+
+def problems():
+    rng = np.random.default_rng(7)
+    for number in range(10):
+        m, d = int(rng.integers(40, 400)), int(rng.integers(2, 30))
+        X = rng.normal(size=(m, d)) * rng.lognormal(sigma=0.7, size=d)
+        if number % 3 == 1:
+            X = sparse.random_array((m, d), density=0.3, rng=rng, format="csr")
+        noisy = X @ rng.normal(size=d) + rng.normal(size=m)
+        y = noisy if number % 2 else np.digitize(noisy, np.quantile(noisy, [0.3, 0.6, 0.9]))
+        qid = rng.integers(0, 5, m) if number % 4 else None
+        weight = rng.random(m) if number % 5 == 0 else None
+        graph = "chain" if number in (4, 7) else "full"
+        C = 10.0 ** rng.integers(-3, 3)
+        levels = Levels.build(np.asarray(y, float), qid, graph=graph, sample_weight=weight)
+        yield pytest.param(X, levels.reduced("rows"), C, id=f"problem{number}")
+    i, j = rng.integers(0, 200, (2, 600))
+    pairs = Pairs(i[i != j], j[i != j], n_rows=200).bound(200, reduction="rows")
+    yield pytest.param(rng.normal(size=(200, 6)), pairs, 3.0, id="pairs")
+
+
+def models(X, preferences, C):
+    generator = np.random.default_rng(0)
+    scale = {"factor": C, "penalty": 1.0}
+    loss = SquaredHinge()
+    yield "every pair", {}
+    yield "line", {"line": LineSample(preferences, loss, generator)}
+    sampled = SampledModel(X, preferences, loss, n_rows=50, generator=generator, **scale)
+    yield "sampled", {"model": sampled}
+    if isinstance(preferences, Levels) and preferences.edges is None:
+        yield "banded", {"model": BandedModel(Design(X), preferences, loss, n_bands=3, **scale)}
+
+
+@pytest.mark.parametrize(("X", "preferences", "C"), list(problems()))
+def test_the_optimum_equals_that_of_lbfgs_whatever_the_model(X, preferences, C):
+    def objective(**model):
+        return PairObjective(X, preferences, SquaredHinge(), factor=C, penalty=1.0, **model)
+
+    start = np.zeros(X.shape[1])
+    reference = lbfgs(objective(), start, tol=1e-7, max_iter=20_000)
+    for name, model in models(X, preferences, C):
+        found = Tron()(objective(**model), start, tol=1e-9, max_iter=1000)
+        assert found.history[-1].value == pytest.approx(reference.history[-1].value, rel=1e-8)
+        np.testing.assert_allclose(found.coef, reference.coef, rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def test_a_line_sample_finds_the_minimum_along_a_step():
+    rng = np.random.default_rng(1)
+    X, y = rng.normal(size=(3000, 4)), rng.integers(0, 3, 3000).astype(float)
+    levels = Levels.build(y).reduced("rows")
+    line = LineSample(levels, SquaredHinge(), rng)
+    objective = PairObjective(X, levels, SquaredHinge(), factor=0.5, penalty=1.0, line=line)
+    w, step = rng.normal(size=4), rng.normal(size=4)
+    gradient = objective.loss_and_gradient(w)[1] + w
+    step *= -np.sign(gradient @ step)
+    multiple = objective.reach(w, step, float(gradient @ step))
+
+    def value(t):
+        v = w + t * step
+        return objective.loss_and_gradient(v)[0] + 0.5 * v @ v
+
+    best = optimize.minimize_scalar(value).x
+    assert multiple == pytest.approx(best, rel=0.05)
+    np.testing.assert_allclose(objective._scores(w + multiple * step), X @ (w + multiple * step))
+
+
+@pytest.mark.parametrize(("X", "preferences", "C"), list(problems()))
+def test_value_and_gradient_at_zero_are_known_in_closed_form(X, preferences, C):
+    objective = PairObjective(X, preferences, SquaredHinge(), factor=C, penalty=1.0)
+    value, gradient = objective.loss_and_gradient(np.zeros(X.shape[1]))
+    near_value, near_gradient = objective.loss_and_gradient(np.full(X.shape[1], 1e-200))
+    assert value == pytest.approx(near_value, rel=1e-10)
+    np.testing.assert_allclose(gradient, near_gradient, rtol=1e-8, atol=1e-8 * abs(gradient).max())
+
+
+def test_features_of_very_different_size_cost_few_products():
+    rng = np.random.default_rng(5)
+    X = sparse.random_array((2000, 300), density=0.1, rng=rng, format="csr")
+    y = X @ rng.normal(size=300) + rng.normal(size=2000)
+    products = []
+    for sizes in (np.ones(300), rng.lognormal(sigma=3, size=300)):
+        scaled = (X @ sparse.diags_array(sizes)).tocsr()
+        levels = Levels.build(y).reduced("rows")
+        objective = PairObjective(scaled, levels, SquaredHinge(), factor=100.0, penalty=1e-6)
+        found = Tron()(objective, np.zeros(300), tol=1e-4, max_iter=100)
+        assert found.status is Status.CONVERGED
+        products.append(found.history[-1].n_products)
+    assert products[1] <= 10 * products[0]
+
+
+def test_a_sample_s_hessian_serves_until_scores_have_moved():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(3000, 4)), rng.integers(0, 3, 3000).astype(float)
+    levels = Levels.build(y).reduced("rows")
+    options = {"factor": 1.0, "penalty": 1.0, "generator": rng}
+    sampled = SampledModel(X, levels, SquaredHinge(), n_rows=300, **options)
+    w = rng.normal(size=4)
+    first = sampled.matrix(w)
+    assert sampled.matrix(w + 0.01) is first
+    moved = sampled.matrix(w + 0.5)
+    assert moved is not first
+    assert sampled.matrix(w) is not first
+    whole = SampledModel(X, levels, SquaredHinge(), n_rows=3000, **options)
+    assert whole.is_whole
+    assert whole.matrix(w) is whole.matrix(w)
+    assert whole.matrix(w + 1e-9) is not whole.matrix(w)
