@@ -1,0 +1,304 @@
+"""Cell sums: piecewise polynomial losses over all pairs, in time linear in the rows."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import Evaluated, FloatArray, PairSum
+from pairrank.compiled import cells as compiled
+from pairrank.pair_sums._scores import OneByOne, as_scores
+from pairrank.pair_sums.cell_plan import Unit, divide
+from pairrank.preferences import Levels
+
+Terms = tuple[tuple[float, int, float], ...]
+
+CELLS_PER_MARGIN = 256
+"""Cells per margin at first: a relative error of about 1e-8 in the value, 2e-6 in the gradient."""
+LEAST_CELLS_PER_MARGIN = 8
+FINER = 16
+"""`sharpen` divides the width of a cell by this."""
+CELLS_PER_SPREAD = 4096
+"""No more cells than this over the scores where a margin is far below their spread."""
+_LARGEST_CELL = 2.0**52
+_SAMPLE = 4096
+_FEW_OUTSIDE = 16
+_UNIT_ROUNDING = 2.0**-53
+_NONE = np.empty(0)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Cells of width 1/per_h: `position` has their numbers, contiguous from first to last."""
+
+    per_h: float
+    position: NDArray[np.int64]
+    first: int
+    last: int
+
+    @property
+    def place(self) -> tuple[float, NDArray[np.int64], int, int]:
+        """What compiled functions need to find the cell of a score."""
+        return self.per_h, self.position, self.first, self.last
+
+
+def make_grid(scores: FloatArray, margin: float, cells: float, most: int) -> Grid | None:
+    """Return a grid of about `cells` per `margin`, of at most `most` cells; None if none fits.
+
+    The width is a power of two, so that a score's cell and its place in it are exact. Rows far
+    from the others get cells of their own, so that they do not stretch the grid.
+    """
+    low, high = compiled.range_of(scores)
+    spread = high - low
+    if not np.isfinite(spread):
+        return None
+    per_h = np.inf
+    if margin > 0.0:
+        per_h = 2.0 ** np.ceil(np.log2(cells / margin))
+    if spread > 0.0:
+        finest = 2.0 ** np.floor(np.log2(CELLS_PER_SPREAD * (cells / CELLS_PER_MARGIN) / spread))
+        if margin <= 0.0 or per_h * margin > 2.0 * cells:
+            per_h = min(per_h, finest)
+    if not (np.isfinite(per_h) and per_h > 0.0):
+        per_h = 1.0
+    largest = max(abs(low), abs(high)) * per_h
+    if not largest < _LARGEST_CELL:
+        return None
+    start, stop = int(np.floor(low * per_h)), int(np.floor(high * per_h)) + 1
+    if stop - start <= most:
+        return Grid(per_h, np.arange(start, stop), 0, stop - start - 1)
+    return _grid_with_outsiders(scores, per_h, most)
+
+
+def _grid_with_outsiders(scores: FloatArray, per_h: float, most: int) -> Grid | None:
+    """Return a contiguous window of cells around the middle, and the cells of the rows beyond."""
+    sample = scores[:: max(1, scores.size // _SAMPLE)]
+    middle = int(np.floor(np.median(sample) * per_h))
+    start, stop = middle - most // 4, middle + most // 4
+    outside = compiled.cells_outside(scores, per_h, start, stop, scores.size // _FEW_OUTSIDE)
+    if outside.size > scores.size // _FEW_OUTSIDE:
+        return None
+    outside = np.unique(outside)
+    below = outside[outside < start]
+    if outside.size > most // 2:
+        return None
+    position = np.concatenate((below, np.arange(start, stop), outside[outside >= stop]))
+    return Grid(per_h, position, below.size, below.size + stop - start - 1)
+
+
+class CellSum:
+    r"""The sum of :math:`\sum_k c_k \max(0, m_k - d)^{p_k}`, p = 1 or 2, over `Levels`.
+
+    Scores fall into cells of width h, and per level and cell the moments (sum w, sum w t,
+    sum w t^2) of the places t are kept. With m = (K + f) h, 0 <= f < 1, pairs of cells up to K
+    apart are counted in, others are not. Running sums over cells and levels then give each cell a
+    polynomial whose value at t is the gradient. Only pairs exactly K cells apart (off by at most
+    (1 - f) h) and K + 1 apart (at most f h) can be on the wrong side of the margin. Their weights
+    are known, so the error is computed with the sum.
+
+    Parameters
+    ----------
+    levels : Levels
+        Any order graph.
+    terms : tuple of (m, p, c)
+    exact : callable
+        Returns the same sum by sorting for levels: for pairs that no unit holds, for scores that no
+        grid fits, and once `sharpen` asks for it.
+
+    Notes
+    -----
+    O(rows + cells levels). With labels as many as rows the rows are cut into bands of labels, the
+    bands into groups of about a hundred rows, which are summed exactly. Memory: 4 bytes per row
+    and tier, and 12 more for rows that are not in order.
+    """
+
+    def __init__(self, levels: Levels, terms: Terms, exact: Callable[[Levels], PairSum]) -> None:
+        self.levels, self.terms = levels, terms
+        self._exact_of = exact
+        self.units, rest = divide(levels)
+        self._rest = None if rest is None or not self.units else exact(rest)
+        self.finer = 1.0
+        self.is_exact = not self.units
+
+    @functools.cached_property
+    def _exact(self) -> PairSum:
+        return self._exact_of(self.levels)
+
+    def at(self, scores: FloatArray) -> Evaluated:
+        """Return value, gradient, error and curvature at the scores, which must not change."""
+        scores = as_scores(scores, self.levels.n_rows)
+        states = None if self.is_exact else self._states(scores)
+        if states is None:
+            return self._exact.at(scores)
+        gradient = np.zeros(scores.size)
+        value = error = slope_error = 0.0
+        for state in states:
+            value += state.value
+            error += state.error
+            slope_error += state.gradient_error
+            state.add_gradient(scores, gradient)
+        if self._rest is not None:
+            rest = self._rest.at(scores)
+            value += rest.value
+            gradient += rest.gradient
+        curvature = functools.partial(CellCurvature, self, scores, states)
+        return Evaluated(float(value), gradient, float(error), curvature)
+
+    def sharpen(self) -> bool:
+        """Divide the cells' width by 16, or go over to the exact sum; False where it is exact."""
+        if self.is_exact:
+            return False
+        self.finer *= FINER
+        self.is_exact = self.finer > FINER**3
+        return True
+
+    def _states(self, scores: FloatArray) -> list[_UnitState] | None:
+        """Return every unit's sums at the scores; None where one has no grid that fits."""
+        states = []
+        for unit in self.units:
+            state = _UnitState(unit, self.terms, self.finer)
+            if not state.sum_up(scores):
+                return None
+            states.append(state)
+        return states
+
+
+class _UnitState:
+    """The sums of one unit at some scores: its grid, moments, polynomials, value and error."""
+
+    def __init__(self, unit: Unit, terms: Terms, finer: float) -> None:
+        self.unit, self.terms = unit, terms
+        self.cells = max(CELLS_PER_MARGIN * finer / unit.coarser, 1.0)
+        self.value = self.error = self.gradient_error = 0.0
+
+    def sum_up(self, scores: FloatArray) -> bool:
+        """Fill in everything but the rows' gradients; False where no grid fits."""
+        unit = self.unit
+        own = unit.of_rows(scores)
+        margin = max(max(m for m, _, _ in self.terms), 0.0)
+        grid = make_grid(own, margin, self.cells, unit.most_cells)
+        if grid is None or (margin > 0 and margin * grid.per_h < LEAST_CELLS_PER_MARGIN):
+            return False
+        self.grid = grid
+        tables = np.zeros((2, unit.n_codes, grid.position.size, 3))
+        compiled.add_rows(own, unit.code, unit.weight, *grid.place, tables)
+        tables[0] += tables[1]
+        self.moments = tables[0]
+        self._sweep()
+        return True
+
+    def _sweep(self) -> None:
+        unit, grid, moments = self.unit, self.grid, self.moments
+        position = grid.position
+        h = 1.0 / grid.per_h
+        self.table = np.zeros((unit.n_codes, position.size, 2))
+        for margin, power, c in self.terms:
+            K, f = _cells_of(margin, grid)
+            factor = c * h if power == 2 else c
+            how = (position, K, f, power, factor)
+            sums = np.array(compiled.sweep_ranges(moments, unit.ranges, *how, self.table))
+            for code, below in unit.linked(moments, unit.below):
+                sums += compiled.sweep_winners(moments[code], below, *how, self.table[code])
+            for code, above in unit.linked(moments, unit.above):
+                compiled.sweep_losers(above, *how, self.table[code])
+            value, border, beyond = sums * unit.scale
+            self.value += value * h
+            over, under = ((1.0 - f) * h) ** power, (f * h) ** power
+            self.error += abs(c) * (border * over + beyond * under)
+            slope = 2.0 if power == 1 else 4.0 * h
+            self.gradient_error += (
+                abs(c)
+                * slope
+                * (
+                    border * (1.0 - f if power == 2 else 1.0)
+                    + beyond * (f if power == 2 else float(f > 0.0))
+                )
+            )
+        rounding = (0.5 * unit.n_rows + 8.0 * position.size) * _UNIT_ROUNDING
+        self.error += rounding * abs(self.value)
+
+    def add_gradient(self, scores: FloatArray, gradient: FloatArray) -> None:
+        """Add the rows' gradients, (n_rows,) in the user's order."""
+        unit = self.unit
+        with unit.adding_to(gradient) as out:
+            compiled.read_rows(
+                unit.of_rows(scores), unit.code, unit.weight, unit.scale, *self.grid.place,
+                self.table, out,
+            )  # fmt: skip
+
+    @functools.cached_property
+    def counts(self) -> FloatArray:
+        """Twice the weight of each cell's partners that are counted in, (n_codes, n_cells)."""
+        return self._partners(np.ascontiguousarray(self.moments[..., 0]))
+
+    def product(self, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:
+        """Add the Hessian times v to `result`."""
+        unit, grid = self.unit, self.grid
+        own, values = unit.of_rows(scores), unit.of_rows(v)
+        tables = np.zeros((2, unit.n_codes, grid.position.size))
+        weighed = values * unit.weight if unit.weight.size else values
+        compiled.add_values(own, unit.code, weighed, *grid.place, tables)
+        sums = self._partners(tables[0] + tables[1])
+        with unit.adding_to(result) as out:
+            compiled.multiply_rows(
+                own, unit.code, unit.weight, values, unit.scale, *grid.place, self.counts, sums, out
+            )
+
+    def diagonal(self, scores: FloatArray, result: FloatArray) -> None:
+        """Add the diagonal of the Hessian to `result`."""
+        unit = self.unit
+        own = unit.of_rows(scores)
+        with unit.adding_to(result) as out:
+            compiled.multiply_rows(
+                own, unit.code, unit.weight, np.ones(own.size), unit.scale, *self.grid.place,
+                self.counts, np.zeros_like(self.counts), out,
+            )  # fmt: skip
+
+    def _partners(self, values: FloatArray) -> FloatArray:
+        """Return 2 c times the sums of a value per cell over the partners counted in."""
+        unit, position = self.unit, self.grid.position
+        result = np.zeros_like(values)
+        for margin, power, c in self.terms:
+            if power != 2:
+                continue
+            K, _ = _cells_of(margin, self.grid)
+            compiled.count_ranges(values, unit.ranges, position, K, c, result)
+            for wins, links in ((True, unit.below), (False, unit.above)):
+                for code, others in unit.linked(values, links):
+                    compiled.sweep_counts(others, position, K, c, wins, result[code])
+        return result
+
+
+class CellCurvature(OneByOne):
+    """The generalised Hessian of a `CellSum` at fixed scores."""
+
+    def __init__(self, owner: CellSum, scores: FloatArray, states: list[_UnitState]) -> None:
+        self._owner, self._scores, self._states = owner, scores, states
+        self._rest = None if owner._rest is None else owner._rest.at(scores).curvature()
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`, (n_rows,)."""
+        v = as_scores(v, self._owner.levels.n_rows)
+        result = np.zeros(v.size) if self._rest is None else self._rest.matvec(v)
+        for state in self._states:
+            state.product(self._scores, v, result)
+        return result
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, (n_rows,)."""
+        n_rows = self._owner.levels.n_rows
+        result = np.zeros(n_rows) if self._rest is None else self._rest.diagonal()
+        for state in self._states:
+            state.diagonal(self._scores, result)
+        return result
+
+
+def _cells_of(margin: float, grid: Grid) -> tuple[int, float]:
+    """Return K and f with margin = (K + f) h, 0 <= f < 1."""
+    cells = margin * grid.per_h
+    whole = np.floor(cells)
+    return int(whole), float(cells - whole)
