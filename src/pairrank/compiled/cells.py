@@ -26,54 +26,63 @@ def range_of(scores):
 
 
 @compiled
-def cell_of(u, position, first, last):
-    """Return the index of the cell of a score u = s / h.
-
-    `position[first]` to `position[last]` are contiguous; the few rows beyond are searched for.
-    """
-    number = math.floor(u)
+def cell_beyond(number, position, first, last):
+    """Return the index of a cell outside the contiguous cells position[first] to position[last]."""
     if number < position[first]:
         return np.searchsorted(position[:first], number)
-    if number > position[last]:
-        return last + 1 + np.searchsorted(position[last + 1 :], number)
-    return first + np.int64(number - position[first])
+    return last + 1 + np.searchsorted(position[last + 1 :], number)
 
 
 @compiled
-def add_rows(scores, code, weight, per_h, position, first, last, tables):
-    """Add (w, w t, w t^2) of every row to its code and cell.
+def add_rows(scores, code, weight, per_h, position, first, last, table):
+    """Add (w, w t, w t^2) of every row to its code and cell in `table` (C, B, 3).
 
-    `code` (n,) int32 or (0,): all rows have code 0. `weight` (n,) or (0,): all weigh 1. `tables`
-    (2, C, B, 3): two in turn, so that equal scores do not wait for one another.
+    `code` (n,) int32 or (0,): all rows have code 0. `weight` (n,) or (0,): all weigh 1.
     """
+    flat = table.reshape(-1)
+    n_cells, start, width = len(position), position[first], last - first
     for i in range(len(scores)):
         u = scores[i] * per_h
-        t = u - math.floor(u)
-        at = tables[i & 1, code[i] if len(code) else 0, cell_of(u, position, first, last)]
+        number = math.floor(u)
+        t = u - number
+        cell = number - start
+        if cell < 0 or cell > width:
+            cell = cell_beyond(number, position, first, last) - first
+        at = 3 * ((code[i] if len(code) else 0) * n_cells + first + cell)
         w = weight[i] if len(weight) else 1.0
-        at[0] += w
-        at[1] += w * t
-        at[2] += w * t * t
+        flat[at] += w
+        flat[at + 1] += w * t
+        flat[at + 2] += w * t * t
 
 
 @compiled
-def add_values(scores, code, values, per_h, position, first, last, tables):
-    """Add a value of every row to its code and cell, `tables` (2, C, B)."""
+def add_values(scores, code, values, per_h, position, first, last, table):
+    """Add a value of every row to its code and cell in `table` (C, B)."""
+    flat = table.reshape(-1)
+    n_cells, start, width = len(position), position[first], last - first
     for i in range(len(scores)):
-        u = scores[i] * per_h
-        cell = cell_of(u, position, first, last)
-        tables[i & 1, code[i] if len(code) else 0, cell] += values[i]
+        number = math.floor(scores[i] * per_h)
+        cell = number - start
+        if cell < 0 or cell > width:
+            cell = cell_beyond(number, position, first, last) - first
+        flat[(code[i] if len(code) else 0) * n_cells + first + cell] += values[i]
 
 
 @compiled
 def read_rows(scores, code, weight, scale, per_h, position, first, last, table, gradient):
     """Add scale * w * (g0 + g1 t) to every row's gradient, (g0, g1) of its code and cell."""
+    flat = table.reshape(-1)
+    n_cells, start, width = len(position), position[first], last - first
     for i in range(len(scores)):
         u = scores[i] * per_h
-        t = u - math.floor(u)
-        at = table[code[i] if len(code) else 0, cell_of(u, position, first, last)]
+        number = math.floor(u)
+        t = u - number
+        cell = number - start
+        if cell < 0 or cell > width:
+            cell = cell_beyond(number, position, first, last) - first
+        at = 2 * ((code[i] if len(code) else 0) * n_cells + first + cell)
         w = scale * weight[i] if len(weight) else scale
-        gradient[i] += w * (at[0] + at[1] * t)
+        gradient[i] += w * (flat[at] + flat[at + 1] * t)
 
 
 @compiled
@@ -230,8 +239,13 @@ def cells_outside(scores, per_h, start, stop, most):
 @compiled
 def multiply_rows(scores, code, weight, v, scale, per_h, position, first, last, counts, sums, out):
     """Add scale * w * (counts v - sums) to `out`, both (C, B) tables read at each row's cell."""
+    of_counts, of_sums = counts.reshape(-1), sums.reshape(-1)
+    n_cells, start, width = len(position), position[first], last - first
     for i in range(len(scores)):
-        cell = cell_of(scores[i] * per_h, position, first, last)
-        of = code[i] if len(code) else 0
+        number = math.floor(scores[i] * per_h)
+        cell = number - start
+        if cell < 0 or cell > width:
+            cell = cell_beyond(number, position, first, last) - first
+        at = (code[i] if len(code) else 0) * n_cells + first + cell
         w = scale * weight[i] if len(weight) else scale
-        out[i] += w * (counts[of, cell] * v[i] - sums[of, cell])
+        out[i] += w * (of_counts[at] * v[i] - of_sums[at])

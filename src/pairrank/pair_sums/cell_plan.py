@@ -18,17 +18,17 @@ IntArray = NDArray[np.int64]
 
 LEAST_ROWS = 20_000
 """Smaller queries are summed exactly."""
-FEW_LEVELS = 16
+FEW_LEVELS = 256
 """Up to so many levels share one grid."""
 MOST_BANDS = 256
 """More levels are cut into so many bands, whose own pairs have wider cells."""
 LEVELS_IN_TABLES = 2048
 """Up to so many levels have tables of their own; of more, the rows of a band are laid out."""
-COARSER = 16
-"""How much wider the cells are within bands."""
+COARSER, COARSER_IN_TABLES = 16, 4
+"""How much wider the cells are within bands: of laid out rows, and of levels with tables."""
 EXACT_ROWS = 128
 """Groups of neighbouring levels of about so many rows are summed exactly."""
-_ROWS_PER_CELL = 2
+_CELLS_PER_ROW = 2
 _NO_WEIGHT = np.empty(0)
 _NO_RANGES = np.empty((0, 2), dtype=np.int64)
 
@@ -74,7 +74,7 @@ class Unit:
     @property
     def most_cells(self) -> int:
         """The number of cells beyond which exact sums cost less."""
-        return max(self.n_rows // (_ROWS_PER_CELL * self.n_codes), 2)
+        return max(_CELLS_PER_ROW * self.n_rows // self.n_codes, 2)
 
     def of_rows(self, values: FloatArray) -> FloatArray:
         """Return a value per row of the user's at this unit's rows."""
@@ -132,7 +132,7 @@ def _of_query(levels: Levels, query: int, first: int, last: int) -> tuple[list[U
     units = [_unit(levels, first, last, band_of, [(0, bands.size - 1)], scale)]
     inner = [(a - first, b - first) for a, b in pairwise(bands.tolist()) if b - a > 1]
     if n_levels <= LEVELS_IN_TABLES and n_rows >= LEAST_ROWS * n_levels // 64:
-        units.append(_unit(levels, first, last, of_level, inner, scale, coarser=COARSER))
+        units.append(_unit(levels, first, last, of_level, inner, scale, COARSER_IN_TABLES))
         return units, every
     exact = [every[:1]]
     for a, b in inner:

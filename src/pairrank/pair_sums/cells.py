@@ -184,10 +184,8 @@ class _UnitState:
         if grid is None or (margin > 0 and margin * grid.per_h < LEAST_CELLS_PER_MARGIN):
             return False
         self.grid = grid
-        tables = np.zeros((2, unit.n_codes, grid.position.size, 3))
-        compiled.add_rows(own, unit.code, unit.weight, *grid.place, tables)
-        tables[0] += tables[1]
-        self.moments = tables[0]
+        self.moments = np.zeros((unit.n_codes, grid.position.size, 3))
+        compiled.add_rows(own, unit.code, unit.weight, *grid.place, self.moments)
         self._sweep()
         return True
 
@@ -218,7 +216,7 @@ class _UnitState:
                     + beyond * (f if power == 2 else float(f > 0.0))
                 )
             )
-        rounding = (0.5 * unit.n_rows + 8.0 * position.size) * _UNIT_ROUNDING
+        rounding = (unit.n_rows + 8.0 * position.size) * _UNIT_ROUNDING
         self.error += rounding * abs(self.value)
 
     def add_gradient(self, scores: FloatArray, gradient: FloatArray) -> None:
@@ -239,10 +237,10 @@ class _UnitState:
         """Add the Hessian times v to `result`."""
         unit, grid = self.unit, self.grid
         own, values = unit.of_rows(scores), unit.of_rows(v)
-        tables = np.zeros((2, unit.n_codes, grid.position.size))
+        table = np.zeros((unit.n_codes, grid.position.size))
         weighed = values * unit.weight if unit.weight.size else values
-        compiled.add_values(own, unit.code, weighed, *grid.place, tables)
-        sums = self._partners(tables[0] + tables[1])
+        compiled.add_values(own, unit.code, weighed, *grid.place, table)
+        sums = self._partners(table)
         with unit.adding_to(result) as out:
             compiled.multiply_rows(
                 own, unit.code, unit.weight, values, unit.scale, *grid.place, self.counts, sums, out
