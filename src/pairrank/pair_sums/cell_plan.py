@@ -19,15 +19,13 @@ IntArray = NDArray[np.int64]
 LEAST_ROWS = 20_000
 """Smaller queries are summed exactly."""
 FEW_LEVELS = 256
-"""Up to so many levels share one grid."""
-MOST_BANDS = 256
-"""More levels are cut into so many bands, whose own pairs have wider cells."""
-LEVELS_IN_TABLES = 2048
-"""Up to so many levels have tables of their own; of more, the rows of a band are laid out."""
-COARSER, COARSER_IN_TABLES = 16, 4
-"""How much wider the cells are within bands: of laid out rows, and of levels with tables."""
-EXACT_ROWS = 128
-"""Groups of neighbouring levels of about so many rows are summed exactly."""
+"""Up to so many levels share one grid; more are cut into so many bands."""
+PARTS_PER_BAND = (64, 20)
+"""How many parts a band has in the first tier, and a part of that in the second."""
+COARSER = (16, 64)
+"""How much wider the cells are in the two tiers."""
+EXACT_ROWS = 32
+"""Parts of about so few rows are not cut further: their pairs are summed exactly."""
 _CELLS_PER_ROW = 2
 _NO_WEIGHT = np.empty(0)
 _NO_RANGES = np.empty((0, 2), dtype=np.int64)
@@ -51,8 +49,6 @@ class Unit:
         The codes that a code is preferred to, or that are preferred to it, under other graphs.
     scale : float
         A factor on every pair.
-    coarser : int
-        How much wider the cells are than at the top.
     """
 
     rows: slice | NDArray[np.int32]
@@ -63,7 +59,6 @@ class Unit:
     below: dict[int, IntArray]
     above: dict[int, IntArray]
     scale: float
-    coarser: int = 1
 
     @property
     def n_rows(self) -> int:
@@ -97,53 +92,108 @@ class Unit:
             yield code, values[others].sum(axis=0)
 
 
-def divide(levels: Levels) -> tuple[list[Unit], Levels | None]:
-    """Return the units of the large queries, and the preferences that no unit holds, if any."""
-    large = np.flatnonzero((np.diff(levels.query_start) >= LEAST_ROWS) & _with_pairs(levels))
+@dataclass(frozen=True, eq=False)
+class Tier:
+    """Bands of parts of rows, in the layout's order, whose parts are compared within each band.
+
+    Attributes
+    ----------
+    bands : int64 array of shape (n_bands, 2)
+        The first part, and the last + 1.
+    part_start : int64 array of shape (n_parts + 1,)
+        The first row of each part.
+    scale : float64 array of shape (n_bands,)
+        A factor on every pair of a band.
+    coarser : int
+        How much wider the cells are than at the top.
+    """
+
+    bands: IntArray
+    part_start: IntArray
+    scale: FloatArray
+    coarser: int
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The parts of a cell sum: units, tiers, and the preferences that neither holds."""
+
+    units: list[Unit]
+    tiers: list[Tier]
+    rest: Levels | None
+
+
+def _large(levels: Levels) -> IntArray:
+    """Return the queries that are summed by cells."""
+    enough = np.diff(levels.query_start) >= LEAST_ROWS
+    return np.flatnonzero(enough & (levels.query_pair_weight > 0.0))
+
+
+def has_many_levels(levels: Levels) -> bool:
+    """Whether some query has bands, so that rows must be in the layout's order."""
+    if levels.edges is not None:
+        return False
+    return bool((np.diff(levels.query_group)[_large(levels)] > FEW_LEVELS).any())
+
+
+def divide(levels: Levels) -> Plan:
+    """Divide the rows; those of queries of more than 256 levels must be in the layout's order."""
+    large = _large(levels)
     if not large.size:
-        return [], levels if levels.n_pairs else None
-    units: list[Unit] = []
-    cuts = [levels.query_group]
+        return Plan([], [], levels if levels.n_pairs else None)
+    units, exact = [], [levels.query_group]
+    cut: list[tuple[float, IntArray]] = []
+    scales = np.broadcast_to(levels.pair_scale, levels.n_queries)
     for query in large.tolist():
         first, last = levels.query_group[query : query + 2].tolist()
-        made, exact_cuts = _of_query(levels, query, first, last)
-        units += made
-        cuts.append(exact_cuts)
-    return units, _rest(levels, large, np.unique(np.concatenate(cuts)))
+        scale = float(scales[query])
+        n_levels = last - first
+        of_level = np.arange(n_levels, dtype=np.int64)
+        if levels.edges is not None:
+            units.append(_linked_unit(levels, first, last, scale))
+        elif n_levels <= FEW_LEVELS:
+            units.append(_unit(levels, first, last, of_level, scale))
+        else:
+            bands = _cut(levels, first, last, FEW_LEVELS)
+            band_of = np.repeat(np.arange(bands.size - 1), np.diff(bands))
+            units.append(_unit(levels, first, last, band_of, scale))
+            cut.append((scale, bands))
+            continue
+        exact.append(first + of_level)
+    tiers = []
+    for parts, coarser in zip(PARTS_PER_BAND, COARSER, strict=True):
+        tier, cut = _tier(levels, cut, parts, coarser)
+        if tier is not None:
+            tiers.append(tier)
+    exact += [borders[:-1] for _, borders in cut]
+    return Plan(units, tiers, _rest(levels, large, np.unique(np.concatenate(exact))))
 
 
-def _with_pairs(levels: Levels) -> NDArray[np.bool_]:
-    return levels.query_pair_weight > 0.0
-
-
-def _of_query(levels: Levels, query: int, first: int, last: int) -> tuple[list[Unit], IntArray]:
-    """Return the units of one query, and where the groups that are summed exactly begin."""
-    scale = float(np.broadcast_to(levels.pair_scale, levels.n_queries)[query])
-    n_levels = last - first
-    every = np.arange(first, last, dtype=np.int64)
-    of_level = np.arange(n_levels, dtype=np.int64)
-    if levels.edges is not None:
-        return [_linked_unit(levels, first, last, scale)], every
-    if n_levels <= FEW_LEVELS:
-        return [_unit(levels, first, last, of_level, [(0, n_levels)], scale)], every
-    n_rows = int(levels.group_start[last] - levels.group_start[first])
-    bands = _cut(levels, first, last, min(MOST_BANDS, max(int(np.sqrt(n_levels)), 8)))
-    band_of = np.repeat(np.arange(bands.size - 1), np.diff(bands))
-    units = [_unit(levels, first, last, band_of, [(0, bands.size - 1)], scale)]
-    inner = [(a - first, b - first) for a, b in pairwise(bands.tolist()) if b - a > 1]
-    if n_levels <= LEVELS_IN_TABLES and n_rows >= LEAST_ROWS * n_levels // 64:
-        units.append(_unit(levels, first, last, of_level, inner, scale, COARSER_IN_TABLES))
-        return units, every
-    exact = [every[:1]]
-    for a, b in inner:
-        low, high = first + a, first + b
-        rows = int(levels.group_start[high] - levels.group_start[low])
-        parts = _cut(levels, low, high, max(rows // EXACT_ROWS, 1))
-        exact.append(parts[:-1])
-        if parts.size > 2:
-            units.append(_laid_out(levels, parts, scale))
-    exact.append(bands[:-1])
-    return units, np.unique(np.concatenate(exact))
+def _tier(
+    levels: Levels, cut: list[tuple[float, IntArray]], n_parts: int, coarser: int
+) -> tuple[Tier | None, list[tuple[float, IntArray]]]:
+    """Cut each run of groups into parts; return the tier and the borders of its parts."""
+    bands, scales, part_start, finer = [], [], [], []
+    n_before = 0
+    for scale, borders in cut:
+        parts_of = []
+        for low, high in pairwise(borders.tolist()):
+            rows = int(levels.group_start[high] - levels.group_start[low])
+            parts = _cut(levels, low, high, max(1, min(n_parts, rows // EXACT_ROWS)))
+            parts_of.append(parts[:-1])
+            bands.append((n_before, n_before + parts.size - 1))
+            scales.append(scale)
+            n_before += parts.size - 1
+        borders = np.append(np.concatenate(parts_of), borders[-1])
+        finer.append((scale, borders))
+        part_start.append(levels.group_start[borders])
+        n_before += 1
+    if not bands:
+        return None, finer
+    several = np.array(bands, dtype=np.int64)
+    kept = several[:, 1] - several[:, 0] > 1
+    starts = np.concatenate(part_start)
+    return Tier(several[kept], starts, np.array(scales)[kept], coarser), finer
 
 
 def _cut(levels: Levels, first: int, last: int, n_parts: int) -> IntArray:
@@ -158,9 +208,7 @@ def _unit(
     first: int,
     last: int,
     code_of_group: IntArray,
-    ranges: list[tuple[int, int]],
     scale: float,
-    coarser: int = 1,
 ) -> Unit:
     """Return a unit over the rows of the groups first to last - 1, in the user's order."""
     start, stop = int(levels.group_start[first]), int(levels.group_start[last])
@@ -183,32 +231,19 @@ def _unit(
         order = np.argsort(row_of, kind="stable")
         rows, code = row_of[order], by_place[order]
         weight = weight[order] if weight.size else weight
-    compared = np.array(ranges, dtype=np.int64).reshape(-1, 2)
     n_codes = int(code_of_group[-1]) + 1
-    return Unit(rows, code, weight, n_codes, compared, {}, {}, scale, coarser)
+    return Unit(rows, code, weight, n_codes, np.array([[0, n_codes]]), {}, {}, scale)
 
 
 def _linked_unit(levels: Levels, first: int, last: int, scale: float) -> Unit:
     """Return a unit of a query under a graph that is not full."""
-    unit = _unit(levels, first, last, np.arange(last - first, dtype=np.int64), [], scale)
+    unit = _unit(levels, first, last, np.arange(last - first, dtype=np.int64), scale)
     assert levels.edges is not None
     low_bound, high_bound = np.searchsorted(levels.edges[:, 0], [first, last])
     low, high = (levels.edges[low_bound:high_bound] - first).T
     below = {int(code): low[high == code] for code in np.unique(high)}
     above = {int(code): high[low == code] for code in np.unique(low)}
-    return replace(unit, below=below, above=above)
-
-
-def _laid_out(levels: Levels, parts: IntArray, scale: float) -> Unit:
-    """Return a unit over the rows of neighbouring groups, in the layout's order."""
-    starts = levels.group_start[parts]
-    start, stop = int(starts[0]), int(starts[-1])
-    code = np.repeat(np.arange(parts.size - 1, dtype=np.int32), np.diff(starts))
-    weight = _NO_WEIGHT if levels.weight is None else levels.weight[start:stop]
-    return Unit(
-        levels.row_of[start:stop], code, weight, parts.size - 1,
-        np.array([[0, parts.size - 1]], dtype=np.int64), {}, {}, scale, COARSER,
-    )  # fmt: skip
+    return replace(unit, ranges=_NO_RANGES, below=below, above=above)
 
 
 def _rest(levels: Levels, large: IntArray, query_group: IntArray) -> Levels | None:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank._protocols import Evaluated, FloatArray, PairSum
+from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
+from pairrank.compiled import cell_bands
 from pairrank.compiled import cells as compiled
 from pairrank.pair_sums._scores import OneByOne, as_scores
-from pairrank.pair_sums.cell_plan import Unit, divide
+from pairrank.pair_sums.cell_plan import Tier, Unit, divide, has_many_levels
 from pairrank.preferences import Levels
 
 Terms = tuple[tuple[float, int, float], ...]
 
 CELLS_PER_MARGIN = 256
 """Cells per margin at first: a relative error of about 1e-8 in the value, 2e-6 in the gradient."""
-LEAST_CELLS_PER_MARGIN = 8
 FINER = 16
 """`sharpen` divides the width of a cell by this."""
 CELLS_PER_SPREAD = 4096
@@ -46,28 +47,30 @@ class Grid:
         return self.per_h, self.position, self.first, self.last
 
 
-def make_grid(scores: FloatArray, margin: float, cells: float, most: int) -> Grid | None:
-    """Return a grid of about `cells` per `margin`, of at most `most` cells; None if none fits.
+def cells_per_score(scores: FloatArray, margin: float, cells: float) -> float:
+    """Return 1/h, a power of two: about `cells` per margin, but not too many over the scores.
 
-    The width is a power of two, so that a score's cell and its place in it are exact. Rows far
-    from the others get cells of their own, so that they do not stretch the grid.
+    NaN where the scores are not finite, or too large for cells of their size.
     """
     low, high = compiled.range_of(scores)
     spread = high - low
     if not np.isfinite(spread):
-        return None
-    per_h = np.inf
-    if margin > 0.0:
-        per_h = 2.0 ** np.ceil(np.log2(cells / margin))
-    if spread > 0.0:
-        finest = 2.0 ** np.floor(np.log2(CELLS_PER_SPREAD * (cells / CELLS_PER_MARGIN) / spread))
-        if margin <= 0.0 or per_h * margin > 2.0 * cells:
-            per_h = min(per_h, finest)
-    if not (np.isfinite(per_h) and per_h > 0.0):
+        return float("nan")
+    per_h = 2.0 ** np.ceil(np.log2(cells / margin)) if margin > 0.0 else np.inf
+    if not margin > 0.0 and spread > 0.0:
+        per_h = 2.0 ** np.floor(np.log2(CELLS_PER_SPREAD / CELLS_PER_MARGIN * cells / spread))
+    if not 0.0 < per_h < np.inf:
         per_h = 1.0
-    largest = max(abs(low), abs(high)) * per_h
-    if not largest < _LARGEST_CELL:
-        return None
+    fits = max(abs(low), abs(high)) * per_h < _LARGEST_CELL
+    return float(per_h) if fits else float("nan")
+
+
+def make_grid(scores: FloatArray, per_h: float, most: int) -> Grid | None:
+    """Return the cells of width 1/per_h that hold the scores; None if more than `most`.
+
+    Rows far from the others get cells of their own, so that they do not stretch the grid.
+    """
+    low, high = compiled.range_of(scores)
     start, stop = int(np.floor(low * per_h)), int(np.floor(high * per_h)) + 1
     if stop - start <= most:
         return Grid(per_h, np.arange(start, stop), 0, stop - start - 1)
@@ -119,10 +122,12 @@ class CellSum:
     def __init__(self, levels: Levels, terms: Terms, exact: Callable[[Levels], PairSum]) -> None:
         self.levels, self.terms = levels, terms
         self._exact_of = exact
-        self.units, rest = divide(levels)
-        self._rest = None if rest is None or not self.units else exact(rest)
+        self.plan = divide(levels)
+        rest = self.plan.rest
+        self._rest = exact(rest) if rest is not None and self.plan.units else None
+        self._margin = max(max(m for m, _, _ in terms), 0.0)
         self.finer = 1.0
-        self.is_exact = not self.units
+        self.is_exact = not self.plan.units
 
     @functools.cached_property
     def _exact(self) -> PairSum:
@@ -135,11 +140,10 @@ class CellSum:
         if states is None:
             return self._exact.at(scores)
         gradient = np.zeros(scores.size)
-        value = error = slope_error = 0.0
+        value = error = 0.0
         for state in states:
             value += state.value
             error += state.error
-            slope_error += state.gradient_error
             state.add_gradient(scores, gradient)
         if self._rest is not None:
             rest = self._rest.at(scores)
@@ -156,38 +160,33 @@ class CellSum:
         self.is_exact = self.finer > FINER**3
         return True
 
-    def _states(self, scores: FloatArray) -> list[_UnitState] | None:
-        """Return every unit's sums at the scores; None where one has no grid that fits."""
-        states = []
-        for unit in self.units:
-            state = _UnitState(unit, self.terms, self.finer)
-            if not state.sum_up(scores):
+    def _states(self, scores: FloatArray) -> list[_UnitState | _TierState] | None:
+        """Return the sums of all parts at the scores; None where no grid fits."""
+        per_h = cells_per_score(scores, self._margin, CELLS_PER_MARGIN * self.finer)
+        if np.isnan(per_h):
+            return None
+        states: list[_UnitState | _TierState] = []
+        for unit in self.plan.units:
+            grid = make_grid(unit.of_rows(scores), per_h, unit.most_cells)
+            if grid is None:
                 return None
-            states.append(state)
+            states.append(_UnitState(unit, self.terms, scores, grid))
+        weight = _NONE if self.levels.weight is None else self.levels.weight
+        for tier in self.plan.tiers:
+            states.append(_TierState(tier, self.terms, scores, per_h / tier.coarser, weight))
         return states
 
 
 class _UnitState:
     """The sums of one unit at some scores: its grid, moments, polynomials, value and error."""
 
-    def __init__(self, unit: Unit, terms: Terms, finer: float) -> None:
-        self.unit, self.terms = unit, terms
-        self.cells = max(CELLS_PER_MARGIN * finer / unit.coarser, 1.0)
-        self.value = self.error = self.gradient_error = 0.0
-
-    def sum_up(self, scores: FloatArray) -> bool:
-        """Fill in everything but the rows' gradients; False where no grid fits."""
-        unit = self.unit
-        own = unit.of_rows(scores)
-        margin = max(max(m for m, _, _ in self.terms), 0.0)
-        grid = make_grid(own, margin, self.cells, unit.most_cells)
-        if grid is None or (margin > 0 and margin * grid.per_h < LEAST_CELLS_PER_MARGIN):
-            return False
-        self.grid = grid
+    def __init__(self, unit: Unit, terms: Terms, scores: FloatArray, grid: Grid) -> None:
+        self.unit, self.terms, self.grid = unit, terms, grid
         self.moments = np.zeros((unit.n_codes, grid.position.size, 3))
+        own = unit.of_rows(scores)
         compiled.add_rows(own, unit.code, unit.weight, *grid.place, self.moments)
+        self.value = self.error = self.gradient_error = 0.0
         self._sweep()
-        return True
 
     def _sweep(self) -> None:
         unit, grid, moments = self.unit, self.grid, self.moments
@@ -271,10 +270,102 @@ class _UnitState:
         return result
 
 
+class _TierState:
+    """The sums of the pairs within bands at some scores."""
+
+    def __init__(
+        self, tier: Tier, terms: Terms, scores: FloatArray, per_h: float, weight: FloatArray
+    ) -> None:
+        margins, powers, factors = zip(*terms, strict=True)
+        self._weight, self._per_h = weight, per_h
+        self._bands = (tier.bands, tier.part_start, tier.scale)
+        self._margins, self._factors = np.array(margins), np.array(factors, dtype=np.float64)
+        self._powers = np.array(powers, dtype=np.int64)
+        self._gradient = np.zeros(scores.size)
+        self.value, error, self.gradient_error = cell_bands.gradient_of_bands(
+            scores, weight, *self._bands, per_h, self._margins, self._powers, self._factors,
+            self._gradient,
+        )  # fmt: skip
+        self.error = error + scores.size / max(len(tier.bands), 1) * _UNIT_ROUNDING * self.value
+
+    def add_gradient(self, scores: FloatArray, gradient: FloatArray) -> None:
+        """Add the rows' gradients, and let them go."""
+        gradient += self._gradient * self._weight if self._weight.size else self._gradient
+        del self._gradient
+
+    def _partners(self, scores: FloatArray, values: FloatArray) -> FloatArray:
+        sums = np.zeros(scores.size)
+        squares = self._factors * (self._powers == 2)
+        cell_bands.partners_of_bands(
+            scores, values, *self._bands, self._per_h, self._margins, squares, sums
+        )
+        return sums
+
+    @functools.cached_property
+    def _ones(self) -> FloatArray:
+        return self._weight if self._weight.size else np.ones(self._bands[1][-1])
+
+    def diagonal(self, scores: FloatArray, result: FloatArray) -> None:
+        """Add the diagonal of the Hessian to `result`."""
+        if not hasattr(self, "_counts"):
+            self._counts = self._partners(scores, self._ones)
+        result += self._ones * self._counts
+
+    def product(self, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:
+        """Add the Hessian times v to `result`."""
+        diagonal = np.zeros(v.size)
+        self.diagonal(scores, diagonal)
+        result += diagonal * v - self._ones * self._partners(scores, self._ones * v)
+
+
+class InLayout:
+    """A sum over rows in the order of their labels, for scores in the user's order."""
+
+    def __init__(self, levels: Levels, inner: CellSum) -> None:
+        self._levels, self._inner = levels, inner
+
+    def at(self, scores: FloatArray) -> Evaluated:
+        """Return value, gradient, error and curvature at the scores."""
+        scores = as_scores(scores, self._levels.n_rows)
+        found = self._inner.at(scores[self._levels.row_of])
+        return found._replace(
+            gradient=self._levels.from_layout(found.gradient),
+            curvature=lambda: _LayoutCurvature(self._levels, found.curvature()),
+        )
+
+    def sharpen(self) -> bool:
+        """Sharpen the sum."""
+        return self._inner.sharpen()
+
+
+class _LayoutCurvature(OneByOne):
+    def __init__(self, levels: Levels, inner: MultipleCurvature) -> None:
+        self._levels, self._inner = levels, inner
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`, (n_rows,)."""
+        return self._levels.from_layout(self._inner.matvec(v[self._levels.row_of]))
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, (n_rows,)."""
+        return self._levels.from_layout(self._inner.diagonal())
+
+
+def cell_sum(
+    levels: Levels, terms: Terms, exact: Callable[[Levels], PairSum]
+) -> CellSum | InLayout:
+    """Return the cell sum of a loss over levels, see `CellSum`."""
+    if levels.in_order or not has_many_levels(levels):
+        return CellSum(levels, terms, exact)
+    n_kept = levels.row_of.size
+    laid = replace(levels, n_rows=n_kept, row_of=np.arange(n_kept, dtype=np.int32), in_order=True)
+    return InLayout(levels, CellSum(laid, terms, exact))
+
+
 class CellCurvature(OneByOne):
     """The generalised Hessian of a `CellSum` at fixed scores."""
 
-    def __init__(self, owner: CellSum, scores: FloatArray, states: list[_UnitState]) -> None:
+    def __init__(self, owner: CellSum, scores: FloatArray, states: list[Any]) -> None:
         self._owner, self._scores, self._states = owner, scores, states
         self._rest = None if owner._rest is None else owner._rest.at(scores).curvature()
 
