@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from pairrank.compiled._jit import compiled
+from pairrank.compiled._jit import compiled, compiled_reassociating
 from pairrank.compiled.cells import count_ranges, sweep_ranges
 
 
@@ -109,3 +109,60 @@ def partners_of_bands(scores, values, bands, part_start, band_scale, per_h, marg
         for code in range(n_codes):
             for i in range(part_start[first + code], part_start[first + code + 1]):
                 sums[i] += result[code, math.floor(scores[i] * band_per_h) - base]
+
+
+@compiled_reassociating
+def gradient_of_parts(
+    scores, weight, parts, group_start, part_scale, margins, powers, factors, gradient
+):
+    """Add each row's gradient over the pairs within its part, pair by pair; return the value.
+
+    `parts` (n, 2) holds the first and last + 1 group of each part, `group_start` the first row of
+    each group; gradients leave out the row's weight. Scores count from the part's first, so that an
+    offset of all costs no digits, in whatever order the terms are added.
+    """
+    value = 0.0
+    for part in range(len(parts)):
+        first, last = parts[part]
+        start = group_start[first]
+        near = scores[start : group_start[last]] - scores[start]
+        for k in range(len(margins)):
+            margin, linear = margins[k], powers[k] == 1
+            c = part_scale[part] * factors[k]
+            for group in range(first + 1, last):
+                below = group_start[group]
+                for i in range(below, group_start[group + 1]):
+                    least = near[i - start] - margin
+                    w = weight[i] if len(weight) else 1.0
+                    total = cost = 0.0
+                    for j in range(start, below):
+                        excess = max(0.0, near[j - start] - least)
+                        slope = (1.0 if excess > 0.0 else 0.0) if linear else 2.0 * excess
+                        other = weight[j] if len(weight) else 1.0
+                        total += other * slope
+                        cost += other * (excess if linear else excess * excess)
+                        gradient[j] += c * w * slope
+                    gradient[i] -= c * total
+                    value += c * w * cost
+    return value
+
+
+@compiled_reassociating
+def partners_of_parts(scores, values, parts, group_start, part_scale, margins, factors, sums):
+    """Add 2 c times the sum of the values of each row's partners that violate to `sums`."""
+    for part in range(len(parts)):
+        first, last = parts[part]
+        start = group_start[first]
+        near = scores[start : group_start[last]] - scores[start]
+        for k in range(len(margins)):
+            c = 2.0 * part_scale[part] * factors[k]
+            for group in range(first + 1, last):
+                below = group_start[group]
+                for i in range(below, group_start[group + 1]):
+                    least = near[i - start] - margins[k]
+                    total = 0.0
+                    for j in range(start, below):
+                        counted = 1.0 if near[j - start] > least else 0.0
+                        total += counted * values[j]
+                        sums[j] += c * counted * values[i]
+                    sums[i] += c * total

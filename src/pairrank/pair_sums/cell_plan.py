@@ -120,6 +120,8 @@ class Plan:
 
     units: list[Unit]
     tiers: list[Tier]
+    parts: Tier | None
+    """What is left of bands: every pair is computed; `part_start` is where groups begin."""
     rest: Levels | None
 
 
@@ -140,7 +142,7 @@ def divide(levels: Levels) -> Plan:
     """Divide the rows; those of queries of more than 256 levels must be in the layout's order."""
     large = _large(levels)
     if not large.size:
-        return Plan([], [], levels if levels.n_pairs else None)
+        return Plan([], [], None, levels if levels.n_pairs else None)
     units, exact = [], [levels.query_group]
     cut: list[tuple[float, IntArray]] = []
     scales = np.broadcast_to(levels.pair_scale, levels.n_queries)
@@ -158,15 +160,14 @@ def divide(levels: Levels) -> Plan:
             band_of = np.repeat(np.arange(bands.size - 1), np.diff(bands))
             units.append(_unit(levels, first, last, band_of, scale))
             cut.append((scale, bands))
-            continue
         exact.append(first + of_level)
     tiers = []
     for parts, coarser in zip(PARTS_PER_BAND, COARSER, strict=True):
         tier, cut = _tier(levels, cut, parts, coarser)
         if tier is not None:
             tiers.append(tier)
-    exact += [borders[:-1] for _, borders in cut]
-    return Plan(units, tiers, _rest(levels, large, np.unique(np.concatenate(exact))))
+    parts = _parts(levels, cut)
+    return Plan(units, tiers, parts, _rest(levels, large, np.unique(np.concatenate(exact))))
 
 
 def _tier(
@@ -194,6 +195,16 @@ def _tier(
     kept = several[:, 1] - several[:, 0] > 1
     starts = np.concatenate(part_start)
     return Tier(several[kept], starts, np.array(scales)[kept], coarser), finer
+
+
+def _parts(levels: Levels, cut: list[tuple[float, IntArray]]) -> Tier | None:
+    """Return the runs of groups that are cut no further, as bands of groups."""
+    if not cut:
+        return None
+    runs = np.concatenate([np.column_stack((at[:-1], at[1:])) for _, at in cut])
+    scale = np.concatenate([np.full(at.size - 1, scale) for scale, at in cut])
+    kept = runs[:, 1] - runs[:, 0] > 1
+    return Tier(runs[kept], levels.group_start, scale[kept], 0)
 
 
 def _cut(levels: Levels, first: int, last: int, n_parts: int) -> IntArray:

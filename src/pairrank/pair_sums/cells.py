@@ -174,6 +174,8 @@ class CellSum:
         weight = _NONE if self.levels.weight is None else self.levels.weight
         for tier in self.plan.tiers:
             states.append(_TierState(tier, self.terms, scores, per_h / tier.coarser, weight))
+        if self.plan.parts is not None:
+            states.append(_TierState(self.plan.parts, self.terms, scores, 0.0, weight))
         return states
 
 
@@ -271,7 +273,7 @@ class _UnitState:
 
 
 class _TierState:
-    """The sums of the pairs within bands at some scores."""
+    """The sums of the pairs within bands at some scores, by cells, or pair by pair (per_h = 0)."""
 
     def __init__(
         self, tier: Tier, terms: Terms, scores: FloatArray, per_h: float, weight: FloatArray
@@ -282,10 +284,14 @@ class _TierState:
         self._margins, self._factors = np.array(margins), np.array(factors, dtype=np.float64)
         self._powers = np.array(powers, dtype=np.int64)
         self._gradient = np.zeros(scores.size)
+        how = (self._margins, self._powers, self._factors, self._gradient)
+        self.error = self.gradient_error = 0.0
+        if not per_h:
+            self.value = cell_bands.gradient_of_parts(scores, weight, *self._bands, *how)
+            return
         self.value, error, self.gradient_error = cell_bands.gradient_of_bands(
-            scores, weight, *self._bands, per_h, self._margins, self._powers, self._factors,
-            self._gradient,
-        )  # fmt: skip
+            scores, weight, *self._bands, per_h, *how
+        )
         self.error = error + scores.size / max(len(tier.bands), 1) * _UNIT_ROUNDING * self.value
 
     def add_gradient(self, scores: FloatArray, gradient: FloatArray) -> None:
@@ -296,9 +302,11 @@ class _TierState:
     def _partners(self, scores: FloatArray, values: FloatArray) -> FloatArray:
         sums = np.zeros(scores.size)
         squares = self._factors * (self._powers == 2)
-        cell_bands.partners_of_bands(
-            scores, values, *self._bands, self._per_h, self._margins, squares, sums
-        )
+        how = (self._margins, squares, sums)
+        if self._per_h:
+            cell_bands.partners_of_bands(scores, values, *self._bands, self._per_h, *how)
+        else:
+            cell_bands.partners_of_parts(scores, values, *self._bands, *how)
         return sums
 
     @functools.cached_property
