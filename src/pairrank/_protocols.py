@@ -112,6 +112,8 @@ class Evaluated(NamedTuple):
     """Bound on the error of `value` beyond rounding; 0.0 where the sum is exact."""
     curvature: Callable[[], MultipleCurvature]
     """Returns the (generalised) Hessian at these scores."""
+    gradient_error: float = 0.0
+    """Bound on the sum over rows of the errors of `gradient`, beyond rounding."""
 
 
 class PairSum(Protocol):

@@ -26,7 +26,7 @@ COARSER = (16, 64)
 """How much wider the cells are in the two tiers."""
 EXACT_ROWS = 32
 """Parts of about so few rows are not cut further: their pairs are summed exactly."""
-_CELLS_PER_ROW = 2
+CELLS_PER_ROW = 2
 _NO_WEIGHT = np.empty(0)
 _NO_RANGES = np.empty((0, 2), dtype=np.int64)
 
@@ -69,7 +69,7 @@ class Unit:
     @property
     def most_cells(self) -> int:
         """The number of cells beyond which exact sums cost less."""
-        return max(_CELLS_PER_ROW * self.n_rows // self.n_codes, 2)
+        return max(CELLS_PER_ROW * self.n_rows // self.n_codes, 2)
 
     def of_rows(self, values: FloatArray) -> FloatArray:
         """Return a value per row of the user's at this unit's rows."""

@@ -140,17 +140,18 @@ class CellSum:
         if states is None:
             return self._exact.at(scores)
         gradient = np.zeros(scores.size)
-        value = error = 0.0
+        value = error = gradient_error = 0.0
         for state in states:
             value += state.value
             error += state.error
+            gradient_error += state.gradient_error
             state.add_gradient(scores, gradient)
         if self._rest is not None:
             rest = self._rest.at(scores)
             value += rest.value
             gradient += rest.gradient
         curvature = functools.partial(CellCurvature, self, scores, states)
-        return Evaluated(float(value), gradient, float(error), curvature)
+        return Evaluated(float(value), gradient, float(error), curvature, float(gradient_error))
 
     def sharpen(self) -> bool:
         """Divide the cells' width by 16, or go over to the exact sum; False where it is exact."""

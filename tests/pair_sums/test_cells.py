@@ -1,0 +1,237 @@
+"""Cell sums against every pair: their stated errors hold for any scores, weights and graph."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from definitions import preferences_of
+from pairrank.pair_sums import cell_plan
+from pairrank.pair_sums.cells import cell_sum
+from pairrank.pair_sums.hinge_sums import HingeSum
+from pairrank.preferences import Levels
+from strategies import problems
+
+TERMS = {
+    "squared hinge": ((1.0, 2, 1.0),),
+    "hinge": ((1.0, 1, 1.0),),
+    "margin 0.7": ((0.7, 2, 1.0),),
+    "no margin": ((0.0, 1, 1.0),),
+    "Huberised hinge": ((1.0, 2, 0.25), (-1.0, 2, -0.25)),
+}
+
+
+@pytest.fixture(autouse=True)
+def every_query_is_large(monkeypatch):
+    """Let cells serve queries of any size, with several tiers of bands from 5 levels on."""
+    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cell_plan, "FEW_LEVELS", 4)
+    monkeypatch.setattr(cell_plan, "EXACT_ROWS", 3)
+    monkeypatch.setattr(cell_plan, "PARTS_PER_BAND", (3, 3))
+    monkeypatch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)
+
+
+def exact_sum(terms):
+    """Return how a sum of terms is computed by sorting."""
+
+    def bind(levels):
+        (margin, power, _), *others = terms
+        assert not others, "only sums of one term are sorted"
+        return HingeSum(levels, margin, power == 2)
+
+    return bind
+
+
+class Every:
+    """Every pair, one by one: its rows, weight, margin and cost."""
+
+    def __init__(self, terms, levels, y, qid, graph, weight, scores):
+        pairs = np.array(preferences_of(y, qid, graph), dtype=np.int64).reshape(-1, 2)
+        self.i, self.j = pairs.T
+        scale = np.zeros(len(y))
+        of_query = np.broadcast_to(levels.pair_scale, levels.n_queries)
+        scale[levels.row_of] = np.repeat(of_query, np.diff(levels.query_start))
+        weight = np.ones(len(y)) if weight is None else weight
+        self.weight = weight[self.i] * weight[self.j] * scale[self.i]
+        self.d = scores[self.i] - scores[self.j]
+        self.terms, self.n_rows = terms, len(y)
+
+    def phi(self, order):
+        total = np.zeros(self.d.size)
+        for margin, power, c in self.terms:
+            over = np.maximum(margin - self.d, 0.0)
+            inside = self.d < margin
+            if order == 0:
+                total += c * over**power
+            elif order == 1:
+                total -= c * (2.0 * over if power == 2 else inside)
+            else:
+                total += c * (2.0 * inside if power == 2 else 0.0)
+        return total
+
+    def value(self):
+        return float((self.weight * self.phi(0)).sum())
+
+    def size(self):
+        """Return the sum of absolute contributions, which rounding is measured by."""
+        size = sum(abs(c) * np.maximum(m - self.d, 0.0) ** p for m, p, c in self.terms)
+        return float((self.weight * size).sum())
+
+    def gradient(self):
+        slope = self.weight * self.phi(1)
+        return self._at_ends(slope)
+
+    def product(self, v):
+        return self._at_ends(self.weight * self.phi(2) * (v[self.i] - v[self.j]))
+
+    def _at_ends(self, values):
+        n = self.n_rows
+        return np.bincount(self.i, values, n) - np.bincount(self.j, values, n)
+
+
+def check(terms, y, qid, graph, weight, scores, v):
+    if weight is not None:
+        kept = weight > 0.0
+        y, weight, scores, v = y[kept], weight[kept], scores[kept], v[kept]
+        qid = None if qid is None else qid[kept]
+    levels = Levels.build(y, qid, graph=graph, sample_weight=weight)
+    if not levels.n_pairs:
+        return
+    levels = levels.reduced("rows")
+    found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    every = Every(terms, levels, y, qid, graph, weight, scores)
+    n = len(y)
+    rounding = 16.0 * n * np.finfo(float).eps
+    assert abs(found.value - every.value()) <= found.error + rounding * every.size()
+    off = np.abs(found.gradient - every.gradient()).sum()
+    pulls = every.weight * sum(
+        abs(c) * (2.0 * np.maximum(m - every.d, 0.0) if p == 2 else 1.0) for m, p, c in terms
+    )
+    at_kink = every.weight * sum(
+        abs(c) * (np.abs(m - every.d) <= 4.0 * np.finfo(float).eps * np.abs(scores).max())
+        for m, p, c in terms
+        if p == 1
+    )
+    assert off <= found.gradient_error + 2.0 * rounding * pulls.sum() + 2.0 * np.sum(at_kink)
+    if all(power == 2 for _, power, _ in terms):
+        check_curvature(found, every, terms, v)
+
+
+def check_curvature(found, every, terms, v):
+    """The Hessian is that of the pairs counted in: exact but for pairs near a margin."""
+    product = found.curvature().matvec(v)
+    matrix_sum = found.curvature().diagonal() @ np.ones(v.size)
+    assert np.isfinite(matrix_sum)
+    wide = 1.0 / 2.0  # The widest cell that these tests see is half a margin.
+    doubt = sum(abs(c) * (np.abs(m - every.d) <= wide) for m, _, c in terms)
+    off = np.abs(product - every.product(v)).sum()
+    most = 4.0 * (every.weight * doubt * np.abs(v[every.i] - v[every.j])).sum()
+    size = (every.weight * (np.abs(v[every.i]) + np.abs(v[every.j]))).sum()
+    assert off <= most + 1e-12 * size * len(terms)
+
+
+@pytest.mark.filterwarnings("ignore:the order graph names labels")
+@pytest.mark.parametrize("terms", [TERMS["squared hinge"], TERMS["hinge"], TERMS["margin 0.7"]])
+@settings(max_examples=60)
+@given(problem=problems())
+def test_stated_errors_hold_for_every_problem(terms, problem):
+    scores = problem.scores
+    if not np.abs(scores).max(initial=0.0) < 1e100:
+        scores = scores / np.abs(scores).max()
+    weight = problem.weight
+    check(terms, problem.y, problem.qid, problem.graph, weight, scores, problem.v)
+
+
+@pytest.mark.parametrize("kind", ["far", "offset", "tied", "outlier", "tiny", "float32"])
+@pytest.mark.parametrize("n_levels", [2, 5, 300])
+@pytest.mark.parametrize("name", TERMS)
+def test_stated_errors_hold_in_tiers(name, n_levels, kind):
+    terms = TERMS[name]
+    rng = np.random.default_rng(n_levels)
+    n = 300
+    y = rng.integers(0, n_levels, n).astype(float)
+    scores = rng.normal(size=n) + y / n_levels
+    made = {
+        "far": 50.0 * scores,
+        "offset": 1e7 + scores,
+        "tied": np.round(4.0 * scores) / 4.0,
+        "outlier": scores + 1e9 * (np.arange(n) == 7),
+        "tiny": 1e-150 * scores,
+        "float32": scores.astype(np.float32).astype(float),
+    }
+    weight = rng.uniform(0.0, 3.0, n) if kind == "tied" else None
+    check(terms, y, None, "full", weight, made[kind], rng.normal(size=n))
+
+
+@pytest.mark.parametrize("size", [1e-100, 1e100])
+def test_stated_errors_hold_for_weights_of_any_size(size):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 200).astype(float)
+    weight = size * rng.uniform(0.5, 2.0, 200)
+    check(TERMS["squared hinge"], y, None, "chain", weight, rng.normal(size=200), np.ones(200))
+
+
+def test_the_stated_error_is_not_far_above_the_true_one():
+    ratios, slopes = [], []
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        n = 3000
+        y = rng.integers(0, 4, n).astype(float)
+        scores = rng.normal(size=n)
+        levels = Levels.build(y)
+        found = cell_sum(levels, TERMS["squared hinge"], exact_sum(TERMS["squared hinge"]))
+        cells = found.at(scores)
+        exact = HingeSum(levels, 1.0, True).at(scores)
+        ratios.append(cells.error / abs(cells.value - exact.value))
+        slopes.append(cells.gradient_error / np.abs(cells.gradient - exact.gradient).sum())
+    assert np.median(ratios) <= 100.0
+    assert np.median(slopes) <= 100.0
+
+
+@pytest.mark.parametrize("n_levels", [3, 2000])
+def test_sharpened_sums_end_exact(n_levels):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, n_levels, 2000).astype(float)
+    scores = rng.normal(size=2000)
+    levels = Levels.build(y)
+    terms = TERMS["squared hinge"]
+    found, exact = cell_sum(levels, terms, exact_sum(terms)), HingeSum(levels, 1.0, True).at(scores)
+    errors = [found.at(scores).error]
+    while found.sharpen():
+        errors.append(found.at(scores).error)
+    assert errors[0] > 0.0
+    assert all(b <= 0.1 * a for a, b in pairwise(errors) if b > 1e-9 * exact.value)
+    assert errors[-1] == 0.0
+    last = found.at(scores)
+    assert last.value == exact.value
+    np.testing.assert_array_equal(last.gradient, exact.gradient)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, 1e300])
+def test_scores_that_no_grid_fits_are_summed_by_sorting(bad):
+    y = np.arange(100.0) % 3
+    scores = np.linspace(-1.0, 1.0, 100)
+    scores[5] = bad
+    levels, terms = Levels.build(y), TERMS["hinge"]
+    found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    wanted = HingeSum(levels, 1.0, False).at(scores)
+    assert found.value == wanted.value or (np.isnan(found.value) and np.isnan(wanted.value))
+    np.testing.assert_array_equal(found.gradient, wanted.gradient)
+
+
+@settings(max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_planes_of_the_hinge_lie_below_it(seed):
+    rng = np.random.default_rng(seed)
+    n = 60
+    y = rng.integers(0, 3, n).astype(float)
+    here, there = rng.normal(size=(2, n))
+    levels, terms = Levels.build(y), TERMS["hinge"]
+    plane = cell_sum(levels, terms, exact_sum(terms)).at(here)
+    value = HingeSum(levels, 1.0, False).at(there).value
+    below = plane.value + plane.gradient @ (there - here)
+    assert below <= value + 1e-12 * n * n
