@@ -284,7 +284,8 @@ class _TierState:
         self._bands = (tier.bands, tier.part_start, tier.scale)
         self._margins, self._factors = np.array(margins), np.array(factors, dtype=np.float64)
         self._powers = np.array(powers, dtype=np.int64)
-        self._gradient = np.zeros(scores.size)
+        self._n_rows = scores.size
+        self._gradient = np.zeros(self._n_rows)
         how = (self._margins, self._powers, self._factors, self._gradient)
         self.error = self.gradient_error = 0.0
         if not per_h:
@@ -312,7 +313,7 @@ class _TierState:
 
     @functools.cached_property
     def _ones(self) -> FloatArray:
-        return self._weight if self._weight.size else np.ones(self._bands[1][-1])
+        return self._weight if self._weight.size else np.ones(self._n_rows)
 
     def diagonal(self, scores: FloatArray, result: FloatArray) -> None:
         """Add the diagonal of the Hessian to `result`."""
