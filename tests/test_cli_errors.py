@@ -12,14 +12,14 @@ from typer.testing import CliRunner
 from cli_rows import make_rows
 from cli_runs import refused
 from pairrank.cli.app import app
-from pairrank.io import write_csv, write_svmlight
+from pairrank.io import write_rows, write_svmlight
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("errors")
     write_svmlight(home / "rows.txt", make_rows(0))
-    write_csv(home / "rows.csv", make_rows(0))
+    write_rows(home / "rows.csv", make_rows(0))
     result = CliRunner().invoke(app, ["train", f"{home}/rows.txt", "-o", f"{home}/model", "-q"])
     assert result.exit_code == 0, result.output
     return home

@@ -11,7 +11,7 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import Pairs, RankNCG, RankSVM, load_model, metrics
-from pairrank.io import Rows, read_svmlight, write_csv, write_svmlight
+from pairrank.io import Rows, read_svmlight, write_rows, write_svmlight
 
 N_PAIRS = 150
 
@@ -22,9 +22,9 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("pairs")
     rows = make_rows(0)
     write_svmlight(home / "rows.txt", rows)
-    write_csv(home / "bare.csv", rows._replace(y=None, qid=None))
+    write_rows(home / "bare.csv", rows._replace(y=None, qid=None))
     words = np.array([f"item {number}" for number in range(60)])
-    write_csv(home / "words.csv", rows._replace(y=words, qid=None))
+    write_rows(home / "words.csv", rows._replace(y=words, qid=None))
     i, j, weight = comparisons(rows)
     lines = [f"{a},{b},{c!r}" for a, b, c in zip(i, j, weight, strict=True)]
     (home / "pairs.csv").write_text("i,j,weight\n" + "\n".join(lines) + "\n")
@@ -60,7 +60,7 @@ def test_comparisons_are_learnt_and_labels_not_looked_at(folder, tmp_path, data)
 @pytest.mark.parametrize("mode", ["none", "query"])
 def test_queries_and_row_weights_go_with_comparisons(folder, tmp_path, mode):
     rows, weight = make_rows(0), np.linspace(0.5, 2, 60)
-    write_csv(tmp_path / "w.csv", rows._replace(weight=weight))
+    write_rows(tmp_path / "w.csv", rows._replace(weight=weight))
     roles = ["--qid", "qid", "--weight", "weight", "--normalize", mode]
     pairs = ["--pairs", folder / "pairs.csv", "--model", "rankncg"]
     run("train", tmp_path / "w.csv", "-o", tmp_path / "m", "-q", *pairs, *roles)
