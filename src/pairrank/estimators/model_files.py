@@ -209,12 +209,10 @@ def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> 
     if not (_is_of(params.get("n_features"), int) and params["n_features"] == sizes["p"]):
         raise PairrankError("its kernel is of another number of features")
     for key, array in arrays.items():
-        form = _MAP_ARRAYS[key]
-        if key == "landmarks" and array.ndim == 1:
-            form = _Form("i", "b")
-            if array.size and not 0 <= array.min() <= array.max() < sizes["p"]:
-                raise PairrankError("a landmark is no training row")
-        _check_form(key, array, form, sizes)
+        is_number = key == "landmarks" and array.ndim == 1
+        _check_form(key, array, _Form("i", "b") if is_number else _MAP_ARRAYS[key], sizes)
+        if is_number and array.size and not 0 <= array.min() <= array.max() < sizes["p"]:
+            raise PairrankError("a landmark is no training row")
     if {"landmarks_data", "landmarks_indices", "landmarks_indptr"} <= set(arrays):
         _check_sparse(*(arrays[f"landmarks_{part}"] for part in ("indptr", "indices")), sizes)
     try:

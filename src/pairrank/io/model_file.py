@@ -3,7 +3,8 @@
 Format, version 2: a zip archive as `numpy.savez` writes, which `numpy.load` opens: uncompressed, one
 member `NAME.npy` per array of numbers or text, and beside them `model.json`::
 
-    {"format": "pairrank-model", "version": 2, "estimator": ..., "params": {...}, "info": {...}}
+    {"format": "pairrank-model", "version": 2, "estimator": ..., "params": {...}, "info": {...},
+     "arrays": [names]}
 
 There is no pickle, and no import by name: the caller decides what to do with the estimator's name.
 Zip keeps a checksum per member, and a reader compares the declared sizes with the file's before it
@@ -96,10 +97,10 @@ def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
     header = {"format": FORMAT, "version": VERSION, "estimator": record.estimator}
     for part in ("params", "info"):
         header[part] = _plain(getattr(record, part), part, _MAX_DEPTH)
-    text = json.dumps(header).encode("ascii")
+    arrays = {name: _storable(name, array) for name, array in record.arrays.items()}
+    text = json.dumps(header | {"arrays": list(arrays)}).encode("ascii")
     if len(text) > _MAX_HEADER:
         raise PairrankError(f"the parameters take {len(text)} bytes as JSON; {_MAX_HEADER} is most")
-    arrays = {name: _storable(name, array) for name, array in record.arrays.items()}
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         archive.writestr(zipfile.ZipInfo(_HEADER), text)
@@ -201,6 +202,8 @@ def read_model(path: str | os.PathLike[str]) -> ModelRecord:
     try:
         members = _read_members(data)
         header = _read_header(members.pop(_HEADER))
+        if list(members) != [f"{array}.npy" for array in header["arrays"]]:
+            raise ValueError("an array is missing, or not listed")
         arrays = {member.removesuffix(".npy"): _array(text) for member, text in members.items()}
     except _DAMAGE as error:
         raise FileFormatError(
@@ -251,7 +254,7 @@ def _read_header(text: bytes) -> dict[str, Any]:
     if len(text) > _MAX_HEADER:
         raise ValueError(f"the header takes {len(text)} bytes")
     header = json.loads(text)
-    kinds = {"format": str, "version": int, "estimator": str, "params": dict, "info": dict}
+    kinds = {"estimator": str, "params": dict, "info": dict, "arrays": list, "version": int}
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise ValueError(f"the header is not that of a {FORMAT}")
     for part, kind in kinds.items():
