@@ -102,7 +102,7 @@ BAD = {
     "no pair": ("i,j\n", "no pairs"),
     "a row too high": ("0,1\n60,1\n", "line 2: i is 60, .* 0 to 59"),
     "itself": ("5,5\n", "line 1: row 5 is compared with itself"),
-    "a word": ("0,1\n1,two\n", "line 2: j is 'two'"),
+    "a word": ("0,1\n1,two\n", "line 2: column 'j': 'two'"),
     "across queries": ("0,1\n0,59\n", "different queries"),
     "weights of zero": ("0,1,0\n", "no comparison of positive weight"),
 }

@@ -161,7 +161,11 @@ def test_a_missing_set_says_where_it_can_be_had(tmp_path, monkeypatch):
         ("abalone", {"fold": 1}, "no option fold; there are: none"),
         ("letor4_mq2008", {"bin": 1}, "no option bin; there are: fold, subset"),
         ("letor4_mq2008", {"fold": 6}, r"fold=6; choose one of 1, 2, 3, 4, 5"),
-        ("letor4_mq2008", {"subset": "vali"}, "subset='vali'; choose one of 'train', 'valid', 'test'"),
+        (
+            "letor4_mq2008",
+            {"subset": "vali"},
+            "subset='vali'; choose one of 'train', 'valid', 'test'",
+        ),
         ("webis_clueweb09_ltr", {"fold": 1}, "fold and subset go together"),
         ("chu_ordinal", {"dataset": "iris"}, "dataset='iris'; choose one of 'abalone'"),
         ("chu_ordinal", {"n_bins": 7}, "n_bins=7; choose one of 5, 10"),
@@ -201,7 +205,9 @@ def test_arff_rows_with_gaps_are_dropped_on_request(tmp_path, monkeypatch):
     )
     folder = make_home(tmp_path, monkeypatch, text.encode())
     (folder / "servo.arff").write_text(text)
-    monkeypatch.setitem(REGISTRY, "servo", replace(REGISTRY["servo"], settings={"drop_missing": True}))
+    monkeypatch.setitem(
+        REGISTRY, "servo", replace(REGISTRY["servo"], settings={"drop_missing": True})
+    )
     data = load("servo", tmp_path)
     assert data.X.tolist() == [[1, 0, 1, 2], [2, 1, 0, 4]]
     assert data.y.tolist() == [5, 6]

@@ -78,7 +78,9 @@ def works_or_is_refused(path, record: ModelRecord, rows) -> bool:
 def positions(value, path=()):
     """Yield the path of every JSON value in a tree, inner ones too."""
     yield path
-    inner = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    inner = (
+        value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
+    )
     for key, item in ((key, value[key]) for key in inner):
         yield from positions(item, (*path, key))
 
@@ -108,7 +110,9 @@ def distortions(array: np.ndarray):
     yield array.ravel()[0] if array.ndim > 1 or array.size > 1 else np.zeros((2, 2))
     if array.dtype.kind == "f":
         for value in (np.nan, np.inf):
-            yield np.where(np.arange(array.size).reshape(array.shape) == array.size - 1, value, array)
+            yield np.where(
+                np.arange(array.size).reshape(array.shape) == array.size - 1, value, array
+            )
 
 
 @pytest.mark.parametrize("name", MODELS)

@@ -112,7 +112,10 @@ BAD = {
     "a weight that is nan": ("1,0,nan\n", "line 1: column 'weight': 'nan' is not"),
     "a weight too large": ("1,0,1e999\n", "line 1: column 'weight': '1e999' is not"),
     "a magnitude that is nan": ("1,0,1,2\n1,0,1,nan\n", "line 2: column 'magnitude': 'nan' is not"),
-    "a magnitude too large": ("i,j,magnitude\n1,0,-1e999\n", "line 2: column 'magnitude': '-1e999' is not"),
+    "a magnitude too large": (
+        "i,j,magnitude\n1,0,-1e999\n",
+        "line 2: column 'magnitude': '-1e999' is not",
+    ),
     "an empty magnitude": ("1,0,1,2\n1,0,1,\n", "line 2: column 'magnitude': an empty cell"),
     "the first of two": ("1,0,-1\n7,0,1\n", "line 1: the weight"),
     "an open quote": ('1,0\n"1,0\n', "line 2"),

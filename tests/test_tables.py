@@ -231,7 +231,9 @@ def test_bad_parquet_is_refused_with_column_and_row(tmp_path, columns, message):
         read_rows(path)
 
 
-@pytest.mark.parametrize("text", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+@pytest.mark.parametrize(
+    "text", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
+)
 def test_parquet_labels_may_be_booleans_or_text(tmp_path, text):
     names = pa.array(["low", "high"]).cast(text)
     path = tmp_path / "rows.parquet"

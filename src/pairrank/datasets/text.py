@@ -7,7 +7,7 @@ import re
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -133,4 +133,3 @@ def _stories(archive: tarfile.TarFile) -> Iterator[_Story]:
             topics = re.findall(r"<D>(.*?)</D>", listed[1]) if listed else []
             text = "\n".join(html.unescape(part) for _, part in _TEXTS.findall(body))
             yield _Story(split[1] if kept and split else "", frozenset(topics), text)
-

@@ -148,11 +148,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 def _restore(estimator: Any, record: ModelRecord) -> None:
     """Set the fitted attributes; raise a PairrankError where they do not belong together."""
     info = record.info
-    for key, kind in _INFO.items():
-        if key in info:
-            if not _is_of(info[key], kind):
-                raise PairrankError(f"{key} is {str(info[key])[:40]!r}, of a wrong type")
-            setattr(estimator, key, info[key])
+    for key in _INFO.keys() & info.keys():
+        if not _is_of(info[key], _INFO[key]):
+            raise PairrankError(f"{key} is {str(info[key])[:40]!r}, of a wrong type")
+        setattr(estimator, key, info[key])
     n_features = getattr(estimator, "n_features_in_", 0)
     if not 1 <= n_features <= _MOST_FEATURES:
         raise PairrankError(f"n_features_in_ is {n_features}")
@@ -162,10 +161,9 @@ def _restore(estimator: Any, record: ModelRecord) -> None:
     if _MAP in info:
         _restore_map(estimator, record, sizes)
     sizes.setdefault("w", n_features)
-    for key, form in _ARRAYS.items():
-        if key in record.arrays:
-            _check_form(key, record.arrays[key], form, sizes)
-            setattr(estimator, key, record.arrays[key])
+    for key in (key for key in _ARRAYS if key in record.arrays):
+        _check_form(key, record.arrays[key], _ARRAYS[key], sizes)
+        setattr(estimator, key, record.arrays[key])
     if "coef_" not in record.arrays:
         raise PairrankError("coef_ is missing")
     if "feature_names_in_" in record.arrays:
@@ -214,7 +212,7 @@ def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> 
         if is_number and array.size and not 0 <= array.min() <= array.max() < sizes["p"]:
             raise PairrankError("a landmark is no training row")
     if {"landmarks_data", "landmarks_indices", "landmarks_indptr"} <= set(arrays):
-        _check_sparse(*(arrays[f"landmarks_{part}"] for part in ("indptr", "indices")), sizes)
+        _check_sparse(arrays["landmarks_indptr"], arrays["landmarks_indices"], sizes)
     try:
         estimator.feature_map_ = FeatureMap.from_arrays(params, arrays)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:

@@ -278,7 +278,7 @@ class CsvText:
     def _records(self, *, skip: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield the line where each record ends, and its cells; blank lines are passed over."""
         text = io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="")
-        quoting = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
+        quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
         reader = csv.reader(text, delimiter=self.separator, quoting=quoting, strict=True)
         try:
             records = ((reader.line_num, cells) for cells in reader if cells)
@@ -311,7 +311,9 @@ class CsvText:
             words = [one for one, text in bad.items() if is_word(text)]
             if count == 0 and 1 < len(bad) == len(words):
                 listed = ", ".join(map(repr, words))
-                what = f"the columns {listed} hold text ({cell!r}), not numbers; drop or encode them"
+                what = (
+                    f"the columns {listed} hold text ({cell!r}), not numbers; drop or encode them"
+                )
                 raise FileFormatError(f"{where}: {what}")
             what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
             raise FileFormatError(f"{where}: column {column!r}: {what}; {_REMEDY}")
@@ -323,4 +325,3 @@ def is_finite(cell: str) -> bool:
         return math.isfinite(number(cell))
     except ValueError:
         return False
-

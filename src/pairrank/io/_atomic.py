@@ -188,7 +188,8 @@ def _standard_output(mode: str) -> Iterator[IO[Any]]:
     with contextlib.ExitStack() as stack:
         if isinstance(binary, io.RawIOBase):
             binary = stack.enter_context(io.BufferedWriter(_Borrowed(binary)))
-        yield codecs.getwriter("utf-8")(binary) if mode == "w" else binary
+        file: Any = codecs.getwriter("utf-8")(binary) if mode == "w" else binary
+        yield file
         binary.flush()
 
 

@@ -1,7 +1,7 @@
 """Model files: an estimator's name, parameters and arrays, without code.
 
-Format, version 2: a zip archive as `numpy.savez` writes, which `numpy.load` opens: uncompressed, one
-member `NAME.npy` per array of numbers or text, and beside them `model.json`::
+Format, version 2: a zip archive as `numpy.savez` writes, which `numpy.load` opens. It is not
+compressed and has one member `NAME.npy` per array of numbers or text, and `model.json`::
 
     {"format": "pairrank-model", "version": 2, "estimator": ..., "params": {...}, "info": {...},
      "arrays": [names]}
@@ -194,8 +194,8 @@ def read_model(path: str | os.PathLike[str]) -> ModelRecord:
     data = _read_bytes(path)
     if data.startswith(FORMAT.encode()):
         raise FileFormatError(
-            f"{name} is a model file of the old format 1, which pairrank no longer reads; train the "
-            "model again"
+            f"{name} is a model file of the old format 1, which pairrank no longer reads; train "
+            "the model again"
         )
     if not data.startswith(_MAGIC):
         raise FileFormatError(f"{name} is not a pairrank model file")

@@ -85,9 +85,7 @@ def names_of(file: str, what: str, texts: Sequence[str]) -> np.ndarray[Any, Any]
     return np.array(texts, dtype=str)
 
 
-def refuse_merged_labels(
-    texts: Iterable[tuple[int, str]], place: Callable[[int], str]
-) -> None:
+def refuse_merged_labels(texts: Iterable[tuple[int, str]], place: Callable[[int], str]) -> None:
     """Refuse whole numbers that float64 would round, so that two labels would become one.
 
     Parameters

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import os
-from collections.abc import Callable
 from typing import IO, Any, Literal
 
 import numpy as np
@@ -198,9 +197,7 @@ class _Reader:
             raise overflow_error(f"{place(row)}: index {indices[entry]}", float(values[entry]))
         self.values.append(kept)
 
-    def _read_long(
-        self, block: bytes, found: tuple[Any, ...], place: Callable[[int], str]
-    ) -> None:
+    def _read_long(self, block: bytes, found: tuple[Any, ...], place: Any) -> None:
         """Read the numbers that the kernel leaves to Python's float."""
         tokens, labels, values, indices, row_ends = found
         large = []
@@ -210,11 +207,8 @@ class _Reader:
             (values if is_value else labels)[slot] = value
             if math.isinf(value):
                 row = int(np.searchsorted(row_ends, slot, side="right")) if is_value else slot
-                shown = f"{indices[slot]}:{text}" if is_value else text
-                raise FileFormatError(
-                    f"{place(row)}: the {'value in' if is_value else 'label'} {shown!r} is not finite "
-                    "in float64; scale it"
-                )
+                what = f"value in '{indices[slot]}:{text}'" if is_value else f"label '{text}'"
+                raise FileFormatError(f"{place(row)}: the {what} is not finite in float64; scale it")
             if not is_value:
                 large.append((slot, text))
         refuse_merged_labels(large, place)
