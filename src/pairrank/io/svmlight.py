@@ -208,7 +208,7 @@ class _Reader:
             if math.isinf(value):
                 row = int(np.searchsorted(row_ends, slot, side="right")) if is_value else slot
                 what = f"value in '{indices[slot]}:{text}'" if is_value else f"label '{text}'"
-                raise FileFormatError(f"{place(row)}: the {what} is not finite in float64; scale it")
+                raise FileFormatError(f"{place(row)}: the {what} is not finite; scale it")
             if not is_value:
                 large.append((slot, text))
         refuse_merged_labels(large, place)
