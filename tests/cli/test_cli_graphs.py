@@ -12,7 +12,7 @@ from cli_runs import misused, refused, run
 from pairrank import OrderGraph, RankSVM, load_model, metrics
 from pairrank.cli._graphs import graph_of
 from pairrank.exceptions import PairrankError
-from pairrank.io import read_svmlight, write_csv, write_svmlight
+from pairrank.io import read_svmlight, write_rows, write_svmlight
 
 WORDS = np.array(["poor", "fair", "good"])
 
@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("graphs")
     rows = make_rows(0)
     write_svmlight(home / "rows.txt", rows)
-    write_csv(home / "words.csv", rows._replace(y=WORDS[rows.y.astype(int)]))
+    write_rows(home / "words.csv", rows._replace(y=WORDS[rows.y.astype(int)]))
     return home
 
 

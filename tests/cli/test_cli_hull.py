@@ -12,7 +12,7 @@ from cli_runs import misused, refused, run
 from pairrank import ConvexHullRanker, OrderGraph, load_model, metrics
 from pairrank.cli._kernels import Regularizer
 from pairrank.cli._models import NU_VALUES
-from pairrank.io import read_svmlight, write_csv, write_svmlight
+from pairrank.io import read_svmlight, write_rows, write_svmlight
 
 WORDS = np.array(["poor", "fair", "good"])
 
@@ -23,8 +23,8 @@ def folder(tmp_path_factory):
     for seed, name in enumerate(["train", "valid"]):
         rows = make_rows(seed)
         write_svmlight(home / f"{name}.txt", rows)
-        write_csv(home / f"{name}.csv", rows._replace(weight=np.linspace(0.5, 2, 60)))
-        write_csv(home / f"{name}_words.csv", rows._replace(y=WORDS[rows.y.astype(int)]))
+        write_rows(home / f"{name}.csv", rows._replace(weight=np.linspace(0.5, 2, 60)))
+        write_rows(home / f"{name}_words.csv", rows._replace(y=WORDS[rows.y.astype(int)]))
     return home
 
 

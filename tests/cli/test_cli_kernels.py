@@ -12,7 +12,7 @@ from cli_runs import misused, run
 from pairrank import load_model
 from pairrank.cli import _kernels
 from pairrank.cli._models import KERNEL, MODELS, make_model
-from pairrank.io import read_svmlight, write_csv, write_svmlight
+from pairrank.io import read_svmlight, write_rows, write_svmlight
 from pairrank.kernels.kernel import NAMES
 
 WITH_KERNELS = [name for name, model in MODELS.items() if model.params >= KERNEL]
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("kernels")
     for seed, name in enumerate(["train", "valid"]):
         write_svmlight(home / f"{name}.txt", make_rows(seed))
-        write_csv(home / f"{name}.csv", make_rows(seed))
+        write_rows(home / f"{name}.csv", make_rows(seed))
     return home
 
 

@@ -11,7 +11,7 @@ from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import MPRank, Pairs, SVRank, load_model, metrics
 from pairrank.cli._models import grid_of
-from pairrank.io import read_svmlight, write_csv, write_svmlight
+from pairrank.io import read_svmlight, write_rows, write_svmlight
 
 RANKERS = {"mprank": MPRank, "svrank": SVRank}
 
@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
     for seed, name in enumerate(["train", "valid"]):
         rows = make_rows(seed)
         write_svmlight(home / f"{name}.txt", rows)
-        write_csv(home / f"{name}.csv", rows._replace(weight=np.linspace(0.5, 2, 60)))
+        write_rows(home / f"{name}.csv", rows._replace(weight=np.linspace(0.5, 2, 60)))
     return home
 
 
@@ -110,7 +110,7 @@ def test_equal_labels_are_no_error_and_words_are(folder, tmp_path, model):
     write_svmlight(tmp_path / "flat.txt", rows._replace(y=np.ones(60)))
     run(*training(tmp_path, tmp_path, model, "-q", data="flat.txt"))
     np.testing.assert_array_equal(load_model(tmp_path / "m").coef_, 0)
-    write_csv(tmp_path / "words.csv", rows._replace(y=np.array(list("abc") * 20)))
+    write_rows(tmp_path / "words.csv", rows._replace(y=np.array(list("abc") * 20)))
     said = refused(*training(tmp_path, tmp_path, model, "--qid", "qid", data="words.csv"))
     assert "differences of labels need numbers" in said
 

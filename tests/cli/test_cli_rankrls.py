@@ -13,7 +13,7 @@ from pairrank import Pairs, RankRLS, load_model, metrics
 from pairrank.cli._models import grid_of
 from pairrank.cli._options import Regularization
 from pairrank.estimators.rank_rls import REGULARIZATIONS
-from pairrank.io import read_svmlight, write_csv, write_svmlight
+from pairrank.io import read_svmlight, write_rows, write_svmlight
 
 EARLY = ["iteration", "hybrid"]
 
@@ -24,7 +24,7 @@ def folder(tmp_path_factory):
     for seed, name in enumerate(["train", "valid"]):
         rows = make_rows(seed)
         write_svmlight(home / f"{name}.txt", rows)
-        write_csv(home / f"{name}.csv", rows._replace(weight=np.linspace(0.5, 2, 60)))
+        write_rows(home / f"{name}.csv", rows._replace(weight=np.linspace(0.5, 2, 60)))
         i, j, magnitude = differences(rows.y, rows.qid)
         lines = [f"{a},{b},1,{c!r}" for a, b, c in zip(i, j, magnitude, strict=True)]
         (home / f"{name}.pairs").write_text("i,j,weight,magnitude\n" + "\n".join(lines) + "\n")
@@ -139,7 +139,7 @@ def test_equal_labels_are_no_error(folder, tmp_path):
 
 def test_text_has_no_differences(tmp_path):
     rows = make_rows(0)
-    write_csv(tmp_path / "words.csv", rows._replace(y=np.array(list("abc") * 20)))
+    write_rows(tmp_path / "words.csv", rows._replace(y=np.array(list("abc") * 20)))
     said = refused(*training(tmp_path, tmp_path, "--qid", "qid", data="words.csv"))
     assert "words.csv" in said
     assert "differences of labels need numbers" in said

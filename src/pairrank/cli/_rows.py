@@ -131,9 +131,11 @@ def check_output(path: str, *inputs: str | None) -> None:
     Raises
     ------
     PairrankError
-        If the path is a folder, stands in one that is not there or may not be written, or is one
-        of the inputs, which would be lost.
+        If the path is a folder or a read-only file, its folder is not there or may not be written,
+        or it is one of the inputs, which would be lost.
     """
+    from pairrank.io import refuse_read_only
+
     if path == "-":
         return
     if not path:
@@ -145,6 +147,7 @@ def check_output(path: str, *inputs: str | None) -> None:
         raise PairrankError(f"{path}: its folder does not exist; make it, or name another")
     if not os.access(target.parent, os.W_OK):
         raise PairrankError(f"{path}: its folder may not be written; name another")
+    refuse_read_only(path)
     if target.exists():
         for source in inputs:
             if source and source != "-" and Path(source).exists() and target.samefile(source):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,9 +12,6 @@ from pairrank.cli import _options as options
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._report import print_facts, print_json
 from pairrank.cli._rows import Columns, check_output, facts_of, load_rows, named, preferences_of
-from pairrank.io.model_file import MAGIC
-
-MODEL_MAGIC = MAGIC.encode()
 
 
 def info(
@@ -29,6 +25,8 @@ def info(
     as_json: options.Json = False,
 ) -> None:
     """Show what a model file or a file of rows holds."""
+    from pairrank.io import is_model_file
+
     if is_model_file(file):
         record = describe_model(file)
     else:
@@ -38,14 +36,6 @@ def info(
         print_json(record)
     else:
         print_facts(file, record)
-
-
-def is_model_file(path: str) -> bool:
-    """Tell by its first bytes whether a file is a model."""
-    if not Path(path).is_file():
-        return False
-    with open(path, "rb") as stream:
-        return stream.read(len(MODEL_MAGIC)) == MODEL_MAGIC
 
 
 def describe_model(path: str) -> dict[str, Any]:
