@@ -217,12 +217,17 @@ def _without_block(
         weighted = F * spectrum.remainder(some)[:, None, :]
         left = weighted @ F.T
         left += spectrum.base * np.eye(b.shape[0])
-        residual = np.linalg.solve(left, weighted @ spectrum.moments + spectrum.base * b)
+        try:
+            residual = np.linalg.solve(left, weighted @ spectrum.moments + spectrum.base * b)
+            lowest = np.linalg.eigvalsh(left)[:, 0]
+        except np.linalg.LinAlgError:
+            raise PairrankError(
+                f"left-out scores cannot be computed in float64 at alpha = {some.min():g}: leave "
+                "out such small alphas, or scale the features"
+            ) from None
         others = spectrum.moments - F.T @ residual
         result[start : start + step] = F @ (spectrum.shrinkage(some)[:, :, None] * others)
-        grown[start : start + step] = 1.0 / np.linalg.eigvalsh(left)[:, 0].clip(
-            2.0**-NOISE_BITS, 1.0
-        )
+        grown[start : start + step] = 1.0 / lowest.clip(2.0**-NOISE_BITS, 1.0)
     return result, grown
 
 
