@@ -94,9 +94,10 @@ def _inner_products(n_together):
                     builder.store(builder.fadd(builder.load(total), product), total)
 
             whole = builder.and_(size, _size(-LANES))
-            with cgutils.for_range_slice(
-                builder, _size(0), whole, _size(LANES), intp=_SIZE
-            ) as (place, _):
+            with cgutils.for_range_slice(builder, _size(0), whole, _size(LANES), intp=_SIZE) as (
+                place,
+                _,
+            ):
                 add(place)
             rest = builder.sub(size, whole)
             with builder.if_then(builder.icmp_signed(">", rest, _size(0))):

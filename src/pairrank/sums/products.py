@@ -52,7 +52,12 @@ def row_products_of_columns(columns, start, stop, w, out):
                     total[i] = (((total[i] + a[i] * u) + b[i] * v) + c[i] * x) + d[i] * y
                 j += 4 * LANES
             while j + LANES < size:
-                a, b, u, v = columns[j, first:last], columns[j + LANES, first:last], w[j], w[j + LANES]
+                a, b, u, v = (
+                    columns[j, first:last],
+                    columns[j + LANES, first:last],
+                    w[j],
+                    w[j + LANES],
+                )
                 for i in range(total.size):
                     total[i] = (total[i] + a[i] * u) + b[i] * v
                 j += 2 * LANES
