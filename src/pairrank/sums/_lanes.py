@@ -115,3 +115,63 @@ def _inner_products(n_together):
 
 one_product = _inner_products(1)
 four_products = _inner_products(4)
+
+
+def _tile_sums(by_distance):
+    """Return an intrinsic that adds the terms of four rows and sixteen columns."""
+
+    @intrinsic
+    def tile_sums(typing_context, rows, row, n_terms, columns, left, n_columns, first, last, out):
+        """Add terms first to last, in order, to out[row : row + 4, left : left + 16], all flat.
+
+        A term is rows[i, k] * columns[k, j], or the square of their difference.
+        """
+
+        def generate(context, builder, signature, arguments):
+            _, row, n_terms, _, left, n_columns, first, last, _ = arguments
+            data, others, results = (
+                context.make_array(signature.args[k])(context, builder, arguments[k]).data
+                for k in (0, 3, 8)
+            )
+            pointers, sums = [], []
+            for r in range(4):
+                place = builder.mul(builder.add(row, _size(r)), n_columns)
+                for half in (0, LANES):
+                    at = builder.add(place, builder.add(left, _size(half)))
+                    pointer = builder.bitcast(builder.gep(results, [at]), _EIGHT.as_pointer())
+                    start = builder.load(pointer)
+                    start.align = 8
+                    pointers.append(pointer)
+                    sums.append(cgutils.alloca_once_value(builder, start))
+            with cgutils.for_range_slice(builder, first, last, _size(1), intp=_SIZE) as (k, _):
+                at = builder.add(builder.mul(k, n_columns), left)
+                halves = [
+                    _load(builder, others, builder.add(at, _size(half)), None)
+                    for half in (0, LANES)
+                ]
+                for r in range(4):
+                    place = builder.add(builder.mul(builder.add(row, _size(r)), n_terms), k)
+                    number = builder.load(builder.gep(data, [place]))
+                    if number.type != _DOUBLE:
+                        number = builder.fpext(number, _DOUBLE)
+                    one = ir.Constant(_EIGHT, ir.Undefined)
+                    one = builder.insert_element(one, number, ir.Constant(_INDEX, 0))
+                    factor = builder.shuffle_vector(one, one, _places([0] * LANES))
+                    for column, total in zip(halves, sums[2 * r : 2 * r + 2], strict=True):
+                        gap = builder.fsub(factor, column) if by_distance else None
+                        term = builder.fmul(gap, gap) if gap else builder.fmul(factor, column)
+                        builder.store(builder.fadd(builder.load(total), term), total)
+            for pointer, total in zip(pointers, sums, strict=True):
+                stored = builder.store(builder.load(total), pointer)
+                stored.align = 8
+            return context.get_dummy_value()
+
+        index = types.int64
+        sizes = (index, index, index, index)
+        return types.void(rows, index, index, columns, *sizes, out), generate
+
+    return tile_sums
+
+
+add_tile_products = _tile_sums(False)
+add_tile_squares = _tile_sums(True)

@@ -10,7 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.sums._jit import compiled
-from pairrank.sums._lanes import LANES, four_products, one_product
+from pairrank.sums._lanes import (
+    LANES,
+    add_tile_products,
+    add_tile_squares,
+    four_products,
+    one_product,
+)
 
 _WIDE = 2048
 """From so many features on, four rows share a pass over the weights, which leave the cache."""
@@ -127,44 +133,41 @@ def add_weighted_sparse_rows(data, indices, indptr, g, out):
 def multiply(rows, columns, out):
     """Set out to rows @ columns, all C-contiguous; the terms of an entry are added in order."""
     out[:] = 0.0
-    n_terms, n_columns = columns.shape
-    for left in range(0, n_columns, _COLUMNS):
-        right = min(left + _COLUMNS, n_columns)
+    n_rows, n_terms = rows.shape
+    n_columns = columns.shape[1]
+    flat, right, result = rows.reshape(-1), columns.reshape(-1), out.reshape(-1)
+    fours, sixteens = n_rows // 4 * 4, n_columns // 16 * 16
+    for left in range(0, sixteens, _COLUMNS):
         for first in range(0, n_terms, _TERMS):
             last = min(first + _TERMS, n_terms)
-            fours = first + (last - first) // 4 * 4
-            for i in range(rows.shape[0]):
-                total = out[i, left:right]
-                for k in range(first, fours, 4):
-                    a, b = columns[k, left:right], columns[k + 1, left:right]
-                    c, d = columns[k + 2, left:right], columns[k + 3, left:right]
-                    u, v, x, y = rows[i, k], rows[i, k + 1], rows[i, k + 2], rows[i, k + 3]
-                    for j in range(total.size):
-                        total[j] = (((total[j] + a[j] * u) + b[j] * v) + c[j] * x) + d[j] * y
-                for k in range(fours, last):
-                    a, u = columns[k, left:right], rows[i, k]
-                    for j in range(total.size):
-                        total[j] += a[j] * u
+            for i in range(0, fours, 4):
+                for j in range(left, min(left + _COLUMNS, sixteens), 16):
+                    add_tile_products(flat, i, n_terms, right, j, n_columns, first, last, result)
+    for i in range(n_rows):
+        begin = sixteens if i < fours else 0
+        for k in range(n_terms):
+            for j in range(begin, n_columns):
+                out[i, j] += rows[i, k] * columns[k, j]
 
 
 @compiled
 def squared_distances(rows, columns, out):
     """Set out[i, j] to the squared distance of row i from column j; the order as in `multiply`."""
     out[:] = 0.0
-    n_terms, n_columns = columns.shape
-    for left in range(0, n_columns, _COLUMNS):
-        right = min(left + _COLUMNS, n_columns)
+    n_rows, n_terms = rows.shape
+    n_columns = columns.shape[1]
+    flat, right, result = rows.reshape(-1), columns.reshape(-1), out.reshape(-1)
+    fours, sixteens = n_rows // 4 * 4, n_columns // 16 * 16
+    for left in range(0, sixteens, _COLUMNS):
         for first in range(0, n_terms, _TERMS):
             last = min(first + _TERMS, n_terms)
-            twos = first + (last - first) // 2 * 2
-            for i in range(rows.shape[0]):
-                total = out[i, left:right]
-                for k in range(first, twos, 2):
-                    a, b = columns[k, left:right], columns[k + 1, left:right]
-                    u, v = np.float64(rows[i, k]), np.float64(rows[i, k + 1])
-                    for j in range(total.size):
-                        total[j] = (total[j] + (u - a[j]) * (u - a[j])) + (v - b[j]) * (v - b[j])
-                for k in range(twos, last):
-                    a, u = columns[k, left:right], np.float64(rows[i, k])
-                    for j in range(total.size):
-                        total[j] += (u - a[j]) * (u - a[j])
+            for i in range(0, fours, 4):
+                for j in range(left, min(left + _COLUMNS, sixteens), 16):
+                    add_tile_squares(flat, i, n_terms, right, j, n_columns, first, last, result)
+    for i in range(n_rows):
+        begin = sixteens if i < fours else 0
+        for k in range(n_terms):
+            number = np.float64(rows[i, k])
+            for j in range(begin, n_columns):
+                gap = number - columns[k, j]
+                out[i, j] += gap * gap
