@@ -193,9 +193,11 @@ def test_an_offset_of_more_features_than_rows_costs_few_digits(form, weighted):
         np.testing.assert_allclose(ranker.coef_, expected, atol=1e-7)
 
 
-def test_a_factorisation_that_solves_nothing_gives_way_to_iterations():
+def test_a_factorisation_that_solves_nothing_gives_way_to_iterations(monkeypatch):
+    solves_nothing = "pairrank.estimators._least_squares.dual_inverse"
+    monkeypatch.setattr(solves_nothing, lambda matrix, penalty: np.zeros_like)
     rng = np.random.default_rng(0)
-    X = sparse.csr_array(rng.choice([0.0, 1e7], size=(10, 40)) + rng.choice([0, 1e-3], size=40))
+    X = sparse.csr_array(rng.choice([0.0, 1.0], size=(10, 40)))
     y, qid = rng.integers(0, 3, 10), np.repeat([0, 1], 5)
     held = {"X_val": X, "y_val": y}
     iterated = RankRLS(1e-3, solver="cg").fit(X, y, qid=qid, **held)
@@ -238,11 +240,13 @@ def test_float32_comes_close(rows, solver, form):
     np.testing.assert_allclose(single.coef_, double.coef_, rtol=1e-3, atol=1e-5)
 
 
-def test_float32_says_so_where_it_ends_the_descent(rows):
+def test_float32_rows_reach_the_tolerance_of_float64_rows(rows):
     X, y, qid = rows
-    with pytest.warns(ConvergenceWarning, match="float32"):
-        fitted = RankRLS(solver="cg", tol=1e-13).fit(X.astype(np.float32), y, qid=qid)
-    assert fitted.status_ == "precision"
+    single = X.astype(np.float32)
+    fitted = RankRLS(solver="cg", tol=1e-10).fit(single, y, qid=qid)
+    assert fitted.status_ == "converged"
+    double = RankRLS(solver="cg", tol=1e-10).fit(single.astype(np.float64), y, qid=qid)
+    np.testing.assert_allclose(fitted.coef_, double.coef_, rtol=1e-8)
 
 
 def test_equal_labels_everywhere_are_no_error(rows):

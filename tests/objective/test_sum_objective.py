@@ -81,7 +81,7 @@ def test_a_gradient_is_off_by_no_more_than_its_pull_and_rounding_say(kind, dtype
         off = np.abs(gradient - double.T @ pull)
         assert (off <= objective.pull * objective.rounding).all()
         np.testing.assert_allclose(
-            objective.rounding, 2 * np.finfo(dtype).eps * np.linalg.norm(double, axis=0)
+            objective.rounding, 2 * np.finfo(np.float64).eps * np.linalg.norm(double, axis=0)
         )
 
 

@@ -11,6 +11,7 @@ from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver
 from pairrank.design import Design
 from pairrank.losses import Hinge, SquaredHinge
 from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
+from pairrank.objective.offsets import without_offset
 from pairrank.preferences import Levels, Preferences, draw_sample
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.nonlinear_cg import NonlinearCG
@@ -64,7 +65,7 @@ def minimize(
     to two planes in three.
     """
     problem = {"factor": factor, "penalty": penalty}
-    design = Design(X)
+    design = Design(without_offset(X, preferences))
     generator = np.random.default_rng(seed)
     model, line = None, None
     if route == "auto" and design.n_rows <= _FEW_ROWS:

@@ -14,6 +14,7 @@ from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
 from pairrank.objective import KernelDesign, LeastSquares, dual_matrix, primal_matrix
+from pairrank.objective.offsets import without_offset
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Pairs
 from pairrank.solvers.direct import Direct, Inverse, dual_inverse, primal_inverse
@@ -51,6 +52,8 @@ class Problem:
     remedy: str = "raise alpha"
 
     def __post_init__(self) -> None:
+        if not self.is_kernel:
+            self.X = without_offset(self.X, self.preferences)
         self.design = KernelDesign(self.X) if self.is_kernel else Design(self.X)
         self.metric = self.design if isinstance(self.design, KernelDesign) else None
 

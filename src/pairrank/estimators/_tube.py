@@ -13,6 +13,7 @@ from pairrank.design import Design
 from pairrank.estimators._least_squares import Problem
 from pairrank.losses import Square, Tube
 from pairrank.objective import SumObjective, inverse_diagonal, is_even, spread_of_features
+from pairrank.objective.offsets import without_offset
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Pairs
 from pairrank.solvers.bundle import Bundle
@@ -43,6 +44,7 @@ class TubeProblem:
     penalty: float
 
     def __post_init__(self) -> None:
+        self.X = without_offset(self.X, self.preferences)
         self.design = Design(self.X)
         self.squares = Problem(self.X, self.preferences, self.penalty, is_kernel=False)
         self._inverse = self.squares.inverse() if self.squares.direct_is_cheaper() else None

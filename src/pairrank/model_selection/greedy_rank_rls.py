@@ -265,5 +265,11 @@ def _weights(
     """Return RankRLS's weights on some features; O(m k^2)."""
     columns = np.hstack([problem.columns(slice(at, at + 1)) for at in features.tolist()])
     gram = columns.T @ columns + alpha * np.eye(features.size)
-    weights = np.linalg.solve(gram, columns.T @ problem.b).T.astype(np.float64)
+    try:
+        weights = np.linalg.solve(gram, columns.T @ problem.b).T.astype(np.float64)
+    except np.linalg.LinAlgError:
+        raise PairrankError(
+            f"the selected features depend on one another and alpha = {alpha:g} is lost beside "
+            "them in float64: raise alpha, or scale the features down"
+        ) from None
     return weights if len(weights) > 1 else weights[0]

@@ -178,7 +178,13 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
         for query in within[sizes[within] <= factor.shape[1]]:
             rows = slice(int(starts[query]), int(starts[query + 1]))
             F = factor[rows.start - part.start : rows.stop - part.start]
-            found = _without_block(spectrum, F, problem.b[rows], alphas)
+            try:
+                found = _without_block(spectrum, F, problem.b[rows], alphas)
+            except np.linalg.LinAlgError:
+                raise PairrankError(
+                    f"left-out scores cannot be computed in float64 at alpha = {alphas.min():g}: "
+                    "leave out such small alphas, or scale the features"
+                ) from None
             if found is not None:
                 (result[:, rows], grown), handled[query] = found, True
                 off = spectrum.noise(F, problem.root[rows], alphas)
@@ -218,11 +224,10 @@ def _without_block(
         left = weighted @ F.T
         left += spectrum.base * np.eye(b.shape[0])
         residual = np.linalg.solve(left, weighted @ spectrum.moments + spectrum.base * b)
+        lowest = np.linalg.eigvalsh(left)[:, 0]
         others = spectrum.moments - F.T @ residual
         result[start : start + step] = F @ (spectrum.shrinkage(some)[:, :, None] * others)
-        grown[start : start + step] = 1.0 / np.linalg.eigvalsh(left)[:, 0].clip(
-            2.0**-NOISE_BITS, 1.0
-        )
+        grown[start : start + step] = 1.0 / lowest.clip(2.0**-NOISE_BITS, 1.0)
     return result, grown
 
 

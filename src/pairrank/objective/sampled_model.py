@@ -21,7 +21,7 @@ _NEAR = 0.05
 
 
 class SampledModel:
-    """A Hessian from a sample of rows: a model of the objective, never the truth.
+    """An approximate Hessian from a sample of rows; value and gradient remain exact.
 
     Parameters
     ----------
@@ -43,6 +43,8 @@ class SampledModel:
 
     Notes
     -----
+    A matrix that rounding leaves without a factorisation ends the model: the Hessian of every pair
+    takes over.
     A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3).
     """
 
@@ -77,11 +79,12 @@ class SampledModel:
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the sample's Hessian at `w`, raised to stand for every pair."""
-        return None if self._given_way else self.matrix(w)
+        return self.matrix(w)
 
     def inverse(self, w: FloatArray) -> LinearMap | None:
         """Return the inverse of the sample's Hessian at `w`; None once it has given way."""
-        return None if self._given_way else _Inverse(self.matrix(w))
+        matrix = self.matrix(w)
+        return None if matrix is None else _Inverse(matrix)
 
     def refine(self) -> bool:
         """Draw a sample four times as large, or give way to the exact Hessian."""
@@ -94,13 +97,22 @@ class SampledModel:
             self._draw(n_rows)
         return True
 
-    def matrix(self, w: FloatArray) -> SymmetricMatrix:
-        """Return the sample's Hessian at `w`, factorised; the last one serves near its own w."""
+    def matrix(self, w: FloatArray) -> SymmetricMatrix | None:
+        """Return the sample's Hessian at `w`, factorised; the last one serves near its own w.
+
+        None once the model has given way, as it does where the factorisation fails.
+        """
+        if self._given_way:
+            return None
         if self._known is None or not self._is_near(self._known[0], w):
             curvature = self._pair_sum.curvature(self._design.scores(w))
             matrix = self.factor * (self._columns @ curvature.matmat(self._columns).T)
             matrix.flat[:: matrix.shape[0] + 1] += self.penalty
-            self._known = w.copy(), SymmetricMatrix(matrix)
+            try:
+                self._known = w.copy(), SymmetricMatrix(matrix)
+            except linalg.LinAlgError:
+                self._given_way = True
+                return None
         return self._known[1]
 
     def _is_near(self, known: FloatArray, w: FloatArray) -> bool:
@@ -121,7 +133,10 @@ class SampledModel:
 
 
 class SymmetricMatrix:
-    """A positive definite matrix, its products and its solutions; lifted where it is singular."""
+    """A positive definite matrix, its products and its solutions; lifted where it is singular.
+
+    Raises a LinAlgError where rounding leaves it far from positive definite.
+    """
 
     def __init__(self, matrix: FloatArray) -> None:
         try:
@@ -147,13 +162,13 @@ class _Inverse:
 
 
 class _Truth:
-    """A sampled model as the truth of the sample's own problem: nothing to refine."""
+    """A sampled model as the exact Hessian of the sample's own problem: nothing to refine."""
 
     def __init__(self, model: SampledModel) -> None:
         self._model = model
         self.inverse = model.inverse
 
-    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap:
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         return self._model.matrix(w)
 
     def refine(self) -> bool:
