@@ -5,6 +5,10 @@ class PairrankError(ValueError):
     """Input that pairrank cannot work with; every such error says what, where, and the remedy."""
 
 
+class InputTypeError(PairrankError, TypeError):
+    """Features of a type that holds no numbers."""
+
+
 class NoPairsError(PairrankError):
     """No preference is left to learn from or to measure on."""
 
