@@ -79,11 +79,12 @@ def check_labels(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[
     """Return labels as a float64 or text array of shape (n_rows,)."""
     if y is None:
         raise PairrankError("y is None: ranking requires y to be passed, but the target y is None")
-    labels = _column(y, name, n_rows)
+    array = as_array(y, name)
+    labels = _one_dimensional(array, name, n_rows)
     kind = labels.dtype.kind
     if kind in "US" and hasattr(y, "dtype"):
         return labels
-    given = list(y) if kind in "US" and np.ndim(y) == 1 else labels
+    given = list(y) if kind in "US" and array.ndim == 1 else labels
     texts = [isinstance(label, str) for label in given] if kind in "USTO" else []
     if not any(texts):
         return check_numbers(y, name, n_rows)
@@ -105,9 +106,10 @@ def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArr
     Raises a PairrankError where different numbers would become the same float64: rows that differ
     would be ties.
     """
-    array = _column(values, name, n_rows)
+    given = as_array(values, name)
+    array = _one_dimensional(given, name, n_rows)
     floats = _finite(as_float_array(array, name), name)
-    is_listed = not hasattr(values, "dtype") and array.ndim == np.ndim(values)
+    is_listed = isinstance(values, (list, tuple)) and given.ndim == 1
     is_exact = array.dtype.kind in "bf" and array.dtype.itemsize <= 8 and not is_listed
     is_small = array.dtype.kind in "biuf" and np.abs(floats).max(initial=0.0) <= _LARGEST_EXACT
     if not is_exact and not (is_small and array.dtype.itemsize <= 8):
@@ -142,11 +144,12 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Return row weights as float64 of shape (n_rows,), or None where there are none."""
     if sample_weight is None:
         return None
-    if np.ndim(sample_weight) == 0 and isinstance(sample_weight, (numbers.Real, np.ndarray)):
+    if isinstance(sample_weight, numbers.Real) or getattr(sample_weight, "ndim", None) == 0:
         sample_weight = np.full(n_rows, as_float_array(sample_weight, "sample_weight"))
-    weights = _column(
-        sample_weight, "sample_weight", n_rows, ": Sample weights must be 1D array or scalar"
-    )
+    weights = _one_dimensional(
+        as_array(sample_weight, "sample_weight"), "sample_weight", n_rows,
+        ": Sample weights must be 1D array or scalar",
+    )  # fmt: skip
     weights = _finite(as_float_array(weights, "sample_weight"), "sample_weight")
     if not (weights > 0).any() and not (weights < 0).any():
         raise PairrankError("every sample_weight is zero: no row is left")
@@ -200,15 +203,21 @@ def check_power(n: Any) -> None:
     check_choice(int(n), "n", (1, 2))
 
 
-def as_float_array(values: Any, name: str) -> FloatArray:
-    """Return an array of float64, without a copy where it is one; an error if they are not."""
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return an array of any shape, of whatever the values are."""
     _refuse_hidden(values, name)
     try:
-        array = np.asarray(values)
-        _refuse_kinds(array, name)
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise PairrankError(f"{name} is not an array: {error}") from None
+
+
+def as_float_array(values: Any, name: str) -> FloatArray:
+    """Return an array of float64, without a copy where it is one; an error if they are not."""
+    array = as_array(values, name)
+    _refuse_kinds(array, name)
+    try:
         return array.astype(np.float64, copy=False)
-    except PairrankError:
-        raise
     except OverflowError:
         raise PairrankError(
             f"{name} holds a number beyond {np.finfo(np.float64).max:.2g}, the largest float: "
@@ -280,16 +289,6 @@ def _refuse_merged(values: list[Any], floats: FloatArray, name: str) -> None:
                 f"{name}[{row}] = {value} and {known} differ, but are equal as float64: subtract "
                 "the same number from all of them, or give their ranks"
             )
-
-
-def _column(values: Any, name: str, n_rows: int | None, remedy: str = "") -> NDArray[Any]:
-    """Return an array of one dimension, of whatever it holds."""
-    _refuse_hidden(values, name)
-    try:
-        array = np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise PairrankError(f"{name} must hold one value per row: {error}") from None
-    return _one_dimensional(array, name, n_rows, remedy)
 
 
 def _one_dimensional(

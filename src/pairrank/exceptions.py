@@ -33,5 +33,9 @@ class NoPairsWarning(PairrankWarning):
     """A fold or a data set holds no preference, so its pairwise accuracy is NaN."""
 
 
+class ZeroWeightsWarning(PairrankWarning):
+    """A fit ended with weights of zero, so that every row has the same score."""
+
+
 class CacheWarning(PairrankWarning):
     """No folder can be written for compiled code: it is compiled anew in every process."""
