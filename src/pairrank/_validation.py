@@ -270,7 +270,7 @@ def _refuse_kinds(values: Any, name: str) -> None:
     if values.dtype.kind == "O":
         for row, value in enumerate(values.ravel()):
             if isinstance(value, _NO_NUMBERS) or _is_missing(value):
-                shown = "nothing" if _is_missing(value) else repr(value)
+                shown = "a missing value" if _is_missing(value) else repr(value)
                 raise PairrankError(f"{name} must hold numbers, got {shown} in row {row}")
 
 

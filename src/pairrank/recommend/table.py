@@ -145,7 +145,8 @@ class RatingsTable:
             That names the users who have rated nothing; if no name is given.
         """
         index = {name: at for at, name in enumerate(self.user_ids.tolist())}
-        asked = list(dict.fromkeys(np.atleast_1d(np.asarray(names)).tolist()))
+        listed = [names] if np.ndim(names) == 0 else names
+        asked = list(dict.fromkeys(validation.check_identifiers(listed, "users").tolist()))
         if not asked:
             raise PairrankError("no user is named; name some, or leave them out for all users")
         unknown = [name for name in asked if name not in index]
@@ -175,6 +176,8 @@ class RatingsTable:
         PairrankError
             If no rating is left.
         """
+        for least in (min_user_ratings, min_item_ratings):
+            validation.check_number(least, "the least ratings", inclusive=True, integer=True)
         user = np.repeat(np.arange(self.n_users), self.counts)
         kept = (self.counts >= min_user_ratings)[user]
         n_raters = np.bincount(self.item[kept], minlength=self.n_items)
@@ -201,7 +204,8 @@ def _columns(
         rating = _checked(ratings.rating, user.size, item.size)
         return user, item, rating, *names
     users, items, rating = _three(ratings)
-    users, items = np.asarray(users), np.asarray(items)
+    users = validation.check_identifiers(users, "users")
+    items = validation.check_identifiers(items, "items")
     rating = _checked(rating, users.size, items.size)
     user_ids, user = _named(users, "users")
     item_ids, item = _named(items, "items")
@@ -236,24 +240,22 @@ def _checked(rating: Any, n_users: int, n_items: int) -> FloatArray:
     if not values.shape == (n_users,) == (n_items,):
         raise PairrankError(
             f"users, items and ratings are of different lengths: {n_users}, {n_items} and "
-            f"{values.size}; a rating needs all three"
+            f"{values.size}; every rating needs all three"
         )
     if not values.size:
         raise PairrankError("there is no rating; a rating is a user, an item and a number")
     wrong = ~np.isfinite(values)
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise PairrankError(f"rating {at} is {values[at]}; drop the ratings that are no number")
+        raise PairrankError(f"rating {at} is {values[at]}; drop ratings that are not numbers")
     return values
 
 
 def _named(names: NDArray[Any], what: str) -> tuple[NDArray[Any], IntArray]:
-    if names.ndim != 1:
-        raise PairrankError(f"{what} have shape {names.shape}; one name a rating is needed")
     try:
         found, index = np.unique(names, return_inverse=True)
     except TypeError:
         raise PairrankError(
             f"the names of {what} do not sort; give all as text or as numbers"
-        ) from (None)
+        ) from None
     return found, index
