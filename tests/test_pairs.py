@@ -78,6 +78,16 @@ def test_bad_pairs_are_refused(arguments, message):
         Pairs(**arguments)
 
 
+@pytest.mark.parametrize("weight", [1e308, 1e101, 1e-101, 5e-324])
+def test_weights_whose_products_are_no_numbers_are_refused(weight):
+    with pytest.raises(PairrankError, match=r"keep weights between 1e-100 and 1e\+100"):
+        Pairs([0], [1], weight=[weight])
+    largest = Pairs([0], [1], weight=[1e100])
+    with pytest.raises(PairrankError, match=r"times the rows' weights.* 1e-200 and 1e\+200"):
+        largest.bound(2, sample_weight=np.array([1e100, 1e100]))
+    assert largest.bound(2, normalize="rows").total_weight == pytest.approx(2.0)
+
+
 def test_a_tie_is_both_directions_at_half_the_weight(pairs):
     bound = pairs.bound(5)
     np.testing.assert_array_equal(bound.i, [2, 0, 3, 4, 1])

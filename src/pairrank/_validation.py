@@ -16,8 +16,8 @@ from pairrank.exceptions import InputTypeError, PairrankError
 
 FloatArray = NDArray[np.float64]
 
-_LARGEST_EXACT = 2.0**53
-"""Whole numbers up to this one are float64 without rounding."""
+_EXACT_BELOW = 2.0**53
+"""Whole numbers below this are float64 without rounding."""
 _NO_ROWS = (str, bytes, Mapping, Set)
 _NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
 
@@ -29,7 +29,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     Raises a PairrankError that names the first row and feature that is not finite, and refuses
     complex numbers, dates, hidden (masked) values and frames that are not computed yet.
     """
-    _refuse_hidden(X, "X")
+    refuse_hidden(X, "X")
     try:
         X = np.asarray(X) if isinstance(X, (list, tuple)) else X
         _refuse_kinds(X, "X")
@@ -82,7 +82,7 @@ def check_labels(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[
     array = as_array(y, name)
     labels = _one_dimensional(array, name, n_rows)
     kind = labels.dtype.kind
-    if kind in "US" and hasattr(y, "dtype"):
+    if kind in "US" and isinstance(y, np.ndarray):
         return labels
     given = list(y) if kind in "US" and array.ndim == 1 else labels
     texts = [isinstance(label, str) for label in given] if kind in "USTO" else []
@@ -111,7 +111,7 @@ def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArr
     floats = _finite(as_float_array(array, name), name)
     is_listed = isinstance(values, (list, tuple)) and given.ndim == 1
     is_exact = array.dtype.kind in "bf" and array.dtype.itemsize <= 8 and not is_listed
-    is_small = array.dtype.kind in "biuf" and np.abs(floats).max(initial=0.0) <= _LARGEST_EXACT
+    is_small = array.dtype.kind in "biuf" and np.abs(floats).max(initial=0.0) < _EXACT_BELOW
     if not is_exact and not (is_small and array.dtype.itemsize <= 8):
         _refuse_merged(list(values) if is_listed else array.tolist(), floats, name)
     return np.ascontiguousarray(floats)
@@ -124,10 +124,13 @@ def check_query_ids(qid: Any, n_rows: int | None = None) -> NDArray[Any] | None:
 
 def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDArray[Any]:
     """Return identifiers of any kind as an array of shape (n_rows,), each whole and as it is."""
-    _refuse_hidden(values, name)
+    refuse_hidden(values, name)
     if hasattr(values, "__array__"):
-        identifiers = np.asarray(values)
-        identifiers = identifiers.astype(object) if identifiers.dtype.kind == "T" else identifiers
+        identifiers = as_array(values, name)
+        if identifiers.dtype.kind == "T":
+            identifiers = identifiers.astype(object)
+        if identifiers.dtype.kind == "U" and not isinstance(values, np.ndarray):
+            identifiers = _from_sequence(values)
     elif isinstance(values, Iterable) and not isinstance(values, _NO_ROWS):
         identifiers = _from_sequence(values)
     else:
@@ -174,7 +177,7 @@ def check_length(values: Any, name: str, n_rows: int | None) -> None:
     """Raise a PairrankError where an array does not have one entry per row."""
     if n_rows is not None and len(values) != n_rows:
         raise PairrankError(
-            f"{name} has {len(values)} entries for {n_rows} rows of X: inconsistent lengths"
+            f"{name} has {len(values)} entries for {n_rows} rows: inconsistent lengths"
         )
 
 
@@ -205,7 +208,7 @@ def check_power(n: Any) -> None:
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
     """Return an array of any shape, of whatever the values are."""
-    _refuse_hidden(values, name)
+    refuse_hidden(values, name)
     try:
         return np.asarray(values)
     except (TypeError, ValueError) as error:
@@ -242,7 +245,7 @@ def _shown(value: Any) -> str:
     return repr(value)
 
 
-def _refuse_hidden(values: Any, name: str) -> None:
+def refuse_hidden(values: Any, name: str) -> None:
     """Raise a PairrankError where values are hidden by a mask, or not computed yet."""
     if np.ma.is_masked(values):
         raise PairrankError(

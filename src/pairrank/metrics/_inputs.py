@@ -42,19 +42,19 @@ def check_rows(
             "y_true holds text, which has no order of its own: give numbers, or an OrderGraph "
             "to a metric that takes a graph"
         )
-    _same_length(labels, "y_true", judged.scores)
+    if labels.size != judged.scores.size:
+        raise PairrankError(
+            f"y_true has {labels.size} entries but there are {judged.scores.size} scores: give one "
+            "per row"
+        )
     return judged._replace(labels=labels)
 
 
 def check_scored(y_true: Any, scores: Any, qid: Any, sample_weight: Any) -> Judged:
     """Check all but `y_true`, which is taken as it is."""
     values = check_numbers(scores, "scores")
-    queries = check_query_ids(qid)
-    if queries is not None:
-        _same_length(queries, "qid", values)
-    if getattr(np.asanyarray(sample_weight), "ndim", 0) == 1:
-        _same_length(sample_weight, "sample_weight", values)
-    return Judged(y_true, values, queries, check_weights(sample_weight, values.size))
+    weight = check_weights(sample_weight, values.size)
+    return Judged(y_true, values, check_query_ids(qid, values.size), weight)
 
 
 class ByQuery(NamedTuple):
@@ -109,13 +109,6 @@ def nothing_to_measure(what: str) -> float:
     """Warn that no query counts, and return the NaN that the metric then is."""
     warnings.warn(f"{what}, so the metric is NaN", NoPairsWarning, stacklevel=3)
     return float("nan")
-
-
-def _same_length(values: Any, name: str, scores: FloatArray) -> None:
-    if len(values) != scores.size:
-        raise PairrankError(
-            f"{name} has {len(values)} entries but there are {scores.size} scores: give one per row"
-        )
 
 
 def mean_over_differences(

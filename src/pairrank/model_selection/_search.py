@@ -66,7 +66,7 @@ class SearchedRanker(BaseRanker, ABC):
         ValueError
             If input or a parameter is wrong, or no fold has pairs to learn from and to judge by.
         """
-        grid = check_positive_values(np.ravel(getattr(self, self._name)), self._name)
+        grid = check_positive_values(getattr(self, self._name), self._name)
         scorer = get_query_scorer(self.scoring)
         X, y, qid, sample_weight = self._check_fit_input(X, y, qid, sample_weight)
         ranker = self._ranker()

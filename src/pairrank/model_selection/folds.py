@@ -31,8 +31,9 @@ def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: Any) -> Iterable[Split]:
         cv = QueryKFold(int(cv))
     if isinstance(cv, QueryKFold):
         return cv.split(X, y, qid=qid)
-    is_splitter = hasattr(cv, "split") and not isinstance(cv, str)
-    if not is_splitter and (isinstance(cv, (str, Mapping)) or not isinstance(cv, Iterable)):
+    is_text = isinstance(cv, (str, bytes))
+    is_splitter = hasattr(cv, "split") and not is_text
+    if is_text or isinstance(cv, Mapping) or not (is_splitter or isinstance(cv, Iterable)):
         raise PairrankError(
             f"cv must be a number of folds, a splitter, or (training rows, test rows) pairs; got "
             f"{cv!r}"

@@ -104,9 +104,10 @@ class QueryKFold(BaseCrossValidator):
         self.get_n_splits()
         if qid is None:
             raise PairrankError(_no_qid(groups))
-        if not hasattr(X, "shape") and not hasattr(X, "__len__"):
-            raise PairrankError(f"X must have rows to split, got {X!r}")
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        try:
+            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        except (TypeError, IndexError):
+            raise PairrankError(f"X must have rows to split, got {X!r}") from None
         return self._iterate(self._fold_of_rows(check_identifiers(qid, "qid", n_rows)))
 
     def _iterate(self, fold_of: NDArray[np.int64]) -> Iterator[Split]:

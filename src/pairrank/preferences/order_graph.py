@@ -55,7 +55,7 @@ class OrderGraph:
     codes: NDArray[np.int64]
 
     def __init__(self, edges: Iterable[tuple[Hashable, Hashable]]) -> None:
-        if isinstance(edges, str) or not isinstance(edges, Iterable):
+        if isinstance(edges, str) or not np.iterable(edges):
             raise PairrankError(f"an OrderGraph is made of edges (low, high), got {edges!r}")
         known: dict[Any, Hashable] = {}
         self.edges = tuple(dict.fromkeys(_as_edge(edge, known) for edge in edges))
@@ -89,7 +89,7 @@ def as_graph(graph: Any) -> Graph:
     """Return a valid graph, from "full", "chain", an OrderGraph or its edges."""
     if isinstance(graph, OrderGraph) or (isinstance(graph, str) and graph in ("full", "chain")):
         return graph  # type: ignore[return-value]
-    if isinstance(graph, str) or not isinstance(graph, Iterable):
+    if isinstance(graph, str) or not np.iterable(graph):
         raise PairrankError(f'graph must be "full", "chain" or an OrderGraph, got {graph!r}')
     return OrderGraph(graph)
 

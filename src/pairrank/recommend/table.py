@@ -145,8 +145,12 @@ class RatingsTable:
             That names the users who have rated nothing; if no name is given.
         """
         index = {name: at for at, name in enumerate(self.user_ids.tolist())}
-        listed = [names] if np.ndim(names) == 0 else names
-        asked = list(dict.fromkeys(validation.check_identifiers(listed, "users").tolist()))
+        listed = [names] if isinstance(names, str) or not np.iterable(names) else names
+        wanted = validation.check_identifiers(listed, "users").tolist()
+        try:
+            asked = list(dict.fromkeys(wanted))
+        except TypeError as error:
+            raise PairrankError(f"users are asked for by name: {error}") from None
         if not asked:
             raise PairrankError("no user is named; name some, or leave them out for all users")
         unknown = [name for name in asked if name not in index]
@@ -214,6 +218,7 @@ def _columns(
 
 def _three(ratings: Any) -> tuple[Any, Any, Any]:
     """Return the three columns, those of a frame by their names."""
+    validation.refuse_hidden(ratings, "ratings")
     if hasattr(ratings, "columns") or isinstance(ratings, Mapping):
         names = list(getattr(ratings, "columns", ratings))
         missing = [role for role in ("user", "item", "rating") if role not in names]
