@@ -156,7 +156,7 @@ def test_a_dense_graph_of_many_labels_joins_what_the_full_graph_does():
 def test_rows_far_heavier_than_their_preferences_are_refused():
     y, qid = np.array([0.0, 1.0, 5.0]), np.array([1, 1, 2])
     weight = np.array([1e-100, 1e-100, 1e100])
-    with pytest.raises(PairrankError, match="the rows weigh 1e\\+100, but their pref.* 1e-200"):
+    with pytest.raises(PairrankError, match=r"the rows weigh 1e\+100, but their pref.* 1e-200"):
         Levels.build(y, qid, sample_weight=weight).normalized("rows")
 
 

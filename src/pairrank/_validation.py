@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import numbers
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -140,6 +140,10 @@ def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDAr
     if missing.any():
         row = int(missing.argmax())
         raise PairrankError(f"{name} is missing in row {row}; give every row its identifier")
+    if identifiers.dtype.kind == "O":
+        for row, identifier in enumerate(identifiers):
+            if not isinstance(identifier, Hashable):
+                raise PairrankError(f"{name} in row {row} is not hashable: {identifier!r}")
     return identifiers
 
 
@@ -254,7 +258,7 @@ def refuse_hidden(values: Any, name: str) -> None:
         )
     if hasattr(values, "collect") and not hasattr(values, "shape"):
         raise PairrankError(
-            f"{name} is a {type(values).__name__}, which holds no rows yet: pass {name}.collect()"
+            f"{name} is a {type(values).__name__}, which holds no rows yet: call collect() on it"
         )
 
 

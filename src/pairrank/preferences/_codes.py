@@ -166,8 +166,8 @@ def no_pairs(n_rows: int, n_queries: int, labels: NDArray[Any]) -> NoPairsError:
         )
     if labels.size == 1:
         return NoPairsError(
-            f"y holds one class only ({labels[0]}), so no row is preferred to another: give rows of "
-            "at least two labels"
+            f"y holds one class only ({labels[0]}), so no row is preferred to another: give rows "
+            "of at least two labels"
         )
     return NoPairsError(
         f"no preference among {n_rows} rows in {n_queries} queries: every query has one class "

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
+from pairrank._validation import refuse_hidden
 from pairrank.exceptions import PairrankError
 
 
@@ -55,6 +56,7 @@ class OrderGraph:
     codes: NDArray[np.int64]
 
     def __init__(self, edges: Iterable[tuple[Hashable, Hashable]]) -> None:
+        refuse_hidden(edges, "an OrderGraph")
         if isinstance(edges, str) or not np.iterable(edges):
             raise PairrankError(f"an OrderGraph is made of edges (low, high), got {edges!r}")
         known: dict[Any, Hashable] = {}
