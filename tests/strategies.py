@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from pairrank.preferences import OrderGraph
+from pairrank.preferences import Levels, OrderGraph
 
 
 class Problem(NamedTuple):
@@ -19,6 +19,11 @@ class Problem(NamedTuple):
     weight: np.ndarray | None
     scores: np.ndarray
     v: np.ndarray
+
+
+def differs(problem: Problem) -> bool:
+    """Whether some query holds two labels of positive weight."""
+    return Levels.build(problem.y, problem.qid, sample_weight=problem.weight).n_pairs > 0
 
 
 KINDS = (

@@ -219,6 +219,7 @@ def test_offsets_and_float32_offsets_cost_no_digits(rows):
     np.testing.assert_allclose(small.objective_, exact.objective_, rtol=1e-2)
 
 
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.ZeroWeightsWarning")
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25)
 def test_ties_single_rows_and_constant_features_are_solved(seed):

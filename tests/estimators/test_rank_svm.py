@@ -265,7 +265,7 @@ def with_entry(X, value):
         (lambda X, y, q: (X, y, q, -np.ones(300)), r"sample_weight\[0\] = -1.0 is negative"),
         (lambda X, y, q: (X, y, q, np.zeros(300)), "every sample_weight is zero"),
         (lambda X, y, q: (X, y, q, np.ones(4)), "sample_weight has 4 entries"),
-        (lambda X, y, q: (X, y, q, np.full(300, 1e-200)), "between 1e-100 and 1e100"),
+        (lambda X, y, q: (X, y, q, np.full(300, 1e-200)), r"between 1e-100 and 1e\+100"),
         (lambda X, y, q: (X, y.astype("datetime64[D]"), q, None), "y holds dates"),
         (lambda X, y, q: (X, y, np.array(["NaT"] * 300, "datetime64[D]"), None), "row 0"),
         (lambda X, y, q: (X, None, q, None), "requires y"),

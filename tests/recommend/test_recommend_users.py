@@ -220,14 +220,10 @@ def test_a_user_without_preferences_is_skipped_or_refused_by_name():
     ratings = with_a_dull_user()
     problems = LeaveOneOutProtocol(8, 1).draw(ratings, random_state=0)
     assert 99 in [problem.user for problem in problems]
-    by_pairs = evaluate_users(problems, RankSVM(0.1))
-    assert 99 not in by_pairs.users
-    assert by_pairs.n_skipped == problems.n_skipped + 1
-    by_differences = evaluate_users(problems, RankRLS(10.0))
-    at = by_differences.users.tolist().index(99)
-    assert np.isnan(by_differences.metrics["accuracy"][at])
-    assert by_differences.metrics["msd"][at] == pytest.approx(0.0)
-    assert np.isfinite(by_differences.mean("accuracy"))
+    for ranker in (RankSVM(0.1), RankRLS(10.0)):
+        judged = evaluate_users(problems, ranker)
+        assert 99 not in judged.users
+        assert judged.n_skipped == problems.n_skipped + 1
     named = LeaveOneOutProtocol(8, 1, users=[99]).draw(ratings, random_state=0)
     with pytest.raises(NoPairsError, match=r"user 99: .*leave them out"):
         evaluate_users(named, RankSVM(0.1))

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank import _validation as validation
 from pairrank._protocols import Solution, Status
 from pairrank.design import Design
+from pairrank.estimators._outcome import warn_of_zero_weights
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 
@@ -159,7 +160,8 @@ class BaseRanker(BaseEstimator):
             return pairs
         levels = Levels.build(y, qid, graph=self.graph, sample_weight=sample_weight)
         levels.require_pairs()
-        return levels.reduced(reduction)
+        levels = levels.reduced(reduction)
+        return levels.compact() if getattr(self, "pair_sum", "auto") == "auto" else levels
 
     @property
     def _is_precomputed(self) -> bool:
@@ -215,3 +217,4 @@ class BaseRanker(BaseEstimator):
         self.objective_ = solution.history[-1].value if solution.history else float("nan")
         if not solution.status.ok:
             warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)
+        warn_of_zero_weights(self, solution.status)

@@ -214,6 +214,7 @@ def _mean_costs(
         pairs.pair_scale = C / pairs.pair_weight
         return pairs
     differences = Differences.build(columns_of(y)[0], qid, sample_weight=weight)
+    differences.require_pairs(columns_of(y))
     total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
     if weight is None and differences.query_of is None:
         by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)

@@ -228,7 +228,7 @@ def checked_targets(y: Any, n_rows: int | None = None) -> FloatArray:
 
     Raises a PairrankError where they are no finite numbers.
     """
-    columns = np.asarray(y)
+    columns = validation.as_array(y, "y")
     if columns.ndim == 2 and columns.shape[1] > 1:
         each = [checked_targets(columns[:, at], n_rows) for at in range(columns.shape[1])]
         return np.column_stack(each)

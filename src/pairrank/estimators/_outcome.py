@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pairrank._protocols import FloatArray, Solution, Status
 from pairrank.estimators._holdout import RankingError, Watch
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.preferences import Pairs
 
 
@@ -70,6 +70,33 @@ def conclude(
         estimator.validation_curve_ = curves if several else curves[0]
     if not worst.ok:
         warnings.warn(worst.value, ConvergenceWarning, stacklevel=3)
+    warn_of_zero_weights(estimator, worst)
+
+
+_TRY = {"C": "raise C", "alpha": "lower alpha", "nu": "raise nu"}
+
+
+def warn_of_zero_weights(estimator: Any, status: Status) -> None:
+    """Warn where a fit that counts as finished has learnt nothing, and say what to try.
+
+    Called by what `fit` calls: the warning points at the caller of `fit`.
+    """
+    zero = ~np.atleast_2d(estimator.coef_).any(axis=1)
+    if not zero.any() or not status.ok or status is Status.STOPPED:
+        return
+    remedies = [remedy for name, remedy in _TRY.items() if hasattr(estimator, name)]
+    of_target = f" of target {int(zero.argmax())}" if zero.size > 1 else ""
+    reasons = "features are equal within queries, or so small that the penalty outweighs the loss"
+    if getattr(estimator, "n", 2) == 1 or hasattr(estimator, "epsilon"):
+        reasons += ", or most labels of a query are (nearly) equal"
+        remedies += ["set n=2"] * (estimator.n == 1)
+        remedies += ["lower epsilon"] * hasattr(estimator, "epsilon")
+    warnings.warn(
+        f"coef_{of_target} is all zero, so every row has the same score: {reasons}. Scale the "
+        f"features to unit variance, {', '.join(remedies)}, or lower tol",
+        ZeroWeightsWarning,
+        stacklevel=4,
+    )
 
 
 class _Kept(NamedTuple):

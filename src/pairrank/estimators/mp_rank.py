@@ -101,8 +101,8 @@ class MPRank(MagnitudeRanker):
     -----
     For n = 2 an iteration costs two products with X and O(n_rows), of Pairs O(n_pairs), a direct
     solution O(m n^2 + n^3) or O(m^2 n + m^3) for m rows of n features; for n = 1 an iteration costs
-    two products with X and O(m log m). float32 X stays float32. Equal labels everywhere are no
-    error: the scores are then equal too. An offset of all labels of a query changes nothing.
+    two products with X and O(m log m). float32 X stays float32. An offset of all labels
+    of a query changes nothing.
 
     References
     ----------

@@ -107,8 +107,7 @@ class RankRLS(MultiTargetRanker):
     An iteration costs two products with X and O(n_rows), of Pairs O(n_pairs); a validation
     O(m log m) and a product with its m rows. Memory beyond X is below 64 bytes a row and a feature.
     A direct solution costs O(m n^2 + n^3) or O(m^2 n + m^3) for m rows of n features. float32 X
-    stays float32. Equal labels everywhere are no error: the scores are then equal too. The
-    validation error leaves out queries of one level.
+    stays float32. The validation error leaves out queries of one level.
 
     References
     ----------
@@ -277,7 +276,9 @@ def _learnt_from(
 ) -> Differences | Pairs:
     """Return the differences of labels, those of the first target, or the comparisons."""
     if not isinstance(y, Pairs):
-        return Differences.build(columns_of(y)[0], qid, sample_weight=weight)
+        differences = Differences.build(columns_of(y)[0], qid, sample_weight=weight)
+        differences.require_pairs(columns_of(y))
+        return differences
     pairs = y.bound(n_rows, qid=qid, sample_weight=weight, ties=False)
     pairs.require_pairs()
     return pairs

@@ -13,7 +13,7 @@ from sklearn.utils.metaestimators import _safe_split
 
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._pair_loss import PairLossRanker
-from pairrank.exceptions import NoPairsError, NoPairsWarning
+from pairrank.exceptions import NoPairsError, NoPairsWarning, ZeroWeightsWarning
 from pairrank.model_selection.folds import splits_of
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
@@ -66,7 +66,7 @@ class SearchedRanker(BaseRanker, ABC):
         ValueError
             If input or a parameter is wrong, or no fold has pairs to learn from and to judge by.
         """
-        grid = check_positive_values(np.ravel(getattr(self, self._name)), self._name)
+        grid = check_positive_values(getattr(self, self._name), self._name)
         scorer = get_query_scorer(self.scoring)
         X, y, qid, sample_weight = self._check_fit_input(X, y, qid, sample_weight)
         ranker = self._ranker()
@@ -76,7 +76,8 @@ class SearchedRanker(BaseRanker, ABC):
         rows = {"qid": qid, "sample_weight": sample_weight}
         judged = clone(ranker).set_params(**self._not_in_folds)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoPairsWarning)
+            for category in (NoPairsWarning, ZeroWeightsWarning):
+                warnings.simplefilter("ignore", category)
             self.scores_ = np.array(
                 [
                     _scores_of_fold(judged, X, y, rows, split, (self._strength, grid), scorer)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -272,9 +272,9 @@ def _last_step(model: Any) -> Any:
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def check_positive_values(values: Iterable[float], name: str) -> FloatArray:
-    """Return a grid of positive numbers, ascending, or say which value is none."""
-    grid = _as_grid(as_float_array(list(values), name))
+def check_positive_values(values: ArrayLike, name: str) -> FloatArray:
+    """Return a grid of positive numbers, ascending, or say which value is not positive."""
+    grid = _as_grid(as_float_array(values, name))
     wrong = ~(np.isfinite(grid) & (grid > 0))
     if wrong.any():
         raise PairrankError(f"{name} must be positive and finite, got {grid[wrong][0]}")

@@ -167,7 +167,7 @@ class RankRLSCV(MultiTargetRanker):
             If input or a parameter is wrong, there are too few queries to leave one out, or there
             is no pair to judge by.
         """
-        grid = check_positive_values(np.ravel(self.alphas), "alphas")
+        grid = check_positive_values(self.alphas, "alphas")
         validation.check_choice(self.alpha_per_target, "alpha_per_target", (False, True))
         self._check_kernel()
         X, y, qid, weight = self._check_fit_input(X, y, qid, sample_weight)

@@ -106,6 +106,8 @@ def make_query_scorer(
     >>> make_query_scorer(ndcg_score, k=5)
     make_query_scorer(ndcg_score, k=5)
     """
+    if not callable(metric):
+        raise PairrankError(f"metric must be a function of labels and scores, got {metric!r}")
     return QueryScorer(metric, 1.0 if greater_is_better else -1.0, options)
 
 
@@ -152,7 +154,7 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     name, at, depth = str(scoring).partition("@")
     if at and name == "ndcg" and depth.isdecimal() and int(depth):
         return make_query_scorer(ndcg_score, k=int(depth))
-    if scoring not in READY:
+    if not isinstance(scoring, str) or scoring not in READY:
         raise PairrankError(
             f"there is no scorer {scoring!r}; take one of {', '.join(READY)}, ndcg@k or a callable"
         )

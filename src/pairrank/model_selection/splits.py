@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from pairrank._validation import check_number, check_query_ids
+from pairrank._validation import check_identifiers, check_number
 from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
@@ -80,6 +80,7 @@ class QueryKFold(BaseCrossValidator):
         -------
         int
         """
+        check_number(self.n_splits, "n_splits", low=2, inclusive=True, integer=True)
         return int(self.n_splits)
 
     def split(self, X: Any, y: Any = None, groups: Any = None, qid: Any = None) -> Iterator[Split]:
@@ -100,15 +101,14 @@ class QueryKFold(BaseCrossValidator):
         -------
         iterator of (ndarray of int, ndarray of int)
         """
-        check_number(self.n_splits, "n_splits", low=2, inclusive=True, integer=True)
-        identifiers = check_query_ids(qid)
-        if identifiers is None:
+        self.get_n_splits()
+        if qid is None:
             raise PairrankError(_no_qid(groups))
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        if identifiers.size != n_rows:
-            raise PairrankError(f"qid has {identifiers.size} entries for {n_rows} rows of X")
-        fold_of = self._fold_of_rows(identifiers)
-        return self._iterate(fold_of)
+        try:
+            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        except (TypeError, IndexError):
+            raise PairrankError(f"X must have rows to split, got {X!r}") from None
+        return self._iterate(self._fold_of_rows(check_identifiers(qid, "qid", n_rows)))
 
     def _iterate(self, fold_of: NDArray[np.int64]) -> Iterator[Split]:
         for fold in range(self.n_splits):
@@ -125,7 +125,11 @@ class QueryKFold(BaseCrossValidator):
             )
         order = np.argsort(first_row)
         if self.shuffle:
-            order = check_random_state(self.random_state).permutation(order)
+            try:
+                generator = check_random_state(self.random_state)
+            except ValueError as error:
+                raise PairrankError(f"random_state is not a seed: {error}") from None
+            order = generator.permutation(order)
         fold_of_query = np.empty(sizes.size, dtype=np.int64)
         if self.stratify_by_size:
             order = order[np.argsort(-sizes[order], kind="stable")]

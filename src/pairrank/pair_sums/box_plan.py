@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.preferences import Levels
-from pairrank.preferences._counts import group_totals
+from pairrank.preferences._codes import group_totals
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

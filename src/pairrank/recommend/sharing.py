@@ -78,7 +78,7 @@ class SharedFeatures:
         Raises
         ------
         NoPairsError
-            By rankers that need a preference, where all ratings are equal.
+            By rankers of pairrank, where all ratings are equal.
         """
         X = self._between(user, items, items)
         ranker = clone(self.ranker)
