@@ -109,7 +109,7 @@ class PairLossRanker(ValidatedRanker, ABC):
 
     def _check_parameters(self) -> None:
         """Check the parameters that all share; each ranker adds its own."""
-        validation.check_choice(self.normalize, "normalize", ("rows", "query", None))
+        validation.check_choices(self)
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
         self._check_kernel()
