@@ -10,7 +10,6 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import ConvexHullRanker, OrderGraph, load_model, metrics
-
 from pairrank.cli._models import NU_VALUES
 from pairrank.io import read_svmlight, write_csv, write_svmlight
 
@@ -161,7 +160,7 @@ def test_a_graph_of_absent_classes_is_a_warning_while_pairs_remain(folder, tmp_p
         (["-C", "1"], "Model hull has no option -C; use --nu."),
         (
             ["--normalize", "rows"],
-            "Model hull has no option --normalize; it is an option of ranksvm, rankncg",
+            "--normalize; it is an option of ranksvm, rankncg",
         ),
         (["--loss", "x"], "Model hull has no option --loss"),
         (["--solver", "x"], "Model hull has no option --solver"),

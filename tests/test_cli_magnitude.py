@@ -10,7 +10,6 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import MPRank, Pairs, SVRank, load_model, metrics
-
 from pairrank.cli._models import MODELS
 from pairrank.io import read_svmlight, write_csv, write_svmlight
 

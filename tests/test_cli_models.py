@@ -113,15 +113,15 @@ def test_options_that_are_left_out_are_the_models_own(folder, tmp_path):
         (["--model", "rankncg", "--eps", "1"], ["--eps must be below 1, got 1.0"]),
         (
             ["--model", "rankncg", "--eps", "nan"],
-            ["--eps must be a finite number above 0, got nan"],
+            ["--eps must be a finite number above 0"],
         ),
         (
             ["--model", "rankncg", "--alpha", "0"],
-            ["--alpha must be a finite number above 0, got 0.0"],
+            ["--alpha must be a finite number above 0"],
         ),
         (
             ["--model", "rankncg", "--search"],
-            ["--search needs validation rows: give --valid FILE."],
+            ["--search needs validation rows"],
         ),
         (["--search", "--valid", "x", "-C", "2"], ["--search picks -C itself"]),
     ],

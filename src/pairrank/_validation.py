@@ -136,15 +136,15 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
 
 def check_choices(estimator: Any) -> None:
     """Raise a PairrankError where a parameter is none of the words that its annotation lists."""
-    for name, choices in _choices_of(type(estimator)).items():
+    for name, choices in _choices_of(estimator.__class__).items():
         check_choice(getattr(estimator, name), name, choices)
 
 
 @functools.cache
-def _choices_of(estimator: type) -> dict[str, tuple[Any, ...]]:
+def _choices_of(estimator: Any) -> dict[str, tuple[Any, ...]]:
     """Return the words that a Literal annotation lists for each parameter of a constructor."""
     found = {}
-    for name, hint in typing.get_type_hints(estimator.__init__).items():  # type: ignore[misc]
+    for name, hint in typing.get_type_hints(estimator.__init__).items():
         parts = typing.get_args(hint) if type(None) in typing.get_args(hint) else (hint,)
         words = [part for part in parts if typing.get_origin(part) is typing.Literal]
         optional = [None] if type(None) in parts else []

@@ -90,7 +90,7 @@ class ModelCommand(TyperCommand):
         if name not in MODELS:
             return super().make_context(info_name, args, parent, **extra)
         app = typer.Typer(add_completion=False)
-        app.command(context_settings=self.context_settings)(spread(function, name))
+        app.command()(spread(function, name))
         command = typer.main.get_command(app)
         try:
             return command.make_context(info_name, args, parent, **extra)

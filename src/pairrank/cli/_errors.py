@@ -52,7 +52,9 @@ class GuardedGroup(TyperGroup):
         if interrupted or stems_from(error, KeyboardInterrupt):
             complain("interrupted; nothing was written")
             return interrupted_code()
-        if stems_from(error, OSError) and not can_flush():
+        try:
+            sys.stdout.flush()
+        except OSError:
             silence_stdout()
         if stems_from(error, BrokenPipeError):
             return BROKEN_PIPE
@@ -60,15 +62,6 @@ class GuardedGroup(TyperGroup):
             raise error
         complain(sentence(error))
         return BAD_INPUT
-
-
-def can_flush() -> bool:
-    """Tell whether standard output takes what was written to it so far."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return False
-    return True
 
 
 def complain(message: str, *, kind: str = "error") -> None:
@@ -81,8 +74,8 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, PairrankError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}; name a file that can be read or written"
+        where = error.filename or "standard input or output"
+        return f"{where}: {error.strerror}; name a file that can be read or written"
     if isinstance(error, MemoryError):
         return "memory ran out; use --dtype float32, or fewer rows or features"
     if isinstance(error, (LinAlgError, ArithmeticError)):

@@ -28,7 +28,7 @@ def read_graph(text: Any) -> Graph:
     OrderGraph([('low', 'fair'), ('fair', 'high'), ('bad', 'high')])
     """
     if isinstance(text, OrderGraph) or text in _NAMED:
-        return text  # type: ignore[return-value]
+        return text
     chains = [[end.strip() for end in chain.split("<")] for chain in text.split(",")]
     if not all(len(chain) > 1 and all(chain) for chain in chains):
         raise typer.BadParameter(

@@ -52,9 +52,10 @@ _NEEDS = (
     *((name, "kernel", ("poly",)) for name in ("degree", "coef0")),
     ("n_components", "kernel", ("rbf", "poly")),
     ("n_components", "kernel_features", ("auto", "nystroem")),
-    *((name, "regularization", ("iteration", "hybrid")) for name in ("patience", "validation_fraction")),
+    ("patience", "regularization", ("iteration", "hybrid")),
+    ("validation_fraction", "regularization", ("iteration", "hybrid")),
     ("alpha", "regularization", ("tikhonov", "hybrid")),
-)  # fmt: skip
+)
 """Parameters that play a part only where another one has one of some values."""
 
 
@@ -80,8 +81,10 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
     search : bool
         Whether the model's strength will be searched.
     """
-    ranker = MODELS[name].type(**params)
-    used = [*params, MODELS[name].strength] if search else list(params)
+    ranker, strength = MODELS[name].type(**params), MODELS[name].strength
+    if search and strength in params:
+        raise UsageError(f"--search picks {flag_of(strength)} itself: give one of them.")
+    used = [*params, strength] if search else list(params)
     for param, other, allowed in _NEEDS:
         if param in used and hasattr(ranker, other) and getattr(ranker, other) not in allowed:
             asked = flag_of(param) if param in params else "--search"

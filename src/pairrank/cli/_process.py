@@ -14,6 +14,8 @@ from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SOON = 0.02
+_NARROWEST = 20
+"""Fewer columns are no width of a terminal: some programs set COLUMNS=0."""
 
 _received = signal.SIGINT
 
@@ -25,8 +27,9 @@ def prepare() -> None:
             signal.signal(number, leave)
     _open_standard_streams()
     for name in ("COLUMNS", "TERMINAL_WIDTH"):
-        if not os.environ.get(name, "1").isdecimal() or os.environ.get(name, "1").strip("0") == "":
-            del os.environ[name]
+        width = os.environ.get(name, "")
+        if not width.isdecimal() or int(width) < _NARROWEST:
+            os.environ.pop(name, None)
 
 
 def leave(number: int, frame: FrameType | None) -> None:
@@ -121,17 +124,15 @@ def _open_standard_streams() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDONLY)
-    if sys.stdin is None:
-        sys.stdin = open(0, closefd=False)
-    encoding = "utf-8" if sys.stdout is None else sys.stdout.encoding
-    if sys.stdout is None:
-        sys.stdout = open(1, "w", encoding=encoding, closefd=False)
+    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
+    sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")
-    unfailing = io.BufferedWriter(_StandardError(2, "wb", closefd=False))
-    encoding = encoding if sys.stderr is None else sys.stderr.encoding
     sys.stderr = io.TextIOWrapper(
-        unfailing, encoding=encoding, errors="backslashreplace", line_buffering=True
+        io.BufferedWriter(_StandardError(2, "wb", closefd=False)),
+        encoding=sys.stdout.encoding if sys.stderr is None else sys.stderr.encoding,
+        errors="backslashreplace",
+        line_buffering=True,
     )
 
 

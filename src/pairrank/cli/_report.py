@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 import time
 from collections.abc import Iterable, Mapping
 from typing import Any, Self
@@ -13,6 +14,9 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
+
+from pairrank.cli._errors import complain
+from pairrank.cli._process import silence_stdout
 
 _REFRESH = 0.1
 
@@ -31,6 +35,23 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return value
+
+
+def report(
+    title: str, summary: Mapping[str, Any], output: str, *, quiet: bool, as_json: bool
+) -> None:
+    """Show a summary once the output is written; a table that cannot be shown is a warning."""
+    try:
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            print_facts(title, summary, err=output == "-")
+            sys.stdout.flush()
+    except OSError as error:
+        if as_json or isinstance(error, BrokenPipeError):
+            raise
+        silence_stdout()
+        complain(f"{output} is written; no summary: {error.strerror}.", kind="warning")
 
 
 def print_facts(title: str, record: Mapping[str, Any], *, err: bool = False) -> None:

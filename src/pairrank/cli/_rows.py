@@ -130,7 +130,8 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> int:
     with named(source):
         if not isinstance(rows.y, Pairs):
             order = graph_of(graph, rows.y)
-            levels = Levels.build(rows.y, rows.qid, graph=order, sample_weight=rows.weight)
+            labels: Any = rows.y
+            levels = Levels.build(labels, rows.qid, graph=order, sample_weight=rows.weight)
             levels.require_pairs()
             return int(levels.n_pairs)
         n_rows = rows.X.shape[0]

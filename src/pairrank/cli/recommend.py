@@ -13,7 +13,7 @@ from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, complain, named
 from pairrank.cli._models import MODELS, learns_differences, make_ranker
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._report import Progress, print_facts, print_json
+from pairrank.cli._report import Progress, report
 from pairrank.cli._rows import check_inputs, check_output
 from pairrank.exceptions import PairrankError
 
@@ -134,7 +134,7 @@ def recommend(
         separator = separator.replace("\\t", "\t")
     read = read_ratings(ratings, user=user, item=item, rating=rating, separator=separator)
     with named(ratings), Progress(quiet=quiet) as progress:
-        table = RatingsTable.build(read, duplicates=duplicates)  # type: ignore[arg-type]
+        table = RatingsTable.build(read, duplicates=duplicates)
         found = recommended(
             table,
             None if wanted is None else as_ids(wanted, table),
@@ -167,10 +167,8 @@ def recommend(
         "recommendations": int(found.item.size),
         "seconds": time.perf_counter() - start,
     }
-    if as_json:
-        print_json(summary)
-    elif not quiet:
-        print_facts(f"Recommendations from {ratings}", summary, err=output == "-")
+    title = f"Recommendations from {ratings}"
+    report(title, summary, output, quiet=quiet, as_json=as_json)
     if found.interrupted:
         raise typer.Exit(interrupted_code())
 

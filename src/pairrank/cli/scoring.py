@@ -34,9 +34,7 @@ class UnlabelledColumns(options.Columns):
 
     label: Annotated[
         str | None,
-        options.data_option(
-            metavar="COLUMN", help="CSV, Parquet: a label's column, not a feature."
-        ),
+        options.data_option(metavar="COLUMN", help="CSV, Parquet: a label's column, ignored."),
     ] = None
 
 

@@ -15,9 +15,9 @@ from pairrank._protocols import Status
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, complain, named
 from pairrank.cli._graphs import graph_of
-from pairrank.cli._models import MODELS, flag_of, learns_differences, make_ranker
+from pairrank.cli._models import MODELS, learns_differences, make_ranker
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._report import Progress, gap_of, print_facts, print_json
+from pairrank.cli._report import Progress, gap_of, report
 from pairrank.cli._rows import check_inputs, check_output, count_preferences, facts_of, load_rows
 from pairrank.cli.scoring import check_metrics, measure
 from pairrank.metrics._names import metric_named
@@ -88,8 +88,9 @@ def train(
 
     Ctrl-C ends the descent and keeps the best weights so far.
     """  # fmt: skip
-    check_usage(model, params, pairs, search=search)
     ranker = make_ranker(model, params, search=search)
+    if pairs is not None:
+        check_compared(model, params)
     if valid is None and (valid_pairs is not None or search):
         asked = "--search" if search else "--valid-pairs"
         raise UsageError(f"{asked} needs validation rows: give --valid FILE.")
@@ -116,24 +117,19 @@ def train(
     ranker.save(output)
     if not whole:
         complain(f"interrupted: {output} holds the best weights so far.", kind="warning")
-    if as_json:
-        print_json(summary)
-    elif not quiet:
-        print_facts(f"Trained on {rows.X.shape[0]:,} rows", summary, err=output == "-")
+    title = f"Trained on {rows.X.shape[0]:,} rows"
+    report(title, summary, output, quiet=quiet, as_json=as_json)
     if not whole:
         raise typer.Exit(interrupted_code())
 
 
-def check_usage(model: str, params: dict[str, Any], pairs: str | None, *, search: bool) -> None:
-    """Refuse options of `train` that cannot go together."""
-    if pairs is not None and not MODELS[model].pairs:
+def check_compared(model: str, params: dict[str, Any]) -> None:
+    """Refuse comparisons beside a graph, or for a model that learns from labels alone."""
+    if not MODELS[model].pairs:
         able = ", ".join(name for name, other in MODELS.items() if other.pairs)
         raise UsageError(f"Model {model} learns from labels, not from --pairs; use {able}.")
-    if pairs is not None and "graph" in params:
+    if "graph" in params:
         raise UsageError("--pairs says what is preferred to what: leave out --graph.")
-    if search and MODELS[model].strength in params:
-        flag = flag_of(MODELS[model].strength)
-        raise UsageError(f"--search picks {flag} itself: give one of them.")
 
 
 def load_judged(
