@@ -169,7 +169,7 @@ class Ranker:
     """
 
     def __init__(self, path: str) -> None:
-        from pairrank import load_model
+        from pairrank.estimators.model_files import load_model
 
         self.estimator = load_model(path)
         names = getattr(self.estimator, "feature_names_in_", None)
