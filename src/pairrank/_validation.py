@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import functools
 import numbers
+import typing
 from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Any
 
@@ -202,6 +204,27 @@ def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
     if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         listed = ", ".join(map(repr, choices))
         raise PairrankError(f"{name} must be one of {listed}; got {_shown(value)}")
+
+
+def check_choices(estimator: Any) -> None:
+    """Raise a PairrankError where a parameter is none of the words that its annotation lists."""
+    for name, choices in _choices_of(estimator.__class__).items():
+        check_choice(getattr(estimator, name), name, choices)
+
+
+@functools.cache
+def _choices_of(estimator: Any) -> dict[str, tuple[Any, ...]]:
+    """Return the words that a Literal annotation lists for each parameter of a constructor."""
+    found = {}
+    for name, hint in typing.get_type_hints(estimator.__init__).items():
+        parts = typing.get_args(hint) if type(None) in typing.get_args(hint) else (hint,)
+        words = [part for part in parts if typing.get_origin(part) is typing.Literal]
+        optional = [None] if type(None) in parts else []
+        if words and len(words) + len(optional) == len(parts):
+            choices = (*typing.get_args(words[0]), *optional)
+            if isinstance(choices[0], str):
+                found[name] = choices
+    return found
 
 
 def check_power(n: Any) -> None:

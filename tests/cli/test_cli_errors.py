@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from cli_rows import make_rows
-from cli_runs import refused
+from cli_runs import misused, refused
 from pairrank.cli.app import app
 from pairrank.io import write_rows, write_svmlight
 
@@ -221,10 +221,9 @@ def test_a_disk_that_fills_up_leaves_the_old_file(folder, tmp_path, monkeypatch)
     assert (tmp_path / "m").read_bytes() == b"the old model"
 
 
-def test_loss_that_the_model_lacks_is_refused(folder, tmp_path):
-    assert "loss" in refused(
-        "train", folder / "rows.txt", "-o", tmp_path / "m", "--loss", "no_such_loss"
-    )
+def test_a_loss_that_the_model_lacks_is_wrong_usage(folder, tmp_path):
+    said = misused("train", folder / "rows.txt", "-o", tmp_path / "m", "--loss", "logistic")
+    assert "'logistic' is not one of squared_hinge, hinge." in said
 
 
 def test_a_fault_of_ours_is_named_as_one(folder, monkeypatch):

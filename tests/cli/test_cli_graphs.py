@@ -10,7 +10,7 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import OrderGraph, RankSVM, load_model, metrics
-from pairrank.cli._graphs import graph_of
+from pairrank.cli._graphs import graph_of, read_graph
 from pairrank.exceptions import PairrankError
 from pairrank.io import read_svmlight, write_rows, write_svmlight
 
@@ -28,15 +28,15 @@ def folder(tmp_path_factory):
 
 def test_edges_become_a_graph_of_the_labels_kind():
     numbers, words = np.array([0.0, 1.0]), np.array(["0", "1"])
-    assert graph_of("0<1<2,0<5", numbers) == OrderGraph([(0, 1), (1, 2), (0, 5)])
-    assert graph_of(" -1 < 1e1 ", numbers) == OrderGraph([(-1, 10)])
-    assert graph_of("0<1", words) == OrderGraph([("0", "1")])
-    assert graph_of("so so<é", words) == OrderGraph([("so so", "é")])
-    assert graph_of("chain", numbers) == "chain"
+    assert graph_of(read_graph("0<1<2,0<5"), numbers) == OrderGraph([(0, 1), (1, 2), (0, 5)])
+    assert graph_of(read_graph(" -1 < 1e1 "), numbers) == OrderGraph([(-1, 10)])
+    assert graph_of(read_graph("0<1"), words) == OrderGraph([("0", "1")])
+    assert graph_of(read_graph("so so<é"), words) == OrderGraph([("so so", "é")])
+    assert graph_of(read_graph("chain"), numbers) == "chain"
     with pytest.raises(PairrankError, match="'x', but the labels are numbers"):
-        graph_of("0<x", numbers)
+        graph_of(read_graph("0<x"), numbers)
     with pytest.raises(PairrankError, match="no label"):
-        graph_of("0<nan", numbers)
+        graph_of(read_graph("0<nan"), numbers)
 
 
 @pytest.mark.parametrize(("graph", "said"), [

@@ -140,7 +140,7 @@ def test_missing_comparisons_are_told_before_the_rows_are_read(folder, tmp_path)
         (["train", "x", "-o", "m", "--valid-pairs", "p"], "give --valid FILE"),
         (
             ["train", "x", "-o", "m", "--valid", "v", "--valid-pairs", "p", "--metric", "ndcg@10"],
-            "--metric pairwise_accuracy or wmw",
+            "--valid-pairs cannot be judged by ndcg@10; use pairwise_accuracy.",
         ),
     ],
 )

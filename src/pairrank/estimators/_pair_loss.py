@@ -14,8 +14,6 @@ from pairrank.estimators._validated import ValidatedRanker
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Preferences
 
-REDUCTIONS = ("auto", "rows", "query", "sum")
-
 
 class Problem(NamedTuple):
     """What a ranker minimises, penalty/2 |w|^2 + factor * pair sum, and how."""
@@ -111,7 +109,7 @@ class PairLossRanker(ValidatedRanker, ABC):
 
     def _check_parameters(self) -> None:
         """Check the parameters that all share; each ranker adds its own."""
-        validation.check_choice(self.reduction, "reduction", REDUCTIONS)
+        validation.check_choices(self)
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
         self._check_kernel()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,11 +150,11 @@ class ConvexHullRanker(ValidatedRanker):
         *,
         graph: Any = "chain",
         kernel: Any = None,
-        regularizer: str = "rkhs",
-        gamma: float | str | None = None,
+        regularizer: Literal["rkhs", "coefficients"] = "rkhs",
+        gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        kernel_features: str = "auto",
+        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
         n_components: int | None = None,
         tol: float = 1e-6,
         max_iter: int = 100,
@@ -276,7 +276,7 @@ class ConvexHullRanker(ValidatedRanker):
         validation.check_number(self.nu, "nu")
         validation.check_number(self.tol, "tol")
         validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
-        validation.check_choice(self.regularizer, "regularizer", ("rkhs", "coefficients"))
+        validation.check_choices(self)
         as_graph(self.graph)
         self._check_kernel()
         if self.kernel is None and self.regularizer == "coefficients":

@@ -17,7 +17,6 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import query_codes
 
-KINDS = ("laplace", "rows", "queries")
 MOST_FEATURES = 10_000
 """A covariance of so many features takes 800 MB."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pairrank import _validation as validation
 from pairrank._protocols import Solution
@@ -123,15 +123,15 @@ class MPRank(MagnitudeRanker):
         self,
         C: float = 1.0,
         *,
-        n: int = 2,
-        solver: str = "auto",
+        n: Literal[1, 2] = 2,
+        solver: Literal["auto", "cg", "direct", "bundle"] = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         kernel: Any = None,
-        gamma: float | str | None = None,
+        gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        kernel_features: str = "auto",
+        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
         n_components: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,

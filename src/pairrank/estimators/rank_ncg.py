@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.estimators._pair_loss import PairLossRanker, Problem
-from pairrank.estimators.covariance import KINDS, check_covariance, coefficient_covariance
+from pairrank.estimators.covariance import check_covariance, coefficient_covariance
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Probit, Raykar
 from pairrank.preferences import Preferences
@@ -153,18 +153,18 @@ class RankNCG(PairLossRanker):
         self,
         alpha: float = 1.0,
         *,
-        loss: str = "logistic",
+        loss: Literal["logistic", "probit", "raykar"] = "logistic",
         eps: float = 1e-6,
         graph: Any = "full",
-        reduction: str = "auto",
-        solver: str = "auto",
-        pair_sum: str = "auto",
-        covariance: str | None = None,
+        reduction: Literal["auto", "rows", "query", "sum"] = "auto",
+        solver: Literal["auto", "ncg", "tron"] = "auto",
+        pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto",
+        covariance: Literal["laplace", "rows", "queries"] | None = None,
         kernel: Any = None,
-        gamma: float | str | None = None,
+        gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        kernel_features: str = "auto",
+        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
         n_components: int | None = None,
         tol: float = 1e-3,
         max_iter: int = 1000,
@@ -223,9 +223,6 @@ class RankNCG(PairLossRanker):
             return -loss.phi(second - first, order=1)
 
     def _check_parameters(self) -> None:
-        validation.check_choice(self.loss, "loss", tuple(LOSSES))
-        validation.check_choice(self.solver, "solver", ("auto", "ncg", "tron"))
-        validation.check_choice(self.covariance, "covariance", (*KINDS, None))
         validation.check_number(self.alpha, "alpha")
         validation.check_number(self.eps, "eps")
         if self.eps >= 1:

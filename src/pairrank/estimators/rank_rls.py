@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,6 @@ from pairrank.estimators._multi_target import MultiTargetRanker, columns_of
 from pairrank.estimators._outcome import Held, conclude
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences, Pairs
-
-REGULARIZATIONS = ("tikhonov", "iteration", "hybrid")
 
 
 class RankRLS(MultiTargetRanker):
@@ -126,16 +124,16 @@ class RankRLS(MultiTargetRanker):
         self,
         alpha: float = 1.0,
         *,
-        regularization: str = "tikhonov",
-        solver: str = "auto",
+        regularization: Literal["tikhonov", "iteration", "hybrid"] = "tikhonov",
+        solver: Literal["auto", "cg", "direct"] = "auto",
         max_iter: int = 500,
         tol: float = 1e-5,
         patience: int = 10,
         kernel: Any = None,
-        gamma: float | str | None = None,
+        gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        kernel_features: str = "auto",
+        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
         n_components: int | None = None,
         validation_fraction: float = 0.1,
         warm_start: bool = False,
@@ -227,8 +225,7 @@ class RankRLS(MultiTargetRanker):
     def _check_parameters(self) -> None:
         unused = self.regularization == "iteration"
         validation.check_number(self.alpha, "alpha", inclusive=unused)
-        validation.check_choice(self.regularization, "regularization", REGULARIZATIONS)
-        validation.check_choice(self.solver, "solver", ("auto", "cg", "direct"))
+        validation.check_choices(self)
         validation.check_number(self.max_iter, "max_iter", low=1, inclusive=True, integer=True)
         validation.check_number(self.tol, "tol")
         validation.check_number(self.patience, "patience", low=1, inclusive=True, integer=True)

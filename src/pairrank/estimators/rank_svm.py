@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -133,18 +133,18 @@ class RankSVM(PairLossRanker):
         self,
         C: float = 1.0,
         *,
-        loss: str = "squared_hinge",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
         graph: Any = "full",
-        reduction: str = "auto",
+        reduction: Literal["auto", "rows", "query", "sum"] = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
-        solver: str = "auto",
-        pair_sum: str = "auto",
+        solver: Literal["auto", "tron", "bundle"] = "auto",
+        pair_sum: Literal["auto", "flat_tree", "selection_tree", "direct"] = "auto",
         kernel: Any = None,
-        gamma: float | str | None = None,
+        gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        kernel_features: str = "auto",
+        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
         n_components: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -169,8 +169,6 @@ class RankSVM(PairLossRanker):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        validation.check_choice(self.loss, "loss", tuple(_LOSSES))
-        validation.check_choice(self.solver, "solver", ("auto", "tron", "bundle"))
         if self.loss == "hinge" and self.solver == "tron":
             raise PairrankError(
                 'solver="tron" needs second derivatives, of which the hinge has none: use '

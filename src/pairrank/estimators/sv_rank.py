@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pairrank import _validation as validation
 from pairrank._protocols import Solution
@@ -121,15 +121,15 @@ class SVRank(MagnitudeRanker):
         C: float = 1.0,
         epsilon: float = 0.1,
         *,
-        n: int = 1,
-        solver: str = "auto",
+        n: Literal[1, 2] = 1,
+        solver: Literal["auto", "bundle", "tron"] = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         kernel: Any = None,
-        gamma: float | str | None = None,
+        gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        kernel_features: str = "auto",
+        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
         n_components: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,

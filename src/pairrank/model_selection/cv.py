@@ -135,7 +135,7 @@ class RankNCGCV(SearchedRanker):
         is none, rows are dealt out at random, by label: every fold spans them all (of Pairs, a
         shuffled KFold). Other splitters than QueryKFold get the qid as their groups.
     scoring : str or callable
-        "pairwise_accuracy" over the ranker's own graph, "wmw_score" (the paper's), "mean_ndcg",
+        "pairwise_accuracy" over the ranker's own graph, "wmw" (the paper's), "mean_ndcg",
         "ndcg@10", "kendall_tau", or a scorer; see `get_query_scorer`.
     loss, eps, graph, reduction, solver, pair_sum : object
         As in `RankNCG`.

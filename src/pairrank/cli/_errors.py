@@ -1,4 +1,4 @@
-"""The one place where errors become a sentence and an exit code."""
+"""Errors and warnings as one sentence on standard error, and as an exit code."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ from contextlib import contextmanager
 from typing import Any
 
 import typer
+from numpy.linalg import LinAlgError
 from typer.core import TyperGroup
 
-from pairrank.cli._interrupts import INTERRUPTED, Interruptible
+from pairrank.cli._process import Interruptible, interrupted_code, silence_stdout
 from pairrank.exceptions import PairrankError
 
 BAD_INPUT = 1
 BROKEN_PIPE = 141
+
+UsageError: Any = typer.BadParameter.__mro__[1]
+"""Wrong usage, exit code 2; typer does not export it."""
 
 _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
@@ -24,13 +28,13 @@ _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 class GuardedGroup(TyperGroup):
     """Commands whose every failure is one sentence on standard error.
 
-    Bad input ends with 1, Ctrl-C with 130, and a reader that went away with 141 and no word. Wrong
-    usage (2) is typer's own. An error that no input explains is a fault of pairrank: it is named as
-    one, and PAIRRANK_DEBUG=1 lets its traceback through.
+    The exit code is 1 for bad input, 130 after Ctrl-C, 143 after SIGTERM, and 141, without a
+    message, where the reader of standard output went away. Wrong usage (2) is typer's own. An error
+    that no input explains is named as a fault of pairrank; PAIRRANK_DEBUG=1 shows its traceback.
     """
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that the arguments name, and answer for what it raises."""
+        """Run the command that the arguments name, and turn its errors into exit codes."""
         interrupts = Interruptible()
         try:
             with interrupts, one_line_warnings():
@@ -40,16 +44,24 @@ class GuardedGroup(TyperGroup):
         except (Exception, KeyboardInterrupt) as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise
-            if interrupts.dropped or stems_from(error, KeyboardInterrupt):
-                complain("interrupted; nothing was written")
-                raise typer.Exit(INTERRUPTED) from None
-            if stems_from(error, BrokenPipeError):
-                silence_stdout()
-                raise typer.Exit(BROKEN_PIPE) from None
-            if os.environ.get("PAIRRANK_DEBUG"):
-                raise
-            complain(sentence(error))
-            raise typer.Exit(BAD_INPUT) from None
+            raise typer.Exit(self.answer(error, interrupted=interrupts.dropped)) from None
+
+    @staticmethod
+    def answer(error: BaseException, *, interrupted: bool = False) -> int:
+        """Say what went wrong, and return the exit code."""
+        if interrupted or stems_from(error, KeyboardInterrupt):
+            complain("interrupted; nothing was written")
+            return interrupted_code()
+        try:
+            sys.stdout.flush()
+        except OSError:
+            silence_stdout()
+        if stems_from(error, BrokenPipeError):
+            return BROKEN_PIPE
+        if os.environ.get("PAIRRANK_DEBUG"):
+            raise error
+        complain(sentence(error))
+        return BAD_INPUT
 
 
 def complain(message: str, *, kind: str = "error") -> None:
@@ -62,15 +74,20 @@ def sentence(error: BaseException) -> str:
     if isinstance(error, PairrankError):
         return str(error)
     if isinstance(error, OSError) and error.strerror:
-        where = f"{error.filename}: " if error.filename else ""
-        return f"{where}{error.strerror}; name a file that can be read or written"
+        where = error.filename or "standard input or output"
+        return f"{where}: {error.strerror}; name a file that can be read or written"
     if isinstance(error, MemoryError):
         return "memory ran out; use --dtype float32, or fewer rows or features"
-    if isinstance(error, (ValueError, OSError, ImportError)):
+    if isinstance(error, (LinAlgError, ArithmeticError)):
+        return (
+            "the computation broke down: the features are too large, or too different in size; "
+            "subtract each feature's mean and divide it by its standard deviation"
+        )
+    if isinstance(error, (OSError, ImportError)):
         return str(error) or type(error).__name__
     return (
         f"a fault in pairrank, {type(error).__name__}: {error}; "
-        "set PAIRRANK_DEBUG=1 to see where, and report it, please"
+        "set PAIRRANK_DEBUG=1 to see where, and please report it"
     )
 
 
@@ -83,11 +100,13 @@ def stems_from(error: BaseException | None, kind: type[BaseException]) -> bool:
     return False
 
 
-def silence_stdout() -> None:
-    """Point standard output at nothing, so that its last flush at exit cannot fail."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
+@contextmanager
+def named(source: str) -> Iterator[None]:
+    """Let an error about rows say which file they are from."""
+    try:
+        yield
+    except PairrankError as error:
+        raise type(error)(f"{source}: {error}") from None
 
 
 @contextmanager
