@@ -16,7 +16,7 @@ from pairrank.cli import _models
 from pairrank.cli._commands import _NOT_OFFERED, options_of
 from pairrank.cli._models import MODELS, Model, flag_of, in_flags
 from pairrank.exceptions import PairrankError
-from pairrank.io import read_svmlight, write_csv, write_svmlight
+from pairrank.io import read_svmlight, write_rows, write_svmlight
 from pairrank.metrics import msd, tube_cost
 from pairrank.metrics._names import METRICS
 
@@ -26,7 +26,7 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("options")
     for seed, name in enumerate(["train", "valid"]):
         write_svmlight(home / f"{name}.txt", make_rows(seed))
-        write_csv(home / f"{name}.csv", make_rows(seed))
+        write_rows(home / f"{name}.csv", make_rows(seed))
     run("train", home / "train.txt", "-o", home / "svm", "-q")
     tube = ["--model", "svrank", "--epsilon", 0.7, "--n", 2]
     run("train", home / "train.txt", "-o", home / "tube", "-q", *tube)

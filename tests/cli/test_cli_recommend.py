@@ -160,8 +160,8 @@ def test_what_cannot_be_done_is_one_sentence(file, options, complaint, tmp_path,
     [
         ("", "no ratings"),
         ("user,item,rating\n", "no ratings below"),
-        ("1,2,x\n1,2,y\n", "line 1: the rating 'x'"),
-        ("a,b,rating\n1,2,y\n", "line 2: the rating 'y'"),
+        ("1,2,x\n1,2,y\n", "line 1: column 'rating': 'x' is not"),
+        ("a,b,rating\n1,2,y\n", "line 2: column 'rating': 'y' is not"),
     ],
 )
 def test_a_file_without_ratings_is_refused(text, complaint, tmp_path):

@@ -12,7 +12,7 @@ from numpy.linalg import LinAlgError
 from cli_rows import make_rows
 from cli_runs import refused
 from pairrank import load_model
-from pairrank.io import write_csv, write_svmlight
+from pairrank.io import write_rows, write_svmlight
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="streams and signals as on Unix")
 
@@ -23,7 +23,7 @@ needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there i
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("streams")
     write_svmlight(home / "rows.txt", make_rows(0))
-    write_csv(home / "rows.csv", make_rows(0))
+    write_rows(home / "rows.csv", make_rows(0))
     done = shell(home, "train rows.txt -o model")
     assert done.returncode == 0, done.stderr
     return home

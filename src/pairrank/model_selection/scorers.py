@@ -102,6 +102,8 @@ def make_query_scorer(
     >>> make_query_scorer(msd)
     make_query_scorer(msd, greater_is_better=False)
     """
+    if not callable(metric):
+        raise PairrankError(f"metric must be a function of labels and scores, got {metric!r}")
     known = metric_of(metric, options)
     if greater_is_better is not None:
         known = known._replace(greater_is_better=greater_is_better)
@@ -134,7 +136,7 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     """
     if callable(scoring):
         return scoring
-    return READY[scoring] if scoring in READY else QueryScorer(metric_named(scoring))
+    return QueryScorer(metric_named(scoring))
 
 
 READY = {name: QueryScorer(metric) for name, metric in METRICS.items()}
