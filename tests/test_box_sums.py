@@ -83,6 +83,23 @@ def test_worst_places_in_a_box_are_within_eps(name, eps):
         assert_close(found, profile, sources, targets, np.ones(1), eps)
 
 
+@pytest.mark.parametrize("few_boxes", [0, 1024])
+@pytest.mark.parametrize("eps", EVERY_EPS)
+def test_negative_numbers_that_underflow_keep_to_their_box(eps, few_boxes, monkeypatch):
+    """-5e-324/H is -0.0 where -5e-324/h is negative: the coarse key must follow the fine one."""
+    monkeypatch.setattr(box_sum_module, "FEW_BOXES", few_boxes)
+    for least in (-5e-324, -1.5e-323, -1e-322):
+        points, q = np.array([least, 0.0, 1.0]), np.ones(3)
+        found = box_sum(ERFC, points, points, q, eps=eps)
+        assert_close(found, ERFC, points, points, q, eps)
+
+
+@pytest.mark.parametrize("far", [1.1e305, -1.7e308, np.inf, -np.inf])
+def test_points_without_a_box_are_refused(far):
+    with pytest.raises(PairrankError, match=r"between -1e\+305 and 1e\+305"):
+        box_sum(ERFC, np.array([far, 0.0]), np.zeros(2))
+
+
 @pytest.mark.parametrize("name", PROFILES)
 @pytest.mark.parametrize("eps", EVERY_EPS)
 def test_rules_keep_their_bound(name, eps):

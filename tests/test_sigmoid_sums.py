@@ -240,6 +240,24 @@ def test_scores_that_are_no_numbers_are_worth_infinity(route, loss):
             assert np.isnan(gradient).all()
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.1e305, -1.7e308])
+@pytest.mark.parametrize(("route", "loss"), EVERY)
+def test_scores_that_a_sum_cannot_take_have_no_curvature(route, loss, bad):
+    if route == "direct" and np.isfinite(bad):
+        pytest.skip("a direct sum takes every finite score")
+    problem = random_problem(60, 3)
+    bound = sum_over(LOSSES[loss], levels_of(problem), route)
+    if bound.error == 0.0 and np.isfinite(bad):
+        pytest.skip("every query goes pair by pair")
+    scores = problem.scores.copy()
+    scores[7] = bad
+    assert bound.value_and_gradient(scores)[0] == np.inf
+    with pytest.raises(PairrankError, match="scores must be finite numbers"):
+        bound.curvature(scores)
+    with pytest.raises(PairrankError, match="scores must be finite numbers"):
+        bound.influence(scores, problem.v[np.newaxis])
+
+
 @pytest.mark.parametrize(("route", "loss"), EVERY)
 def test_far_scores_stay_finite(route, loss):
     problem = random_problem(60, 3)
