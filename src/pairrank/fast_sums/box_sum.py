@@ -179,7 +179,7 @@ def span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
     Raises a PairrankError where one is not finite or beyond `MOST`: it has no box.
     """
     least, greatest = extremes.tolist()
-    if not (-MOST <= least and greatest <= MOST):
+    if not (least >= -MOST and greatest <= MOST):
         raise PairrankError(
             f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} to "
             f"{greatest:g}; scale the features down"
