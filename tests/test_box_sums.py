@@ -15,6 +15,8 @@ from pairrank.fast_sums.box_sum import box_sum, evaluate, product_of, summarise
 from pairrank.fast_sums.profiles import BEND, BUMP, COST, ERFC, EVEN, SIGMOID, Profile
 from strategies import KINDS, scores_of
 
+pytestmark = pytest.mark.numeric
+
 PROFILES = {profile.name: profile for profile in (*SIGMOID, *COST, *EVEN, *BEND, ERFC)}
 EVERY_EPS = (0.5, 1e-1, 1e-2, 1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
 ROUNDING = 1e-14

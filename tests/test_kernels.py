@@ -18,6 +18,8 @@ from pairrank.exceptions import PairrankError
 from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.kernels import FeatureMap, Kernel, feature_map, landmarks
 
+pytestmark = pytest.mark.numeric
+
 
 def rbf(X, Y, gamma=0.3):
     return np.exp(-gamma * np.square(X[:, None, :] - Y[None, :, :]).sum(axis=2))

@@ -16,6 +16,8 @@ from pairrank.metrics import hinge_magnitude_cost, hinge_rank_cost, m1d, msd, tu
 from pairrank.preferences import Differences, Levels
 from strategies import problems
 
+pytestmark = pytest.mark.numeric
+
 COSTS = [
     partial(cost, **options, n=n)
     for cost, options in (

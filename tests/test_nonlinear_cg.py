@@ -11,6 +11,8 @@ from pairrank.solvers.nonlinear_cg import NonlinearCG
 from solvers import lbfgs
 from test_tron import Noisy, Smooth
 
+pytestmark = pytest.mark.numeric
+
 SEARCHES = ["wolfe", "gradient"]
 
 

@@ -25,6 +25,8 @@ from pairrank import OrderGraph, Pairs, QueryKFold, RankNCG
 from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError, PairrankWarning
 from pairrank.losses import Logistic, Probit
 
+pytestmark = pytest.mark.numeric
+
 LOSSES = ["logistic", "probit", "raykar"]
 SOLVERS = ["auto", "ncg", "tron"]
 

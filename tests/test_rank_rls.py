@@ -23,6 +23,8 @@ from pairrank import Pairs, RankRLS
 from pairrank.exceptions import NoPairsError, PairrankError
 from strategies import problems
 
+pytestmark = pytest.mark.numeric
+
 TIGHT = {"solver": "cg", "tol": 1e-12, "max_iter": 5000}
 
 

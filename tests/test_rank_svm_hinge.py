@@ -18,6 +18,8 @@ from pairrank.losses import Hinge
 from pairrank.model_selection import regularization_path
 from strategies import problems
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture(scope="module")
 def rows():

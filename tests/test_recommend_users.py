@@ -27,6 +27,8 @@ from pairrank.recommend import (
     recommend,
 )
 
+pytestmark = pytest.mark.numeric
+
 RATINGS = make_ratings(60, 80, random_state=0)
 PROBLEMS = CortesProtocol((8, 60), 15, 10, (10, 70)).draw(RATINGS, random_state=0)
 OTHERS = LeaveOneOutProtocol(8, 4).draw(RATINGS, random_state=0)

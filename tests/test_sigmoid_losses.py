@@ -12,6 +12,8 @@ from pairrank.losses import Logistic, Probit, Raykar
 from pairrank.preferences import Levels
 from pairrank.sums import exponentials, sigmoids
 
+pytestmark = pytest.mark.numeric
+
 A = math.sqrt(3.0) / math.pi
 NODES = np.polynomial.legendre.leggauss(100)
 KINDS = {sigmoids.LOGISTIC: Logistic(), sigmoids.PROBIT: Probit()}

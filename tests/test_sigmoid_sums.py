@@ -15,6 +15,8 @@ from pairrank.losses import Logistic, Probit, Raykar, direct_queries, sigmoid_sc
 from pairrank.preferences import Levels, Pairs
 from strategies import Problem, problems, scores_of
 
+pytestmark = pytest.mark.numeric
+
 ROUNDING = 1e-14
 """Of the weight of the pairs: several times what is promised for the exact sums."""
 

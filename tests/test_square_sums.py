@@ -16,6 +16,8 @@ from pairrank.objective import dual_matrix, primal_matrix
 from pairrank.preferences import Differences, Levels
 from strategies import Problem, problems
 
+pytestmark = pytest.mark.numeric
+
 EPS = 1e-15
 
 

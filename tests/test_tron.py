@@ -15,6 +15,8 @@ from pairrank.preferences import Levels
 from pairrank.solvers.tron import Tron
 from solvers import lbfgs
 
+pytestmark = pytest.mark.numeric
+
 
 class Matrix:
     def __init__(self, matrix):
