@@ -32,7 +32,7 @@ test-all: $(VENV)/installed-dev
 	$(BIN)/python -m pytest -n auto -m "slow or not slow" --hypothesis-profile=fresh \
 	    --hypothesis-seed=$$seed $(ARGS)
 
-# SETTINGS="Haswell bounds" runs these alone; ARGS goes to pytest.
+# SETTINGS goes to tests/portable.py (see its --help), ARGS to pytest.
 test-portable: $(VENV)/installed-dev
 	@$(BIN)/python tests/portable.py $(if $(SEED),--seed $(SEED)) $(SETTINGS) -- -n auto $(ARGS)
 

@@ -205,7 +205,7 @@ def test_a_factorisation_that_solves_nothing_gives_way_to_iterations():
     assert chosen.n_iter_ == iterated.n_iter_ > 1
     np.testing.assert_array_equal(chosen.coef_, iterated.coef_)
     np.testing.assert_array_equal(chosen.validation_curve_, iterated.validation_curve_)
-    with pytest.warns(ConvergenceWarning, match="No step"):
+    with pytest.raises(PairrankError, match="singular at this precision"):
         RankRLS(1e-3, solver="direct").fit(X, y, qid=qid)
 
 
