@@ -14,7 +14,9 @@ os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
 if os.environ.get("PAIRRANK_DATA"):
     os.environ["PAIRRANK_DATA"] = os.path.abspath(os.environ["PAIRRANK_DATA"])
 
-settings.register_profile("fresh", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "fresh", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("same", settings.get_profile("fresh"), derandomize=True, database=None)
 settings.load_profile("same")
 
