@@ -38,4 +38,4 @@ class ZeroWeightsWarning(PairrankWarning):
 
 
 class CacheWarning(PairrankWarning):
-    """No folder can be written for compiled code: it is compiled anew in every process."""
+    """Compiled code cannot be kept on disk or read from there, so it is compiled anew."""

@@ -24,6 +24,8 @@ from hull_definition import hull_by_clarabel
 from pairrank import ConvexHullRanker, OrderGraph, Pairs, QueryKFold, RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 
+pytestmark = pytest.mark.numeric
+
 ODD = [(0.0, 2.0), (1.0, 2.0), (1.0, 4.0), (4.0, 3.0)]
 GRAPHS = {
     "chain": ("chain", [(0, 1), (1, 2), (2, 3), (3, 4)]),

@@ -18,6 +18,8 @@ from pairrank.estimators._holdout import RankingError, Watch, draw_holdout, row_
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.metrics import pairwise_accuracy
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture(scope="module")
 def noisy():

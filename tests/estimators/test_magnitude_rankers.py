@@ -24,6 +24,8 @@ from pairrank import MPRank, Pairs, RankRLS, SVRank
 from pairrank.exceptions import NoPairsError, PairrankError, ZeroWeightsWarning
 from strategies import differs, problems
 
+pytestmark = pytest.mark.numeric
+
 TIGHT = {"tol": 1e-8, "max_iter": 5000}
 ALL = [MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)]
 

@@ -21,6 +21,8 @@ import pairrank
 from pairrank import OrderGraph, Pairs, RankSVM
 from pairrank.exceptions import FileFormatError, NoPairsError, NoPairsWarning, PairrankError
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture(scope="module")
 def rows():

@@ -19,6 +19,8 @@ from pairrank.objective import pair_objective
 from pairrank.pair_sums import bind
 from strategies import problems
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture(scope="module")
 def rows():
@@ -288,7 +290,7 @@ def test_many_rows_start_from_the_solution_for_a_few(many_rows, form):
 
 def test_as_many_features_as_that_start_from_zero():
     rng = np.random.default_rng(0)
-    X = sparse.random_array((20_000, 600), density=0.01, rng=rng, format="csr")
+    X = sparse.random_array((20_000, 600), density=0.01, random_state=rng, format="csr")
     y = np.sign(X @ rng.normal(size=600) + 0.1 * rng.normal(size=20_000))
     first = hinge().fit(X, y).history_[0]
     assert first.value == pytest.approx(20_000)

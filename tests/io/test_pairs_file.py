@@ -16,10 +16,11 @@ from pairrank.exceptions import FileAccessError, FileFormatError
 from pairrank.io import read_pairs
 
 ROLES = ["i", "j", "weight", "magnitude"]
+WEIGHTS = st.just(0.0) | st.floats(1e-100, 1e100)
 PAIRS = st.lists(
-    st.tuples(
-        st.integers(0, 9), st.integers(0, 9), st.floats(0, 1e300), st.floats(-1e300, 1e300)
-    ).filter(lambda pair: pair[0] != pair[1]),
+    st.tuples(st.integers(0, 9), st.integers(0, 9), WEIGHTS, st.floats(-1e300, 1e300)).filter(
+        lambda pair: pair[0] != pair[1]
+    ),
     min_size=1,
     max_size=30,
 )

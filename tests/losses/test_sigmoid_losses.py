@@ -13,6 +13,8 @@ from pairrank.losses import Logistic, Probit, Raykar
 from pairrank.pair_sums import bind
 from pairrank.preferences import Levels
 
+pytestmark = pytest.mark.numeric
+
 A = math.sqrt(3.0) / math.pi
 NODES = np.polynomial.legendre.leggauss(100)
 KINDS = {sigmoids.LOGISTIC: Logistic(), sigmoids.PROBIT: Probit()}

@@ -17,6 +17,8 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from strategies import problems
 
+pytestmark = pytest.mark.numeric
+
 COSTS = [
     partial(cost, **options, n=n)
     for cost, options in (

@@ -27,6 +27,8 @@ from pairrank.metrics import (
 )
 from pairrank.preferences import OrderGraph, Pairs
 
+pytestmark = pytest.mark.numeric
+
 SHARE = {"half": 0.5, "correct": 1.0, "error": 0.0}
 ALL = [pairwise_accuracy, wmw_score, kendall_tau, ndcg_score, mean_ndcg, msd, m1d]
 DIAMOND = OrderGraph([(0, 1), (1, 3), (2, 3)])

@@ -12,6 +12,8 @@ import pairrank
 from pairrank import MPRank, Pairs, SVRank, stability_bound
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 
+pytestmark = pytest.mark.numeric
+
 DRAWS = 60
 
 

@@ -22,6 +22,8 @@ from pairrank.exceptions import PairrankError
 from pairrank.model_selection import rls_greedy
 from rls_definitions import refit
 
+pytestmark = pytest.mark.numeric
+
 ALPHA = 0.7
 
 

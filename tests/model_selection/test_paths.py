@@ -35,6 +35,8 @@ from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
 from pairrank.model_selection import make_query_scorer, mean_ndcg_scorer
 
+pytestmark = pytest.mark.numeric
+
 GRID = [1e-3, 1e-1, 10.0]
 
 

@@ -28,6 +28,8 @@ from pairrank.model_selection.rank_rls_cv import PAPER_ALPHAS
 from pairrank.preferences import Pairs
 from rls_definitions import refit
 
+pytestmark = pytest.mark.numeric
+
 ALPHAS = np.array([2.0**-10, 0.5, 30.0])
 
 

@@ -20,6 +20,8 @@ from pairrank.objective import row_blocks
 from pairrank.preferences import Pairs
 from rls_definitions import refit, refit_pairs
 
+pytestmark = pytest.mark.numeric
+
 ALPHAS = np.array([2.0**-10, 0.5, 30.0])
 
 

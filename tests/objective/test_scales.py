@@ -9,6 +9,8 @@ from pairrank import RankNCG, RankRLS, RankSVM
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 
+pytestmark = pytest.mark.numeric
+
 RANKERS = {
     "ranksvm": RankSVM(),
     "tron": RankSVM(solver="tron"),

@@ -23,6 +23,8 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from pairrank.solvers.tron import Tron
 
+pytestmark = pytest.mark.numeric
+
 LOSSES = [Square(), Tube(0.3, 2), Tube(0.0, 2)]
 RANKERS = [RankRLS(), MPRank(), MPRank(solver="cg"), MPRank(n=1), SVRank(), SVRank(n=2)]
 
@@ -99,11 +101,18 @@ def test_constant_features_teach_nothing_and_warn_of_nothing(dtype, value, ranke
 
 
 def test_what_differs_little_teaches_all_the_same():
+    """A gradient of pull p may be off by 2 eps 1e9 sqrt(n) p: 1e-4 of the gradient at zero here.
+
+    So no smaller tol can be asked for. The Hessian of one coefficient is about the gradient at
+    zero over the coefficient, so each fit is within 2 tol of the optimum.
+    """
+    tol = 1e-3
     rng = np.random.default_rng(0)
     X, y = 1e9 + np.round(rng.normal(size=(3000, 1)), 3), rng.normal(size=3000)
     for ranker in (RankRLS(1.0), MPRank(1e3), SVRank(1e3, n=2)):
+        ranker.set_params(tol=tol)
         wanted = clone(ranker).fit(X - 1e9, y)
-        np.testing.assert_allclose(ranker.fit(X, y).coef_, wanted.coef_, rtol=1e-3)
+        np.testing.assert_allclose(ranker.fit(X, y).coef_, wanted.coef_, rtol=4 * tol)
 
 
 def test_the_scores_kept_are_those_of_the_weights_asked_for():

@@ -21,6 +21,8 @@ from pairrank.pair_sums.profiles import LOGISTIC, PROBIT
 from pairrank.preferences import Levels, OrderGraph
 from strategies import KINDS, Problem, problems, scores_of
 
+pytestmark = pytest.mark.numeric
+
 ROUNDING = 1e-14
 """Of the weight of the pairs."""
 DEFINITIONS = {LOGISTIC: logistic(), PROBIT: probit()}

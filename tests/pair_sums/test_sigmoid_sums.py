@@ -16,6 +16,8 @@ from pairrank.pair_sums import bind, direct_queries, sigmoid_schedule
 from pairrank.preferences import Levels, Pairs
 from strategies import Problem, problems, scores_of
 
+pytestmark = pytest.mark.numeric
+
 ROUNDING = 1e-14
 """Of the weight of the pairs: several times what is promised for the exact sums."""
 
@@ -239,6 +241,24 @@ def test_scores_that_are_no_numbers_are_worth_infinity(route, loss):
             value, gradient = each.at(scores)[:2]
             assert value == np.inf
             assert np.isnan(gradient).all()
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1.1e305, -1.7e308])
+@pytest.mark.parametrize(("route", "loss"), EVERY)
+def test_scores_that_a_sum_cannot_take_have_no_curvature(route, loss, bad):
+    if route == "direct" and np.isfinite(bad):
+        pytest.skip("a direct sum takes every finite score")
+    problem = random_problem(60, 3)
+    bound = sum_over(LOSSES[loss], levels_of(problem), route)
+    if bound.error == 0.0 and np.isfinite(bad):
+        pytest.skip("every query goes pair by pair")
+    scores = problem.scores.copy()
+    scores[7] = bad
+    assert bound.value_and_gradient(scores)[0] == np.inf
+    with pytest.raises(PairrankError, match="scores must be finite numbers"):
+        bound.curvature(scores)
+    with pytest.raises(PairrankError, match="scores must be finite numbers"):
+        bound.influence(scores, problem.v[np.newaxis])
 
 
 @pytest.mark.parametrize(("route", "loss"), EVERY)

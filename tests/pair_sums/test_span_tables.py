@@ -6,6 +6,8 @@ import pytest
 from pairrank.pair_sums.profiles import BEND, COST, LOGISTIC, PROBIT, SIGMOID
 from pairrank.pair_sums.span_tables import LEAST, MOST_TERMS, span_tables
 
+pytestmark = pytest.mark.numeric
+
 PROFILES = {kind: (SIGMOID[kind], COST[kind], BEND[kind]) for kind in (LOGISTIC, PROBIT)}
 
 

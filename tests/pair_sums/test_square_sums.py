@@ -17,6 +17,8 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from strategies import Problem, problems
 
+pytestmark = pytest.mark.numeric
+
 EPS = 1e-15
 
 

@@ -11,6 +11,8 @@ from pairrank import Pairs
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences import draw_sample
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture
 def pairs():

@@ -19,6 +19,8 @@ from pairrank.recommend import (
     suited_params,
 )
 
+pytestmark = pytest.mark.numeric
+
 RATINGS = make_ratings(60, 80, random_state=0)
 PROTOCOLS = {
     "raykar": RaykarProtocol(n_references=15, n_users=10),

@@ -15,6 +15,8 @@ from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.cutting_planes import CuttingPlanes
 from pairrank.solvers.simplex_program import minimum_on_simplex
 
+pytestmark = pytest.mark.numeric
+
 
 def by_enumeration(matrix, vector):
     """Return the least value over the simplex: one of the minima over faces with no sign asked."""

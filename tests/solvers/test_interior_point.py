@@ -16,6 +16,8 @@ from pairrank.solvers.interior_point import InteriorPoint
 from pairrank.solvers.limit_rows import LimitRows
 from pairrank.solvers.limit_system import LimitSystem, RowCurvature
 
+pytestmark = pytest.mark.numeric
+
 EDGES = [(0.0, 1.0), (1.0, 2.0), (0.0, 3.0), (4.0, 3.0)]
 
 

@@ -20,6 +20,8 @@ from pairrank.solvers.direct import Direct, dual_inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG
 from pairrank.solvers.tron import Tron
 
+pytestmark = pytest.mark.numeric
+
 
 class Quadratic:
     """|A w - b|^2/2 + penalty/2 |w|^2, its products optionally rounded to float32."""

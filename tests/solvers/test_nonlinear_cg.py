@@ -11,6 +11,8 @@ from pairrank._protocols import Status
 from pairrank.solvers.line_search import SlopeSearch, Trial, WolfeSearch
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 
+pytestmark = pytest.mark.numeric
+
 SEARCHES = ["wolfe", "gradient"]
 
 

@@ -16,6 +16,8 @@ from pairrank.objective import BandedModel, LineSample, PairObjective, SampledMo
 from pairrank.preferences import Levels
 from pairrank.solvers.tron import Tron
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.mark.parametrize("hessian", ["exact", "wrong"])
 @pytest.mark.parametrize("inverse", ["none", "diagonal", "exact"])
@@ -122,7 +124,7 @@ def problems():
         m, d = int(rng.integers(40, 400)), int(rng.integers(2, 30))
         X = rng.normal(size=(m, d)) * rng.lognormal(sigma=0.7, size=d)
         if number % 3 == 1:
-            X = sparse.random_array((m, d), density=0.3, rng=rng, format="csr")
+            X = sparse.random_array((m, d), density=0.3, random_state=rng, format="csr")
         noisy = X @ rng.normal(size=d) + rng.normal(size=m)
         y = noisy if number % 2 else np.digitize(noisy, np.quantile(noisy, [0.3, 0.6, 0.9]))
         qid = rng.integers(0, 5, m) if number % 4 else None
@@ -192,7 +194,7 @@ def test_value_and_gradient_at_zero_are_known_in_closed_form(X, preferences, C):
 
 def test_features_of_very_different_size_cost_few_products():
     rng = np.random.default_rng(5)
-    X = sparse.random_array((2000, 300), density=0.1, rng=rng, format="csr")
+    X = sparse.random_array((2000, 300), density=0.1, random_state=rng, format="csr")
     y = X @ rng.normal(size=300) + rng.normal(size=2000)
     products = []
     for sizes in (np.ones(300), rng.lognormal(sigma=3, size=300)):

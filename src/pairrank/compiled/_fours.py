@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.extending import intrinsic
 
 _DOUBLE = ir.DoubleType()
@@ -12,8 +12,18 @@ _INDEX = ir.IntType(32)
 
 
 def _load(builder, context, array_type, array, at):
-    """Return the pointer to four numbers of an array, and the numbers."""
-    data = context.make_array(array_type)(context, builder, array).data
+    """Return the pointer to four numbers of an array, and the numbers.
+
+    NUMBA_BOUNDSCHECK=1 has the place checked here too, as numba then checks that of every index.
+    """
+    made = context.make_array(array_type)(context, builder, array)
+    data = made.data
+    if config.BOUNDSCHECK:
+        outside = builder.icmp_unsigned(">", at, builder.sub(made.nitems, at.type(4)))
+        short = builder.icmp_signed("<", made.nitems, at.type(4))
+        with builder.if_then(builder.or_(outside, short), likely=False):
+            words = ("four numbers lie outside of an array",)
+            context.call_conv.return_user_exc(builder, IndexError, words)
     pointer = builder.bitcast(builder.gep(data, [at]), _FOUR.as_pointer())
     numbers = builder.load(pointer)
     numbers.align = 8

@@ -50,17 +50,41 @@ def lean(values, centre, weight):
 
 
 @compiled
-def occupied_boxes(scores, per_width, slot):
-    """Write each row's place in a list of the boxes that hold rows to `slot` (m,) int32.
+def coarse_key(score, per_fine, children):
+    """Return the key of the coarse box that holds a score, from the key of its fine box.
 
-    Return the keys of that list, floor(score * per_width) as float64, in the order in which rows
-    came to them. By a hash table, O(m).
+    All keys come from this expression. floor(score / H) differs from it for a negative score that
+    underflows to -0.0 when divided by H but not by h.
+    """
+    return np.floor(np.floor(score * per_fine) / children)
+
+
+@compiled
+def _twice_place(score, per_fine, children):
+    """Return 2 v, where v in [-1, 1] is the place of a score within its coarse box."""
+    beyond = score * per_fine - coarse_key(score, per_fine, children) * children
+    return beyond * (4.0 / children) - 2.0
+
+
+@compiled
+def boxes_from(scores, per_fine, children, first, slot):
+    """Write how many coarse boxes after the first each row's box is to `slot` (m,) int32."""
+    for i in range(len(scores)):
+        slot[i] = np.int32(coarse_key(scores[i], per_fine, children) - first)
+
+
+@compiled
+def occupied_boxes(scores, per_fine, children, slot):
+    """Write each row's place in a list of the coarse boxes that hold rows to `slot` (m,) int32.
+
+    Return the keys of that list, float64, in the order in which they were first met. By a hash
+    table, O(m).
     """
     keys = np.empty(_FIRST_TABLE)
     table = _new_table(_FIRST_TABLE)
     found = 0
     for i in range(len(scores)):
-        key = np.floor(scores[i] * per_width)
+        key = coarse_key(scores[i], per_fine, children)
         at = _find(table, keys, key)
         if table[at] < 0:
             table[at] = found
@@ -106,14 +130,14 @@ def _find(table, keys, key):
 
 
 @compiled
-def fine_places(scores, code, per_width, first, n_boxes, at, u):
+def fine_places(scores, code, per_fine, first, n_boxes, at, u):
     """Write four times each row's fine box to `at` int32, and its place in it to `u`.
 
-    `code` is empty where every row has code 0; `per_width` is 1/h, `first` the key of the first
+    `code` is empty where every row has code 0; `per_fine` is 1/h, `first` the key of the first
     box, `n_boxes` their number for each code.
     """
     for i in range(len(scores)):
-        x = scores[i] * per_width
+        x = scores[i] * per_fine
         below = np.floor(x)
         u[i] = x - below - 0.5
         at[i] = np.int32(4.0 * (below - first))
@@ -123,7 +147,7 @@ def fine_places(scores, code, per_width, first, n_boxes, at, u):
 
 
 @compiled
-def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes, at, u):
+def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes, at, u):
     """Return the moments of fine boxes, (n_codes * n_boxes * 4,), O(m + boxes).
 
     Parameters
@@ -136,7 +160,7 @@ def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes
     shift : float
         What is subtracted from every weight.
     n_codes : int
-    per_width : float
+    per_fine : float
         1/h.
     first : float
         The key of the first box.
@@ -161,7 +185,7 @@ def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes
             at_here, u_here = at[start:stop], u[start:stop]
         else:
             fine_places(
-                scores[start:stop], code[start:stop], per_width, first, n_boxes, at_here, u_here
+                scores[start:stop], code[start:stop], per_fine, first, n_boxes, at_here, u_here
             )
         if len(weight):
             here = weight[start:stop]
@@ -184,7 +208,7 @@ def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes
 
 @compiled
 def add_fine(
-    scores, code, weight, v, shift, n_boxes, per_width, first, factor, one, other, result, at, u
+    scores, code, weight, v, shift, n_boxes, per_fine, first, factor, one, other, result, at, u
 ):
     """Add polynomials of fine boxes, at the rows, to `result` (m,), O(m).
 
@@ -199,7 +223,7 @@ def add_fine(
             at_here, u_here = at[start:stop], u[start:stop]
         else:
             fine_places(
-                scores[start:stop], code[start:stop], per_width, first, n_boxes, at_here, u_here
+                scores[start:stop], code[start:stop], per_fine, first, n_boxes, at_here, u_here
             )
         here = result[start:stop]
         w, y = weight[start:stop], v[start:stop]
@@ -212,10 +236,11 @@ def add_fine(
 
 
 @compiled
-def coarse_moments(scores, code, weight, shift, slot, n_codes, per_width, n_boxes, degree):
+def coarse_moments(scores, code, weight, shift, slot, n_codes, per_fine, children, n_boxes, degree):
     """Return the moments of coarse boxes, (n_codes * n_boxes * P,), straight from the rows.
 
-    `slot` is each row's place in the list of boxes, `per_width` 1/H; O(m P + boxes).
+    `slot` is each row's place in the list of boxes, `per_fine` 1/h, `children` H/h;
+    O(m P + boxes).
     """
     size = n_codes * n_boxes * degree
     total, part = np.zeros(size), np.zeros(size)
@@ -223,8 +248,7 @@ def coarse_moments(scores, code, weight, shift, slot, n_codes, per_width, n_boxe
     for start in range(0, len(scores), stretch):
         stop = min(start + stretch, len(scores))
         for i in range(start, stop):
-            x = scores[i] * per_width
-            twice = 4.0 * (x - np.floor(x)) - 2.0
+            twice = _twice_place(scores[i], per_fine, children)
             box = np.int64(slot[i])
             if len(code):
                 box += np.int64(code[i]) * n_boxes
@@ -242,12 +266,12 @@ def coarse_moments(scores, code, weight, shift, slot, n_codes, per_width, n_boxe
 
 @compiled
 def add_coarse(
-    scores, code, weight, v, shift, slot, per_width, n_boxes, degree, factor, one, other, result
-):
+    scores, code, weight, v, shift, slot, per_fine, children, n_boxes, degree, factor, one, other,
+    result,
+):  # fmt: skip
     """Add series of coarse boxes, at the rows, to `result` (m,), O(m P); see `add_fine`."""
     for i in range(len(scores)):
-        x = scores[i] * per_width
-        twice = 4.0 * (x - np.floor(x)) - 2.0
+        twice = _twice_place(scores[i], per_fine, children)
         box = np.int64(slot[i])
         if len(code):
             box += np.int64(code[i]) * n_boxes

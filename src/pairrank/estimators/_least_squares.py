@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
-from pairrank._protocols import Callback, FloatArray, Solution
+from pairrank._protocols import Callback, FloatArray, Objective, Solution
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
@@ -63,8 +63,9 @@ class Problem:
         Raises
         ------
         PairrankError
-            If a direct solution is asked for and cannot be: its matrix is singular, too large, or
-            not known; or if a kernel matrix is not positive semidefinite.
+            If a direct solution is asked for and its matrix is too large or not known, or if a
+            kernel matrix is not positive semidefinite. A direct solution raises one, too, where
+            the matrix is singular at this precision.
         """
         if name == "cg" or (name == "auto" and (early or not self.direct_is_cheaper())):
             return LinearCG(self.metric)
@@ -72,12 +73,7 @@ class Problem:
         inverse = self.inverse()
         if name == "auto":
             return Direct(inverse, self.metric, otherwise=LinearCG(self.metric))
-        if inverse is not None:
-            return Direct(inverse, self.metric)
-        raise PairrankError(
-            f"the normal equations are singular at this precision, or overflow: {self.remedy}, "
-            'scale the features to one size, or use solver="cg"'
-        )
+        return Direct(inverse, self.metric, otherwise=self._refuse)
 
     def solve(
         self,
@@ -97,6 +93,25 @@ class Problem:
         objective = LeastSquares(self.design, pair_sum, penalty=self.penalty, metric=self.metric)
         start = np.zeros(self.design.n_features) if w0 is None else w0
         return solver(objective, start, tol=tol, max_iter=max_iter, callback=callback)
+
+    def _refuse(
+        self,
+        objective: Objective,
+        w0: FloatArray,
+        *,
+        tol: float,
+        max_iter: int,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Raise the error of a system that no factorisation solves.
+
+        Whether the factorisation itself fails or its result is useless turns on rounding, which
+        differs between processors. So both end here.
+        """
+        raise PairrankError(
+            f"the normal equations are singular at this precision, or overflow: {self.remedy}, "
+            'scale the features to one size, or use solver="cg"'
+        )
 
     @property
     def _n_terms(self) -> int:

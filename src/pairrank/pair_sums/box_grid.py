@@ -69,7 +69,9 @@ class BoxGrid:
         most = max(4 * FEW_BOXES, self.scores.size) // self.plan.n_codes
         if count <= most:
             self.keys = first + np.arange(count)
-            self._slot = (np.floor(self.scores / self.rule.coarse) - first).astype(np.int32)
+            self._slot = np.empty(self.scores.size, np.int32)
+            width = (1.0 / self.rule.fine, self.rule.children)
+            boxes.boxes_from(self.scores, *width, first, self._slot)
             return
         keys, self._slot = occupied(self.rule, self.scores)
         self.keys = keys if keys.size <= most or self.plan.n_codes == 1 else _NONE
@@ -82,8 +84,9 @@ class BoxGrid:
             fine = boxes.fine_moments(*rows, plan.n_codes, *self._fine, self._at, self._u)
             return box_products.moments_up(fine, children_map(rule))
         return boxes.coarse_moments(
-            *rows, self._slot, plan.n_codes, 1.0 / rule.coarse, self.keys.size, rule.degree
-        )
+            *rows, self._slot, plan.n_codes, 1.0 / rule.fine, rule.children, self.keys.size,
+            rule.degree,
+        )  # fmt: skip
 
     def meet(
         self,
@@ -127,14 +130,14 @@ class BoxGrid:
         if self.fine:
             up = children_map(self.rule)
             down = (box_products.series_down(series, up), box_products.series_down(less, up))
-            per_width, first, n_boxes = self._fine
+            per_fine, first, n_boxes = self._fine
             places = (self._at, self._u)
-            boxes.add_fine(*rows, n_boxes, per_width, first, factor, *down, here, *places)
+            boxes.add_fine(*rows, n_boxes, per_fine, first, factor, *down, here, *places)
         else:
-            per_width, n_boxes = 1.0 / self.rule.coarse, self.keys.size
-            degree = self.rule.degree
+            rule = self.rule
             boxes.add_coarse(
-                *rows, self._slot, per_width, n_boxes, degree, factor, series, less, here
-            )
+                *rows, self._slot, 1.0 / rule.fine, rule.children, self.keys.size, rule.degree,
+                factor, series, less, here,
+            )  # fmt: skip
         if not direct:
             result[plan.rows] += here

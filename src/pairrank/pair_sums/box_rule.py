@@ -13,6 +13,8 @@ FINE_DEGREE = 4
 """p: moments of a fine box. The compiled loops are written out for four."""
 LEAST_EPS = 1e-13
 """Below this, rounding is larger than what any rule leaves."""
+MOST = 1e305
+"""The greatest absolute value that a score may have: divided by h, 2**-10 or more, it is finite."""
 _DEGREES = (4, 6, 8, 10, 12, 14, 16, 20)
 _SPREAD = 16.0
 """The spread of scores that the cheapest rule is chosen for."""

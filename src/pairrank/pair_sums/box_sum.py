@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.compiled import box_products, boxes
-from pairrank.pair_sums.box_rule import BoxRule, box_rule
+from pairrank.exceptions import PairrankError
+from pairrank.pair_sums.box_rule import MOST, BoxRule, box_rule
 from pairrank.pair_sums.box_tables import children_map, coarse_blocks, limits_of
 from pairrank.pair_sums.profiles import Profile
 
@@ -29,7 +30,7 @@ class Moments:
     ----------
     rule : BoxRule
     keys : float64 array of shape (n_boxes,)
-        floor(z / H) of each coarse box, ascending.
+        floor(floor(z / h) h / H) of each coarse box, ascending.
     values : float64 array of shape (n_boxes, P)
         The sums of weight * T_k(v) over each box, v from -1 to 1 over it.
     """
@@ -62,7 +63,7 @@ def box_sum(
     profile : Profile
         k.
     sources, targets : float64 arrays of shape (n_sources,) and (n_targets,)
-        z and t, finite, of absolute values up to 1e300.
+        z and t, finite, of absolute values up to 1e305.
     weights : float64 array of shape (n_sources,), optional
         q, of any sign; None: 1 each.
     eps : float
@@ -115,8 +116,9 @@ def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = N
     else:
         keys, slot = occupied(rule, sources)
         values = boxes.coarse_moments(
-            sources, _NO_CODE, q, 0.0, slot, 1, 1.0 / rule.coarse, keys.size, rule.degree
-        )
+            sources, _NO_CODE, q, 0.0, slot, 1, 1.0 / rule.fine, rule.children, keys.size,
+            rule.degree,
+        )  # fmt: skip
     return Moments(rule, keys, values.reshape(keys.size, rule.degree))
 
 
@@ -144,8 +146,8 @@ def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatAr
         )  # fmt: skip
     else:
         boxes.add_coarse(
-            targets, _NO_CODE, none, none, 0.0, slot, 1.0 / rule.coarse, keys.size, rule.degree,
-            1.0, series, none, result,
+            targets, _NO_CODE, none, none, 0.0, slot, 1.0 / rule.fine, rule.children, keys.size,
+            rule.degree, 1.0, series, none, result,
         )  # fmt: skip
     return result
 
@@ -164,7 +166,7 @@ def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
 def occupied(rule: BoxRule, points: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
     """Return the keys of the coarse boxes that hold points, ascending, and each point's place."""
     slot = np.empty(points.size, dtype=np.int32)
-    keys = boxes.occupied_boxes(points, 1.0 / rule.coarse, slot)
+    keys = boxes.occupied_boxes(points, 1.0 / rule.fine, rule.children, slot)
     order = np.argsort(keys)
     place = np.empty(keys.size, dtype=np.int32)
     place[order] = np.arange(keys.size, dtype=np.int32)
@@ -172,8 +174,19 @@ def occupied(rule: BoxRule, points: FloatArray) -> tuple[FloatArray, NDArray[np.
 
 
 def span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
-    """Return the key of the first coarse box and the number of boxes between the extremes."""
-    first, last = np.floor(extremes / rule.coarse).tolist()
+    """Return the key of the first coarse box and the number of boxes between the extremes.
+
+    Raises a PairrankError where one is not finite or beyond `MOST`: it has no box.
+    """
+    least, greatest = extremes.tolist()
+    if not (least >= -MOST and greatest <= MOST):
+        raise PairrankError(
+            f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} to "
+            f"{greatest:g}; scale the features down"
+        )
+    first, last = (
+        boxes.coarse_key(extreme, 1.0 / rule.fine, rule.children) for extreme in (least, greatest)
+    )
     return first, last - first + 1.0
 
 

@@ -31,7 +31,7 @@ class BoxedQueries:
     eps : float
         Every row's gradient is within eps times the weight of its pairs, the value within eps times
         that of all pairs; the bound is `pairrank.pair_sums.box_rule.error_bound`. Rounding adds
-        about 1e-14 of those weights, and 1e-14 of the value. Scores may be up to 1e300.
+        about 1e-14 of those weights, and 1e-14 of the value. Scores may be up to 1e305.
 
     Notes
     -----

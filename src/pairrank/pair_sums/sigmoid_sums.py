@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, LikelihoodSum, MultipleCurvature
 from pairrank.compiled.sigmoids import LOGISTIC, PROBIT
+from pairrank.exceptions import PairrankError
 from pairrank.pair_sums._scores import BoundSum, OneByOne, as_scores
+from pairrank.pair_sums.box_rule import MOST
 from pairrank.pair_sums.direct_queries import DirectQueries
 from pairrank.pair_sums.sigmoid_schedule import divide_queries
 from pairrank.preferences import Levels, Pairs, Preferences
@@ -97,9 +99,12 @@ class SigmoidSum(BoundSum):
         self._bind_parts()
 
     def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        """Return the sum over all pairs and its gradient by the scores, (n_rows,)."""
+        """Return the sum over all pairs and its gradient by the scores, (n_rows,).
+
+        They are infinite and NaN where a score is not finite, or beyond 1e305 in a fast sum.
+        """
         scores = as_scores(scores, self.levels.n_rows)
-        if not (np.isfinite(scores.sum()) or np.isfinite(scores).all()):
+        if not self._in_range(scores):
             return np.inf, np.full(scores.size, np.nan)
         gradient = np.zeros(scores.size)
         value = sum(part.value_and_gradient(scores, gradient) for part in self._parts)
@@ -115,7 +120,7 @@ class SigmoidSum(BoundSum):
 
     def curvature(self, scores: FloatArray) -> SigmoidCurvature:
         """Return the Hessian at these scores."""
-        scores = as_scores(scores, self.levels.n_rows)
+        scores = self._checked(scores)
         return SigmoidCurvature(self, [part.curvature(scores) for part in self._parts])
 
     def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
@@ -123,7 +128,7 @@ class SigmoidSum(BoundSum):
 
         For each row v of `vectors`; both (n_vectors, n_rows). Costs as much as a gradient a vector.
         """
-        scores = as_scores(scores, self.levels.n_rows)
+        scores = self._checked(scores)
         result = np.zeros(np.shape(vectors))
         for vector, row in zip(vectors, result, strict=True):
             v = as_scores(vector, self.levels.n_rows)
@@ -131,10 +136,24 @@ class SigmoidSum(BoundSum):
                 part.influence(scores, v, row)
         return result
 
+    def _checked(self, scores: FloatArray) -> FloatArray:
+        scores = as_scores(scores, self.levels.n_rows)
+        if not self._in_range(scores):
+            raise PairrankError(
+                f"scores must be finite numbers between {-self._most:g} and {self._most:g} here; "
+                "scale the features down"
+            )
+        return scores
+
+    def _in_range(self, scores: FloatArray) -> bool:
+        """Return whether no score is NaN or greater than this sum can take."""
+        return bool(-self._most <= scores.min() and scores.max() <= self._most)
+
     def _bind_parts(self) -> None:
         fast = [self._bind(name) for name in self._queries if name != "direct"]
         self._parts = [part for part in (self._direct, *fast) if part is not None]
         exact = all(part is None for part in fast)
+        self._most = np.finfo(np.float64).max if exact else MOST
         self.error = 0.0 if exact else self.eps * self.levels.total_weight
 
     def _bind(self, name: str) -> QuerySum | None:

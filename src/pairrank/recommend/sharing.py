@@ -56,7 +56,7 @@ class SharedFeatures:
         n_items = references.matrix.shape[0]
         if n_items <= _MOST_ITEMS and n_products > n_items * n_items // 2:
             centred = references.matrix - self.centre
-            self.products = centred @ centred.T
+            self.products = _inner_products(centred, centred)
 
     def fit(self, user: int, items: IntArray, ratings: FloatArray) -> tuple[Any, bool]:
         """Return the ranker fitted to a user's ratings, and whether it converged.
@@ -140,12 +140,12 @@ class SharedFeatures:
         if self.products is None or (own is not None and self.references.draws is not None):
             rows = self.references.rows(items, user=user) - self.centre
             if others is items:
-                products = rows @ rows.T
+                products = _inner_products(rows, rows)
                 squares = products.diagonal().copy()
                 return products, squares, squares, rows.shape[1]
             columns = self.references.rows(others, user=user) - self.centre
             squares, other_squares = (np.einsum("ij,ij->i", each, each) for each in (rows, columns))
-            return rows @ columns.T, squares, other_squares, rows.shape[1]
+            return _inner_products(rows, columns), squares, other_squares, rows.shape[1]
         products = self.products[np.ix_(items, others)]
         squares = self.products[items, items]
         other_squares = self.products[others, others]
@@ -159,6 +159,15 @@ class SharedFeatures:
             )
             width -= 1
         return products, squares, other_squares, width
+
+
+def _inner_products(rows: FloatArray, others: FloatArray) -> FloatArray:
+    """Return inner products, each of which depends on its two rows alone, to the bit."""
+    from pairrank.compiled import products
+
+    values = np.empty((len(rows), len(others)))
+    products.multiply(np.ascontiguousarray(rows), np.ascontiguousarray(others.T), values)
+    return values
 
 
 def _shared_kernel(ranker: Any) -> Kernel | None:
