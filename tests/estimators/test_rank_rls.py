@@ -202,7 +202,7 @@ def test_a_factorisation_that_solves_nothing_gives_way_to_iterations():
     chosen = RankRLS(1e-3).fit(X, y, qid=qid, **held)
     assert chosen.n_iter_ == iterated.n_iter_ > 1
     np.testing.assert_array_equal(chosen.coef_, iterated.coef_)
-    np.testing.assert_array_equal(chosen.validation_curve_, iterated.validation_curve_)
+    np.testing.assert_array_equal(chosen.validation_scores_, iterated.validation_scores_)
     with pytest.warns(ConvergenceWarning, match="No step"):
         RankRLS(1e-3, solver="direct").fit(X, y, qid=qid)
 
@@ -302,7 +302,7 @@ def test_iterations_on_a_kernel_s_products_are_those_on_its_features(rows):
     for kernel, at_val in ((K, K[:100]), (aslinearoperator(K), aslinearoperator(K[:100]))):
         with pytest.warns(ConvergenceWarning, match="max_iter"):
             by_products.fit(kernel, y, qid=qid, X_val=at_val, **held)
-        np.testing.assert_allclose(by_products.validation_curve_, by_features.validation_curve_)
+        np.testing.assert_allclose(by_products.validation_scores_, by_features.validation_scores_)
         assert by_products.best_iteration_ == by_features.best_iteration_
         np.testing.assert_allclose(wide.T @ by_products.coef_, by_features.coef_, atol=1e-6)
 

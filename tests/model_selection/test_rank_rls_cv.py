@@ -218,7 +218,7 @@ def test_kernels_are_left_out_as_rows_are(judged):
         assert search.scores_[0, at] == pytest.approx(wanted, abs=1e-9)
     ranker = given.best_estimator_
     np.testing.assert_allclose(ranker.predict(K), given.predict(K))
-    with pytest.raises(PairrankError, match="needs the entries"):
+    with pytest.raises(PairrankError, match="entries are unknown"):
         RankRLSCV(kernel="precomputed").fit(aslinearoperator(K), y, qid=qid)
 
 

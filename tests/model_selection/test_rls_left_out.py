@@ -11,10 +11,8 @@ from scipy import sparse
 from pairrank import GreedyRankRLS, RankRLSCV
 from pairrank.exceptions import PairrankError
 from pairrank.model_selection import rls_pair_out, rls_shortcuts
-from pairrank.model_selection.rls_comparisons import Comparisons
+from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
-from pairrank.model_selection.rls_rows import CentredRows
-from pairrank.model_selection.rls_scores import least_squares
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
 from pairrank.objective import row_blocks
 from pairrank.preferences import Pairs

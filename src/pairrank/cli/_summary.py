@@ -27,9 +27,9 @@ def summarise(model: str, ranker: Any, facts: dict[str, Any], seconds: float) ->
     if not math.isnan(gap):
         summary["duality gap"] = gap
     summary["iterations"] = int(ranker.n_iter_)
-    if hasattr(ranker, "validation_curve_"):
+    if hasattr(ranker, "validation_scores_"):
         summary["best iteration"] = int(ranker.best_iteration_)
-        summary["validation error"] = float(ranker.validation_curve_[ranker.best_iteration_])
+        summary["validation error"] = 1.0 - float(ranker.validation_scores_[ranker.best_iteration_])
     return {**summary, "status": ranker.status_, "seconds": seconds}
 
 

@@ -12,21 +12,18 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank.estimators._multi_target import checked_targets
+from pairrank._protocols import FloatArray
+from pairrank.estimators._targets import checked_targets
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection.folds import splits_of
-from pairrank.model_selection.rls_comparisons import Comparisons
+from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_greedy import BlocksLeftOut, LeftOut, PairsLeftOut
-from pairrank.model_selection.rls_rows import CentredRows
-from pairrank.model_selection.rls_scores import (
+from pairrank.model_selection.splits import (
     LEAVE_PAIR_OUT,
     LEAVE_QUERY_OUT,
     check_left_out,
-    least_squares,
+    splits_of,
 )
 from pairrank.preferences import Pairs
-
-FloatArray = NDArray[np.float64]
 
 _SMALL = 200
 _EQUAL = 1e-12

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from pairrank._protocols import FloatArray
 from pairrank._validation import as_float_array
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.scorers import get_query_scorer, requested
 
-FloatArray = NDArray[np.float64]
 PAPER_VALUES = tuple(2.0**power for power in range(-15, 11))
 """C = 2^-15 .. 2^10, the search of Lee & Lin 2014, Section 4.4."""
 

@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.model_selection.rls_problem import Equations
-
-FloatArray = NDArray[np.float64]
+from pairrank._protocols import FloatArray
+from pairrank.model_selection.rls_equations import Equations
 
 _ENTRIES = 1 << 17
 _ALONE = 1e-11

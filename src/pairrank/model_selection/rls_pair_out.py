@@ -6,14 +6,12 @@ import warnings
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankWarning
-from pairrank.model_selection.rls_rows import CentredRows
+from pairrank.model_selection.rls_equations import CentredRows
 from pairrank.model_selection.rls_shortcuts import LEAST_LEFT, NOISE_BITS, TIE_BITS, Spectrum
-
-FloatArray = NDArray[np.float64]
 
 _ENTRIES = 1 << 19
 _ALONE = 1e-10

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection.rls_problem import Equations
-
-FloatArray = NDArray[np.float64]
+from pairrank.model_selection.rls_equations import Equations
 
 _LARGEST = 20_000
 _ENTRIES = 1 << 22
