@@ -196,8 +196,8 @@ def _of_fitted(estimator: Any) -> tuple[list[ArrayLike], list[str]]:
     check_is_fitted(ranker)
     if not hasattr(ranker, "validation_scores_"):
         raise PairrankError(
-            f"this {type(ranker).__name__} holds no validation scores to draw: fit it with X_val and "
-            "y_val"
+            f"this {type(ranker).__name__} holds no validation scores to draw: fit it with X_val "
+            "and y_val"
         )
     curve, name = 1 - ranker.validation_scores_, next(iter(signature(type(ranker)).parameters))
     early = getattr(ranker, "regularization", None) == "iteration"

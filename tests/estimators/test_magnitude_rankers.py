@@ -356,7 +356,7 @@ def test_a_precomputed_kernel_may_be_its_products_alone(rows):
     products = clone(whole).fit(aslinearoperator(K), y, qid=qid)
     np.testing.assert_allclose(products.predict(aslinearoperator(K)), whole.predict(K), atol=1e-6)
     for ranker in (MPRank(n=1, kernel="precomputed"), SVRank(kernel="precomputed")):
-        with pytest.raises(PairrankError, match="give the kernel matrix itself"):
+        with pytest.raises(PairrankError, match="pass the kernel matrix itself"):
             ranker.fit(aslinearoperator(K), y, qid=qid)
 
 

@@ -272,7 +272,7 @@ def test_defaults_are_the_papers_grid():
         ({"scoring": "accuracy"}, "no scorer"),
         ({"cv": 30}, "fewer n_splits"),
         ({"cv": "loo"}, "cv must be one of"),
-        ({"cv": "leave-pair-out", "scoring": "mean_ndcg"}, "margins alone"),
+        ({"cv": "leave-pair-out", "scoring": "mean_ndcg"}, "margins only"),
         ({"alpha_per_target": 1}, "alpha_per_target"),
         ({"kernel": "tanh"}, "kernel"),
     ],
