@@ -14,8 +14,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from pairrank import Pairs, QueryKFold, RankRLS
 from pairrank._protocols import Step
-from pairrank.estimators._held_rows import (
+from pairrank.estimators._rows import (
     RankingAccuracy,
+    Rows,
     Watch,
     draw_held_rows,
     row_scores,
@@ -125,8 +126,8 @@ def test_several_targets_stop_each_in_its_own_time(noisy):
 
 
 def kept_back(y, qid=None, weight=None, fraction=0.2, seed=0):
-    """Return the labels and weights to learn from, and the rows held out."""
-    return draw_held_rows(y, qid, weight, fraction, np.random.default_rng(seed))
+    """Return the rows to learn from, and those held out."""
+    return draw_held_rows(Rows(None, y, qid, weight), fraction, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -134,14 +135,14 @@ def test_whole_queries_are_drawn_of_those_that_hold_a_preference(seed):
     rng = np.random.default_rng(seed)
     qid = rng.permutation(np.repeat(np.array(list("abcdefghijkl")), 5))
     y = np.where(np.isin(qid, ["a", "b"]), 3.0, rng.normal(size=60))
-    _, training, held = kept_back(y, qid, seed=seed)
-    drawn = set(qid[held.rows])
+    learnt, held = kept_back(y, qid, seed=seed)
+    drawn = set(qid[held.places])
     assert len(drawn) == 2
     assert not drawn & {"a", "b"}
-    np.testing.assert_array_equal(held.rows, np.flatnonzero(np.isin(qid, list(drawn))))
-    np.testing.assert_array_equal(training, ~np.isin(qid, list(drawn)))
-    np.testing.assert_array_equal(held.y, y[held.rows])
-    np.testing.assert_array_equal(held.qid, qid[held.rows])
+    np.testing.assert_array_equal(held.places, np.flatnonzero(np.isin(qid, list(drawn))))
+    np.testing.assert_array_equal(learnt.weight, ~np.isin(qid, list(drawn)))
+    np.testing.assert_array_equal(held.y, y[held.places])
+    np.testing.assert_array_equal(held.qid, qid[held.places])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -151,12 +152,12 @@ def test_of_one_query_rows_are_drawn_along_their_labels(seed):
     weight = np.where(np.arange(200) % 2, 2.0, 0.0)
     weight[90] = 1.0
     for qid in (None, np.full(200, "q")):
-        _, training, held = kept_back(y, qid, weight, seed=seed)
-        assert held.rows.size == 20
-        assert (weight[held.rows] > 0).all()
+        learnt, held = kept_back(y, qid, weight, seed=seed)
+        assert held.places.size == 20
+        assert (weight[held.places] > 0).all()
         assert set(held.y) == {0.0, 1.0}
-        assert set(y[training > 0]) == {0.0, 1.0}
-        assert not training[held.rows].any()
+        assert set(y[learnt.weight > 0]) == {0.0, 1.0}
+        assert not learnt.weight[held.places].any()
 
 
 def test_of_comparisons_those_of_whole_queries_or_some_are_drawn():
@@ -165,11 +166,11 @@ def test_of_comparisons_those_of_whole_queries_or_some_are_drawn():
     i = np.arange(40)
     j = 4 * (i // 4) + (i + 1) % 4
     pairs = Pairs(i, j, rng.exponential(size=40), np.where(qid < 8, 1.0, 0.0))
-    held = kept_back(pairs, qid)[2]
+    held = kept_back(pairs, qid)[1]
     assert len(set(held.qid)) == 2
     assert set(held.qid) <= set(range(8))
     assert held.y.n_pairs == 8
-    left, tested = kept_back(pairs)[0], kept_back(pairs)[2].y
+    left, tested = (part.y for part in kept_back(pairs))
     assert tested.n_pairs == round(0.2 * 32)
     assert left.n_pairs + tested.n_pairs == 40
     assert tested.magnitude.all()
@@ -206,7 +207,7 @@ def test_what_cannot_be_drawn_from_is_refused(y, qid, weight, message):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("block", [1, 1 << 21])
 def test_rows_are_scored_where_they_lie(form, block, monkeypatch):
-    monkeypatch.setattr("pairrank.estimators._held_rows._BLOCK_ENTRIES", block)
+    monkeypatch.setattr("pairrank.estimators._rows._BLOCK_ENTRIES", block)
     rng = np.random.default_rng(0)
     X, w, rows = rng.normal(size=(30, 4)), rng.normal(size=4), np.array([3, 5, 6, 29])
     np.testing.assert_allclose(row_scores(form(X), rows)(w), X[rows] @ w)
@@ -296,8 +297,8 @@ def test_half_given_validation_rows_are_refused(noisy):
 def test_a_drawn_fit_is_the_fit_on_the_rest_with_what_was_drawn_given(noisy):
     (X, y, qid), _ = noisy
     weight = np.random.default_rng(0).exponential(size=400)
-    rest, held = np.ones(400, bool), kept_back(y, qid, weight, fraction=0.25)[2]
-    rest[held.rows] = False
+    rest, held = np.ones(400, bool), kept_back(y, qid, weight, fraction=0.25)[1]
+    rest[held.places] = False
     for form in (np.asarray, sparse.csr_array):
         ranker = RankRLS(regularization="iteration", validation_fraction=0.25)
         drawn = ranker.fit(form(X), y, qid=qid, sample_weight=weight)

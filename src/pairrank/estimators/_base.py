@@ -6,7 +6,7 @@ import copy
 import functools
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,28 +16,12 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.estimators._docstrings import Described
-from pairrank.estimators._held_rows import row_scores
+from pairrank.estimators._rows import Rows, columns_of, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs
 
 if TYPE_CHECKING:
     from pairrank.kernels import FeatureMap
-
-
-class Rows(NamedTuple):
-    """Checked rows: features (or a kernel matrix), labels or Pairs, queries and row weights."""
-
-    X: Any
-    y: Any
-    qid: NDArray[Any] | None
-    weight: FloatArray | None
-
-
-def columns_of(y: Any) -> list[Any]:
-    """Return the labels of each target, (n_rows,); of Pairs None, their one target."""
-    if isinstance(y, Pairs):
-        return [None]
-    return [y] if y.ndim == 1 else list(y.T)
 
 
 class BaseRanker(Described, BaseEstimator):

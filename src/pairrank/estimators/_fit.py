@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import functools
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
 from itertools import zip_longest
 from typing import Any, NamedTuple, Self
 
@@ -13,13 +13,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank._protocols import Callback, FloatArray, Status
-from pairrank.estimators._base import BaseRanker, Rows, columns_of
+from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._descent import combined, progress_printer
-from pairrank.estimators._held_rows import HeldRows, Watch, row_scores
+from pairrank.estimators._rows import Judge, Rows, Watch, columns_of, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.metrics import pairwise_accuracy
 
-Solve = Callable[[Any, FloatArray | None, Callback | None], Any]
+Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only one), start and callback to a Solution."""
 
 _OPTIONAL = ("gap_", "validation_scores_", "coef_cov_", "standard_errors_", "limit_qid_")
@@ -57,8 +57,6 @@ class SolvedRanker(BaseRanker, ABC):
     warm_start: bool = False
     n_pairs_: int
 
-    _stops_early = False
-    """Whether the best iterate on the validation rows is kept, and `patience` may end the fit."""
     patience: int
 
     def fit(
@@ -142,14 +140,18 @@ class SolvedRanker(BaseRanker, ABC):
     def _solver_of(self, rows: Rows, features: Any, preferences: Any) -> Solve:
         """Return how a target is solved."""
 
-    def _hold_out(self, rows: Rows, held: HeldRows | None) -> tuple[Rows, HeldRows | None]:
+    @property
+    def _stops_early(self) -> bool:
+        """Whether the best iterate on validation rows is kept, and `patience` may end the fit."""
+        return False
+
+    def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
         """Return the rows to learn from and the validation rows, drawn if none were given."""
         return rows, held
 
-    def _judges(self, held: HeldRows, n_targets: int) -> list[Callable[[FloatArray], float]]:
+    def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
         """Return for each target what scores the validation rows' scores: pairwise accuracy."""
-        own = {"qid": held.qid, "sample_weight": held.weight, "graph": self.graph}
-        return [functools.partial(pairwise_accuracy, held.y, **own)]
+        return [partial(pairwise_accuracy, held.y, graph=self.graph, **held.layout)]
 
     def _progress(self) -> Callable[[Any], object] | None:
         """Return a callback that prints one line per iteration, or None."""
@@ -158,7 +160,7 @@ class SolvedRanker(BaseRanker, ABC):
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set what a ranker offers beside the weights."""
 
-    def _check_held(self, given: dict[str, Any], n_targets: int) -> HeldRows | None:
+    def _check_held(self, given: dict[str, Any], n_targets: int) -> Rows | None:
         """Check the validation rows that were given, if any."""
         there = [name for name, value in given.items() if value is not None]
         for needed in ("X_val", "y_val"):
@@ -169,16 +171,15 @@ class SolvedRanker(BaseRanker, ABC):
                 )
         if not there:
             return None
-        X, y, qid, weight = self._check_rows(*given.values(), reset=False)
-        if len(columns_of(y)) not in (1, n_targets):
-            raise PairrankError(f"y_val has {len(columns_of(y))} targets, but y {n_targets}")
-        return HeldRows(X, None, y, qid, weight)
+        rows = self._check_rows(*given.values(), reset=False)
+        n_held = len(columns_of(rows.y))
+        if n_held not in (1, n_targets):
+            raise PairrankError(f"y_val has {n_held} targets, but y {n_targets}")
+        return rows
 
-    def _watches(
-        self, held: HeldRows, judges: list[Callable[[FloatArray], float]], features: Any
-    ) -> list[Watch]:
+    def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
         """Return what scores each iterate of each target on the validation rows."""
-        scores = row_scores(features if held.X is None else self._features(held.X), held.rows)
+        scores = row_scores(features if held.X is None else self._features(held.X), held.places)
         patience = int(self.patience) if self._stops_early else None
         return [Watch(judge, scores, patience) for judge in judges]
 

@@ -12,8 +12,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.estimators._base import Rows, columns_of
 from pairrank.estimators._fit import SolvedRanker
+from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.exceptions import PairrankError
 from pairrank.metrics.stability import StabilityBound, stability_bound
@@ -30,8 +30,11 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
     C: float
     n: int
     solver: str
-    _epsilon = 0.0
-    """The error of a difference that costs nothing."""
+
+    @property
+    def _epsilon(self) -> float:
+        """The error of a difference that costs nothing."""
+        return 0.0
 
     def stability_bound(self, X: Any, y: Any, *, delta: float = 0.05) -> StabilityBound:
         r"""Return how far the true error may be from the one on these training rows.
@@ -87,7 +90,7 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
         in_kernel = self._is_precomputed and not hasattr(self, "feature_map_")
         radius = _radius_of_kernel(X) if in_kernel else _radius_of_rows(self._features(X))
         width, C, n = float(np.ptp(labels)), float(self.C), int(self.n)
-        largest = 0.5 * C * max(0.0, width - float(self._epsilon)) ** n
+        largest = 0.5 * C * max(0.0, width - self._epsilon) ** n
         M = 0.5 * width + radius * float(np.sqrt(largest))
         return stability_bound(C, radius, M, X.shape[0], n, delta)
 
@@ -107,14 +110,13 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
         In `Differences` a pair weighs w_i w_j/(2 m_q), so rows get the weights 2 C w_i/m_q, which
         add up to 2 C per query. Comparisons weigh C/T, T their total weight.
         """
-        own = {"qid": rows.qid, "sample_weight": rows.weight}
         n_rows, C = rows.X.shape[0], float(self.C)
         if isinstance(rows.y, Pairs):
-            pairs = rows.y.bound(n_rows, ties=False, **own)
+            pairs = rows.y.bound(n_rows, ties=False, **rows.layout)
             pairs.require_pairs()
             pairs.pair_scale = C / pairs.pair_weight
             return pairs
-        differences = Differences.build(columns_of(rows.y)[0], **own)
+        differences = Differences.build(columns_of(rows.y)[0], **rows.layout)
         total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
         if rows.weight is None and differences.query_of is None:
             by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from pairrank import _validation as validation
 from pairrank._protocols import PairLoss
-from pairrank.estimators._base import Rows
 from pairrank.estimators._descent import minimize
 from pairrank.estimators._fit import Solve, SolvedRanker
+from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 
@@ -46,14 +46,13 @@ class PairLossRanker(SolvedRanker):
 
     def _preferences(self, rows: Rows) -> Preferences:
         """Return the scaled preferences; an error where there are none."""
-        own = {"qid": rows.qid, "sample_weight": rows.weight}
         if isinstance(rows.y, Pairs):
             if as_graph(self.graph) != "full":
                 raise PairrankError("Pairs are preferences already: leave graph at its default")
-            pairs = rows.y.bound(rows.X.shape[0], reduction=self.reduction, **own)
+            pairs = rows.y.bound(rows.X.shape[0], reduction=self.reduction, **rows.layout)
             pairs.require_pairs()
             return pairs
-        levels = Levels.build(rows.y, graph=self.graph, **own)
+        levels = Levels.build(rows.y, graph=self.graph, **rows.layout)
         levels.require_pairs()
         return levels.reduced(self.reduction)
 

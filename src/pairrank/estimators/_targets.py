@@ -10,9 +10,9 @@ from scipy.sparse.linalg import LinearOperator
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.estimators._base import BaseRanker, Rows, columns_of
+from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._docstrings import entries
-from pairrank.estimators._held_rows import HeldRows, RankingAccuracy
+from pairrank.estimators._rows import Judge, RankingAccuracy, Rows, columns_of
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Pairs
 
@@ -53,7 +53,7 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
             return rows._replace(y=rows.y.bound(rows.X.shape[0], ties=False))
         return rows
 
-    def _judges(self, held: HeldRows, n_targets: int) -> list[RankingAccuracy]:
+    def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
         """Return what scores each target's validation rows; one column serves all targets."""
         own = {"qid": held.qid, "weight": held.weight}
         if len(columns_of(held.y)) == n_targets > 1:

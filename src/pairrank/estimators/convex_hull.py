@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray, Status
-from pairrank.estimators._base import Rows
 from pairrank.estimators._fit import Solve, SolvedRanker
+from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
 from pairrank.objective import HullObjective
 from pairrank.preferences import Levels, Pairs, as_graph
@@ -198,7 +198,7 @@ class ConvexHullRanker(SolvedRanker):
                 "ConvexHullRanker learns from classes and a graph between them, got Pairs: give "
                 "each row a label, or use RankSVM for comparisons"
             )
-        levels = Levels.build(rows.y, rows.qid, graph=self.graph, sample_weight=rows.weight)
+        levels = Levels.build(rows.y, graph=self.graph, **rows.layout)
         levels.require_pairs()
         _check_edges(levels)
         return levels
@@ -208,7 +208,7 @@ class ConvexHullRanker(SolvedRanker):
         lifted = features if lift is None else features @ lift
         objective = HullObjective(lifted, preferences, float(self.nu))
 
-        def coefficients(w: FloatArray) -> FloatArray:
+        def coefficients(w: Any) -> FloatArray:
             own = objective.coefficients(w)
             return own if lift is None else lift @ own
 

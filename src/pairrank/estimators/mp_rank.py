@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pairrank import _validation as validation
-from pairrank.estimators._base import Rows
 from pairrank.estimators._fit import Solve, solving
 from pairrank.estimators._least_squares import Problem
 from pairrank.estimators._magnitude import PENALTY, MagnitudeRanker
+from pairrank.estimators._rows import Rows
 from pairrank.estimators._tube import TubeProblem
 from pairrank.losses import Square, Tube
 from pairrank.preferences import Differences, Pairs
@@ -119,7 +119,7 @@ class MPRank(MagnitudeRanker):
         return self.kernel is not None and not (self.n == 2 and self._is_precomputed)
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
-        limits = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
+        limits: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
         if self.n == 1:
             tube = TubeProblem(features, preferences, Tube(0.0, 1), PENALTY)
             return solving(tube.solve, **limits)

@@ -8,8 +8,8 @@ import numpy as np
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.estimators._base import Rows
 from pairrank.estimators._pair_loss import PairLossRanker, Problem
+from pairrank.estimators._rows import Rows
 from pairrank.estimators.covariance import KINDS, check_covariance, coefficient_covariance
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Probit, Raykar

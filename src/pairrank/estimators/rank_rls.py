@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from pairrank import _validation as validation
-from pairrank.estimators._base import Rows, columns_of
 from pairrank.estimators._fit import Solve, SolvedRanker, solving
-from pairrank.estimators._held_rows import HeldRows, draw_held_rows
 from pairrank.estimators._least_squares import Problem
+from pairrank.estimators._rows import Rows, columns_of, draw_held_rows
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences, Pairs
@@ -141,19 +140,16 @@ class RankRLS(TargetsMixin, SolvedRanker):
             )
         self._check_kernel()
 
-    def _hold_out(self, rows: Rows, held: HeldRows | None) -> tuple[Rows, HeldRows | None]:
+    def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
         if held is not None or not self._stops_early:
             return rows, held
         generator = np.random.default_rng(self._seed())
-        fraction = float(self.validation_fraction)
-        y, weight, held = draw_held_rows(rows.y, rows.qid, rows.weight, fraction, generator)
-        return rows._replace(y=y, weight=weight), held
+        return draw_held_rows(rows, float(self.validation_fraction), generator)
 
     def _preferences(self, rows: Rows) -> Differences | Pairs:
-        own = {"qid": rows.qid, "sample_weight": rows.weight}
         if not isinstance(rows.y, Pairs):
-            return Differences.build(columns_of(rows.y)[0], **own)
-        pairs = rows.y.bound(rows.X.shape[0], ties=False, **own)
+            return Differences.build(columns_of(rows.y)[0], **rows.layout)
+        pairs = rows.y.bound(rows.X.shape[0], ties=False, **rows.layout)
         pairs.require_pairs()
         return pairs
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pairrank import _validation as validation
-from pairrank.estimators._base import Rows
 from pairrank.estimators._fit import Solve, solving
 from pairrank.estimators._magnitude import PENALTY, MagnitudeRanker
+from pairrank.estimators._rows import Rows
 from pairrank.estimators._tube import TubeProblem
 from pairrank.losses import Tube
 from pairrank.preferences import Differences, Pairs

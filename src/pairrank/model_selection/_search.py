@@ -14,7 +14,8 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
 from pairrank._protocols import FloatArray
-from pairrank.estimators._base import BaseRanker, Rows
+from pairrank.estimators._base import BaseRanker
+from pairrank.estimators._rows import Rows
 from pairrank.exceptions import NoPairsError, NoPairsWarning
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
@@ -159,7 +160,7 @@ class FoldSearch(SearchedRanker):
             for name in _learnt(getattr(self, "best_estimator_", None)):
                 self.__dict__.pop(name, None)
             ranker.set_params(**{self._strength: float(values[0])})
-            ranker.fit(rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight)
+            ranker.fit(rows.X, rows.y, **rows.layout)
             self.best_estimator_ = ranker
             for name, value in _learnt(ranker).items():
                 setattr(self, name, value)
@@ -178,7 +179,7 @@ def _learnt(ranker: Any) -> dict[str, Any]:
 
 def _scores_of_fold(ranker: Any, rows: Rows, split: Split, tried: dict[str, Any]) -> np.ndarray:
     """Return the scores of a fold's test rows along the path over its training rows."""
-    given = {"y": rows.y, "qid": rows.qid, "sample_weight": rows.weight}
+    given = {"y": rows.y, **rows.layout}
     train, test = ({name: _take(value, part) for name, value in given.items()} for part in split)
     train["X"], _ = _safe_split(ranker, rows.X, None, split[0])
     test["X"], _ = _safe_split(ranker, rows.X, None, split[1], split[0])

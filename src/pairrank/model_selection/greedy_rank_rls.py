@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
+from pairrank.estimators._rows import Rows
 from pairrank.estimators._targets import checked_targets
 from pairrank.exceptions import PairrankError
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
@@ -137,7 +138,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         qid = validation.check_query_ids(qid, X.shape[0])
         weight = validation.check_weights(sample_weight, X.shape[0])
         wanted = self._wanted(X.shape[1])
-        problem = least_squares(X, y, qid, weight)
+        problem = least_squares(Rows(X, y, qid, weight))
         self.cv_ = self._method(problem)
         one_query = problem.query_start.size == 2
         with np.errstate(over="ignore", invalid="ignore"):

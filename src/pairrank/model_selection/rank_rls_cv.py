@@ -12,7 +12,7 @@ from sklearn.utils import _safe_indexing
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.design import Design
-from pairrank.estimators._base import Rows, columns_of
+from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError
@@ -136,7 +136,7 @@ class RankRLSCV(
         scorer = self._scorer(method, rows.y)
         _require_pairs(rows)
         features = self._learnt_features(rows.X)
-        spectrum = Spectrum(least_squares(features, rows.y, rows.qid, rows.weight))
+        spectrum = Spectrum(least_squares(rows._replace(X=features)))
         self.cv_ = method
         if not isinstance(method, str):
             splits = splits_of(method, rows.X, rows.y, rows.qid, self.random_state)
@@ -202,12 +202,11 @@ class RankRLSCV(
 
 def _require_pairs(rows: Rows) -> None:
     """Raise a NoPairsError where a target holds no pair to judge an alpha by."""
-    own = {"qid": rows.qid, "sample_weight": rows.weight}
     if isinstance(rows.y, Pairs):
-        rows.y.bound(rows.X.shape[0], ties=False, **own).require_pairs()
+        rows.y.bound(rows.X.shape[0], ties=False, **rows.layout).require_pairs()
         return
     for column in columns_of(rows.y):
-        Levels.build(column, **own).require_pairs()
+        Levels.build(column, **rows.layout).require_pairs()
 
 
 class _Predicted(BaseEstimator):
@@ -265,7 +264,7 @@ def _scores_of_fold(
     some_weight = train.weight is None or bool((train.weight > 0).any())
     if (isinstance(train.y, Pairs) and not train.y.n_pairs) or not some_weight:
         return np.full((grid.size, len(columns_of(rows.y))), np.nan)
-    problem = least_squares(*train)
+    problem = least_squares(train)
     design = Design(_safe_indexing(features, split[1]))
     coefs = Spectrum(problem).coefs(grid)
     scores = [[design.scores(coef) for coef in at_alpha] for at_alpha in coefs]
@@ -276,8 +275,8 @@ def _scores_of_fold(
 
 def _judged(predicted: Iterable[FloatArray], rows: Rows, scorer: Any) -> FloatArray:
     """Return the scorer's value for every alpha and target, (n_values, n_targets)."""
-    given = {"qid": rows.qid, "sample_weight": rows.weight}
-    asked = requested(scorer, {name: v for name, v in given.items() if v is not None})
+    given = {name: value for name, value in rows.layout.items() if value is not None}
+    asked = requested(scorer, given)
     targets = [rows.y] if isinstance(rows.y, Pairs) else columns_of(rows.y)
     return np.array(
         [

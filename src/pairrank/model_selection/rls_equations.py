@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank._protocols import FloatArray
+from pairrank.estimators._rows import Rows
 from pairrank.objective.row_blocks import (
     block_rows,
     centred,
@@ -250,12 +251,11 @@ class Comparisons(Equations):
         return dense(first - second) * self.root[part, None]
 
 
-def least_squares(
-    X: Any, y: Any, qid: NDArray[Any] | None, weight: FloatArray | None
-) -> CentredRows | Comparisons:
+def least_squares(rows: Rows) -> CentredRows | Comparisons:
     """Return the least-squares problem of labels or comparisons; an error where there are none."""
-    if isinstance(y, Pairs):
-        pairs = y.bound(X.shape[0], qid=qid, sample_weight=weight, ties=False)
+    if isinstance(rows.y, Pairs):
+        pairs = rows.y.bound(rows.X.shape[0], ties=False, **rows.layout)
         pairs.require_pairs()
-        return Comparisons.build(X, pairs, None if qid is None else query_codes(qid)[1])
-    return CentredRows.build(X, y.reshape(len(y), -1), qid, weight)
+        codes = None if rows.qid is None else query_codes(rows.qid)[1]
+        return Comparisons.build(rows.X, pairs, codes)
+    return CentredRows.build(rows.X, rows.y.reshape(len(rows.y), -1), rows.qid, rows.weight)

@@ -1,4 +1,4 @@
-"""Validation rows: how they are drawn, how iterates are scored on them, which one is best."""
+"""Checked rows; validation rows drawn from them; iterates scored on these, and the best one."""
 
 from __future__ import annotations
 
@@ -17,66 +17,76 @@ from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import level_codes, query_codes
 
 _BLOCK_ENTRIES = 1 << 19
+Judge = Callable[[FloatArray], float]
+"""From the scores of validation rows to a number; higher is better."""
+
 _REMEDY = "pass X_val, y_val (and qid_val) to fit"
 
 
-class HeldRows(NamedTuple):
-    """Validation rows: with features of their own (`X`), or some of the training rows (`rows`)."""
+class Rows(NamedTuple):
+    """Checked rows: features (or a kernel matrix), labels or Pairs, queries and row weights.
+
+    Validation rows that were drawn have no X, but `places` among the training rows.
+    """
 
     X: Any
-    rows: NDArray[np.intp] | None
     y: Any
     qid: NDArray[Any] | None
     weight: FloatArray | None
+    places: NDArray[np.intp] | None = None
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Queries and weights, as preferences and metrics take them."""
+        return {"qid": self.qid, "sample_weight": self.weight}
+
+
+def columns_of(y: Any) -> list[Any]:
+    """Return the labels of each target, (n_rows,); of Pairs None, their one target."""
+    if isinstance(y, Pairs):
+        return [None]
+    return [y] if y.ndim == 1 else list(y.T)
 
 
 def draw_held_rows(
-    y: Any,
-    qid: NDArray[Any] | None,
-    weight: FloatArray | None,
-    fraction: float,
-    generator: np.random.Generator,
-) -> tuple[Any, FloatArray | None, HeldRows]:
+    rows: Rows, fraction: float, generator: np.random.Generator
+) -> tuple[Rows, Rows]:
     """Hold a fraction out: whole queries; of one query, rows; of its Pairs, comparisons.
 
-    Only queries with a preference are drawn. Rows are drawn along their sorted labels, so that the
-    lowest and the highest label are among them. X is never copied: rows held out get weight 0.
+    Only queries with a preference are drawn. Rows are drawn along their sorted labels (with several
+    targets, those of the first), so that the lowest and the highest label are among them. X is
+    never copied: rows held out get weight 0.
 
     Parameters
     ----------
-    y : array of shape (n_rows,) or (n_rows, n_targets), or Pairs
-        With several targets, the first decides.
-    qid, weight : array of shape (n_rows,), optional
+    rows : Rows
     fraction : float
         Greater than 0 and less than 1.
     generator : numpy Generator
 
     Returns
     -------
-    y, weight, HeldRows
-        Labels (or Pairs) and weights to learn from, and the rows held out.
+    Rows, Rows
+        What to learn from, and what was held out.
 
     Raises
     ------
     PairrankError
         If nothing is left to learn from, or to validate on.
     """
-    codes = None if qid is None else query_codes(qid)[1]
+    y, weight = rows.y, rows.weight
+    codes = None if rows.qid is None else query_codes(rows.qid)[1]
     if codes is not None and codes.max(initial=0) > 0:
         held = _whole_queries(y, codes, weight, fraction, generator)
     elif isinstance(y, Pairs):
-        return _some_comparisons(y, weight, fraction, generator)
+        return _some_comparisons(rows, fraction, generator)
     else:
-        held = _some_rows(_first(y), weight, fraction, generator)
-    rows = np.flatnonzero(held)
+        held = _some_rows(columns_of(y)[0], weight, fraction, generator)
+    places = np.flatnonzero(held)
     training = np.ones(len(y)) if weight is None else weight.copy()
-    training[rows] = 0.0
-    own_qid, own_weight = (None if part is None else part[rows] for part in (qid, weight))
-    return y, training, HeldRows(None, rows, y[rows], own_qid, own_weight)
-
-
-def _first(y: NDArray[Any]) -> NDArray[Any]:
-    return y if y.ndim == 1 else y[:, 0]
+    training[places] = 0.0
+    qid, own = (None if part is None else part[places] for part in (rows.qid, weight))
+    return rows._replace(weight=training), Rows(None, y[places], qid, own, places)
 
 
 def _whole_queries(
@@ -93,7 +103,7 @@ def _whole_queries(
             prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
         eligible = np.unique(codes[y.i[prefers]])
     else:
-        labels = _first(y)
+        labels = columns_of(y)[0]
         kept = slice(None) if weight is None else weight > 0
         one_of = np.zeros(int(codes.max()) + 1)
         one_of[codes[kept]] = labels[kept]
@@ -125,7 +135,7 @@ def _some_rows(
     order = generator.permutation(np.arange(kept.size, dtype=np.int32))
     order = order[np.argsort(codes[order], kind="stable")]
     n_drawn = min(max(2, round(fraction * kept.size)), kept.size - 2)
-    places = _one_a_stretch(kept.size, n_drawn, generator)
+    places = _one_per_stretch(kept.size, n_drawn, generator)
     places[0], places[-1] = 0, kept.size - 1
     held_back = np.zeros(kept.size, dtype=bool)
     held_back[order[places]] = True
@@ -140,30 +150,34 @@ def _some_rows(
 
 
 def _some_comparisons(
-    pairs: Pairs, weight: FloatArray | None, fraction: float, generator: np.random.Generator
-) -> tuple[Pairs, FloatArray | None, HeldRows]:
-    candidates = None if pairs.magnitude is None else np.flatnonzero(pairs.magnitude)
-    size = pairs.n_pairs if candidates is None else candidates.size
+    rows: Rows, fraction: float, generator: np.random.Generator
+) -> tuple[Rows, Rows]:
+    pairs = rows.y
+    candidates = np.arange(pairs.n_pairs)
+    if pairs.magnitude is not None:
+        candidates = np.flatnonzero(pairs.magnitude)
+    size = candidates.size
     if size < 2:
         raise PairrankError(
             f"validation comparisons cannot be drawn from {size} of them: {_REMEDY}"
         )
-    places = _one_a_stretch(size, min(max(1, round(fraction * size)), size - 1), generator)
+    drawn = _one_per_stretch(size, min(max(1, round(fraction * size)), size - 1), generator)
     held = np.zeros(pairs.n_pairs, dtype=bool)
-    held[places if candidates is None else candidates[places]] = True
-    rows = np.arange(pairs.n_rows, dtype=np.intp)
-    own = None if weight is None else weight[rows]
-    return _chosen(pairs, ~held), weight, HeldRows(None, rows, _chosen(pairs, held), None, own)
+    held[candidates[drawn]] = True
+    places = np.arange(pairs.n_rows, dtype=np.intp)
+    own = None if rows.weight is None else rows.weight[places]
+    tested = Rows(None, _chosen(pairs, held), None, own, places)
+    return rows._replace(y=_chosen(pairs, ~held)), tested
 
 
-def _one_a_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
+def _one_per_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
     """Draw one place from each of `n_drawn` equal stretches of `size` places; ascending."""
     width = size / n_drawn
     places = (np.arange(n_drawn) + generator.random(n_drawn)) * width
     return np.minimum(places, size - 1).astype(np.intp)
 
 
-def _chosen(pairs: Pairs, keep: NDArray[np.bool_]) -> Pairs:
+def _chosen(pairs: Any, keep: NDArray[np.bool_]) -> Pairs:
     weight = None if pairs.weight is None else pairs.weight[keep]
     magnitude = None if pairs.magnitude is None else pairs.magnitude[keep]
     return Pairs(pairs.i[keep], pairs.j[keep], weight, magnitude, n_rows=pairs.n_rows)
@@ -279,8 +293,7 @@ class Watch:
 
     Parameters
     ----------
-    judge : callable
-        From the scores of the validation rows to a number; higher is better.
+    judge : Judge
     scores : callable
         From coefficients to the scores of the validation rows.
     patience : int, optional
@@ -289,7 +302,7 @@ class Watch:
 
     def __init__(
         self,
-        judge: Callable[[FloatArray], float],
+        judge: Judge,
         scores: Callable[[FloatArray], FloatArray],
         patience: int | None,
     ) -> None:
