@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from pairrank import _validation as validation
 from pairrank._protocols import Callback, FloatArray, Status
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._descent import combined, progress_printer
@@ -47,8 +48,8 @@ class _Kept(NamedTuple):
 class SolvedRanker(BaseRanker, ABC):
     """A ranker whose weights a solver finds; each ranker says what is solved.
 
-    A ranker defines `_check_parameters`, `_preferences` and `_solver_of`, and where needed
-    `_hold_out`, `_judges`, `_progress` and `_conclude`.
+    A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
+    redefines `_hold_out`, `_judges`, `_progress` and `_conclude`.
     """
 
     tol: float
@@ -58,6 +59,7 @@ class SolvedRanker(BaseRanker, ABC):
     n_pairs_: int
 
     patience: int
+    _least_iterations = 0
 
     def fit(
         self,
@@ -128,9 +130,12 @@ class SolvedRanker(BaseRanker, ABC):
         self._conclude(rows, features, preferences, solutions)
         return self
 
-    @abstractmethod
     def _check_parameters(self) -> None:
-        """Check the parameters, before any work."""
+        """Check the parameters that all rankers share; each ranker adds its own."""
+        least = self._least_iterations
+        validation.check_number(self.tol, "tol")
+        validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
+        self._check_kernel()
 
     @abstractmethod
     def _preferences(self, rows: Rows) -> Any:

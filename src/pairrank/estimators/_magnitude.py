@@ -95,14 +95,11 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
         return stability_bound(C, radius, M, X.shape[0], n, delta)
 
     def _check_parameters(self) -> None:
-        """Check the parameters that both share; each ranker adds its own."""
+        super()._check_parameters()
         validation.check_number(self.C, "C")
         if not np.isfinite(2.0 * float(self.C)):
             raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
-        validation.check_number(self.tol, "tol")
-        validation.check_number(self.max_iter, "max_iter", low=1, inclusive=True, integer=True)
-        self._check_kernel()
 
     def _preferences(self, rows: Rows) -> Differences | Pairs:
         """Return the differences of the first target, each of query q weighing C w_i w_j/m_q^2.

@@ -38,11 +38,8 @@ class PairLossRanker(SolvedRanker):
         """Return what the parameters ask for."""
 
     def _check_parameters(self) -> None:
-        """Check the parameters that all share; each ranker adds its own."""
+        super()._check_parameters()
         validation.check_choice(self.reduction, "reduction", REDUCTIONS)
-        validation.check_number(self.tol, "tol")
-        validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
-        self._check_kernel()
 
     def _preferences(self, rows: Rows) -> Preferences:
         """Return the scaled preferences; an error where there are none."""

@@ -24,6 +24,7 @@ class TargetsMixin(BaseRanker):
     """A ranker that learns weights for each column of labels, from rows or a kernel matrix."""
 
     graph = "full"
+    _least_iterations = 1
     _descriptions: ClassVar = entries("""
 coef_ : ndarray of shape (n_features,) or (n_targets, n_features), float64
     The weights; with a kernel, those of its features. Where a "precomputed" kernel matrix is solved

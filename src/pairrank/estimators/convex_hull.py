@@ -181,12 +181,10 @@ class ConvexHullRanker(SolvedRanker):
         return Violations(rows, self.slacks_[rows], self._sides[rows])
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         validation.check_number(self.nu, "nu")
-        validation.check_number(self.tol, "tol")
-        validation.check_number(self.max_iter, "max_iter", inclusive=True, integer=True)
         validation.check_choice(self.regularizer, "regularizer", ("rkhs", "coefficients"))
         as_graph(self.graph)
-        self._check_kernel()
         if self.kernel is None and self.regularizer == "coefficients":
             raise PairrankError(
                 'regularizer="coefficients" needs a kernel: give one, or leave regularizer="rkhs"'

@@ -1,4 +1,4 @@
-"""Save fitted rankers to model files and load them again; no code is stored."""
+"""Save fitted rankers to model files and load them; no code is stored."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ ESTIMATORS = {
     "RankSVM": "pairrank.estimators.rank_svm",
     "SVRank": "pairrank.estimators.sv_rank",
 }
-"""Where the class behind each name that a model file may hold is defined."""
+"""The module of each class that a model file may hold."""
 
 _LIMITS = ("limits_", "limit_labels_", "limit_qid_")
 _ARRAYS = ("coef_", "coef_cov_", "standard_errors_", "feature_names_in_", *_LIMITS)
 _BOUNDS = ("lower_bound_", "n_edges_")
 _INFO = ("n_iter_", "status_", "objective_", "gap_", "n_pairs_", "n_features_in_", *_BOUNDS)
 _MAP = "feature_map_"
-"""What the features of a kernel are called, and the arrays of theirs begin with."""
+"""The attribute of a kernel's features, and the prefix of its arrays."""
 
 
 def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted ranker to a model file, whole or not at all; "-" is standard output.
 
-    The history of the fit is not kept; query identifiers that are no numbers are kept as text.
+    The history of the fit is not saved; query identifiers other than numbers are saved as text.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     PairrankError
-        If the estimator is of a kind that model files do not know, or a parameter is code.
+        If model files cannot hold this kind of estimator, or a parameter is code.
     FileAccessError
-        If the place cannot be written.
+        If the file cannot be written.
     """
     from sklearn.utils.validation import check_is_fitted
 
@@ -77,7 +77,7 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     FileFormatError
-        If the file is damaged, cut, of a newer version or no model file.
+        If the file is damaged, truncated, of a newer version or not a model file.
     """
     record = read_model(path)
     if record.estimator not in ESTIMATORS:
@@ -132,7 +132,7 @@ def _check_fitted(estimator: Any, path: str | os.PathLike[str]) -> None:
 
 
 def _stored(values: Any) -> np.ndarray[Any, Any]:
-    """Return an array as a file can hold it: numbers as they are, names and identifiers as text."""
+    """Return an array that a file can hold: numbers as they are, names and identifiers as text."""
     array = np.asarray(values)
     return array if array.dtype.kind in "biuf" else array.astype(str)
 

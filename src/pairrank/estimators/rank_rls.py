@@ -121,12 +121,11 @@ class RankRLS(TargetsMixin, SolvedRanker):
         return self.regularization != "tikhonov"
 
     def _check_parameters(self) -> None:
+        super()._check_parameters()
         unused = self.regularization == "iteration"
         validation.check_number(self.alpha, "alpha", inclusive=unused)
         validation.check_choice(self.regularization, "regularization", REGULARIZATIONS)
         validation.check_choice(self.solver, "solver", ("auto", "cg", "direct"))
-        validation.check_number(self.max_iter, "max_iter", low=1, inclusive=True, integer=True)
-        validation.check_number(self.tol, "tol")
         validation.check_number(self.patience, "patience", low=1, inclusive=True, integer=True)
         validation.check_number(self.validation_fraction, "validation_fraction")
         if self.validation_fraction >= 1:
@@ -135,10 +134,9 @@ class RankRLS(TargetsMixin, SolvedRanker):
             )
         if self.solver == "direct" and self._stops_early:
             raise PairrankError(
-                f'regularization="{self.regularization}" is by iterations, and solver="direct" '
-                'takes none: use solver="cg" or regularization="tikhonov"'
+                f'regularization="{self.regularization}" needs iterations, and solver="direct" '
+                'has none: use solver="cg" or regularization="tikhonov"'
             )
-        self._check_kernel()
 
     def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
         if held is not None or not self._stops_early:

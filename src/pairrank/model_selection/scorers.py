@@ -1,4 +1,4 @@
-"""Scorers that hand qid and row weights to a ranking metric."""
+"""Scorers that pass queries and row weights to a ranking metric."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ GRAPH_METRICS = (pairwise_accuracy, wmw_score)
 class QueryScorer:
     """A metric as scikit-learn's searches call it: (estimator, X, y, qid, sample_weight) to number.
 
-    Made by `make_query_scorer`. It asks metadata routing for `qid` and `sample_weight`, so that
-    both reach the metric without further settings.
+    Created by `make_query_scorer`. It requests `qid` and `sample_weight` from metadata routing, so
+    that both reach the metric without further settings.
 
     Parameters
     ----------
     metric : callable
         ``metric(y_true, scores, *, qid=None, sample_weight=None, **options)``.
     sign : float
-        1 where more is better, -1 where less is: searches maximise.
+        1 where higher is better, -1 where lower is: searches maximise.
     options : dict
         Further arguments of the metric.
     """
@@ -54,7 +54,7 @@ class QueryScorer:
         return f"make_query_scorer({self.metric.__name__}{sign}{options})"
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the request for qid and sample_weight, as scikit-learn's routing asks for it."""
+        """Return the request for qid and sample_weight, for scikit-learn's routing."""
         request = MetadataRequest(owner=self)
         for name, alias in self.requests.items():
             request.score.add_request(param=name, alias=alias)
@@ -71,7 +71,7 @@ class QueryScorer:
         Returns
         -------
         QueryScorer
-            A changed copy: the ready scorers are shared and stay as they are.
+            A changed copy; the predefined scorers do not change.
         """
         unknown = sorted(set(requests) - set(self.requests))
         if unknown:
@@ -94,8 +94,8 @@ def make_query_scorer(
     greater_is_better : bool
         False negates the metric, since searches maximise.
     **options : Any
-        Further arguments of the metric. Without `graph`, pairwise accuracy and WMW take the order
-        graph of the estimator that they judge, where it has one.
+        Further arguments of the metric. Without `graph`, pairwise accuracy and WMW use the order
+        graph of the estimator, where it has one.
 
     Returns
     -------
@@ -160,21 +160,9 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
 
 
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of the metadata that a scorer is to be handed.
+    """Return the part of the metadata (`qid`, `sample_weight`) that a scorer is to be given.
 
-    A scorer with metadata routing is handed what it requests; any other callable what its signature
-    takes.
-
-    Parameters
-    ----------
-    scorer : callable
-        ``scorer(estimator, X, y, ...)``.
-    metadata : dict
-        What there is: `qid`, `sample_weight`.
-
-    Returns
-    -------
-    dict
+    That is what it requests by metadata routing, or else what its signature takes.
 
     Examples
     --------
