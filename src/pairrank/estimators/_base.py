@@ -1,4 +1,4 @@
-"""BaseRanker: what every fitted ranker offers, and the checks of what it is given."""
+"""BaseRanker: predict, rank, score and save for every ranker, and the checks of its input."""
 
 from __future__ import annotations
 

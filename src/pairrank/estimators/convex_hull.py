@@ -211,7 +211,7 @@ class ConvexHullRanker(SolvedRanker):
             return own if lift is None else lift @ own
 
         def solve(target: None, start: None, callback: Callable[[Any], Any] | None) -> _Hull:
-            def told(step: BoundStep) -> Any:
+            def converted(step: BoundStep) -> Any:
                 assert callback is not None
                 return callback(step._replace(coef=coefficients(step.coef)))
 
@@ -219,7 +219,7 @@ class ConvexHullRanker(SolvedRanker):
                 objective,
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
-                callback=None if callback is None else told,
+                callback=None if callback is None else converted,
             )
             return _hull_of(found, objective, preferences, coefficients(found.coef))
 

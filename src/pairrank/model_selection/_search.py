@@ -169,7 +169,7 @@ class FoldSearch(SearchedRanker):
 
 
 def _learnt(ranker: Any) -> dict[str, Any]:
-    """Return the attributes that a ranker has learnt, but not what it knows of X's columns."""
+    """Return the fitted attributes of a ranker, except those on the columns of X."""
     return {
         name: value
         for name, value in getattr(ranker, "__dict__", {}).items()

@@ -218,7 +218,7 @@ class _Predicted(BaseEstimator):
         self.scores = scores
 
     def predict(self, X: Any) -> FloatArray:
-        """Return the predictions, whatever the rows."""
+        """Return the predictions; the rows are ignored."""
         return self.scores
 
 

@@ -34,7 +34,7 @@ class _Chosen:
     """The residuals of chosen features S, and how each other feature would change them.
 
     With G = (I + A_S A_S'/alpha)^-1, kept are C = G A, a row a feature, the residuals r = G b,
-    `scale` = alpha + a_j' C_j and `pull` = a_j' r; choosing f takes C_f C_f'/scale_f off G, which
+    `scale` = alpha + a_j' C_j and `moment` = a_j' r; choosing f takes C_f C_f'/scale_f off G, which
     costs O(m) per feature. `order` is the order of equations, which may differ from the problem's.
     """
 
@@ -48,7 +48,7 @@ class _Chosen:
         self.r = problem.b[order]
         self.root = problem.root[order]
         self.scale = alpha + np.einsum("fm,fm->f", self.C, self.C)
-        self.pull = self.C @ self.r
+        self.moment = self.C @ self.r
 
     def shares(self, feature: int) -> FloatArray:
         """Return the multiple of C_f that each C_j loses if feature f is chosen, (n_features,)."""
@@ -57,9 +57,9 @@ class _Chosen:
 
     def choose(self, feature: int, shares: FloatArray) -> None:
         """Update everything but C."""
-        pull, scale = self.pull[feature].copy(), self.scale[feature]
-        self.r -= np.outer(self.C[feature] / scale, pull)
-        self.pull -= np.outer(shares, pull)
+        moment, scale = self.moment[feature].copy(), self.scale[feature]
+        self.r -= np.outer(self.C[feature] / scale, moment)
+        self.moment -= np.outer(shares, moment)
         self.scale = self.scale - shares**2 * scale
 
     def parts(self) -> Iterator[slice]:
@@ -118,8 +118,8 @@ class BlocksLeftOut:
             spare = scale - self._sums(C * T)
             squares = self._products(T, T)
             for target, left in enumerate(self._left.T):
-                pull = state.pull[part, target, None]
-                step = _ratio(self._sums(C * left) - pull, spare, scale)
+                moment = state.moment[part, target, None]
+                step = _ratio(self._sums(C * left) - moment, spare, scale)
                 result[part] += (step * (2 * self._products(T, left[None]) + step * squares)).sum(1)
         return result
 
@@ -130,7 +130,7 @@ class BlocksLeftOut:
         own = self._sums((u * p)[None])[0]
         spare = state.scale[feature] - own
         scale = state.scale[feature]
-        steps = _ratio(self._sums(u * self._left.T) - state.pull[feature][:, None], spare, scale)
+        steps = _ratio(self._sums(u * self._left.T) - state.moment[feature][:, None], spare, scale)
         self._left += (p * self._spread(steps)).T
         shares = state.shares(feature)
         state.choose(feature, shares)
@@ -190,7 +190,7 @@ class PairsLeftOut:
         result = np.empty(state.scale.size)
         for feature, (u, scale) in enumerate(zip(state.C, state.scale, strict=True)):
             step = u / scale
-            left = state.r - np.outer(step, state.pull[feature])
+            left = state.r - np.outer(step, state.moment[feature])
             result[feature] = self._of(self._M - np.outer(step, u), left)
         return result
 

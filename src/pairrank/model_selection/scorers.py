@@ -162,7 +162,7 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:
     """Return the part of the metadata (`qid`, `sample_weight`) that a scorer is to be given.
 
-    That is what it requests by metadata routing, or else what its signature takes.
+    That is the part it requests by metadata routing, or else the part its signature takes.
 
     Examples
     --------

@@ -52,7 +52,7 @@ class Evaluation:
     Attributes
     ----------
     users : ndarray of shape (n_users,)
-        The names of those who were judged.
+        The names of the users who were judged.
     metrics : dict of str to ndarray of shape (n_users,)
         "accuracy" (pairs in the right order, tied scores half), "wmw" (tied scores right, as Raykar
         counts), "misranking" (tied scores wrong: Cortes, Eq. 32), "msd" and "m1d" (Eq. 30, 31).

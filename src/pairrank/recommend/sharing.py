@@ -65,11 +65,11 @@ class SharedFeatures:
         """
         X = self._between(user, items, items)
         ranker = clone(self.ranker)
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             ranker.fit(X, ratings - ratings.mean() if self.centred else ratings)
         slow = False
-        for warning in told:
+        for warning in caught:
             if issubclass(warning.category, ConvergenceWarning):
                 slow = True
             else:

@@ -249,11 +249,11 @@ def _checked(rating: Any, n_users: int, n_items: int) -> FloatArray:
 
 def _named(names: NDArray[Any], what: str) -> tuple[NDArray[Any], IntArray]:
     if names.ndim != 1:
-        raise PairrankError(f"{what} have shape {names.shape}; one name a rating is needed")
+        raise PairrankError(f"{what} have shape {names.shape}; one name per rating is needed")
     try:
         found, index = np.unique(names, return_inverse=True)
     except TypeError:
         raise PairrankError(
-            f"the names of {what} do not sort; give all as text or as numbers"
-        ) from (None)
+            f"the names of {what} cannot be sorted; give all as text or all as numbers"
+        ) from None
     return found, index
