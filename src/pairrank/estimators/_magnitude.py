@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, Self
 
@@ -15,12 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import Callback, FloatArray, Solution
+from pairrank.estimators._descent import Method
+from pairrank.estimators._differences import minimizer
 from pairrank.estimators._holdout import Watch, row_scores
 from pairrank.estimators._multi_target import MultiTargetRanker, checked_targets, columns_of
 from pairrank.estimators._outcome import conclude
 from pairrank.estimators._stability import limits_of, radius_of_kernel, radius_of_rows
 from pairrank.exceptions import PairrankError
+from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
+from pairrank.objective import Problem
 from pairrank.preferences import Differences, Pairs
 
 PENALTY = 2.0
@@ -30,8 +32,7 @@ PENALTY = 2.0
 class MagnitudeRanker(MultiTargetRanker, ABC):
     r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences.
 
-    Its parameters are checked by `_check_parameters`; how one target is solved, `_solution_of`
-    says.
+    Its parameters are checked by `_check_parameters`; `_loss` is the cost.
     """
 
     C: float
@@ -96,11 +97,9 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
             watches = [Watch(error, scores, patience=None) for error in errors]
         self.n_pairs_ = preferences.n_pairs
         starts = self._starts(len(targets), features.shape[1])
-        solve = functools.partial(
-            self._solution_of(features, preferences),
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-        )
+        is_kernel = self._is_precomputed and not self._maps_features
+        problem = Problem(features, preferences, self._loss(), PENALTY, is_kernel=is_kernel)
+        solve = minimizer(problem, Method(self.solver, float(self.tol), int(self.max_iter)))
         solutions = self._solve_each(solve, targets, starts, watches, callback)
         conclude(self, solutions, watches, targets, keep_best=False)
         self._keep_gap(solutions)
@@ -164,10 +163,8 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
         return stability_bound(float(self.C), limits.kappa, limits.M, X.shape[0], n, delta)
 
     @abstractmethod
-    def _solution_of(
-        self, features: Any, preferences: Differences | Pairs
-    ) -> Callable[..., Solution]:
-        """Return how a target is solved: from labels and start, tol, max_iter and callback."""
+    def _loss(self) -> Square | Tube:
+        """Return what a difference costs."""
 
     def _keep_gap(self, solutions: list[Solution]) -> None:
         """Set how far the objective, summed over targets, may be above its minimum, if known."""

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
-from pairrank._protocols import Callback, FloatArray, PairLoss
-from pairrank.estimators._descent import combined, minimize, progress_printer
+from pairrank._protocols import Callback, FloatArray
+from pairrank.estimators._descent import Method, combined, minimize, progress_printer
 from pairrank.estimators._validated import ValidatedRanker
 from pairrank.exceptions import PairrankError
+from pairrank.objective import Problem
 from pairrank.preferences import Preferences
 
 REDUCTIONS = ("auto", "rows", "query", "sum")
-
-
-class Problem(NamedTuple):
-    """What a ranker minimises, penalty/2 |w|^2 + factor * pair sum, and how."""
-
-    loss: PairLoss
-    factor: float
-    penalty: float
-    solver: str
-    eps: float = 1e-6
-    search: str = "wolfe"
 
 
 class PairLossRanker(ValidatedRanker, ABC):
@@ -36,6 +26,7 @@ class PairLossRanker(ValidatedRanker, ABC):
 
     reduction: str
     pair_sum: str
+    solver: str
     tol: float
     max_iter: int
     warm_start: bool
@@ -85,24 +76,14 @@ class PairLossRanker(ValidatedRanker, ABC):
         self._check_beside(X, identifiers)
         checked_val = self._check_validation(X_val, y_val, qid_val, sample_weight_val)
         preferences = self._preferences(y, identifiers, weights, X.shape[0], self.reduction)
-        n_pairs, problem = preferences.n_pairs, self._problem()
+        n_pairs = preferences.n_pairs
         X = self._learnt_features(X)
         validate = self._validator(*checked_val)
         solution = minimize(
-            X,
-            preferences,
-            problem.loss,
-            factor=problem.factor,
-            penalty=problem.penalty,
-            route=self.pair_sum,
-            solver=problem.solver,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            w0=self._start(X.shape[1]),
-            seed=self._seed(),
-            callback=combined(progress_printer(self.verbose, n_pairs), validate, callback),
-            eps=problem.eps,
-            search=problem.search,
+            self._problem(X, preferences),
+            Method(self.solver, float(self.tol), int(self.max_iter), self._seed()),
+            self._start(X.shape[1]),
+            combined(progress_printer(self.verbose, n_pairs), validate, callback),
         )
         self._keep(solution)
         self.n_pairs_ = n_pairs
@@ -117,7 +98,7 @@ class PairLossRanker(ValidatedRanker, ABC):
         self._check_kernel()
 
     @abstractmethod
-    def _problem(self) -> Problem:
+    def _problem(self, X: Any, preferences: Preferences) -> Problem:
         """Return what the parameters ask for."""
 
     def _check_beside(self, X: Any, qid: NDArray[Any] | None) -> None:

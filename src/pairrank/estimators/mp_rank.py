@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
 from typing import Any
 
 from pairrank import _validation as validation
-from pairrank._protocols import Solution
-from pairrank.estimators._least_squares import Problem
-from pairrank.estimators._magnitude import PENALTY, MagnitudeRanker
-from pairrank.estimators._tube import TubeProblem
+from pairrank.estimators._magnitude import MagnitudeRanker
 from pairrank.losses import Square, Tube
-from pairrank.preferences import Differences, Pairs
 
 
 class MPRank(MagnitudeRanker):
@@ -162,14 +156,5 @@ class MPRank(MagnitudeRanker):
         """For n = 2 a precomputed kernel is solved as it is."""
         return self.kernel is not None and not (self.n == 2 and self._is_precomputed)
 
-    def _solution_of(
-        self, features: Any, preferences: Differences | Pairs
-    ) -> Callable[..., Solution]:
-        if self.n == 1:
-            return TubeProblem(features, preferences, Tube(0.0, 1), PENALTY).solve
-        problem = Problem(features, preferences, PENALTY, self._is_precomputed, "lower C")
-        if self.solver == "auto" and not self._is_precomputed and not problem.direct_is_cheaper():
-            steps = TubeProblem(features, preferences, Square(), PENALTY)
-            if steps.is_uneven:
-                return steps.solve
-        return functools.partial(problem.solve, problem.solver(self.solver, early=False))
+    def _loss(self) -> Square | Tube:
+        return Square() if self.n == 2 else Tube(0.0, 1)

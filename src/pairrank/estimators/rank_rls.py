@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +9,14 @@ from numpy.typing import NDArray
 
 from pairrank import _validation as validation
 from pairrank._protocols import Callback, FloatArray, Solution
+from pairrank.estimators._descent import Method
+from pairrank.estimators._differences import minimizer
 from pairrank.estimators._holdout import Watch, draw_holdout, row_scores
-from pairrank.estimators._least_squares import Problem
 from pairrank.estimators._multi_target import MultiTargetRanker, columns_of
 from pairrank.estimators._outcome import Held, conclude
 from pairrank.exceptions import PairrankError
+from pairrank.losses import Square
+from pairrank.objective import Problem
 from pairrank.preferences import Differences, Pairs
 
 REGULARIZATIONS = ("tikhonov", "iteration", "hybrid")
@@ -43,7 +45,8 @@ class RankRLS(MultiTargetRanker):
     solver : "auto", "cg" or "direct", default "auto"
         "cg" is the paper's conjugate gradients on Eq. 8. "direct" is one factorisation: primal
         (Eq. 6) where rows outnumber features, else dual (Eq. 7). "auto" takes the cheaper one for
-        "tikhonov", "cg" if its factorisation solves nothing, and "cg" for the others.
+        "tikhonov", "cg" if its factorisation solves nothing, and "cg" for the others; where
+        features differ in size, conjugate gradients are preconditioned Newton steps.
     max_iter : int, default 500
         Iterations at the most.
     tol : float, default 1e-5
@@ -264,11 +267,11 @@ class RankRLS(MultiTargetRanker):
     ) -> list[Solution]:
         """Solve target by target; one that was interrupted is the last."""
         penalty = 0.0 if self.regularization == "iteration" else 2.0 * float(self.alpha)
-        problem = Problem(features, preferences, penalty, self._is_precomputed)
+        is_kernel = self._is_precomputed
+        problem = Problem(features, preferences, Square(), penalty, is_kernel=is_kernel)
         starts = self._starts(len(targets), features.shape[1])
-        solver = problem.solver(self.solver, early=self._stops_early)
-        limits: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
-        solve = functools.partial(problem.solve, solver, **limits)
+        name = "cg" if self._stops_early else self.solver
+        solve = minimizer(problem, Method(name, float(self.tol), int(self.max_iter)))
         return self._solve_each(solve, targets, starts, watches, callback)
 
 

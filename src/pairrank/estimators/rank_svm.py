@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.estimators._pair_loss import PairLossRanker, Problem
+from pairrank.estimators._pair_loss import PairLossRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Hinge, SquaredHinge
+from pairrank.objective import Problem
 from pairrank.preferences import Preferences
 
 _LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {
@@ -179,8 +180,14 @@ class RankSVM(PairLossRanker):
         validation.check_number(self.C, "C")
         super()._check_parameters()
 
-    def _problem(self) -> Problem:
-        return Problem(_LOSSES[self.loss](), float(self.C), penalty=1.0, solver=self.solver)
+    def _problem(self, X: Any, preferences: Preferences) -> Problem:
+        return Problem(
+            X,
+            preferences,
+            _LOSSES[self.loss](),
+            factor=float(self.C),
+            algorithm=self.pair_sum,
+        )
 
     def _conclude(
         self,

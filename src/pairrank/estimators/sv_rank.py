@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from pairrank import _validation as validation
-from pairrank._protocols import Solution
-from pairrank.estimators._magnitude import PENALTY, MagnitudeRanker
-from pairrank.estimators._tube import TubeProblem
+from pairrank.estimators._magnitude import MagnitudeRanker
 from pairrank.losses import Tube
-from pairrank.preferences import Differences, Pairs
 
 
 class SVRank(MagnitudeRanker):
@@ -166,8 +162,5 @@ class SVRank(MagnitudeRanker):
         own = "tron" if self.n == 2 else "bundle"
         validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", own))
 
-    def _solution_of(
-        self, features: Any, preferences: Differences | Pairs
-    ) -> Callable[..., Solution]:
-        tube = Tube(float(self.epsilon), int(self.n))
-        return TubeProblem(features, preferences, tube, PENALTY).solve
+    def _loss(self) -> Tube:
+        return Tube(float(self.epsilon), int(self.n))
