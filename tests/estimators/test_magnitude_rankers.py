@@ -436,7 +436,7 @@ def test_an_overflow_is_an_error_that_says_what_to_do(rows, ranker):
 def test_a_singular_system_says_what_to_lower(rows):
     X, y, _ = rows
     twice = np.round(8 * np.hstack((X, X)))
-    with pytest.raises(PairrankError, match="singular at this precision, or overflow: .*lower C"):
+    with pytest.raises(PairrankError, match="or overflow: regularise more"):
         MPRank(1e30, solver="direct").fit(twice, y)
 
 

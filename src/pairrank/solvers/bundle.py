@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, Objective, Solution, Status
+from pairrank._protocols import FloatArray, Status
 from pairrank.solvers.cutting_planes import CuttingPlanes
-from pairrank.solvers.descent import Descent, Place
+from pairrank.solvers.descent import Descent, DescentSolver, Place
 
 _ROUNDING = 4.0
 """A plane is lowered by this many times the precision of its value: it must be below the loss."""
@@ -27,7 +28,7 @@ _PATIENCE = 50
 
 
 @dataclass(frozen=True)
-class Bundle:
+class Bundle(DescentSolver):
     r"""Cutting planes with an exact regulariser (BMRM: Teo et al. 2010; Joachims 2006).
 
     Minimises f(w) = penalty/2 \|w\|^2 + loss(w) for a convex loss of which values and subgradients
@@ -77,17 +78,8 @@ class Bundle:
 
     max_planes: int = 128
 
-    def __call__(
-        self,
-        objective: Objective,
-        w0: FloatArray,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Minimise the objective from `w0`, or from zero if that is better; see `Solver`."""
-        return _Run(self, objective, w0, tol, callback).run(max_iter)
+    def _descent(self, *start: Any) -> Descent:
+        return _Run(self, *start)
 
 
 class _Run(Descent):
@@ -95,19 +87,12 @@ class _Run(Descent):
 
     closed = Status.GAP_CLOSED
 
-    def __init__(
-        self,
-        rule: Bundle,
-        objective: Objective,
-        w0: FloatArray,
-        tol: float,
-        callback: Callback | None,
-    ) -> None:
-        super().__init__(objective, w0, tol, callback)
-        self.planes = CuttingPlanes(objective.n_features, objective.penalty, rule.max_planes)
-        self.length = _FIRST_LENGTH
-        self.lower_bound, self.gap = -np.inf, np.inf
-        self.marked_gap, self.waited = np.inf, 0
+    rule: Bundle
+    planes: CuttingPlanes
+    length = _FIRST_LENGTH
+    lower_bound = -np.inf
+    gap = marked_gap = float("inf")
+    waited = 0
 
     def advance(self) -> Status | None:
         """Cut once between the best weights and the model's minimum, then update the bound."""
@@ -136,6 +121,7 @@ class _Run(Descent):
     def _begin(self) -> None:
         """Cut at zero, and at the start if it is another; the better one is the best so far."""
         start, self.w = self.w, np.zeros_like(self.w)
+        self.planes = CuttingPlanes(start.size, self.objective.penalty, self.rule.max_planes)
         self.value = self.reference_norm = np.inf
         zero = self._cut(self.w)
         if zero is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -47,6 +47,8 @@ class Descent(ABC):
 
     Parameters
     ----------
+    rule : DescentSolver
+        The solver's parameters.
     objective : Objective
         The penalty is added here.
     w0 : ndarray of shape (n_features,)
@@ -55,13 +57,13 @@ class Descent(ABC):
         It stops at |gradient| <= tol * |gradient at 0|.
     callback : callable or None
         Called with every `Step`; a true result stops the run.
-    step_length : StepLength, optional
-        How far along a step to evaluate first; None: the step as it is.
-    metric : LinearMap, optional
-        The inner product u'Mv of coefficients by which norms are taken; None: u'v.
 
     Attributes
     ----------
+    step_length : StepLength or None
+        How far along a step to evaluate first; None: the step as it is.
+    metric : LinearMap or None
+        The inner product u'Mv of coefficients by which norms are taken; None: u'v.
     w, value, gradient, norm, point : the current `Place`
     reference_norm : float
         |gradient at 0|.
@@ -83,16 +85,15 @@ class Descent(ABC):
 
     def __init__(
         self,
+        rule: Any,
         objective: Objective,
         w0: FloatArray,
         tol: float,
         callback: Callback | None,
-        *,
-        step_length: StepLength | None = None,
-        metric: LinearMap | None = None,
     ) -> None:
-        self.objective, self.callback, self.tol = objective, callback, tol
-        self.step_length, self.metric = step_length, metric
+        self.rule, self.objective, self.callback, self.tol = rule, objective, callback, tol
+        self.step_length: StepLength | None = getattr(rule, "step_length", None)
+        self.metric: LinearMap | None = getattr(rule, "metric", None)
         self.w = np.array(w0, dtype=np.float64)
         self.history: list[Step] = []
         self.n_iter = self.n_evaluations = self.n_products = 0
@@ -200,3 +201,23 @@ class Descent(ABC):
         step = Step(self.n_iter, self.value, self.norm, self.w, seconds, *counts, self.gap)
         self.history.append(step._replace(coef=None))
         return self.callback is not None and bool(self.callback(step))
+
+
+class DescentSolver(ABC):
+    """A solver that is a frozen record of parameters, the `rule` of its `Descent`."""
+
+    @abstractmethod
+    def _descent(self, *start: Any) -> Descent:
+        """Return the run from an objective, w0, tol and callback."""
+
+    def __call__(
+        self,
+        objective: Objective,
+        w0: FloatArray,
+        *,
+        tol: float,
+        max_iter: int,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Minimise the objective from `w0`; see `Solver`."""
+        return self._descent(objective, w0, tol, callback).run(max_iter)

@@ -86,7 +86,7 @@ class Direct:
         callback: Callback | None = None,
     ) -> Solution:
         """Minimise the objective; the start, `tol` and `max_iter` play no part of its own."""
-        found = _Run(self, objective, tol, callback).run(max_iter)
+        found = _Run(self, objective, np.zeros(objective.n_features), tol, callback).run(max_iter)
         if found.status is not Status.NO_PROGRESS or self.otherwise is None:
             return found
         return self.otherwise(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
@@ -95,14 +95,8 @@ class Direct:
 class _Run(Descent):
     """One solution: zero is reported first, then what solves the system."""
 
+    rule: Direct
     found: Place
-
-    def __init__(
-        self, rule: Direct, objective: Objective, tol: float, callback: Callback | None
-    ) -> None:
-        zero = np.zeros(objective.n_features)
-        super().__init__(objective, zero, tol, callback, metric=rule.metric)
-        self.inverse, self.hands_over = rule.inverse, rule.otherwise is not None
 
     def advance(self) -> Status | None:
         """Move to the solution; return why it is none."""
@@ -121,7 +115,7 @@ class _Run(Descent):
         self.found = self._solution(zero)
         enough = max(_ENOUGH, 10 * self.objective.precision) * zero.norm
         is_solved = self.found.is_finite and self.found.norm <= enough
-        if not is_solved and self.hands_over:
+        if not is_solved and self.rule.otherwise is not None:
             return Status.NO_PROGRESS
         if self._report():
             return Status.STOPPED
@@ -132,9 +126,10 @@ class _Run(Descent):
 
     def _solution(self, zero: Place) -> Place:
         """Return the solution, refined while the gradient's norm halves; zero if there is none."""
-        if not zero.norm > 0.0 or self.inverse is None:
+        inverse = self.rule.inverse
+        if not zero.norm > 0.0 or inverse is None:
             return zero
-        return self._refined(self.inverse, self.evaluate(-self.inverse(zero.gradient)))
+        return self._refined(inverse, self.evaluate(-inverse(zero.gradient)))
 
     def _refined(self, inverse: Inverse, place: Place) -> Place:
         for _ in range(_REFINEMENTS):

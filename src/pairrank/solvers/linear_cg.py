@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, LinearMap, Objective, Solution, Status
-from pairrank.solvers.descent import Descent
+from pairrank._protocols import FloatArray, LinearMap, Status
+from pairrank.solvers.descent import Descent, DescentSolver
 
 
 @dataclass(frozen=True)
-class LinearCG:
+class LinearCG(DescentSolver):
     r"""Conjugate gradients (Hestenes & Stiefel 1952) on H s = -g, for a constant Hessian H.
 
     The objective is quadratic and its Hessian H symmetric and positive semidefinite, known by
@@ -36,17 +37,8 @@ class LinearCG:
 
     metric: LinearMap | None = None
 
-    def __call__(
-        self,
-        objective: Objective,
-        w0: FloatArray,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Minimise the objective from `w0`; see `Solver`."""
-        return _Run(self, objective, w0, tol, callback).run(max_iter)
+    def _descent(self, *start: Any) -> Descent:
+        return _Run(self, *start)
 
 
 class _Run(Descent):
@@ -58,16 +50,8 @@ class _Run(Descent):
     direction_image: FloatArray
     hessian: LinearMap
 
-    def __init__(
-        self,
-        rule: LinearCG,
-        objective: Objective,
-        w0: FloatArray,
-        tol: float,
-        callback: Callback | None,
-    ) -> None:
-        super().__init__(objective, w0, tol, callback, metric=rule.metric)
-        self.confirmed = np.inf
+    rule: LinearCG
+    confirmed = float("inf")
 
     def advance(self) -> Status | None:
         """Take one step along the direction; return why none can be."""

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import (
-    Callback,
-    FloatArray,
-    LinearMap,
-    Objective,
-    Solution,
-    Status,
-    StepLength,
-)
-from pairrank.solvers.descent import Descent, Place
+from pairrank._protocols import FloatArray, LinearMap, Status, StepLength
+from pairrank.solvers.descent import Descent, DescentSolver, Place
 from pairrank.solvers.line_search import SlopeSearch, Trial, WolfeSearch
 
 SEARCHES: dict[str, WolfeSearch | SlopeSearch] = {"wolfe": WolfeSearch(), "gradient": SlopeSearch()}
@@ -32,7 +25,7 @@ _PATIENCE = 30
 
 
 @dataclass(frozen=True)
-class NonlinearCG:
+class NonlinearCG(DescentSolver):
     r"""Nonlinear conjugate gradients (Polak & Ribiere 1969), as RankNCG uses them (Raykar 2007).
 
     From the gradient g and the inverse M of a fixed preconditioner (none: M = I) it goes along
@@ -75,37 +68,19 @@ class NonlinearCG:
     preconditioned: bool = True
     step_length: StepLength | None = None
 
-    def __call__(
-        self,
-        objective: Objective,
-        w0: FloatArray,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Minimise the objective from `w0`; see `Solver`."""
-        return _Run(self, objective, w0, tol, callback).run(max_iter)
+    def _descent(self, *start: Any) -> Descent:
+        return _Run(self, *start)
 
 
 class _Run(Descent):
     """One descent: the current point, and the direction that the last step took."""
 
-    def __init__(
-        self,
-        rule: NonlinearCG,
-        objective: Objective,
-        w0: FloatArray,
-        tol: float,
-        callback: Callback | None,
-    ) -> None:
-        super().__init__(objective, w0, tol, callback, step_length=rule.step_length)
-        self.rule, self.search = rule, SEARCHES[rule.search]
-        self.inverse: LinearMap | None = None
-        self.direction: FloatArray | None = None
-        self.since_restart = 0
-        self.last: tuple[float, float] | None = None
-        self.least_norm, self.waited = np.inf, 0
+    rule: NonlinearCG
+    inverse: LinearMap | None = None
+    direction: FloatArray | None = None
+    last: tuple[float, float] | None = None
+    since_restart = waited = 0
+    least_norm = float("inf")
 
     def advance(self) -> Status | None:
         """Go along the direction until a step is taken; return why none was."""
@@ -148,7 +123,7 @@ class _Run(Descent):
 
         here = Place(w, self.value, self.gradient, self.norm, self.point)
         start = Trial(0.0, self.value, unit * slope, here)
-        trial = self.search(probe, start, first, self.noise)
+        trial = SEARCHES[self.rule.search](probe, start, first, self.noise)
         return trial, unit * trial.length if trial is not None else unit
 
     def _unit_length(self, direction: FloatArray, slope: float) -> float:

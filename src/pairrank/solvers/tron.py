@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, Objective, Solution, Status, StepLength
-from pairrank.solvers.descent import Descent
+from pairrank._protocols import FloatArray, Status, StepLength
+from pairrank.solvers.descent import Descent, DescentSolver
 
 
 @dataclass(frozen=True)
-class Tron:
+class Tron(DescentSolver):
     r"""Trust region Newton (Lin & More 1999; Lin, Weng & Keerthi 2008; Lee & Lin 2014, Sec. 4.1).
 
     Minimises f(w) = loss(w) + penalty/2 \|w\|^2 by steps s that lower the model
@@ -50,17 +50,8 @@ class Tron:
     sigma_2: float = 0.5
     sigma_3: float = 4.0
 
-    def __call__(
-        self,
-        objective: Objective,
-        w0: FloatArray,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Minimise the objective from `w0`; see `Solver`."""
-        return _Run(self, objective, w0, tol, callback).run(max_iter)
+    def _descent(self, *start: Any) -> Descent:
+        return _Run(self, *start)
 
 
 class _CGStep(NamedTuple):
@@ -73,16 +64,8 @@ class _CGStep(NamedTuple):
 class _Run(Descent):
     """One descent: the current point, its model, and the trust region."""
 
-    def __init__(
-        self,
-        rule: Tron,
-        objective: Objective,
-        w0: FloatArray,
-        tol: float,
-        callback: Callback | None,
-    ) -> None:
-        super().__init__(objective, w0, tol, callback, step_length=rule.step_length)
-        self.rule, self.radius = rule, np.inf
+    rule: Tron
+    radius = float("inf")
 
     def advance(self) -> Status | None:
         """Shrink the region until a step is taken; return why none was.
