@@ -27,15 +27,6 @@ _OPTIONAL = ("gap_", "validation_scores_", "coef_cov_", "standard_errors_", "lim
 """Attributes that not every fit has; those of an earlier fit are removed."""
 
 
-def solving(solve: Callable[..., Any], *leading: Any, tol: float, max_iter: int) -> Solve:
-    """Return `solve` as a function of target, start and callback."""
-
-    def one_target(target: Any, start: FloatArray | None, callback: Callback | None) -> Any:
-        return solve(*leading, target, start, tol=tol, max_iter=max_iter, callback=callback)
-
-    return one_target
-
-
 class _Kept(NamedTuple):
     """The weights that a target keeps, how it ended, their iteration and their objective."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.estimators._fit import SolvedRanker
+from pairrank.estimators._descent import Method
+from pairrank.estimators._differences import minimizer
+from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.exceptions import PairrankError
+from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
+from pairrank.objective import Problem
 from pairrank.objective.row_blocks import block_rows, cut, dense
 from pairrank.preferences import Differences, Pairs
 
@@ -100,6 +104,15 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
         if not np.isfinite(2.0 * float(self.C)):
             raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
+
+    @abstractmethod
+    def _loss(self) -> Square | Tube:
+        """Return the cost of a difference."""
+
+    def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
+        is_kernel = self._is_precomputed and not self._maps_features
+        problem = Problem(features, preferences, self._loss(), PENALTY, is_kernel=is_kernel)
+        return minimizer(problem, Method(self.solver, float(self.tol), int(self.max_iter)))
 
     def _preferences(self, rows: Rows) -> Differences | Pairs:
         """Return the differences of the first target, each of query q weighing C w_i w_j/m_q^2.

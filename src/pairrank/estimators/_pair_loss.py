@@ -3,28 +3,17 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
 from pairrank import _validation as validation
-from pairrank._protocols import PairLoss
-from pairrank.estimators._descent import minimize
+from pairrank.estimators._descent import Method, minimize
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
+from pairrank.objective import Problem
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 
 REDUCTIONS = ("auto", "rows", "query", "sum")
-
-
-class Problem(NamedTuple):
-    """What a ranker minimises, penalty/2 |w|^2 + factor * pair sum, and how."""
-
-    loss: PairLoss
-    factor: float
-    penalty: float
-    solver: str
-    eps: float = 1e-6
-    search: str = "wolfe"
 
 
 class PairLossRanker(SolvedRanker):
@@ -32,9 +21,10 @@ class PairLossRanker(SolvedRanker):
 
     reduction: str
     pair_sum: str
+    solver: str
 
     @abstractmethod
-    def _problem(self) -> Problem:
+    def _problem(self, features: Any, preferences: Preferences) -> Problem:
         """Return what the parameters ask for."""
 
     def _check_parameters(self) -> None:
@@ -54,20 +44,6 @@ class PairLossRanker(SolvedRanker):
         return levels.reduced(self.reduction)
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
-        problem, seed = self._problem(), self._seed()
-        return lambda target, start, callback: minimize(
-            features,
-            preferences,
-            problem.loss,
-            factor=problem.factor,
-            penalty=problem.penalty,
-            route=self.pair_sum,
-            solver=problem.solver,
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-            w0=start,
-            seed=seed,
-            callback=callback,
-            eps=problem.eps,
-            search=problem.search,
-        )
+        problem = self._problem(features, preferences)
+        method = Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
+        return lambda target, start, callback: minimize(problem, method, start, callback)

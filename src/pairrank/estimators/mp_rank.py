@@ -5,13 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pairrank import _validation as validation
-from pairrank.estimators._fit import Solve, solving
-from pairrank.estimators._least_squares import Problem
-from pairrank.estimators._magnitude import PENALTY, MagnitudeRanker
-from pairrank.estimators._rows import Rows
-from pairrank.estimators._tube import TubeProblem
+from pairrank.estimators._magnitude import MagnitudeRanker
 from pairrank.losses import Square, Tube
-from pairrank.preferences import Differences, Pairs
 
 
 class MPRank(MagnitudeRanker):
@@ -118,14 +113,5 @@ class MPRank(MagnitudeRanker):
         """For n = 2 a precomputed kernel is solved as it is."""
         return self.kernel is not None and not (self.n == 2 and self._is_precomputed)
 
-    def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
-        limits: dict[str, Any] = {"tol": float(self.tol), "max_iter": int(self.max_iter)}
-        if self.n == 1:
-            tube = TubeProblem(features, preferences, Tube(0.0, 1), PENALTY)
-            return solving(tube.solve, **limits)
-        problem = Problem(features, preferences, PENALTY, self._is_precomputed, "lower C")
-        if self.solver == "auto" and not self._is_precomputed and not problem.direct_is_cheaper():
-            steps = TubeProblem(features, preferences, Square(), PENALTY)
-            if steps.is_uneven:
-                return solving(steps.solve, **limits)
-        return solving(problem.solve, problem.solver(self.solver, early=False), **limits)
+    def _loss(self) -> Square | Tube:
+        return Square() if self.n == 2 else Tube(0.0, 1)

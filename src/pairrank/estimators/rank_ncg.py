@@ -8,11 +8,12 @@ import numpy as np
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.estimators._pair_loss import PairLossRanker, Problem
+from pairrank.estimators._pair_loss import PairLossRanker
 from pairrank.estimators._rows import Rows
 from pairrank.estimators.covariance import KINDS, check_covariance, coefficient_covariance
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Probit, Raykar
+from pairrank.objective import Problem
 from pairrank.preferences import Preferences
 
 LOSSES: dict[str, type[Logistic] | type[Probit] | type[Raykar]] = {
@@ -196,15 +197,14 @@ class RankNCG(PairLossRanker):
             )
         super()._check_parameters()
 
-    def _problem(self) -> Problem:
-        both = self.loss == "raykar"
+    def _problem(self, features: Any, preferences: Preferences) -> Problem:
         return Problem(
+            features,
+            preferences,
             LOSSES[self.loss](),
-            factor=1.0,
             penalty=float(self.alpha),
-            solver="ncg" if both else self.solver,
+            algorithm=self.pair_sum,
             eps=float(self.eps),
-            search="gradient" if both else "wolfe",
         )
 
     def _preferences(self, rows: Rows) -> Preferences:

@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 
 from pairrank import _validation as validation
-from pairrank.estimators._fit import Solve, SolvedRanker, solving
-from pairrank.estimators._least_squares import Problem
+from pairrank.estimators._descent import Method
+from pairrank.estimators._differences import minimizer
+from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, columns_of, draw_held_rows
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.exceptions import PairrankError
+from pairrank.losses import Square
+from pairrank.objective import Problem
 from pairrank.preferences import Differences, Pairs
 
 REGULARIZATIONS = ("tikhonov", "iteration", "hybrid")
@@ -40,7 +43,8 @@ class RankRLS(TargetsMixin, SolvedRanker):
     solver : "auto", "cg" or "direct", default "auto"
         "cg" is the paper's conjugate gradients on Eq. 8. "direct" is one factorisation: primal
         (Eq. 6) where rows outnumber features, else dual (Eq. 7). "auto" takes the cheaper one for
-        "tikhonov", "cg" where the factorisation fails, and "cg" for the others.
+        "tikhonov", "cg" where the factorisation fails, and "cg" for the others. Where features
+        differ in size, it takes preconditioned Newton steps instead of "cg".
     max_iter : int, default 500
         The largest number of iterations.
     tol : float, default 1e-5
@@ -153,6 +157,7 @@ class RankRLS(TargetsMixin, SolvedRanker):
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
         penalty = 0.0 if self.regularization == "iteration" else 2.0 * float(self.alpha)
-        problem = Problem(features, preferences, penalty, self._is_precomputed)
-        solver = problem.solver(self.solver, early=self._stops_early)
-        return solving(problem.solve, solver, tol=float(self.tol), max_iter=int(self.max_iter))
+        is_kernel = self._is_precomputed
+        problem = Problem(features, preferences, Square(), penalty, is_kernel=is_kernel)
+        name = "cg" if self._stops_early else self.solver
+        return minimizer(problem, Method(name, float(self.tol), int(self.max_iter)))

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pairrank import _validation as validation
-from pairrank.estimators._pair_loss import PairLossRanker, Problem
+from pairrank.estimators._pair_loss import PairLossRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Hinge, SquaredHinge
+from pairrank.objective import Problem
+from pairrank.preferences import Preferences
 
 _LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {
     "squared_hinge": SquaredHinge,
@@ -126,5 +128,6 @@ class RankSVM(PairLossRanker):
         validation.check_number(self.C, "C")
         super()._check_parameters()
 
-    def _problem(self) -> Problem:
-        return Problem(_LOSSES[self.loss](), float(self.C), penalty=1.0, solver=self.solver)
+    def _problem(self, features: Any, preferences: Preferences) -> Problem:
+        loss, factor = _LOSSES[self.loss](), float(self.C)
+        return Problem(features, preferences, loss, factor=factor, algorithm=self.pair_sum)

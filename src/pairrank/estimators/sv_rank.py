@@ -5,12 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pairrank import _validation as validation
-from pairrank.estimators._fit import Solve, solving
-from pairrank.estimators._magnitude import PENALTY, MagnitudeRanker
-from pairrank.estimators._rows import Rows
-from pairrank.estimators._tube import TubeProblem
+from pairrank.estimators._magnitude import MagnitudeRanker
 from pairrank.losses import Tube
-from pairrank.preferences import Differences, Pairs
 
 
 class SVRank(MagnitudeRanker):
@@ -124,7 +120,5 @@ class SVRank(MagnitudeRanker):
         own = "tron" if self.n == 2 else "bundle"
         validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", own))
 
-    def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
-        tube = Tube(float(self.epsilon), int(self.n))
-        problem = TubeProblem(features, preferences, tube, PENALTY)
-        return solving(problem.solve, tol=float(self.tol), max_iter=int(self.max_iter))
+    def _loss(self) -> Tube:
+        return Tube(float(self.epsilon), int(self.n))

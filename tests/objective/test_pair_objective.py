@@ -1,4 +1,4 @@
-"""Any pair sum as an objective: its gradient, its Hessian, and the diagonal before it."""
+"""Problems as objectives: gradients, Hessians, rounding, and the diagonal preconditioner."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ from scipy import sparse
 from sklearn.base import clone
 
 from pairrank import MPRank, Pairs, RankRLS, SVRank
-from pairrank._protocols import Status
+from pairrank._protocols import Objective, Status
 from pairrank.design import Design
-from pairrank.losses import Hinge, Square, Tube
-from pairrank.objective import (
-    LeastSquares,
-    PairObjective,
-    SumObjective,
-    inverse_diagonal,
-    is_even,
-)
+from pairrank.losses import Hinge, Logistic, Square, Tube
+from pairrank.objective import GivenInverse, InverseDiagonal, PairObjective, Problem, is_even
 from pairrank.objective import spread_of_features as spread
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
@@ -44,44 +38,42 @@ def comparisons(rng, n_rows):
 def test_gradient_and_hessian_are_differences_of_values_and_gradients(loss, build, form):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3))
-    objective = SumObjective(Design(form(X)), bind(loss, build(rng, 40)), penalty=2.0)
+    objective = PairObjective(Problem(form(X), build(rng, 40), loss, penalty=2.0))
     w, step = rng.normal(size=3), 1e-6
-    gradient = objective.loss_and_gradient(w)[1]
+    point = objective.at(w)
     for at, unit in enumerate(np.eye(3)):
-        up, down = (objective.loss_and_gradient(w + sign * step * unit) for sign in (1, -1))
-        assert gradient[at] == pytest.approx((up[0] - down[0]) / (2 * step), rel=1e-6, abs=1e-7)
-        bend = (up[1] - down[1]) / (2 * step) + 2.0 * unit
-        np.testing.assert_allclose(objective.hessian(w).matvec(unit), bend, rtol=1e-5, atol=1e-6)
-    value, at_zero = objective.loss_and_gradient(np.zeros(3))
-    assert value == pytest.approx(objective.loss_and_gradient(np.full(3, 1e-12))[0])
-    assert objective.reference_norm == pytest.approx(np.linalg.norm(at_zero))
-    at_zero += 1.0
-    np.testing.assert_allclose(objective.loss_and_gradient(np.zeros(3))[1], at_zero - 1.0)
+        up, down = (objective.at(w + sign * step * unit) for sign in (1, -1))
+        slope = (up.value - down.value) / (2 * step)
+        assert point.gradient[at] == pytest.approx(slope, rel=1e-6, abs=1e-7)
+        column = (up.gradient - down.gradient) / (2 * step) + 2.0 * unit
+        np.testing.assert_allclose(point.hessian().matvec(unit), column, rtol=1e-5, atol=1e-6)
+    zero = objective.at(np.zeros(3))
+    assert zero.value == pytest.approx(objective.at(np.full(3, 1e-12)).value)
+    with pytest.raises(ValueError, match="read-only"):
+        zero.gradient[0] = 1.0
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["hinge", "tube"])
-def test_a_gradient_is_off_by_no_more_than_its_pull_and_rounding_say(kind, dtype, form):
+def test_a_gradient_is_off_by_no_more_than_its_rounding(kind, dtype, form):
     rng = np.random.default_rng(0)
     X = rng.normal((0.0, 100.0, 1e4), 1.0, (400, 3)).astype(dtype)
     if kind == "hinge":
         levels = Levels.build(np.round(rng.normal(size=400)))
-        pair_sum, factor = bind(Hinge(), levels), 0.1
-        objective = PairObjective(form(X), levels, Hinge(), factor=factor, penalty=1.0)
+        problem = Problem(form(X), levels, Hinge(), factor=0.1)
     else:
-        pair_sum, factor = bind(Tube(0.1, 1), differences(rng, 400)), 1.0
-        objective = SumObjective(Design(form(X)), pair_sum, penalty=1.0)
+        problem = Problem(form(X), differences(rng, 400), Tube(0.1, 1))
+    objective, pair_sum = PairObjective(problem), bind(problem.loss, problem.preferences)
     double = X.astype(np.float64)
     for w in (np.array([0.3, -0.2, 1e-4]), np.zeros(3)):
-        gradient = objective.loss_and_gradient(w)[1]
-        scores = objective.design.scores(w)
-        pull = factor * pair_sum.at(scores)[1]
-        assert objective.pull == pytest.approx(np.linalg.norm(pull))
-        off = np.abs(gradient - double.T @ pull)
-        assert (off <= objective.pull * objective.rounding).all()
+        point = objective.at(w)
+        score_gradient = problem.factor * pair_sum.at(problem.design.scores(w)).gradient
+        assert point.score_norm == pytest.approx(np.linalg.norm(score_gradient))
+        off = np.abs(point.gradient - double.T @ score_gradient)
+        assert (off <= point.score_norm * point.rounding()).all()
         np.testing.assert_allclose(
-            objective.rounding, 2 * np.finfo(dtype).eps * np.linalg.norm(double, axis=0)
+            point.rounding(), 2 * np.finfo(dtype).eps * np.linalg.norm(double, axis=0)
         )
 
 
@@ -106,15 +98,40 @@ def test_what_differs_little_teaches_all_the_same():
         np.testing.assert_allclose(ranker.fit(X, y).coef_, wanted.coef_, rtol=1e-3)
 
 
-def test_the_scores_kept_are_those_of_the_weights_asked_for():
+def test_a_point_stays_as_it_is_when_others_are_evaluated():
     rng = np.random.default_rng(0)
     X, w = rng.normal(size=(40, 3)), rng.normal(size=3)
-    pair_sum = bind(Tube(0.5, 2), differences(rng, 40))
-    objective = SumObjective(Design(X), pair_sum, penalty=2.0)
-    first = objective.loss_and_gradient(w)[0]
-    w *= 2.0
-    assert objective.loss_and_gradient(w)[0] == pytest.approx(pair_sum.at(X @ w)[0])
-    assert objective.loss_and_gradient(w)[0] != pytest.approx(first)
+    objective = PairObjective(Problem(X, differences(rng, 40), Tube(0.5, 2), penalty=2.0))
+    first = objective.at(w)
+    wanted = [first.value, *first.gradient, *first.scores, *first.hessian().matvec(np.ones(3))]
+    for other in (2.0 * w, np.zeros(3), -w):
+        assert objective.at(other).value != pytest.approx(first.value)
+    kept = [first.value, *first.gradient, *first.scores, *first.hessian().matvec(np.ones(3))]
+    np.testing.assert_array_equal(kept, wanted)
+    again = objective.at(w, first.scores)
+    assert again.value == first.value
+    np.testing.assert_array_equal(again.gradient, first.gradient)
+
+
+def test_an_evaluation_leaves_nothing_behind():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 4, 300).astype(float)
+    problem = Problem(X, Levels.build(y), Logistic(), eps=1e-3, algorithm="boxes")
+    objective = PairObjective(problem)
+    objective.at(np.ones(3)).rounding()
+    before = dict(vars(objective))
+    objective.at(2.0 * np.ones(3)).hessian().matvec(np.ones(3))
+    assert all(vars(objective)[name] is value for name, value in before.items())
+    assert vars(objective).keys() == before.keys()
+
+
+def test_an_objective_has_six_members():
+    members = {name for name in vars(Objective) if not name.startswith("_")}
+    members |= set(Objective.__annotations__)
+    assert members == {"n_features", "penalty", "precision", "at", "sharpen", "refine"}
+    rng = np.random.default_rng(0)
+    objective = PairObjective(Problem(np.ones((40, 1)), differences(rng, 40), Square()))
+    assert all(hasattr(objective, name) for name in members)
 
 
 def test_a_diagonal_saves_steps_where_features_differ_in_size():
@@ -122,13 +139,12 @@ def test_a_diagonal_saves_steps_where_features_differ_in_size():
     size = np.logspace(0, 5, 40)
     X = rng.normal(size=(300, 40)) * size
     weighed = Differences.build(X @ (1 / size) + rng.normal(size=300))
-    pair_sum, design = bind(Tube(0.2, 2), weighed), Design(X)
-    degree = bind(Square(), weighed).curvature(np.zeros(300)).diagonal()
-    wide = spread(design, degree)
+    problem = Problem(X, weighed, Tube(0.2, 2))
+    wide = spread(problem.design, problem.curvature_at_zero())
     np.testing.assert_allclose(wide, 2 * 299 / 300 * 300 * X.var(axis=0), rtol=1e-9)
     found = []
-    for inverse in (None, inverse_diagonal(wide, 1.0)):
-        objective = SumObjective(design, pair_sum, penalty=1.0, inverse=inverse)
+    for model in (GivenInverse(np.array), None):
+        objective = PairObjective(problem, model)
         found.append(Tron()(objective, np.zeros(40), tol=1e-8, max_iter=200))
     assert {one.status for one in found} == {Status.CONVERGED}
     np.testing.assert_allclose(found[0].coef * size, found[1].coef * size, rtol=1e-3)
@@ -144,13 +160,5 @@ def test_features_of_one_size_are_even_whatever_is_constant():
     assert is_even(np.empty(0))
     assert is_even(np.array([1.0, np.inf]))
     np.testing.assert_array_equal(spread(Design(np.ones((4, 2))), np.zeros(4)), 0.0)
-    lifted = inverse_diagonal(np.array([0.0, 1e14]), 1.0).matvec(np.ones(2))
+    lifted = InverseDiagonal(np.array([0.0, 1e14]), 1.0, 1.0).matvec(np.ones(2))
     np.testing.assert_allclose(lifted, [1 / 101, 1e-14], rtol=1e-6)
-
-
-def test_least_squares_have_one_hessian_and_no_preconditioner():
-    rng = np.random.default_rng(0)
-    squares = bind(Square(), differences(rng, 40))
-    objective = LeastSquares(Design(rng.normal(size=(40, 3))), squares, penalty=2.0)
-    assert objective.hessian(np.zeros(3)) is objective.hessian(np.ones(3))
-    assert objective.preconditioner(np.ones(3)) is None
