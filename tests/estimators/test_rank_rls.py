@@ -421,7 +421,7 @@ def test_a_kernel_s_model_file_predicts_as_the_model_did(rows, tmp_path, kernel)
         ({"solver": "newton"}, "solver must be one of"),
         ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
         ({"validation_fraction": 0}, "validation_fraction must be"),
-        ({"solver": "direct", "regularization": "iteration"}, "by iterations"),
+        ({"solver": "direct", "regularization": "iteration"}, "needs iterations"),
         ({"kernel": "sigmoid"}, "kernel"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
     ],
