@@ -143,8 +143,8 @@ def test_a_diagonal_saves_steps_where_features_differ_in_size():
     wide = spread(problem.design, problem.curvature_at_zero())
     np.testing.assert_allclose(wide, 2 * 299 / 300 * 300 * X.var(axis=0), rtol=1e-9)
     found = []
-    for model in (GivenInverse(np.array), None):
-        objective = PairObjective(problem, model)
+    for inverse in (GivenInverse(np.array), None):
+        objective = PairObjective(problem, inverse=inverse)
         found.append(Tron()(objective, np.zeros(40), tol=1e-8, max_iter=200))
     assert {one.status for one in found} == {Status.CONVERGED}
     np.testing.assert_allclose(found[0].coef * size, found[1].coef * size, rtol=1e-3)

@@ -52,7 +52,7 @@ SQUARES = {
 }
 OVER_PREFERENCES = (SquaredHinge(), SquaredHinge(margin=0.3), Logistic(), Probit())
 SOLVERS = {
-    **dict.fromkeys(OVER_PREFERENCES, {**SMOOTH, **ANY, **LINE}),
+    **{loss: {**SMOOTH, **ANY, **LINE} for loss in OVER_PREFERENCES},
     Tube(0.3, 2): {**SMOOTH, **ANY},
     Square(): {**SMOOTH, **ANY, **SQUARES},
     Hinge(): ANY,

@@ -106,8 +106,10 @@ class PairObjective:
     ----------
     problem : Problem
     model : HessianModel, optional
-        An approximate Hessian, its inverse, or both; None: the Hessian is that of every pair, and
-        the preconditioner its diagonal where features differ in size.
+        An approximate Hessian; None: that of every pair.
+    inverse : LinearMap, optional
+        What preconditions where the model does not; None: the inverse of the Hessian's diagonal
+        where features differ in size.
 
     Notes
     -----
@@ -115,8 +117,13 @@ class PairObjective:
     and gradient are computed once.
     """
 
-    def __init__(self, problem: Problem, model: HessianModel | None = None) -> None:
-        self.problem, self.model = problem, model
+    def __init__(
+        self,
+        problem: Problem,
+        model: HessianModel | None = None,
+        inverse: LinearMap | None = None,
+    ) -> None:
+        self.problem, self.model, self.inverse = problem, model, inverse
         self.design = problem.design
         self.n_features, self.precision = self.design.n_features, self.design.precision
         self.penalty, self.factor = problem.penalty, problem.factor
@@ -222,8 +229,9 @@ class PairObjective:
         return ExactHessian(self.design, self.pair_sum.curvature(scores), self.factor, self.penalty)
 
     def _preconditioner(self, w: FloatArray) -> LinearMap | None:
-        """Return the model's inverse, or else that of an uneven diagonal."""
+        """Return the model's inverse, the given one, or that of an uneven diagonal."""
         inverse = None if self.model is None else self.model.inverse(w)
+        inverse = self.inverse if inverse is None else inverse
         return self.problem.uneven_diagonal if inverse is None else inverse
 
 
