@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,7 +87,7 @@ def _of_squares(problem: Problem, method: Method) -> Minimizer:
 
 
 def _of_tubes(problem: Problem, method: Method) -> Minimizer:
-    squares = replace(problem, loss=Square())
+    squares = problem.changed(loss=Square())
     factorised = _inverse(squares) if direct_is_cheaper(squares) else None
     diagonal = problem.uneven_diagonal if problem.loss.smooth and factorised is None else None
     solver: Solver = Bundle()
@@ -181,7 +180,7 @@ def _inverse(problem: Problem) -> Inverse | None:
         assert isinstance(design, Design)
         return primal_inverse(primal_matrix(design, preferences), penalty)
     kernel = _kernel_matrix(design, preferences)
-    curvature = bind(Square(), preferences).curvature(np.zeros(design.n_rows))
+    curvature = bind(Square(), preferences).at(np.zeros(design.n_rows)).curvature()
     of_rows = dual_inverse(curvature.matmat(kernel).T, penalty)
     if of_rows is None or problem.is_kernel:
         return of_rows
