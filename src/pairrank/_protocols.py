@@ -127,10 +127,6 @@ class PairSum(Protocol):
         """Return value, gradient, error and curvature at the scores."""
         ...
 
-    def curvature(self, scores: FloatArray) -> MultipleCurvature:
-        """Return the (generalised) Hessian at the scores, without value and gradient."""
-        ...
-
     def sharpen(self) -> bool:
         """Allow a hundredth of the error from now on; False where it cannot be smaller."""
         ...

@@ -502,3 +502,14 @@ def test_a_singular_system_is_said_or_left_to_conjugate_gradients(rows):
     assert ranker.n_iter_ > 1
     ranker = RankRLS(1e-30, solver="cg", tol=1e-9).fit(twice, y, qid=qid)
     np.testing.assert_allclose(ranker.coef_[:5], ranker.coef_[5:], rtol=1e-6)
+
+
+def test_features_of_very_different_size_are_preconditioned_by_themselves():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((2500, 1200), density=0.02, rng=rng, format="csr")
+    y = X @ rng.normal(size=1200) + 0.1 * rng.normal(size=2500)
+    X = (X @ sparse.diags_array(np.logspace(-1, 1, 1200))).tocsr()
+    plain, auto = (RankRLS(0.1, solver=solver, max_iter=1000) for solver in ("cg", "auto"))
+    products = [model.fit(X, y).history_[-1].n_products for model in (plain, auto)]
+    assert 5 * products[1] < products[0]
+    assert auto.objective_ <= plain.objective_ * (1 + 1e-6)

@@ -10,8 +10,15 @@ from sklearn.base import clone
 from pairrank import MPRank, Pairs, RankRLS, SVRank
 from pairrank._protocols import Objective, Status
 from pairrank.design import Design
-from pairrank.losses import Hinge, Logistic, Square, Tube
-from pairrank.objective import GivenInverse, InverseDiagonal, PairObjective, Problem, is_even
+from pairrank.losses import Hinge, Logistic, Square, SquaredHinge, Tube
+from pairrank.objective import (
+    GivenInverse,
+    InverseDiagonal,
+    PairObjective,
+    Problem,
+    SampledModel,
+    is_even,
+)
 from pairrank.objective import spread_of_features as spread
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
@@ -143,8 +150,8 @@ def test_a_diagonal_saves_steps_where_features_differ_in_size():
     wide = spread(problem.design, problem.curvature_at_zero())
     np.testing.assert_allclose(wide, 2 * 299 / 300 * 300 * X.var(axis=0), rtol=1e-9)
     found = []
-    for model in (GivenInverse(np.array), None):
-        objective = PairObjective(problem, model)
+    for inverse in (GivenInverse(np.array), None):
+        objective = PairObjective(problem, inverse=inverse)
         found.append(Tron()(objective, np.zeros(40), tol=1e-8, max_iter=200))
     assert {one.status for one in found} == {Status.CONVERGED}
     np.testing.assert_allclose(found[0].coef * size, found[1].coef * size, rtol=1e-3)
@@ -162,3 +169,28 @@ def test_features_of_one_size_are_even_whatever_is_constant():
     np.testing.assert_array_equal(spread(Design(np.ones((4, 2))), np.zeros(4)), 0.0)
     lifted = InverseDiagonal(np.array([0.0, 1e14]), 1.0, 1.0).matvec(np.ones(2))
     np.testing.assert_allclose(lifted, [1 / 101, 1e-14], rtol=1e-6)
+
+
+def test_a_sample_whose_hessian_has_no_factorisation_is_left():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200).astype(float)
+    problem = Problem(X, Levels.build(y).reduced("rows"), SquaredHinge(), penalty=-1e9)
+    model = SampledModel(problem, 50, rng)
+    w = np.ones(2)
+    assert model.matrix(w) is None
+    assert model.inverse(w) is None
+    assert not model.refine()
+    exact = PairObjective(problem).at(w).hessian().matvec(w)
+    np.testing.assert_array_equal(PairObjective(problem, model).at(w).hessian().matvec(w), exact)
+
+
+def test_a_changed_problem_keeps_its_features():
+    rng = np.random.default_rng(0)
+    problem = Problem(rng.normal(size=(40, 3)), differences(rng, 40), Square())
+    labels = rng.normal(size=40)
+    other = problem.with_target(labels)
+    assert other.design.X is problem.design.X
+    own = Differences.build(labels, np.arange(40) % 3, sample_weight=problem.preferences.weight)
+    value = PairObjective(Problem(problem.X, own, Square())).at(np.ones(3)).value
+    assert PairObjective(other).at(np.ones(3)).value == pytest.approx(value)
+    assert problem.with_target(None) is problem

@@ -52,7 +52,7 @@ SQUARES = {
 }
 OVER_PREFERENCES = (SquaredHinge(), SquaredHinge(margin=0.3), Logistic(), Probit())
 SOLVERS = {
-    **dict.fromkeys(OVER_PREFERENCES, {**SMOOTH, **ANY, **LINE}),
+    **{loss: {**SMOOTH, **ANY, **LINE} for loss in OVER_PREFERENCES},
     Tube(0.3, 2): {**SMOOTH, **ANY},
     Square(): {**SMOOTH, **ANY, **SQUARES},
     Hinge(): ANY,
@@ -67,7 +67,7 @@ def primal(problem):
 def dual(problem):
     """Return v -> (Hessian)^-1 v by the rows' system."""
     design, preferences, penalty = problem.design, problem.preferences, problem.penalty
-    curvature = bind(Square(), preferences).curvature(np.zeros(design.n_rows))
+    curvature = bind(Square(), preferences).at(np.zeros(design.n_rows)).curvature()
     of_rows = dual_inverse(curvature.matmat(dual_matrix(design, preferences).T).T, penalty)
     return lambda v: (v - design.transposed(of_rows(curvature.matvec(design.scores(v))))) / penalty
 

@@ -87,7 +87,7 @@ def minimize(
     Solution
     """
     if problem.algorithm == "auto" and problem.design.n_rows <= _FEW_ROWS:
-        problem = replace(problem, eps=min(problem.eps, _EXACT))
+        problem = problem.changed(eps=min(problem.eps, _EXACT))
     generator = np.random.default_rng(method.seed)
     if method.solver == "bundle" or not problem.loss.smooth:
         return _by_planes(problem, method, start, generator, callback)
@@ -173,7 +173,8 @@ def _by_planes(
     if method.solver == "auto" and start is None and pays:
         assert not isinstance(problem.preferences, Differences)
         rows, drawn = draw_sample(problem.preferences, wanted, generator)
-        sample = replace(problem, X=problem.X[rows], preferences=drawn, algorithm="auto")
+        X = problem.features[rows]
+        sample = problem.changed(X=X, preferences=drawn, algorithm="auto")
         few = replace(method, max_iter=_START_STEPS)
         near = descend(PairObjective(sample), Bundle(), few, None, None, None)
     return descend(objective, Bundle(), method, start, near, callback)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -88,9 +87,9 @@ def _of_squares(problem: Problem, method: Method) -> Minimizer:
 
 
 def _of_tubes(problem: Problem, method: Method) -> Minimizer:
-    squares = replace(problem, loss=Square())
+    squares = problem.changed(loss=Square())
     factorised = _inverse(squares) if direct_is_cheaper(squares) else None
-    near = None if factorised is None else _of_inverse(squares, factorised)
+    diagonal = problem.uneven_diagonal if problem.loss.smooth and factorised is None else None
     solver: Solver = Bundle()
     if problem.loss.smooth:
         solver = Tron()
@@ -98,36 +97,23 @@ def _of_tubes(problem: Problem, method: Method) -> Minimizer:
     def solve(
         target: FloatArray | None, start: FloatArray | None, callback: Callback | None = None
     ) -> Solution:
-        found = None if near is None else near(target)
-        is_near = found is not None and found.status is Status.CONVERGED
-        model = None
-        if problem.loss.smooth:
-            model = _preconditioner(problem, factorised if is_near else None)
-        objective = PairObjective(problem.with_target(target), model)
-        if found is not None and found.status not in (Status.CONVERGED, Status.INTERRUPTED):
-            found = None
-        return descend(objective, solver, method, start, found, callback)
+        near, inverse = _near(squares.with_target(target), factorised)
+        objective = PairObjective(problem.with_target(target), inverse=inverse or diagonal)
+        return descend(objective, solver, method, start, near, callback)
 
     return solve
 
 
-def _of_inverse(squares: Problem, inverse: Inverse) -> Callable[[FloatArray | None], Solution]:
-    """Return what gives the least-squares solution for one column of targets."""
-    once = Method(tol=1e-6, max_iter=1)
-
-    def solve(target: FloatArray | None) -> Solution:
-        objective = PairObjective(squares.with_target(target))
-        return descend(objective, Direct(inverse), once, None, None, None)
-
-    return solve
-
-
-def _preconditioner(problem: Problem, inverse: Inverse | None) -> GivenInverse | None:
-    """Return about the inverse of the Hessian for power 2; None where it would not help."""
-    if inverse is not None:
-        return GivenInverse(inverse)
-    diagonal = problem.uneven_diagonal
-    return None if diagonal is None else GivenInverse(diagonal.matvec)
+def _near(squares: Problem, inverse: Inverse | None) -> tuple[Solution | None, GivenInverse | None]:
+    """Return what a factorisation gives for squares, and itself if it solves them."""
+    if inverse is None:
+        return None, None
+    found = Direct(inverse)(
+        PairObjective(squares), np.zeros(squares.design.n_features), tol=0.0, max_iter=1
+    )
+    if found.status is Status.CONVERGED:
+        return found, GivenInverse(inverse)
+    return (found if found.status is Status.INTERRUPTED else None), None
 
 
 def _solver(problem: Problem, name: str) -> LinearCG | Direct:
@@ -194,7 +180,7 @@ def _inverse(problem: Problem) -> Inverse | None:
         assert isinstance(design, Design)
         return primal_inverse(primal_matrix(design, preferences), penalty)
     kernel = _kernel_matrix(design, preferences)
-    curvature = bind(Square(), preferences).curvature(np.zeros(design.n_rows))
+    curvature = bind(Square(), preferences).at(np.zeros(design.n_rows)).curvature()
     of_rows = dual_inverse(curvature.matmat(kernel).T, penalty)
     if of_rows is None or problem.is_kernel:
         return of_rows

@@ -9,6 +9,7 @@ import numpy as np
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap
 from pairrank.design import Design
+from pairrank.objective.kernel_design import KernelDesign
 
 ENOUGH_ENTRIES = 1 << 18
 """Entries of X that suffice to estimate the size of its features."""
@@ -16,30 +17,6 @@ _CONSTANT = 1e-12
 """A feature that spreads by less than this part of the widest one is constant but for rounding."""
 _EVEN = 10.0
 """A diagonal is even where its 90th percentile is at most this many times its 10th."""
-
-
-class RowMap(Protocol):
-    """The linear map from coefficients to scores, and its transpose."""
-
-    n_rows: int
-    n_features: int
-
-    @property
-    def precision(self) -> float:
-        """The relative rounding to expect of a sum of many products."""
-        ...
-
-    def scores(self, w: FloatArray) -> FloatArray:
-        """Return the scores of coefficients, (n_rows,)."""
-        ...
-
-    def transposed(self, values: FloatArray) -> FloatArray:
-        """Return the gradient by the coefficients of one by the scores, (n_features,)."""
-        ...
-
-    def rounding(self) -> FloatArray:
-        """Return what rounding may add to each entry of it, for values of norm 1."""
-        ...
 
 
 class HessianModel(Protocol):
@@ -61,7 +38,9 @@ class HessianModel(Protocol):
 class ExactHessian:
     """penalty I + factor X' H X for the curvature H of a pair sum."""
 
-    def __init__(self, design: RowMap, curvature: Curvature, factor: float, penalty: float) -> None:
+    def __init__(
+        self, design: Design | KernelDesign, curvature: Curvature, factor: float, penalty: float
+    ) -> None:
         self.design, self.curvature, self.factor, self.penalty = design, curvature, factor, penalty
 
     def matvec(self, v: FloatArray) -> FloatArray:
@@ -78,27 +57,10 @@ class ExactHessian:
 
 
 class GivenInverse:
-    """A `HessianModel` of a known inverse, the same everywhere; the Hessian is that of every pair.
-
-    Parameters
-    ----------
-    solve : callable
-        From a vector v to about the inverse of the Hessian times v.
-    """
+    """A known inverse of a Hessian, or about that, by its products alone."""
 
     def __init__(self, solve: Callable[[FloatArray], FloatArray]) -> None:
         self.matvec = solve
-
-    def hessian(self, w: FloatArray, scores: FloatArray) -> None:
-        """Return None: the exact Hessian is used."""
-
-    def inverse(self, w: FloatArray) -> LinearMap:
-        """Return the given inverse."""
-        return self
-
-    def refine(self) -> bool:
-        """Return False: nothing is sampled."""
-        return False
 
 
 class InverseDiagonal:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +45,8 @@ class SampledModel:
 
     Notes
     -----
-    A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3).
+    A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). One that rounding
+    leaves without a factorisation ends the model: the Hessian is then that of every pair.
     """
 
     def __init__(self, problem: Problem, n_rows: int, generator: np.random.Generator) -> None:
@@ -62,30 +62,40 @@ class SampledModel:
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the sample's Hessian at `w`, scaled to stand for every pair."""
-        return None if self._is_left else self.matrix(w)
+        return self.matrix(w)
 
     def inverse(self, w: FloatArray) -> LinearMap | None:
         """Return the inverse of the sample's Hessian; None once every pair's is used."""
-        return None if self._is_left else GivenInverse(self.matrix(w).solve)
+        matrix = self.matrix(w)
+        return None if matrix is None else GivenInverse(matrix.solve)
 
     def refine(self) -> bool:
         """Draw a sample four times as large, or leave the Hessian to every pair."""
         if self._is_left or self.is_whole:
             return False
         n_rows = 4 * self._design.n_rows
-        if n_rows > self.problem.X.shape[0] // 2:
+        if n_rows > self.problem.design.n_rows // 2:
             self._is_left = True
         else:
             self._draw(n_rows)
         return True
 
-    def matrix(self, w: FloatArray) -> SymmetricMatrix:
-        """Return the sample's Hessian at `w`, factorised; one that was computed nearby serves."""
+    def matrix(self, w: FloatArray) -> SymmetricMatrix | None:
+        """Return the sample's Hessian at `w`, factorised; one that was computed nearby serves.
+
+        None once every pair's is used, as where the factorisation fails.
+        """
+        if self._is_left:
+            return None
         if self._known is None or not self._is_near(self._known[0], w):
-            curvature = self._pair_sum.curvature(self._design.scores(w))
+            curvature = self._pair_sum.at(self._design.scores(w)).curvature()
             matrix = self.problem.factor * (self._columns @ curvature.matmat(self._columns).T)
             matrix.flat[:: matrix.shape[0] + 1] += self.problem.penalty
-            self._known = w.copy(), SymmetricMatrix(matrix)
+            try:
+                self._known = w.copy(), SymmetricMatrix(matrix)
+            except linalg.LinAlgError:
+                self._is_left = True
+                return None
         return self._known[1]
 
     def _is_near(self, known: FloatArray, w: FloatArray) -> bool:
@@ -100,9 +110,9 @@ class SampledModel:
         assert not isinstance(problem.preferences, Differences)
         rows, drawn = draw_sample(problem.preferences, n_rows, self.generator)
         self.is_whole = drawn.n_pairs == problem.preferences.n_pairs
-        X = problem.X[rows]
+        X = problem.features[rows]
         X = X.toarray() if hasattr(X, "toarray") else X
-        self._sample = replace(problem, X=X, preferences=drawn, algorithm="auto", eps=1e-6)
+        self._sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=1e-6)
         self._design = self._sample.design
         self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
         self._columns: NDArray[Any] = np.ascontiguousarray(X.T, dtype=np.float64)
@@ -115,7 +125,7 @@ class _OwnHessian:
     def __init__(self, model: SampledModel) -> None:
         self._model, self.inverse = model, model.inverse
 
-    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap:
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         return self._model.matrix(w)
 
     def refine(self) -> bool:
@@ -123,7 +133,10 @@ class _OwnHessian:
 
 
 class SymmetricMatrix:
-    """A positive definite matrix, its products and its solutions; lifted where it is singular."""
+    """A positive definite matrix, its products and its solutions; lifted where it is singular.
+
+    Raises a LinAlgError where rounding leaves it far from positive definite.
+    """
 
     def __init__(self, matrix: FloatArray) -> None:
         try:
@@ -167,7 +180,7 @@ class BandedModel:
         """Return the Hessian of the bands; None once every pair's is used."""
         if self._is_left:
             return None
-        problem, curvature = self.problem, self._pair_sum.curvature(scores)
+        problem, curvature = self.problem, self._pair_sum.at(scores).curvature()
         return ExactHessian(problem.design, curvature, problem.factor, problem.penalty)
 
     def inverse(self, w: FloatArray) -> None:

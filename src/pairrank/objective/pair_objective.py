@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Squares, Tubes
+from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss, Point, Squares, Tubes
 from pairrank.design import Design, norm_of
 from pairrank.losses import Square
 from pairrank.objective.hessians import (
@@ -61,6 +62,15 @@ class Problem:
         return KernelDesign(self.X) if self.is_kernel else Design(self.X)
 
     @property
+    def features(self) -> Any:
+        """The features that `design` multiplies by, or the kernel matrix."""
+        return self.X if isinstance(self.design, KernelDesign) else self.design.X
+
+    def changed(self, **changes: Any) -> Problem:
+        """Return the problem with other fields; the same features stand for X."""
+        return replace(self, **{"X": self.features, **changes})
+
+    @property
     def is_of_differences(self) -> bool:
         """Whether the loss compares differences of labels with those of scores."""
         return isinstance(self.loss.family, Squares | Tubes)
@@ -69,7 +79,7 @@ class Problem:
         """Return the same problem for another column of labels; None: for those it has."""
         if target is None or not isinstance(self.preferences, Differences):
             return self
-        return replace(self, preferences=self.preferences.with_target(target))
+        return self.changed(preferences=self.preferences.with_target(target))
 
     def curvature_at_zero(self) -> FloatArray:
         """Return about the diagonal of the pair sum's Hessian by equal scores, (n_rows,).
@@ -78,7 +88,8 @@ class Problem:
         """
         if self.is_of_differences:
             squares = bind(Square(), self.preferences)
-            return np.asarray(squares.curvature(np.zeros(self.preferences.n_rows)).diagonal())
+            at_zero = squares.at(np.zeros(self.preferences.n_rows))
+            return np.asarray(at_zero.curvature().diagonal())
         assert not isinstance(self.preferences, Differences)
         wins, losses = self.preferences.wins_and_losses()
         return float(self.loss.phi(np.zeros(1), order=2)[0]) * (wins + losses)
@@ -106,8 +117,10 @@ class PairObjective:
     ----------
     problem : Problem
     model : HessianModel, optional
-        An approximate Hessian, its inverse, or both; None: the Hessian is that of every pair, and
-        the preconditioner its diagonal where features differ in size.
+        An approximate Hessian; None: that of every pair.
+    inverse : LinearMap, optional
+        What preconditions where the model does not; None: the inverse of the Hessian's diagonal
+        where features differ in size.
 
     Notes
     -----
@@ -115,8 +128,13 @@ class PairObjective:
     and gradient are computed once.
     """
 
-    def __init__(self, problem: Problem, model: HessianModel | None = None) -> None:
-        self.problem, self.model = problem, model
+    def __init__(
+        self,
+        problem: Problem,
+        model: HessianModel | None = None,
+        inverse: LinearMap | None = None,
+    ) -> None:
+        self.problem, self.model, self.inverse = problem, model, inverse
         self.design = problem.design
         self.n_features, self.precision = self.design.n_features, self.design.precision
         self.penalty, self.factor = problem.penalty, problem.factor
@@ -132,8 +150,8 @@ class PairObjective:
             return self._zero._replace(value_error=error, gradient_error=self._gradient_error())
         if scores is None:
             scores = self.design.scores(w)
-        value, gradient = self.pair_sum.at(scores)[:2]
-        return self._point(w, scores, value, gradient)
+        value, gradient, _, curvature = self.pair_sum.at(scores)
+        return self._point(w, scores, value, gradient, curvature)
 
     def sharpen(self) -> bool:
         """Let the pair sum take a smaller error."""
@@ -144,14 +162,19 @@ class PairObjective:
         return self.model is not None and self.model.refine()
 
     def _point(
-        self, w: FloatArray, scores: FloatArray, value: float, score_gradient: FloatArray
+        self,
+        w: FloatArray,
+        scores: FloatArray,
+        value: float,
+        score_gradient: FloatArray,
+        curvature: Callable[[], Curvature],
     ) -> Point:
         with np.errstate(over="ignore", invalid="ignore"):
             return Point(
                 value=self.factor * value,
                 gradient=self.factor * self.design.transposed(score_gradient),
                 scores=scores,
-                hessian=functools.partial(self._hessian, w, scores),
+                hessian=functools.partial(self._hessian, w, scores, curvature),
                 preconditioner=functools.partial(self._preconditioner, w),
                 rounding=lambda: self._rounding,
                 score_norm=self.factor * norm_of(score_gradient),
@@ -173,7 +196,10 @@ class PairObjective:
             cost, slope = (float(problem.loss.phi(np.zeros(1), order=k)[0]) for k in (0, 1))
             wins, losses = problem.preferences.wins_and_losses()
             value, score_gradient = cost * problem.preferences.total_weight, slope * (wins - losses)
-        zero = self._point(np.zeros(self.n_features), scores, value, score_gradient)
+        w = np.zeros(self.n_features)
+        zero = self._point(
+            w, scores, value, score_gradient, lambda: self.pair_sum.at(scores).curvature()
+        )
         if self._is_rounding(zero):
             zero = zero._replace(gradient=np.zeros(self.n_features), score_norm=0.0)
         zero.gradient.flags.writeable = False
@@ -214,16 +240,19 @@ class PairObjective:
         absolute = Design(abs(design.X[::every])).transposed((wins + losses)[::every])
         return every * float(np.linalg.norm(absolute)) / preferences.total_weight
 
-    def _hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap:
+    def _hessian(
+        self, w: FloatArray, scores: FloatArray, curvature: Callable[[], Curvature]
+    ) -> LinearMap:
         """Return the (generalised) Hessian, of the model or of every pair."""
         modelled = None if self.model is None else self.model.hessian(w, scores)
         if modelled is not None:
             return modelled
-        return ExactHessian(self.design, self.pair_sum.curvature(scores), self.factor, self.penalty)
+        return ExactHessian(self.design, curvature(), self.factor, self.penalty)
 
     def _preconditioner(self, w: FloatArray) -> LinearMap | None:
-        """Return the model's inverse, or else that of an uneven diagonal."""
+        """Return the model's inverse, the given one, or that of an uneven diagonal."""
         inverse = None if self.model is None else self.model.inverse(w)
+        inverse = self.inverse if inverse is None else inverse
         return self.problem.uneven_diagonal if inverse is None else inverse
 
 
