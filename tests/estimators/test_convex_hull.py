@@ -411,7 +411,7 @@ def test_an_absent_class_is_a_warning_while_pairs_remain(rows):
         ({"graph": []}, "at least one edge"),
         ({"graph": "ring"}, "graph must be"),
         ({"regularizer": "l1", "kernel": "rbf"}, "regularizer must be one of"),
-        ({"regularizer": "coefficients"}, "give a kernel"),
+        ({"regularizer": "coefficients"}, "needs a kernel"),
         ({"kernel": "sigmoid"}, "kernel"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
     ],

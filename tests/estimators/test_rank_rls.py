@@ -196,7 +196,7 @@ def test_an_offset_of_more_features_than_rows_costs_few_digits(form, weighted):
 
 
 def test_a_factorisation_that_solves_nothing_gives_way_to_iterations(monkeypatch):
-    solves_nothing = "pairrank.estimators._least_squares.dual_inverse"
+    solves_nothing = "pairrank.estimators._differences.dual_inverse"
     monkeypatch.setattr(solves_nothing, lambda matrix, penalty: np.zeros_like)
     rng = np.random.default_rng(0)
     X = sparse.csr_array(rng.choice([0.0, 1.0], size=(10, 40)))
@@ -206,7 +206,7 @@ def test_a_factorisation_that_solves_nothing_gives_way_to_iterations(monkeypatch
     chosen = RankRLS(1e-3).fit(X, y, qid=qid, **held)
     assert chosen.n_iter_ == iterated.n_iter_ > 1
     np.testing.assert_array_equal(chosen.coef_, iterated.coef_)
-    np.testing.assert_array_equal(chosen.validation_curve_, iterated.validation_curve_)
+    np.testing.assert_array_equal(chosen.validation_scores_, iterated.validation_scores_)
     with pytest.raises(PairrankError, match="singular at this precision"):
         RankRLS(1e-3, solver="direct").fit(X, y, qid=qid)
 
@@ -299,7 +299,7 @@ def test_iterations_on_a_kernel_s_products_are_those_on_its_features(rows):
     for kernel, at_val in ((K, K[:100]), (aslinearoperator(K), aslinearoperator(K[:100]))):
         with pytest.warns(ConvergenceWarning, match="max_iter"):
             by_products.fit(kernel, y, qid=qid, X_val=at_val, **held)
-        np.testing.assert_allclose(by_products.validation_curve_, by_features.validation_curve_)
+        np.testing.assert_allclose(by_products.validation_scores_, by_features.validation_scores_)
         assert by_products.best_iteration_ == by_features.best_iteration_
         np.testing.assert_allclose(wide.T @ by_products.coef_, by_features.coef_, atol=1e-6)
 
@@ -418,7 +418,7 @@ def test_a_kernel_s_model_file_predicts_as_the_model_did(rows, tmp_path, kernel)
         ({"solver": "newton"}, "solver must be one of"),
         ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
         ({"validation_fraction": 0}, "validation_fraction must be"),
-        ({"solver": "direct", "regularization": "iteration"}, "by iterations"),
+        ({"solver": "direct", "regularization": "iteration"}, "needs iterations"),
         ({"kernel": "sigmoid"}, "kernel"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
     ],
@@ -499,3 +499,14 @@ def test_a_singular_system_is_said_or_left_to_conjugate_gradients(rows):
     assert ranker.n_iter_ > 1
     ranker = RankRLS(1e-30, solver="cg", tol=1e-9).fit(twice, y, qid=qid)
     np.testing.assert_allclose(ranker.coef_[:5], ranker.coef_[5:], rtol=1e-6)
+
+
+def test_features_of_very_different_size_are_preconditioned_by_themselves():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((2500, 1200), density=0.02, rng=rng, format="csr")
+    y = X @ rng.normal(size=1200) + 0.1 * rng.normal(size=2500)
+    X = (X @ sparse.diags_array(np.logspace(-1, 1, 1200))).tocsr()
+    plain, auto = (RankRLS(0.1, solver=solver, max_iter=1000) for solver in ("cg", "auto"))
+    products = [model.fit(X, y).history_[-1].n_products for model in (plain, auto)]
+    assert 5 * products[1] < products[0]
+    assert auto.objective_ <= plain.objective_ * (1 + 1e-6)

@@ -295,7 +295,7 @@ HALVES = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))
         ({"cv": 50}, "fewer n_splits"),
         ({"cv": HALVES[:1]}, "no test part"),
         ({"cv": [*HALVES, HALVES[0]]}, "left out once"),
-        ({"cv": [(np.arange(10), np.arange(20, 40)), HALVES[1]]}, "learnt from in all other"),
+        ({"cv": [(np.arange(10), np.arange(20, 40)), HALVES[1]]}, "a training row of all other"),
     ],
 )
 def test_bad_parameters_are_refused(parameters, complaint):

@@ -242,7 +242,7 @@ def test_nothing_is_recommended_to_a_user_who_likes_everything_alike():
     found = recommend(ratings, n_references=15, min_support=1)
     assert found.n_skipped == 1
     assert 99 not in found.user
-    with pytest.raises(NoPairsError, match="user 99 rated all alike"):
+    with pytest.raises(NoPairsError, match="user 99 rated all items equally"):
         recommend(ratings, [99], n_references=15)
 
 

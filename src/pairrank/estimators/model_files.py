@@ -1,4 +1,4 @@
-"""Save fitted rankers to model files and load them again; no code is stored."""
+"""Save fitted rankers to model files and load them; no code is stored."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ESTIMATORS = {
     "RankSVM": "pairrank.estimators.rank_svm",
     "SVRank": "pairrank.estimators.sv_rank",
 }
-"""Where the class behind each name that a model file may hold is defined."""
+"""The module of each class that a model file may hold."""
 
 _INFO: dict[str, type] = {
     **dict.fromkeys(["n_iter_", "n_pairs_", "n_features_in_", "n_edges_"], int),
@@ -82,7 +82,7 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
         If the estimator is of a kind that model files do not know, a parameter is code, or the
         weights are not finite.
     FileAccessError
-        If the place cannot be written.
+        If the file cannot be written.
     """
     from sklearn.utils.validation import check_is_fitted
 
@@ -231,7 +231,7 @@ def _check_sparse(
 
 
 def _stored(values: Any) -> np.ndarray[Any, Any]:
-    """Return an array as a file can hold it: numbers as they are, names and identifiers as text."""
+    """Return an array that a file can hold: numbers as they are, names and identifiers as text."""
     array = np.asarray(values)
     return array if array.dtype.kind in "biuf" else array.astype(str)
 

@@ -1,4 +1,4 @@
-"""Scorers that hand qid and row weights to a ranking metric."""
+"""Scorers that pass queries and row weights to a ranking metric."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from pairrank.metrics._names import METRICS, Metric, metric_named, metric_of
 class QueryScorer:
     """A metric as scikit-learn's searches call it: (estimator, X, y, qid, sample_weight) to number.
 
-    Made by `make_query_scorer`. It asks metadata routing for `qid` and `sample_weight`, so that
-    both reach the metric without further settings.
+    Created by `make_query_scorer`. It requests `qid` and `sample_weight` from metadata routing, so
+    that both reach the metric without further settings.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class QueryScorer:
         return f"make_query_scorer({self.metric.function.__name__}{sign}{options})"
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the request for qid and sample_weight, as scikit-learn's routing asks for it."""
+        """Return the request for qid and sample_weight, for scikit-learn's routing."""
         request = MetadataRequest(owner=self)
         for name, alias in self.requests.items():
             request.score.add_request(param=name, alias=alias)
@@ -62,7 +62,7 @@ class QueryScorer:
         Returns
         -------
         QueryScorer
-            A changed copy: the ready scorers are shared and stay as they are.
+            A changed copy; the predefined scorers do not change.
         """
         unknown = sorted(set(requests) - set(self.requests))
         if unknown:
@@ -150,21 +150,9 @@ ndcg_at_10_scorer = QueryScorer(metric_named("ndcg@10"))
 
 
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of the metadata that a scorer is to be handed.
+    """Return the part of the metadata (`qid`, `sample_weight`) that a scorer is to be given.
 
-    A scorer with metadata routing is handed what it requests; any other callable what its signature
-    takes.
-
-    Parameters
-    ----------
-    scorer : callable
-        ``scorer(estimator, X, y, ...)``.
-    metadata : dict
-        What there is: `qid`, `sample_weight`.
-
-    Returns
-    -------
-    dict
+    That is the part it requests by metadata routing, or else the part its signature takes.
 
     Examples
     --------

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 DUPLICATES = ("error", "mean", "last")
@@ -21,7 +21,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class RatingsTable:
-    """Ratings, checked once, by user and then by item; make one with `build`.
+    """Ratings, checked once, sorted by user and item; create one with `build`.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class RatingsTable:
             with columns user, item and rating, or three sequences of equal length: names of users
             and of items, any that sort, and finite numbers.
         duplicates : "error", "mean" or "last"
-            What becomes of several ratings of one item by one user.
+            How several ratings of one item by one user are handled.
 
         Returns
         -------
@@ -163,17 +163,17 @@ class RatingsTable:
         return np.array([index[name] for name in asked], dtype=np.int64)
 
     def restricted(self, *, min_user_ratings: int = 0, min_item_ratings: int = 0) -> RatingsTable:
-        """Return the ratings of active users, then those of items that enough of them rated.
+        """Return the ratings of active users on items that enough of them rated.
 
         Parameters
         ----------
         min_user_ratings, min_item_ratings : int
-            Users come first; an item's ratings are counted among those who are left.
+            Users are selected first; an item's ratings are counted among the users left.
 
         Returns
         -------
         RatingsTable
-            Without the users and items that no rating is left of.
+            Without users and items that have no rating left.
 
         Raises
         ------
@@ -252,7 +252,7 @@ def _checked(rating: Any, n_users: int, n_items: int) -> FloatArray:
     wrong = ~np.isfinite(values)
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise PairrankError(f"rating {at} is {values[at]}; drop ratings that are not numbers")
+        raise PairrankError(f"rating {at} is {values[at]}; drop ratings that are not finite")
     return values
 
 
@@ -261,6 +261,6 @@ def _named(names: NDArray[Any], what: str) -> tuple[NDArray[Any], IntArray]:
         found, index = np.unique(names, return_inverse=True)
     except TypeError:
         raise PairrankError(
-            f"the names of {what} do not sort; give all as text or as numbers"
+            f"the names of {what} cannot be sorted; give all as text or all as numbers"
         ) from None
     return found, index

@@ -1,4 +1,4 @@
-"""Validation rows drawn or given, the ranking error on them, and the iterate that has the least."""
+"""Checked rows; validation rows drawn from them; iterates scored on these, and the best one."""
 
 from __future__ import annotations
 
@@ -17,73 +17,76 @@ from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import level_codes, query_codes
 
 _BLOCK_ENTRIES = 1 << 19
+Judge = Callable[[FloatArray], float]
+"""From the scores of validation rows to a number; higher is better."""
+
 _REMEDY = "pass X_val, y_val (and qid_val) to fit"
 
 
-class Holdout(NamedTuple):
-    """What is learnt from, and what is kept back to validate on.
+class Rows(NamedTuple):
+    """Checked rows: features (or a kernel matrix), labels or Pairs, queries and row weights.
 
-    `y` and `weight` are those of the rows to learn from, where weight 0 marks a row that is kept
-    back; `rows` are those that are scored, `y_val, qid_val, weight_val` theirs.
+    Validation rows that were drawn have no X, but `places` among the training rows.
     """
 
+    X: Any
     y: Any
+    qid: NDArray[Any] | None
     weight: FloatArray | None
-    rows: NDArray[np.intp]
-    y_val: Any
-    qid_val: NDArray[Any] | None
-    weight_val: FloatArray | None
+    places: NDArray[np.intp] | None = None
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Queries and weights, as preferences and metrics take them."""
+        return {"qid": self.qid, "sample_weight": self.weight}
 
 
-def draw_holdout(
-    y: Any,
-    qid: NDArray[Any] | None,
-    weight: FloatArray | None,
-    fraction: float,
-    generator: np.random.Generator,
-) -> Holdout:
-    """Keep a fraction back by whole queries; of one query, by rows, of its Pairs, by comparisons.
+def columns_of(y: Any) -> list[Any]:
+    """Return the labels of each target, (n_rows,); of Pairs None, their one target."""
+    if isinstance(y, Pairs):
+        return [None]
+    return [y] if y.ndim == 1 else list(y.T)
 
-    Only queries with a preference are drawn; rows are drawn along their sorted labels, so that the
-    lowest and the highest label are among them. X is never copied: rows kept back weigh 0.
+
+def draw_held_rows(
+    rows: Rows, fraction: float, generator: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """Hold a fraction out: whole queries; of one query, rows; of its Pairs, comparisons.
+
+    Only queries with a preference are drawn. Rows are drawn along their sorted labels (with several
+    targets, those of the first), so that the lowest and the highest label are among them. X is
+    never copied: rows held out get weight 0.
 
     Parameters
     ----------
-    y : array of shape (n_rows,) or (n_rows, n_targets), or Pairs
-        Of several targets the first decides.
-    qid, weight : array of shape (n_rows,), optional
+    rows : Rows
     fraction : float
-        Above 0 and below 1.
+        Greater than 0 and less than 1.
     generator : numpy Generator
+
+    Returns
+    -------
+    Rows, Rows
+        What to learn from, and what was held out.
 
     Raises
     ------
     PairrankError
         If nothing is left to learn from, or to validate on.
     """
-    n_rows = len(y)
-    codes = None if qid is None else query_codes(qid)[1]
+    y, weight = rows.y, rows.weight
+    codes = None if rows.qid is None else query_codes(rows.qid)[1]
     if codes is not None and codes.max(initial=0) > 0:
         held = _whole_queries(y, codes, weight, fraction, generator)
     elif isinstance(y, Pairs):
-        return _some_comparisons(y, weight, fraction, generator)
+        return _some_comparisons(rows, fraction, generator)
     else:
-        held = _some_rows(_first(y), weight, fraction, generator)
-    rows = np.flatnonzero(held)
-    training = np.ones(n_rows) if weight is None else weight.copy()
-    training[rows] = 0.0
-    return Holdout(
-        y,
-        training,
-        rows,
-        y[rows],
-        None if qid is None else qid[rows],
-        None if weight is None else weight[rows],
-    )
-
-
-def _first(y: NDArray[Any]) -> NDArray[Any]:
-    return y if y.ndim == 1 else y[:, 0]
+        held = _some_rows(columns_of(y)[0], weight, fraction, generator)
+    places = np.flatnonzero(held)
+    training = np.ones(len(y)) if weight is None else weight.copy()
+    training[places] = 0.0
+    qid, own = (None if part is None else part[places] for part in (rows.qid, weight))
+    return rows._replace(weight=training), Rows(None, y[places], qid, own, places)
 
 
 def _whole_queries(
@@ -93,14 +96,14 @@ def _whole_queries(
     fraction: float,
     generator: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """Tell the rows of the queries drawn, among those that hold a preference."""
+    """Mark the rows of the queries drawn among those that hold a preference."""
     if isinstance(y, Pairs):
         prefers = np.ones(y.n_pairs, bool) if y.magnitude is None else y.magnitude != 0
         if weight is not None:
             prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
         eligible = np.unique(codes[y.i[prefers]])
     else:
-        labels = _first(y)
+        labels = columns_of(y)[0]
         kept = slice(None) if weight is None else weight > 0
         one_of = np.zeros(int(codes.max()) + 1)
         one_of[codes[kept]] = labels[kept]
@@ -122,7 +125,7 @@ def _whole_queries(
 def _some_rows(
     y: NDArray[Any], weight: FloatArray | None, fraction: float, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Tell rows drawn one from each stretch of the sorted labels, one of them of each end."""
+    """Mark one row from each stretch of the sorted labels, the two ends included."""
     kept = np.arange(y.size) if weight is None else np.flatnonzero(weight > 0)
     levels, codes = level_codes(y[kept])
     if kept.size < 4 or levels.size < 2:
@@ -132,14 +135,14 @@ def _some_rows(
     order = generator.permutation(np.arange(kept.size, dtype=np.int32))
     order = order[np.argsort(codes[order], kind="stable")]
     n_drawn = min(max(2, round(fraction * kept.size)), kept.size - 2)
-    places = _one_a_stretch(kept.size, n_drawn, generator)
+    places = _one_per_stretch(kept.size, n_drawn, generator)
     places[0], places[-1] = 0, kept.size - 1
     held_back = np.zeros(kept.size, dtype=bool)
     held_back[order[places]] = True
     if np.unique(codes[~held_back]).size < 2:
         raise PairrankError(
-            "y is so one-sided that no validation rows can be drawn and two labels be left to "
-            f"learn from: {_REMEDY}"
+            "nearly all labels are equal, so that drawing validation rows leaves fewer than two "
+            f"labels to learn from: {_REMEDY}"
         )
     result = np.zeros(y.size, dtype=bool)
     result[kept[held_back]] = True
@@ -147,30 +150,34 @@ def _some_rows(
 
 
 def _some_comparisons(
-    pairs: Pairs, weight: FloatArray | None, fraction: float, generator: np.random.Generator
-) -> Holdout:
-    candidates = None if pairs.magnitude is None else np.flatnonzero(pairs.magnitude)
-    size = pairs.n_pairs if candidates is None else candidates.size
+    rows: Rows, fraction: float, generator: np.random.Generator
+) -> tuple[Rows, Rows]:
+    pairs = rows.y
+    candidates = np.arange(pairs.n_pairs)
+    if pairs.magnitude is not None:
+        candidates = np.flatnonzero(pairs.magnitude)
+    size = candidates.size
     if size < 2:
         raise PairrankError(
             f"validation comparisons cannot be drawn from {size} of them: {_REMEDY}"
         )
-    places = _one_a_stretch(size, min(max(1, round(fraction * size)), size - 1), generator)
+    drawn = _one_per_stretch(size, min(max(1, round(fraction * size)), size - 1), generator)
     held = np.zeros(pairs.n_pairs, dtype=bool)
-    held[places if candidates is None else candidates[places]] = True
-    rows = np.arange(pairs.n_rows, dtype=np.intp)
-    own = None if weight is None else weight[rows]
-    return Holdout(_chosen(pairs, ~held), weight, rows, _chosen(pairs, held), None, own)
+    held[candidates[drawn]] = True
+    places = np.arange(pairs.n_rows, dtype=np.intp)
+    own = None if rows.weight is None else rows.weight[places]
+    tested = Rows(None, _chosen(pairs, held), None, own, places)
+    return rows._replace(y=_chosen(pairs, ~held)), tested
 
 
-def _one_a_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
+def _one_per_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
     """Draw one place from each of `n_drawn` equal stretches of `size` places; ascending."""
     width = size / n_drawn
     places = (np.arange(n_drawn) + generator.random(n_drawn)) * width
     return np.minimum(places, size - 1).astype(np.intp)
 
 
-def _chosen(pairs: Pairs, keep: NDArray[np.bool_]) -> Pairs:
+def _chosen(pairs: Any, keep: NDArray[np.bool_]) -> Pairs:
     weight = None if pairs.weight is None else pairs.weight[keep]
     magnitude = None if pairs.magnitude is None else pairs.magnitude[keep]
     return Pairs(pairs.i[keep], pairs.j[keep], weight, magnitude, n_rows=pairs.n_rows)
@@ -196,12 +203,12 @@ def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatA
     return scores
 
 
-class RankingError:
-    """The ranking error on validation rows, as a function of their scores.
+class RankingAccuracy:
+    """1 less the ranking error on validation rows, as a function of their scores.
 
-    Of labels the mean over queries of the weighted part of their preferences in the wrong order,
-    a tied score counting half (Airola et al. 2010, Eq. 1); of Pairs the part of all comparisons
-    (Eq. 2, normalised), those of magnitude 0 left out. It is 0.5 where all scores are equal.
+    Of labels: the mean over queries of the weighted share of preferences in the right order, where
+    a tied score counts half (1 less Eq. 1 of Airola et al. 2010). Of Pairs: the share of all
+    comparisons (Eq. 2, normalised) but those of magnitude 0. It is 0.5 where all scores are equal.
 
     Parameters
     ----------
@@ -211,7 +218,7 @@ class RankingError:
     Raises
     ------
     PairrankError
-        If no query holds two labels. Where only some hold one, they are left out, with a warning.
+        If no query holds two labels. Where only some hold one, those are left out with a warning.
     """
 
     def __init__(self, y: Any, qid: NDArray[Any] | None, weight: FloatArray | None) -> None:
@@ -223,10 +230,10 @@ class RankingError:
         self.levels = Levels.build(y, qid, sample_weight=weight)
         single = np.flatnonzero(np.diff(self.levels.query_group) < 2)
         if single.size:
-            self._say_single(self.levels, single)
+            self._report_single(self.levels, single)
 
     def __call__(self, scores: FloatArray) -> float:
-        """Return the error of scores, (n_rows,); NaN where one is not finite; O(m log m)."""
+        """Return the accuracy of scores, (n_rows,); NaN where one is not finite; O(m log m)."""
         from pairrank.compiled import concordance
 
         if not np.isfinite(scores).all():
@@ -235,32 +242,32 @@ class RankingError:
         if levels is None:
             no_queries = np.empty(0, dtype=np.int32)
             counts = concordance.weigh_pairs(scores, *self.comparisons, no_queries, 1)
-        elif levels.weight is None:
-            groups = (levels.group_start, levels.query_group)
-            counts = concordance.count_full(scores[levels.row_of], *groups)
         else:
-            groups = (levels.group_start, levels.query_group)
-            counts = concordance.weigh_full(scores[levels.row_of], levels.weight.copy(), *groups)
+            of_rows, groups = scores[levels.row_of], (levels.group_start, levels.query_group)
+            if levels.weight is None:
+                counts = concordance.count_full(of_rows, *groups)
+            else:
+                counts = concordance.weigh_full(of_rows, levels.weight.copy(), *groups)
         total = counts[:, :3].sum(axis=1)
         counted = total > 0
-        wrong = (counts[:, 2] + 0.5 * counts[:, 1])[counted] / total[counted]
-        return float(wrong.mean())
+        right = (counts[:, 0] + 0.5 * counts[:, 1])[counted] / total[counted]
+        return float(right.mean())
 
-    def _say_single(self, levels: Levels, single: NDArray[np.intp]) -> None:
+    def _report_single(self, levels: Levels, single: NDArray[np.intp]) -> None:
         first = int(levels.query_group[single[0]])
         row, label = levels.row_of[levels.group_start[first]], levels.group_level[first]
         name = "the one query" if self.qid is None else f"query {self.qid[[row]].tolist()[0]!r}"
         text = f"{name} of the validation rows has one level ({levels.labels[label]:g})"
         if single.size == levels.n_queries:
             raise PairrankError(
-                f"{text}, as has every other: no row is to rank above another; "
-                "validate on rows of two labels at least"
+                f"{text}, and so has every other query: no row should rank above another; "
+                "validate on rows of at least two labels"
             )
         warnings.warn(
-            f"{text}: {single.size} of {levels.n_queries} queries, such as it, are left out of the "
-            "validation error",
+            f"{text}: {single.size} of {levels.n_queries} queries have one level and are left out "
+            "of the validation scores",
             PairrankWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
 
 
@@ -282,36 +289,36 @@ def _oriented(
 
 
 class Watch:
-    """A callback that keeps the iterate of the least validation error, and knows when to stop.
+    """A callback that scores each iterate on validation rows, keeps the best, and may stop.
 
     Parameters
     ----------
-    error : RankingError
+    judge : Judge
     scores : callable
-        From coefficients to the validation rows' scores.
+        From coefficients to the scores of the validation rows.
     patience : int, optional
-        Stop after so many iterates in a row that are no better; None: never.
+        Stop after this many iterates in a row without improvement; None: never.
     """
 
     def __init__(
         self,
-        error: RankingError,
+        judge: Judge,
         scores: Callable[[FloatArray], FloatArray],
         patience: int | None,
     ) -> None:
-        self.error, self.scores, self.patience = error, scores, patience
+        self.judge, self.scores, self.patience = judge, scores, patience
         self.curve: list[float] = []
         self.best: FloatArray | None = None
-        self.best_iteration, self.least = 0, np.inf
+        self.best_iteration, self.highest = 0, -np.inf
         self.ran_out = False
 
     def __call__(self, step: Step) -> bool:
-        """Take one more iterate; weights that are all zero rank nothing, and are never the best."""
+        """Score one more iterate; weights that are all zero are never the best."""
         assert step.coef is not None
-        error = self.error(self.scores(step.coef))
-        self.curve.append(error)
-        if error < self.least and step.coef.any():
-            self.best, self.best_iteration, self.least = step.coef, step.n_iter, error
+        score = self.judge(self.scores(step.coef))
+        self.curve.append(score)
+        if score > self.highest and step.coef.any():
+            self.best, self.best_iteration, self.highest = step.coef, step.n_iter, score
         waited = step.n_iter - self.best_iteration
         self.ran_out = self.patience is not None and waited >= self.patience
         return self.ran_out
