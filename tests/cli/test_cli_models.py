@@ -14,7 +14,6 @@ from cli_runs import misused, refused, run
 from pairrank import RankSVM, load_model
 from pairrank.cli._models import MODELS, flag_of, grid_of
 from pairrank.estimators.model_files import ESTIMATORS
-from pairrank.estimators.rank_ncg import LOSSES
 from pairrank.io import read_svmlight, write_svmlight
 
 
@@ -80,7 +79,7 @@ def test_losses_of_ranksvm_are_offered(folder, tmp_path, loss):
     run("train", folder / "train.txt", "-o", tmp_path / "m", "-q", "--loss", loss)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("loss", ["logistic", "probit", "raykar"])
 def test_losses_of_rankncg_are_offered(folder, tmp_path, loss):
     assert loss in " ".join(run("train", "--help").stdout.split())
     model = ["--model", "rankncg", "--loss", loss]

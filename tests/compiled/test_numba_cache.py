@@ -16,7 +16,7 @@ RUN = """
 import sys, warnings
 warnings.simplefilter("error" if {strict} else "always")
 import numpy as np
-from pairrank.compiled.edges import gradient_over_pairs
+from pairrank.compiled.explicit import gradient_over_pairs
 one = np.array([0], np.int32), np.array([1], np.int32), np.empty(0)
 value = gradient_over_pairs(*one, np.zeros(2), 1.0, True, np.zeros(2))
 hits = sum(gradient_over_pairs.stats.cache_hits.values())

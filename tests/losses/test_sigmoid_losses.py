@@ -125,11 +125,11 @@ def test_wrong_requests_are_refused():
     levels = Levels.build(np.arange(5.0))
     for loss in (Logistic(), Probit(), Raykar()):
         with pytest.raises(PairrankError, match="'fast'; choose one of 'auto', 'boxes'"):
-            bind(loss, levels, route="fast")
+            bind(loss, levels, pair_sum="fast")
         with pytest.raises(PairrankError, match="order 0, 1 and 2, got 3"):
             loss.phi(np.zeros(2), order=3)
         for eps in (0.0, 1.0, -1e-3, np.nan, np.inf):
             with pytest.raises(PairrankError, match="eps must lie between 0 and 1, got"):
                 bind(loss, levels, eps=eps)
     with pytest.raises(PairrankError, match="'beaulieu' sums erfc functions only"):
-        bind(Logistic(), levels, route="beaulieu")
+        bind(Logistic(), levels, pair_sum="beaulieu")

@@ -123,7 +123,7 @@ def test_a_diagonal_saves_steps_where_features_differ_in_size():
     X = rng.normal(size=(300, 40)) * size
     weighed = Differences.build(X @ (1 / size) + rng.normal(size=300))
     pair_sum, design = bind(Tube(0.2, 2), weighed), Design(X)
-    degree = bind(Square(), weighed).curvature(np.zeros(300)).diagonal()
+    degree = bind(Square(), weighed).at(np.zeros(300)).curvature().diagonal()
     wide = spread(design, degree)
     np.testing.assert_allclose(wide, 2 * 299 / 300 * 300 * X.var(axis=0), rtol=1e-9)
     found = []

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from definitions import preferences_of, probit, sigmoidal_sums
-from pairrank.compiled.sigmoids import LOGISTIC, PROBIT
+from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.pair_sums.direct_queries import DirectQueries
 from pairrank.pair_sums.papers import beaulieu_queries
 from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
+from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
 from pairrank.preferences import Levels, OrderGraph
 from strategies import KINDS, problems, scores_of
 
@@ -83,7 +83,7 @@ def gradients(levels: Levels, scores: Any, eps: float) -> tuple[Any, Any, Any]:
     queries = np.arange(levels.n_queries)
     found, wanted = np.zeros(levels.n_rows), np.zeros(levels.n_rows)
     value = BeaulieuQueries(levels, queries, PROBIT, eps).value_and_gradient(scores, found)
-    exact = DirectQueries(levels, queries, PROBIT, eps).value_and_gradient(scores, wanted)
+    exact = SigmoidPairs(levels, queries, PROBIT, eps).value_and_gradient(scores, wanted)
     wins, losses = levels.wins_and_losses()
     assert abs(value - exact) <= eps * levels.total_weight + ROUNDING * (
         exact + levels.total_weight
@@ -126,7 +126,7 @@ def test_curvature_and_influence_are_those_of_all_queries(graph):
     levels = Levels.build(y, qid, graph=graph)
     scores, v = generator.normal(size=(2, 1500))
     queries = np.arange(levels.n_queries)
-    bound, exact = (of(levels, queries, PROBIT, 1e-9) for of in (BeaulieuQueries, DirectQueries))
+    bound, exact = (of(levels, queries, PROBIT, 1e-9) for of in (BeaulieuQueries, SigmoidPairs))
     made = []
     for part in (bound, exact):
         product, diagonal, influence = np.zeros((3, 1500))

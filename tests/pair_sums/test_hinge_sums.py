@@ -76,7 +76,7 @@ def assert_matches(bound: Any, problem: Problem, margin: float, squared: bool) -
     assert (minus == np.bincount(i, minlength=scores.size)).all()
     if not squared:
         return
-    curvature = bound.curvature(scores)
+    curvature = bound.at(scores).curvature()
     product, size = hessian_product(pairs, scores, bend, v, weight)
     assert_close(curvature.matvec(v), product, size)
     assert_close(curvature.matmat(v[np.newaxis])[0], product, size)
@@ -105,7 +105,7 @@ def test_every_route_equals_the_double_loop(route, problem, margin, squared):
     with pytest.MonkeyPatch.context() as patch:
         make_plan(patch, "tree_of_leaves")
         loss = SquaredHinge(margin) if squared else Hinge(margin)
-        assert_matches(bind(loss, levels_of(problem), route=route), problem, margin, squared)
+        assert_matches(bind(loss, levels_of(problem), pair_sum=route), problem, margin, squared)
 
 
 @given(problem=problems(graphs=("full",)), squared=st.booleans())
@@ -148,7 +148,7 @@ def test_scaled_pairs_are_scaled_everywhere(plan, reduction, problem):
         assert_close(value, wanted.value, wanted.value_size)
         assert_close(gradient, wanted.gradient, wanted.gradient_size)
         product, size = hessian_product(*made, bend, problem.v, *extra)
-        assert_close(bound.curvature(problem.scores).matvec(problem.v), product, size)
+        assert_close(bound.at(problem.scores).curvature().matvec(problem.v), product, size)
 
 
 @pytest.mark.parametrize("loss", [SquaredHinge(), SquaredHinge(0.0), Hinge(), Hinge(0.5)])
@@ -161,7 +161,7 @@ def test_gradient_and_curvature_are_the_differences(loss, n_levels):
     slope = bound.at(scores)[1] @ towards
     assert (above - below) / (2 * step) == pytest.approx(slope, rel=1e-5)
     if isinstance(loss, SquaredHinge):
-        product = bound.curvature(scores).matvec(towards)
+        product = bound.at(scores).curvature().matvec(towards)
         assert (up - down) / (2 * step) == pytest.approx(product, rel=1e-3, abs=1e-3 * n_levels)
 
 
@@ -180,9 +180,9 @@ def test_routes_agree_on_thousands_of_rows(kind, n_levels):
 
 
 def compare_route(route: str, levels: Levels, scores: np.ndarray, generator: Any) -> list:
-    bound = bind(SquaredHinge(), levels, route=route)
+    bound = bind(SquaredHinge(), levels, pair_sum=route)
     v = np.sin(np.arange(scores.size))
-    curvature = bound.curvature(scores)
+    curvature = bound.at(scores).curvature()
     return [*bound.at(scores)[:2], curvature.matvec(v), *bound.counts(scores)]
 
 
@@ -231,7 +231,7 @@ def test_an_outlier_costs_the_others_no_digits(plan, monkeypatch):
 def test_far_scores_overflow_to_infinity(plan, route, monkeypatch):
     make_plan(monkeypatch, plan)
     levels, scores, _ = random_levels(60, 3)
-    bound = bind(SquaredHinge(), levels, route=route)
+    bound = bind(SquaredHinge(), levels, pair_sum=route)
     value, gradient = bound.at(1e150 * scores)[:2]
     assert np.isfinite(value)
     assert np.isfinite(gradient).all()
@@ -245,7 +245,7 @@ def test_a_changed_array_is_seen_and_a_curvature_outlives_it():
     levels, scores, generator = random_levels(2000, 5)
     bound = bind(SquaredHinge(), levels)
     first = bound.at(scores)
-    curvature, v = bound.curvature(scores), generator.normal(size=scores.size)
+    curvature, v = bound.at(scores).curvature(), generator.normal(size=scores.size)
     product = curvature.matvec(v)
     kept = scores.copy()
     scores += generator.normal(size=scores.size)
@@ -263,7 +263,7 @@ def test_gradient_and_curvature_share_one_sort(n_levels, monkeypatch):
     bound = bind(SquaredHinge(), levels)
     bound.at(scores)
     monkeypatch.setattr(hinge_state, "sort_segments", lambda *args: pytest.fail("sorted again"))
-    bound.curvature(scores.copy()).matvec(scores)
+    bound.at(scores.copy()).curvature().matvec(scores)
     bound.counts(scores)
 
 
@@ -288,9 +288,9 @@ def test_phi_is_what_is_summed(loss):
 def test_wrong_requests_are_refused():
     levels, scores, _ = random_levels(50, 4)
     with pytest.raises(PairrankError, match="'fast'; choose one of 'auto', 'flat_tree'"):
-        bind(SquaredHinge(), levels, route="fast")
+        bind(SquaredHinge(), levels, pair_sum="fast")
     with pytest.raises(PairrankError, match="no curvature"):
-        bind(Hinge(), levels).curvature(scores)
+        bind(Hinge(), levels).at(scores).curvature()
     with pytest.raises(PairrankError, match=r"shape \(49,\), but there are 50 rows"):
         bind(SquaredHinge(), levels).at(scores[1:])
     with pytest.raises(PairrankError, match="order 0, 1 and 2, got 3"):
@@ -306,7 +306,7 @@ def test_a_hundred_thousand_additions_lose_no_digits(n_levels, upwards):
     levels = Levels.build(y if upwards else -y, sample_weight=np.full(n_rows + 1, 0.1))
     others = int((y < n_levels - 1).sum())
     zero, tenths = np.zeros(n_rows + 1), np.full(n_rows + 1, 0.1)
-    curvature = bind(SquaredHinge(), levels).curvature(zero)
+    curvature = bind(SquaredHinge(), levels).at(zero).curvature()
     assert curvature.diagonal()[-1] == pytest.approx(2 * 0.1 * 0.1 * others, rel=1e-14)
     gamma = curvature.gamma(tenths)[1 if upwards else 0]
     assert gamma[-1] == pytest.approx(0.1 * others, rel=1e-14)

@@ -34,7 +34,7 @@ EVERY = [(route, loss) for route in ROUTES for loss in LOSSES if serves(route, l
 
 def sum_over(loss: Any, levels: Levels, route: str, eps: float = 1e-6) -> Any:
     if route != "spans":
-        return bind(loss, levels, route=route, eps=eps)
+        return bind(loss, levels, pair_sum=route, eps=eps)
     with pytest.MonkeyPatch.context() as patch:
         for name in ("SPANNED_ROW", "SPANNED_LEVEL"):
             patch.setattr(sigmoid_schedule, name, (1e-9, 1e-9))
@@ -83,7 +83,7 @@ def assert_matches(bound: Any, scores: np.ndarray, v: np.ndarray, wanted: Sigmoi
     value, gradient = bound.at(scores)[:2]
     assert_within(value, wanted.value, eps * wanted.pair_weight + ROUNDING * size)
     assert_within(gradient, wanted.gradient, (eps + ROUNDING) * wanted.row_weight)
-    curvature = bound.curvature(scores)
+    curvature = bound.at(scores).curvature()
     allowed = max(eps, 1e-6 if eps else 0.0) + ROUNDING
     assert_within(curvature.matvec(v), wanted.product, allowed * wanted.reach)
     assert_within(curvature.matmat(v[np.newaxis])[0], wanted.product, allowed * wanted.reach)
@@ -116,7 +116,7 @@ def test_explicit_pairs_equal_the_double_loop(loss, problem, reduction):
     pairs = Pairs(i, j, n_rows=n_rows).bound(
         n_rows, qid=problem.qid, sample_weight=problem.weight, reduction=reduction
     )
-    bound = bind(LOSSES[loss], pairs, route="auto", eps=1e-3)
+    bound = bind(LOSSES[loss], pairs, pair_sum="auto", eps=1e-3)
     assert bound.error == 0.0
     assert not bound.sharpen()
     if levels.n_pairs:
@@ -125,7 +125,7 @@ def test_explicit_pairs_equal_the_double_loop(loss, problem, reduction):
         value, gradient = bound.at(problem.scores)[:2]
         assert value == 0.0
         assert not gradient.any()
-        assert not bound.curvature(problem.scores).matvec(problem.v).any()
+        assert not bound.at(problem.scores).curvature().matvec(problem.v).any()
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -207,7 +207,7 @@ def test_gradient_and_curvature_are_the_differences(route, loss, n_levels):
     )
     slope = bound.at(problem.scores)[1] @ problem.v
     assert (above - below) / (2 * step) == pytest.approx(slope, rel=1e-5)
-    product = bound.curvature(problem.scores).matvec(problem.v)
+    product = bound.at(problem.scores).curvature().matvec(problem.v)
     assert (up - down) / (2 * step) == pytest.approx(product, rel=1e-5, abs=1e-5)
 
 
@@ -248,7 +248,7 @@ def test_far_scores_stay_finite(route, loss):
     value, gradient = bound.at(1e300 * problem.scores)[:2]
     assert 0.0 < value < np.inf
     assert np.isfinite(gradient).all()
-    product = bound.curvature(1e300 * problem.scores).matvec(problem.v)
+    product = bound.at(1e300 * problem.scores).curvature().matvec(problem.v)
     assert np.isfinite(product).all()
 
 
@@ -257,7 +257,7 @@ def test_sharpening_lowers_eps_a_hundredfold_to_a_least(route, loss):
     problem = random_problem(3000, 3)
     levels = levels_of(problem)
     bound = sum_over(LOSSES[loss], levels, route, 1e-2)
-    exact = bind(LOSSES[loss], levels, route="direct").at(problem.scores)
+    exact = bind(LOSSES[loss], levels, pair_sum="direct").at(problem.scores)
     weight = np.add(*levels.wins_and_losses())
     eps = 1e-2
     for smaller in (1e-4, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13):
@@ -311,7 +311,7 @@ def test_queries_that_spread_too_far_for_one_interval_go_otherwise(loss):
         wanted, wanted_gradient = exact.at(scores)[:2]
         assert abs(value - wanted) <= bound.error
         assert_within(gradient, wanted_gradient, 1e-6 * weight)
-        products = [each.curvature(scores).matvec(v) for each in (bound, exact)]
+        products = [each.at(scores).curvature().matvec(v) for each in (bound, exact)]
         assert_within(products[0], products[1], 1e-6 * weight * 2.0 * np.abs(v).max())
         asked = [each.influence(scores, v[np.newaxis])[0] for each in (bound, exact)]
         assert_within(asked[0], asked[1], 1e-6 * weight * 2.0 * np.abs(v).max())
@@ -319,10 +319,10 @@ def test_queries_that_spread_too_far_for_one_interval_go_otherwise(loss):
 
 def test_an_exact_sum_cannot_be_sharpened():
     problem = random_problem(60, 3)
-    bound = bind(Logistic(), levels_of(problem), route="direct", eps=1e-2)
+    bound = bind(Logistic(), levels_of(problem), pair_sum="direct", eps=1e-2)
     assert bound.error == 0.0
     assert not bound.sharpen()
-    assert not bind(Raykar(), levels_of(problem), route="direct").sharpen()
+    assert not bind(Raykar(), levels_of(problem), pair_sum="direct").sharpen()
 
 
 @pytest.mark.parametrize("route", ["spans", "boxes", "direct"])
@@ -332,7 +332,7 @@ def test_results_and_curvatures_are_the_callers(route):
     scores, kept_scores = problem.scores.copy(), problem.scores
     value, gradient = bound.at(scores)[:2]
     kept = gradient.copy()
-    curvature = bound.curvature(scores)
+    curvature = bound.at(scores).curvature()
     product = curvature.matvec(problem.v)
     pulls = bound.influence(scores, problem.v[np.newaxis])
     scores *= -2.0
@@ -361,15 +361,15 @@ def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
     """Between batches an interrupt is seen; a query of very many pairs is several of them."""
     problem = random_problem(900, 4, queries=3, weighted=True)._replace(graph=graph)
     levels = levels_of(problem, "rows")
-    whole = bind(Logistic(), levels, route="direct")
+    whole = bind(Logistic(), levels, pair_sum="direct")
     monkeypatch.setattr(direct_queries, "PAIRS_AT_ONCE", 8_000)
-    parts = bind(Logistic(), levels, route="direct")
+    parts = bind(Logistic(), levels, pair_sum="direct")
     assert len(parts._direct._batches) > 4
     value, gradient = whole.at(problem.scores)[:2]
     again, other = parts.at(problem.scores)[:2]
     assert again == pytest.approx(value, rel=1e-14)
     np.testing.assert_allclose(other, gradient, rtol=0, atol=1e-13 * np.abs(gradient).max())
-    product, same = (each.curvature(problem.scores).matvec(problem.v) for each in (whole, parts))
+    product, same = (each.at(problem.scores).curvature().matvec(problem.v) for each in (whole, parts))
     np.testing.assert_allclose(same, product, rtol=0, atol=1e-13 * np.abs(product).max())
 
 
@@ -377,7 +377,7 @@ def test_a_long_chain_of_few_pairs_is_one_piece_of_work(monkeypatch):
     """Each piece looks at every row of its query, so that many would cost the rows squared."""
     monkeypatch.setattr(direct_queries, "PAIRS_AT_ONCE", 20_000)
     levels = Levels.build(np.arange(2000.0), graph="chain")
-    (part,) = bind(Logistic(), levels, route="direct")._parts
+    (part,) = bind(Logistic(), levels, pair_sum="direct")._parts
     assert len(part._jobs.rows) == 1
 
 
@@ -388,7 +388,7 @@ def test_labels_without_a_preference_sum_to_nothing():
         value, gradient = bound.at(np.arange(4.0))[:2]
         assert value == 0.0
         assert not gradient.any()
-        assert not bound.curvature(np.arange(4.0)).diagonal().any()
+        assert not bound.at(np.arange(4.0)).curvature().diagonal().any()
         assert bound.error == 0.0
 
 

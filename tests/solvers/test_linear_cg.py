@@ -206,7 +206,7 @@ def test_all_solvers_agree(shape, make, form):
     X = rng.normal(size=shape)
     preferences, design = make(shape[0], rng), Design(form(X))
     objective = LeastSquares(design, bind(Square(), preferences), penalty=0.5)
-    bend = bind(Square(), preferences).curvature(np.zeros(shape[0]))
+    bend = bind(Square(), preferences).at(np.zeros(shape[0])).curvature()
     primal = primal_inverse(primal_matrix(design, preferences), 0.5)
     of_rows = dual_inverse(bend.matmat(dual_matrix(design, preferences).T).T, 0.5)
 

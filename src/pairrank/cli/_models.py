@@ -52,6 +52,9 @@ MODELS: dict[str, Model] = {
     "rankncg": Model(
         "RankNCG", "alpha", "pairrank.model_selection.cv:PRECISIONS", DESCENT | {"eps"}
     ),
+    "pairwise": Model(
+        "PairwiseRanker", "C", "pairrank.model_selection.path:PAPER_VALUES", DESCENT | {"eps"}
+    ),
     "rankrls": Model(
         "RankRLS",
         "alpha",

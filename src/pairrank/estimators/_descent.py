@@ -7,9 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver, Status, Step
+from pairrank._protocols import (
+    Callback,
+    FloatArray,
+    PairLoss,
+    PiecewisePolynomial,
+    Solution,
+    Solver,
+    Status,
+    Step,
+)
 from pairrank.design import Design
-from pairrank.losses import Hinge, SquaredHinge
 from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
 from pairrank.preferences import Levels, Preferences, draw_sample
 from pairrank.solvers.bundle import Bundle
@@ -69,7 +77,7 @@ def minimize(
     model, line = None, None
     if route == "auto" and design.n_rows <= _FEW_ROWS:
         eps = min(eps, _EXACT)
-    planes = solver == "bundle" or isinstance(loss, Hinge)
+    planes = solver == "bundle" or not loss.smooth
     if solver == "auto" and not planes:
         model = _model(design, preferences, loss, problem, generator)
     if solver in ("auto", "ncg") and not planes and design.n_rows >= _LINE_ROWS:
@@ -118,7 +126,7 @@ def _model(
         )
     if not isinstance(preferences, Levels) or preferences.edges is not None:
         return None
-    if isinstance(loss, SquaredHinge) and preferences.labels.size > 2 * _BANDS:
+    if isinstance(loss.family, PiecewisePolynomial) and preferences.labels.size > 2 * _BANDS:
         return BandedModel(design, preferences, loss, n_bands=_BANDS, **problem)
     return None
 

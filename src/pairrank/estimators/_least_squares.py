@@ -143,7 +143,7 @@ class Problem:
             assert isinstance(self.design, Design)
             return primal_inverse(primal_matrix(self.design, self.preferences), self.penalty)
         kernel = self._kernel_matrix()
-        bend = bind(Square(), self.preferences).curvature(np.zeros(self._n_rows))
+        bend = bind(Square(), self.preferences).at(np.zeros(self._n_rows)).curvature()
         of_rows = dual_inverse(bend.matmat(kernel).T, self.penalty)
         if of_rows is None or self.is_kernel:
             return of_rows

@@ -49,7 +49,7 @@ class TubeProblem:
 
     def solver(self) -> Solver:
         """Return the solver that the power of the tube asks for."""
-        return Tron() if self._is_smooth else Bundle()
+        return Tron() if self.loss.smooth else Bundle()
 
     def solve(
         self,
@@ -90,15 +90,11 @@ class TubeProblem:
 
     def _preconditioner(self, *, factorised: bool) -> LinearMap | None:
         """Return about the inverse of the Hessian for power 2, or None where it would not help."""
-        if not self._is_smooth:
+        if not self.loss.smooth:
             return None
         if factorised and self._inverse is not None:
             return _InverseMap(self._inverse)
         return inverse_diagonal(self._spread, self.penalty) if self.is_uneven else None
-
-    @property
-    def _is_smooth(self) -> bool:
-        return isinstance(self.loss, Square) or self.loss.n == 2
 
     @property
     def is_uneven(self) -> bool:
@@ -108,7 +104,7 @@ class TubeProblem:
     @functools.cached_property
     def _spread(self) -> FloatArray:
         """About the diagonal of the Hessian of least squares, as if of one query."""
-        squares = bind(Square(), self.preferences).curvature(np.zeros(self.design.n_rows))
+        squares = bind(Square(), self.preferences).at(np.zeros(self.design.n_rows)).curvature()
         return spread_of_features(self.design, squares.diagonal())
 
 

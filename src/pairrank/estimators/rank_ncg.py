@@ -12,14 +12,10 @@ from pairrank._protocols import FloatArray
 from pairrank.estimators._pair_loss import PairLossRanker, Problem
 from pairrank.estimators.covariance import KINDS, check_covariance, coefficient_covariance
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Logistic, Probit, Raykar
+from pairrank.losses import LOSSES, Logistic, Probit
 from pairrank.preferences import Preferences
 
-LOSSES: dict[str, type[Logistic] | type[Probit] | type[Raykar]] = {
-    "logistic": Logistic,
-    "probit": Probit,
-    "raykar": Raykar,
-}
+_NAMES = ("logistic", "probit", "raykar")
 
 
 class RankNCG(PairLossRanker):
@@ -223,7 +219,7 @@ class RankNCG(PairLossRanker):
             return -loss.phi(second - first, order=1)
 
     def _check_parameters(self) -> None:
-        validation.check_choice(self.loss, "loss", tuple(LOSSES))
+        validation.check_choice(self.loss, "loss", _NAMES)
         validation.check_choice(self.solver, "solver", ("auto", "ncg", "tron"))
         validation.check_choice(self.covariance, "covariance", (*KINDS, None))
         validation.check_number(self.alpha, "alpha")

@@ -11,13 +11,10 @@ from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.estimators._pair_loss import PairLossRanker, Problem
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Hinge, SquaredHinge
+from pairrank.losses import LOSSES
 from pairrank.preferences import Preferences
 
-_LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {
-    "squared_hinge": SquaredHinge,
-    "hinge": Hinge,
-}
+_NAMES = ("squared_hinge", "hinge")
 
 
 class RankSVM(PairLossRanker):
@@ -57,8 +54,8 @@ class RankSVM(PairLossRanker):
         optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`; so is
         "auto" for the hinge, which has no Hessian, but of many rows it starts from a sample's
         solution.
-    pair_sum : "auto", "flat_tree", "selection_tree" or "direct", default "auto"
-        The algorithm of the pair sum; all give the same numbers.
+    pair_sum : "auto", "sorted", "selection_tree", "level_counting" or "direct", default "auto"
+        The algorithm of the pair sum; all give the same numbers. "direct" is every pair.
     kernel : None, "rbf", "poly", "precomputed" or callable, default None
         k(x, x') for scores that are not linear in x; None is linear. See
         `pairrank.kernels.FeatureMap` for this and the next five; "poly" with degree=2 and gamma=1
@@ -169,7 +166,7 @@ class RankSVM(PairLossRanker):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        validation.check_choice(self.loss, "loss", tuple(_LOSSES))
+        validation.check_choice(self.loss, "loss", _NAMES)
         validation.check_choice(self.solver, "solver", ("auto", "tron", "bundle"))
         if self.loss == "hinge" and self.solver == "tron":
             raise PairrankError(
@@ -180,7 +177,7 @@ class RankSVM(PairLossRanker):
         super()._check_parameters()
 
     def _problem(self) -> Problem:
-        return Problem(_LOSSES[self.loss](), float(self.C), penalty=1.0, solver=self.solver)
+        return Problem(LOSSES[self.loss](), float(self.C), penalty=1.0, solver=self.solver)
 
     def _conclude(
         self,

@@ -46,7 +46,7 @@ class BandedModel:
         """Return the Hessian of the bands at `w`; None once every pair's is called for."""
         if self._given_way:
             return None
-        curvature = self._pair_sum.curvature(scores)
+        curvature = self._pair_sum.at(scores).curvature()
         return ExactHessian(self.design, curvature, self.factor, self.penalty)
 
     def inverse(self, w: FloatArray) -> None:

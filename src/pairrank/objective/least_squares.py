@@ -40,5 +40,5 @@ class LeastSquares(SumObjective):
 
     @functools.cached_property
     def _hessian(self) -> RowHessian:
-        curvature = self.pair_sum.curvature(np.zeros(self.design.n_rows))
+        curvature = self.pair_sum.at(np.zeros(self.design.n_rows)).curvature()
         return RowHessian(self.design, curvature, self.penalty)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss
+from pairrank._protocols import Curvature, Evaluated, FloatArray, LinearMap, PairLoss
 from pairrank.design import Design, norm_of
 from pairrank.objective.diagonal import (
     InverseDiagonal,
@@ -64,12 +64,13 @@ class PairObjective:
     ) -> None:
         self.design = X if isinstance(X, Design) else Design(X)
         self.loss, self.factor, self.penalty = loss, factor, penalty
-        self.pair_sum = bind(loss, preferences, route=route, eps=eps)
+        self.pair_sum = bind(loss, preferences, pair_sum=route, eps=eps)
         self.n_features = self.design.n_features
         self.precision = self.design.precision
         self.model, self.line = model, line
         self.preferences = preferences
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
+        self._evaluated: tuple[FloatArray, Evaluated] | None = None
         cost, slope = (float(loss.phi(np.zeros(1), order=order)[0]) for order in (0, 1))
         wins, losses = preferences.wins_and_losses()
         self._every = -(-self.design.n_entries // _ENOUGH_ENTRIES)
@@ -93,7 +94,8 @@ class PairObjective:
             self.pull = self._pull_at_zero
             return self._loss_at_zero, self._gradient_at_zero.copy()
         scores = self._scores(w)
-        value, gradient = self.pair_sum.at(scores)[:2]
+        self._evaluated = (scores, self.pair_sum.at(scores))
+        value, gradient = self._evaluated[1][:2]
         self.pull = self.factor * norm_of(gradient)
         return self.factor * value, self.factor * self.design.transposed(gradient)
 
@@ -136,7 +138,7 @@ class PairObjective:
         modelled = None if self.model is None else self.model.hessian(w, scores)
         if modelled is not None:
             return modelled
-        return ExactHessian(self.design, self.pair_sum.curvature(scores), self.factor, self.penalty)
+        return ExactHessian(self.design, self._curvature(w), self.factor, self.penalty)
 
     def preconditioner(self, w: FloatArray) -> LinearMap | None:
         """Return the inverse of the model's Hessian, or else of a diagonal that is uneven."""
@@ -180,6 +182,13 @@ class PairObjective:
         )
         self._scores_at = (w + multiple * step, scores + multiple * change)
         return multiple
+
+    def _curvature(self, w: FloatArray) -> Curvature:
+        """Return the curvature at `w`, from the last evaluation where it was there."""
+        scores = self._scores(w)
+        if self._evaluated is None or self._evaluated[0] is not scores:
+            self._evaluated = (scores, self.pair_sum.at(scores))
+        return self._evaluated[1].curvature()
 
     def _scores(self, w: FloatArray) -> FloatArray:
         if self._scores_at is None or not np.array_equal(self._scores_at[0], w):

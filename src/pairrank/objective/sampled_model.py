@@ -97,7 +97,7 @@ class SampledModel:
     def matrix(self, w: FloatArray) -> SymmetricMatrix:
         """Return the sample's Hessian at `w`, factorised; the last one serves near its own w."""
         if self._known is None or not self._is_near(self._known[0], w):
-            curvature = self._pair_sum.curvature(self._design.scores(w))
+            curvature = self._pair_sum.at(self._design.scores(w)).curvature()
             matrix = self.factor * (self._columns @ curvature.matmat(self._columns).T)
             matrix.flat[:: matrix.shape[0] + 1] += self.penalty
             self._known = w.copy(), SymmetricMatrix(matrix)

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from pairrank._protocols import Curvature, FloatArray, LinearMap, PairSum
+from pairrank._protocols import Curvature, Evaluated, FloatArray, LinearMap, PairSum
 from pairrank.design import Design, norm_of
 
 _ENOUGH_ENTRIES = 1 << 18
@@ -83,6 +83,7 @@ class SumObjective:
         if _is_rounding(self._gradient_at_zero, design, self.pull):
             self._gradient_at_zero[:] = self.pull = self._pull_at_zero = 0.0
         self._scores_at: tuple[FloatArray, FloatArray] | None = None
+        self._evaluated: tuple[FloatArray, Evaluated] | None = None
         gradient = self._gradient_at_zero
         image = gradient if metric is None else metric.matvec(gradient)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -93,7 +94,9 @@ class SumObjective:
         if not w.any():
             self.pull = self._pull_at_zero
             return self._value_at_zero, self._gradient_at_zero.copy()
-        value, pull = self.pair_sum.at(self._scores(w))[:2]
+        scores = self._scores(w)
+        self._evaluated = (scores, self.pair_sum.at(scores))
+        value, pull = self._evaluated[1][:2]
         self.pull = norm_of(pull)
         return value, self.design.transposed(pull)
 
@@ -104,7 +107,7 @@ class SumObjective:
 
     def hessian(self, w: FloatArray) -> LinearMap:
         """Return the (generalised) Hessian at `w`, penalty included."""
-        return RowHessian(self.design, self.pair_sum.curvature(self._scores(w)), self.penalty)
+        return RowHessian(self.design, self._curvature(w), self.penalty)
 
     def preconditioner(self, w: FloatArray) -> LinearMap | None:
         """Return what was given as an approximate inverse, the same everywhere."""
@@ -121,6 +124,13 @@ class SumObjective:
     def sharpen(self) -> bool:
         """Return False: the sum is exact."""
         return False
+
+    def _curvature(self, w: FloatArray) -> Curvature:
+        """Return the curvature at `w`, from the last evaluation where it was there."""
+        scores = self._scores(w)
+        if self._evaluated is None or self._evaluated[0] is not scores:
+            self._evaluated = (scores, self.pair_sum.at(scores))
+        return self._evaluated[1].curvature()
 
     def _scores(self, w: FloatArray) -> FloatArray:
         if self._scores_at is None or not np.array_equal(self._scores_at[0], w):

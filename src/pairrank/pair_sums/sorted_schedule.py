@@ -40,13 +40,13 @@ class Schedule:
     ranges : int64 array of shape (n_sorted, 2)
         The places of the queries that are sorted.
     jobs, job_query : int64 arrays of shape (n_jobs, 4) and (n_jobs,)
-        Runs of groups that are summed pair by pair; see `pairrank.compiled.blocks`.
+        Runs of groups that are summed pair by pair; see `pairrank.compiled.sorted_blocks`.
     edges, edge_query : int64 arrays of shape (n_edges, 2) and (n_edges,)
-        Pairs of sorted groups; see `pairrank.compiled.hinge`.
+        Pairs of sorted groups; see `pairrank.compiled.sorted_edges`.
     tree_ranges : int64 array of shape (n_trees, 2)
         Those of them whose groups form a tree.
     nodes, node_query : int64 arrays of shape (n_nodes, 3) and (n_nodes,)
-        Merges of sorted runs; see `pairrank.compiled.merging`.
+        Merges of sorted runs; see `pairrank.compiled.sorted_tree`.
     """
 
     segments: IntArray
@@ -146,7 +146,7 @@ def _trees(levels: Levels, queries: IntArray) -> tuple[IntArray, IntArray, IntAr
     all_leaves = [np.empty((0, 2), dtype=np.int64)]
     all_nodes = [np.empty((0, 3), dtype=np.int64)]
     if queries.size:
-        from pairrank.compiled.merging import build_leaves, build_nodes
+        from pairrank.compiled.sorted_tree import build_leaves, build_nodes
     for query in queries:
         first, last = levels.query_group[query], levels.query_group[query + 1]
         empty = all_leaves[0]

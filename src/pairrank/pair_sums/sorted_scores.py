@@ -8,17 +8,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled.blocks import VECTOR, gamma_in_blocks, gradient_in_blocks
-from pairrank.compiled.hinge import (
+from pairrank.compiled.layout import gather, scatter
+from pairrank.compiled.sorted_blocks import VECTOR, gamma_in_blocks, gradient_in_blocks
+from pairrank.compiled.sorted_edges import (
     gamma_over_edges,
     gradient_over_edges,
     positions_over_edges,
     running_sums,
 )
-from pairrank.compiled.layout import gather, scatter
-from pairrank.compiled.merging import gamma_over_tree, gradient_over_tree, plan_tree
+from pairrank.compiled.sorted_tree import gamma_over_tree, gradient_over_tree, plan_tree
 from pairrank.compiled.sorting import cells, sort_segments
-from pairrank.pair_sums.hinge_schedule import Schedule
+from pairrank.pair_sums.sorted_schedule import Schedule
 from pairrank.preferences import Levels
 
 _PLAN_BYTES_A_ROW = 40

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.blocks import excess
-from pairrank.compiled.hinge import pair_gradient
+from pairrank.compiled.sorted_blocks import excess
+from pairrank.compiled.sorted_edges import pair_gradient
 
 _STACK = 256
 
@@ -96,7 +96,8 @@ def merge_scores(scores, low, middle, high, margin, runs, positions, upper):
     runs : ndarray of shape (high - low + 4,)
         Gets the lower run from 1 on, the upper from middle - low + 3 on.
     positions : ndarray of int32
-        Gets the q(j) of the lower run, then the p(i) of the upper (see `pairrank.compiled.hinge`).
+        Gets the q(j) of the lower run, then the p(i) of the upper; see
+        `pairrank.compiled.sorted_edges`.
     upper : ndarray of bool
         Gets whether each merged row is of the upper run.
 

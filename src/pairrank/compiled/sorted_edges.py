@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.blocks import excess
+from pairrank.compiled.sorted_blocks import excess
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Which queries of a sigmoidal sum go pair by pair, by spans or by boxes: what costs less."""
+"""About what a query costs pair by pair, in one interval, or by boxes, in nanoseconds."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def pairs_of_queries(levels: Levels) -> FloatArray:
 
 def direct_cost(levels: Levels, kind: int) -> FloatArray:
     """Return about what each query costs pair by pair, in nanoseconds, (n_queries,)."""
-    from pairrank.compiled.sigmoids import LOGISTIC
+    from pairrank.compiled.sigmoid import LOGISTIC
 
     a_pair = NEAR_PAIR if kind == LOGISTIC and levels.weight is None else PAIR
     return a_pair * pairs_of_queries(levels) + DIRECT_ROW * np.diff(levels.query_start)
@@ -55,7 +55,7 @@ def direct_cost(levels: Levels, kind: int) -> FloatArray:
 
 def boxed_cost(levels: Levels) -> FloatArray:
     """Return about what each query costs by boxes, in nanoseconds, (n_queries,)."""
-    from pairrank.pair_sums.box_plan import LARGE_EDGE, LARGE_LEVEL
+    from pairrank.pair_sums.box_grid import LARGE_EDGE, LARGE_LEVEL
 
     sizes = np.diff(levels.group_start).astype(np.float64)
     cost = BOXED_QUERY + BOXED_ROW * np.diff(levels.query_start)
@@ -89,26 +89,6 @@ def most_terms(levels: Levels, otherwise: FloatArray) -> FloatArray:
     left = np.maximum(otherwise - spanned_cost(levels, 0.0), 0.0)
     square, linear = SPANNED_LEVEL[1] * groups, SPANNED_ROW[1] * rows
     return 2.0 * left / (linear + np.sqrt(linear**2 + 4.0 * square * left))
-
-
-def divide_queries(levels: Levels, kind: int, route: str) -> dict[str, IntArray]:
-    """Return the queries of each part of a sum, by the part's name; those without a pair are left.
-
-    The parts are "direct" (`DirectQueries`), "spans" (`SpannedQueries`), "boxes" (`BoxedQueries`)
-    and "beaulieu" (`BeaulieuQueries`); every route but "auto" takes all queries to the part of its
-    name, "auto" each query to what costs least of the first three.
-    """
-    with_pairs = pairs_of_queries(levels) > 0.0
-    if route != "auto":
-        return {route: np.flatnonzero(with_pairs)}
-    direct, boxed, spanned = direct_cost(levels, kind), boxed_cost(levels), spanned_cost(levels)
-    in_spans = (EXACT * spanned < direct) & (spanned < boxed)
-    in_boxes = (boxed < direct) & ~in_spans
-    return {
-        "direct": np.flatnonzero(with_pairs & ~in_spans & ~in_boxes),
-        "spans": np.flatnonzero(with_pairs & in_spans),
-        "boxes": np.flatnonzero(with_pairs & in_boxes),
-    }
 
 
 def _by_query(levels: Levels, of_groups: FloatArray) -> FloatArray:

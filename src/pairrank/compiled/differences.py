@@ -1,4 +1,4 @@
-"""What sums of squares are made of: queries centred in place, comparisons one by one."""
+"""Values centred by query, which sums of squared differences are made of."""
 
 from __future__ import annotations
 
@@ -45,31 +45,3 @@ def centre_by_query(values, query_of, weight, query_weight, means, result):
             result[row] = left
             square += left * left
     return taken_off, square
-
-
-@compiled
-def squares_over_pairs(i, j, weight, magnitude, scores, gradient):
-    """Add every comparison to the gradient and return the value, O(n_pairs).
-
-    Parameters
-    ----------
-    i, j : ndarray of int32, shape (n_pairs,)
-        Row i is to score `magnitude` above row j.
-    weight, magnitude : ndarray of shape (n_pairs,) or (0,)
-        Empty where all are 1.
-    scores, gradient : ndarray of shape (n_rows,)
-    """
-    value, value_low = 0.0, 0.0
-    for pair in range(len(i)):
-        wanted = magnitude[pair] if len(magnitude) else 1.0
-        over = wanted - (scores[i[pair]] - scores[j[pair]])
-        w = weight[pair] if len(weight) else 1.0
-        force = 2.0 * w * over
-        gradient[i[pair]] -= force
-        gradient[j[pair]] += force
-        cost = w * (over * over)
-        new = value + cost
-        back = new - value
-        value_low += (value - (new - back)) + (cost - back)
-        value = new
-    return value + value_low

@@ -1,4 +1,4 @@
-"""Costs of the pairs that scores order against the labels, by merging rows from label to score."""
+"""Costs of misranked pairs and of residuals beyond a tube, by one pass over sorted rows."""
 
 from __future__ import annotations
 
@@ -92,5 +92,34 @@ def misranked_costs(scores, labels, weight, starts, magnitude, squared):
                     squared,
                 )
             width *= 2
+        result[query] = 2.0 * value
+    return result
+
+
+@compiled
+def tube_costs(values, weight, starts, epsilon, squared):
+    """Return, a query, the sum of w_i w_j max(0, |v_i - v_j| - epsilon)^n over its ordered pairs.
+
+    `values` (m,) float64, sorted upwards within each query, with their `weight` (m,). One pass,
+    O(m): of the rows so far below that they cost, up to `last`, it carries the weight and the sums
+    of what they lie below `last`, of which nothing cancels.
+    """
+    result = np.zeros(len(starts) - 1)
+    for query in range(len(starts) - 1):
+        low, high = starts[query], starts[query + 1]
+        n, s, q, value = 0.0, 0.0, 0.0, 0.0
+        last = low - 1
+        for k in range(low, high):
+            while last + 1 < k and (values[k] - values[last + 1]) - epsilon > 0.0:
+                last += 1
+                if last > low:
+                    step = values[last] - values[last - 1]
+                    q += step * (2.0 * s + n * step)
+                    s += n * step
+                n += weight[last]
+            if last >= low:
+                over = (values[k] - values[last]) - epsilon
+                linear = s + n * over
+                value += weight[k] * (q + over * (s + linear) if squared else linear)
         result[query] = 2.0 * value
     return result

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled.sigmoid_direct import (
+from pairrank.compiled.sigmoid_pairs import (
     DIAGONAL,
     HESSIAN,
     INFLUENCE,
@@ -17,7 +17,7 @@ from pairrank.compiled.sigmoid_direct import (
     gradient_in_queries,
     products_in_queries,
 )
-from pairrank.pair_sums.sigmoid_schedule import pairs_of_queries
+from pairrank.pair_sums.costs import pairs_of_queries
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -28,7 +28,7 @@ _NO_WEIGHT = np.empty(0)
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
 
 
-class DirectQueries:
+class SigmoidPairs:
     """The part of a sigmoidal pair sum that goes pair by pair, O(pairs) each time.
 
     Parameters
@@ -38,7 +38,7 @@ class DirectQueries:
     queries : int64 array of shape (n_chosen,)
         The queries that it sums.
     kind : int
-        LOGISTIC or PROBIT of `pairrank.compiled.sigmoids`.
+        LOGISTIC or PROBIT of `pairrank.compiled.sigmoid`.
     eps : float
         Plays no part: the sum is exact.
 
@@ -51,7 +51,7 @@ class DirectQueries:
     Logistic scores within 128 of the middle of their query meet as a_j/(a_i + a_j), a = exp(s): one
     exponential a row, none a pair; and without weights the value is the logarithm of a product over
     hundreds of pairs. Otherwise the exponential is a polynomial that vectorises
-    (`pairrank.compiled.exponentials`), and so is the normal tail. Between checks for an interrupt
+    (`pairrank.compiled.sigmoid`), and so is the normal tail. Between checks for an interrupt
     are about a hundred million pairs.
     """
 
@@ -77,9 +77,9 @@ class DirectQueries:
             )  # fmt: skip
         return value
 
-    def curvature(self, scores: FloatArray) -> DirectCurvature:
+    def curvature(self, scores: FloatArray) -> SigmoidPairsCurvature:
         """Return the Hessian at these scores; it keeps a copy of them."""
-        return DirectCurvature(self, scores.copy())
+        return SigmoidPairsCurvature(self, scores.copy())
 
     def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
         """Add, a row, the sum over its pairs (a over b) of weight * phi'(d) (v_a - v_b)."""
@@ -101,10 +101,10 @@ class DirectQueries:
             yield self._jobs.rows[begin:end], self._scale[begin:end]
 
 
-class DirectCurvature:
-    """The Hessian of `DirectQueries` at fixed scores."""
+class SigmoidPairsCurvature:
+    """The Hessian of `SigmoidPairs` at fixed scores."""
 
-    def __init__(self, owner: DirectQueries, scores: FloatArray) -> None:
+    def __init__(self, owner: SigmoidPairs, scores: FloatArray) -> None:
         self.owner, self.scores = owner, scores
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
