@@ -156,9 +156,7 @@ def library_violations(modules: dict[str, tuple[ast.Module, bool]]) -> list[str]
             elif room == "compiled" and top not in COMPILED_MAY_USE and not special:
                 found.append(f"{module} imports {base}: sums take numba, numpy and scipy.special")
             elif (top, name) in {("numba", "njit"), ("numba", "jit")} and module[-4:] != "_jit":
-                found.append(
-                    f"{module} imports numba.{name}: the decorator is in compiled/_jit"
-                )
+                found.append(f"{module} imports numba.{name}: the decorator is in compiled/_jit")
     return found
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from definitions import preferences_of, probit, sigmoidal_sums
+from definitions import preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.pair_sums.papers import beaulieu_queries
@@ -55,7 +55,7 @@ def pairs_of(problem: Any) -> list[tuple]:
 @settings(max_examples=60)
 def test_sums_equal_the_double_loop(plan, problem, eps):
     levels = levels_of(problem)
-    wanted = sigmoidal_sums(
+    wanted = sums_over(
         pairs_of(problem), problem.scores, probit(), problem.v, problem.weight, lambda i: 1.0
     )
     with pytest.MonkeyPatch.context() as patch:

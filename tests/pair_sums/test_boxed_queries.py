@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from definitions import SigmoidalSums, logistic, preferences_of, probit, sigmoidal_sums
+from definitions import Sums, logistic, preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankWarning
 from pairrank.pair_sums import box_grid, box_halves, boxes
@@ -64,7 +64,7 @@ def levels_of(problem: Problem, reduction: str = "sum") -> Levels:
     return levels.reduced(reduction) if levels.n_pairs else levels
 
 
-def double_loop(problem: Problem, kind: int, levels: Levels) -> SigmoidalSums:
+def double_loop(problem: Problem, kind: int, levels: Levels) -> Sums:
     y, qid, weight = problem.y, problem.qid, problem.weight
     kept = np.arange(y.size) if weight is None else np.flatnonzero(weight)
     found = preferences_of(y[kept], None if qid is None else qid[kept], problem.graph)
@@ -72,7 +72,7 @@ def double_loop(problem: Problem, kind: int, levels: Levels) -> SigmoidalSums:
     scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
     by_row = levels.from_layout(np.repeat(scale, np.diff(levels.query_start)))
     loss = DEFINITIONS[kind]
-    return sigmoidal_sums(pairs, problem.scores, loss, problem.v, weight, lambda i: by_row[i])
+    return sums_over(pairs, problem.scores, loss, problem.v, weight, lambda i: by_row[i])
 
 
 def results(bound: Any, scores: np.ndarray, v: np.ndarray) -> tuple:
@@ -95,7 +95,7 @@ def assert_within(found: Any, wanted: Any, allowed: Any) -> None:
     assert (error <= allowed).all(), (found, wanted, error / allowed)
 
 
-def assert_matches(found: tuple, wanted: SigmoidalSums, eps: float) -> None:
+def assert_matches(found: tuple, wanted: Sums, eps: float) -> None:
     value, gradient, product, diagonal, influence = found
     size = wanted.pair_weight + wanted.value
     assert_within(value, wanted.value, eps * wanted.pair_weight + ROUNDING * size)

@@ -1,51 +1,40 @@
-"""Sums over explicit comparisons, a buffer of them at a time, for losses with an integer code."""
+"""Sums over explicit comparisons, for losses with an integer code."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.sigmoid import LOGISTIC, PROBIT, curvatures, shares_and_costs
+from pairrank.compiled.sigmoid import curvatures, shares_and_costs
 
 HINGE, SQUARED_HINGE, TUBE, SQUARED_TUBE = 2, 3, 4, 5
-"""The codes beside LOGISTIC and PROBIT; a square is a squared tube of width 0."""
+"""The codes beside LOGISTIC 0 and PROBIT 1; a square is a squared tube of width 0."""
 
 BUFFER = 512
 
 
 @compiled
-def _fill(code, parameter, d, wanted, slope, cost):
-    """Write -phi'(d) and phi(d) of every margin.
+def _beyond(code, parameter, d, wanted):
+    """Return how far a margin is beyond the kink, 0 where it is not, and the sign of -phi'(d).
 
-    `parameter` is the hinge's margin or the tube's epsilon. Excess is margin - d in exactly this
-    order, as in all sums of hinges: they agree at the kink.
+    Excess is margin - d in exactly this order, as in all sums of hinges: they agree at the kink.
     """
-    if code in (LOGISTIC, PROBIT):
-        shares_and_costs(code, d, slope, cost)
-        return
-    for k in range(len(d)):
-        if code in (HINGE, SQUARED_HINGE):
-            over, sign = parameter - d[k], 1.0
-        else:
-            miss = wanted[k] - d[k]
-            over, sign = abs(miss) - parameter, (1.0 if miss > 0.0 else -1.0)
-        over = over if over > 0.0 else 0.0
-        if code in (SQUARED_HINGE, SQUARED_TUBE):
-            slope[k] = 2.0 * sign * over
-            cost[k] = over * over
-        else:
-            slope[k] = sign if over > 0.0 else 0.0
-            cost[k] = over
+    if code <= SQUARED_HINGE:
+        over = parameter - d
+        return (over if over > 0.0 else 0.0), 1.0
+    miss = wanted - d
+    over = abs(miss) - parameter
+    return (over if over > 0.0 else 0.0), (1.0 if miss > 0.0 else -1.0)
 
 
 @compiled
-def gradient_over_pairs(code, parameter, i, j, weight, magnitude, scores, gradient):
-    """Add every comparison to the gradient and return the value, O(n_pairs).
+def gradient_over_kinks(code, parameter, i, j, weight, magnitude, scores, gradient):
+    """Add every comparison to the gradient of a hinge or tube; return the value, O(n_pairs).
 
     Parameters
     ----------
     code : int
-        LOGISTIC, PROBIT, HINGE, SQUARED_HINGE, TUBE or SQUARED_TUBE.
+        HINGE, SQUARED_HINGE, TUBE or SQUARED_TUBE.
     parameter : float
         The hinge's margin or the tube's epsilon.
     i, j : ndarray of int32, shape (n_pairs,)
@@ -56,36 +45,61 @@ def gradient_over_pairs(code, parameter, i, j, weight, magnitude, scores, gradie
 
     Notes
     -----
-    Sums are compensated, comparison by comparison, or buffer by buffer for sigmoids, whose costs
-    are all positive.
+    The value is compensated, comparison by comparison.
     """
-    d, slope, cost, wanted = np.empty(BUFFER), np.empty(BUFFER), np.empty(BUFFER), np.ones(BUFFER)
-    by_buffer = code in (LOGISTIC, PROBIT)
+    squared = code in (SQUARED_HINGE, SQUARED_TUBE)
+    value, value_low = 0.0, 0.0
+    for pair in range(len(i)):
+        wanted = magnitude[pair] if len(magnitude) else 1.0
+        over, sign = _beyond(code, parameter, scores[i[pair]] - scores[j[pair]], wanted)
+        w = weight[pair] if len(weight) else 1.0
+        force = w * sign * (2.0 * over if squared else (1.0 if over > 0.0 else 0.0))
+        gradient[i[pair]] -= force
+        gradient[j[pair]] += force
+        cost = w * (over * over if squared else over)
+        new = value + cost
+        back = new - value
+        value_low += (value - (new - back)) + (cost - back)
+        value = new
+    return value + value_low
+
+
+@compiled
+def pairs_beyond(code, parameter, i, j, weight, magnitude, scores, kept_i, kept_j, kept_weight):
+    """Write the comparisons beyond the kink, with their weights if they have any; count them."""
+    n_kept = 0
+    for pair in range(len(i)):
+        wanted = magnitude[pair] if len(magnitude) else 1.0
+        over, _ = _beyond(code, parameter, scores[i[pair]] - scores[j[pair]], wanted)
+        kept_i[n_kept] = i[pair]
+        kept_j[n_kept] = j[pair]
+        if len(weight):
+            kept_weight[n_kept] = weight[pair]
+        n_kept += over > 0.0
+    return n_kept
+
+
+@compiled
+def gradient_over_sigmoids(kind, i, j, weight, scores, gradient):
+    """Do as `gradient_over_kinks` for LOGISTIC or PROBIT, a buffer of comparisons at a time."""
+    d, share, cost = np.empty(BUFFER), np.empty(BUFFER), np.empty(BUFFER)
     value, value_low = 0.0, 0.0
     for start in range(0, len(i), BUFFER):
         n = min(BUFFER, len(i) - start)
         for k in range(n):
             d[k] = scores[i[start + k]] - scores[j[start + k]]
-        if len(magnitude):
-            for k in range(n):
-                wanted[k] = magnitude[start + k]
-        _fill(code, parameter, d[:n], wanted[:n], slope[:n], cost[:n])
+        shares_and_costs(kind, d[:n], share[:n], cost[:n])
         part = 0.0
         for k in range(n):
-            if slope[k] == 0.0 and cost[k] == 0.0:
-                continue
             w = weight[start + k] if len(weight) else 1.0
-            force = w * slope[k]
+            force = w * share[k]
             gradient[i[start + k]] -= force
             gradient[j[start + k]] += force
             part += w * cost[k]
-            if not by_buffer or k == n - 1:
-                new = value + part
-                back = new - value
-                value_low += (value - (new - back)) + (part - back)
-                value = new
-                part = 0.0
-        value_low += part
+        new = value + part
+        back = new - value
+        value_low += (value - (new - back)) + (part - back)
+        value = new
     return value + value_low
 
 

@@ -1,29 +1,25 @@
 """Huberised hinge: a hinge whose kink is rounded off by a parabola."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 
 from pairrank._protocols import FloatArray, PiecewisePolynomial
+from pairrank.exceptions import PairrankError
 from pairrank.losses._phi import checked_order
 
 
 @dataclass(frozen=True)
 class HuberisedHinge:
-    """0 for d >= 1, (1 - d)^2/(2 width) down to 1 - width, and 1 - d - width/2 below.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pairrank.losses import HuberisedHinge
-    >>> HuberisedHinge(width=0.5).phi(np.array([0.0, 0.5, 1.0]))
-    array([0.75, 0.25, 0.  ])
-    """
+    """0 for d >= 1, (1 - d)^2/(2 width) down to 1 - width, and 1 - d - width/2 below."""
 
     width: float = 0.5
+
     smooth = True
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.width < np.inf:
+            raise PairrankError(f"width must be a finite number > 0, got {self.width!r}")
 
     @property
     def family(self) -> PiecewisePolynomial:
@@ -33,7 +29,7 @@ class HuberisedHinge:
 
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each margin (order 0), or its first or second derivative."""
-        over = np.maximum(1.0 - np.asarray(d, dtype=float), 0.0)
+        over = np.maximum(1.0 - np.asarray(d, dtype=np.float64), 0.0)
         near = np.minimum(over, self.width) / self.width
         if checked_order(order) == 0:
             return near * (over - 0.5 * self.width * near)

@@ -35,11 +35,10 @@ class BoundSum(ABC):
         """
         scores = as_scores(scores, self.n_rows)
         with np.errstate(over="ignore", invalid="ignore"):
-            finite = np.isfinite(scores.sum()) or np.isfinite(scores).all()
-        if not finite:
-            value, gradient = np.inf, np.full(self.n_rows, np.nan)
-        else:
-            value, gradient = self._value_and_gradient(scores)
+            if np.isfinite(scores.sum()) or np.isfinite(scores).all():
+                value, gradient = self._value_and_gradient(scores)
+            else:
+                value, gradient = np.inf, np.full(self.n_rows, np.nan)
         value = np.inf if np.isnan(value) else float(value)
         return Evaluated(
             value, gradient, self.error, functools.partial(self._checked_curvature, scores)

@@ -181,8 +181,6 @@ def _most(n_points: int) -> int:
     return max(FEW_BOXES, n_points // POINTS_A_BOX)
 
 
-
-
 def _nodes(n: int) -> FloatArray:
     return np.cos((np.arange(n) + 0.5) * np.pi / n)
 

@@ -126,8 +126,7 @@ class DirectSum(BoundSum):
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         value, gradient = 0.0, np.zeros(self.levels.row_of.size)
         for tile, d in self.tiles(scores[self.levels.row_of]):
-            with np.errstate(over="ignore", invalid="ignore"):
-                value += float(self.phi(tile, d, 0).sum())
+            value += float(self.phi(tile, d, 0).sum())
             slope = self.phi(tile, d, 1)
             _add(gradient, tile.winner, slope)
             _add(gradient, tile.loser, -slope)
@@ -205,6 +204,7 @@ def _tile_ends(count: IntArray) -> list[int]:
     return ends
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _add(result: FloatArray, places: IntArray, values: FloatArray) -> None:
     """Add values at places; those of a tile lie near one another."""
     low, high = int(places.min()), int(places.max()) + 1

@@ -41,7 +41,7 @@ class ExplicitSum(BoundSum):
     -----
     Rounding: a row's gradient is off by about 2e-15 of the sum of its absolute contributions. An
     evaluation keeps no array of the comparisons' number; a curvature keeps at most 8 bytes per
-    comparison, or 16 where it violates a weighted hinge, and nothing for squares.
+    comparison, 16 for weighted squared hinges and tubes, and nothing for squares.
     """
 
     def __init__(self, pairs: Pairs, loss: PairLoss, family: LossFamily | None = None) -> None:
@@ -70,8 +70,12 @@ class ExplicitSum(BoundSum):
         pairs, gradient = self.pairs, np.zeros(self.n_rows)
         if self._code == _NO_CODE:
             value = self._by_tiles(scores, gradient)
+        elif self._code in (LOGISTIC, PROBIT):
+            value = explicit.gradient_over_sigmoids(
+                self._code, pairs.i, pairs.j, self._weight, scores, gradient
+            )
         else:
-            value = explicit.gradient_over_pairs(
+            value = explicit.gradient_over_kinks(
                 self._code, self._parameter, pairs.i, pairs.j, self._weight, self._magnitude,
                 scores, gradient,
             )  # fmt: skip
@@ -92,19 +96,19 @@ class ExplicitSum(BoundSum):
         if isinstance(self.family, Squares):
             return ExplicitCurvature(self.n_rows, pairs.i, pairs.j, weight, 2.0 * scale)
         if self._code in (explicit.SQUARED_HINGE, explicit.SQUARED_TUBE):
-            violating = self._violating(scores)
-            weight = weight[violating] if weight.size else weight
-            i, j = pairs.i[violating], pairs.j[violating]
-            return ExplicitCurvature(self.n_rows, i, j, weight, 2.0 * scale)
+            return self._beyond_the_kink(scores)
         bends = self._derivatives(scores, order=2)
         return ExplicitCurvature(self.n_rows, pairs.i, pairs.j, bends, scale)
 
-    def _violating(self, scores: FloatArray) -> np.ndarray:
-        """Return which comparisons are beyond the kink."""
-        result = np.empty(self.pairs.n_pairs, dtype=bool)
-        for part in self._tiles():
-            result[part] = self._phi(scores, part, 2, weighted=False) > 0.0
-        return result
+    def _beyond_the_kink(self, scores: FloatArray) -> ExplicitCurvature:
+        """Return the Hessian of the comparisons whose cost is quadratic now."""
+        pairs = self.pairs
+        i, j, weight = np.empty_like(pairs.i), np.empty_like(pairs.j), np.empty_like(self._weight)
+        n = explicit.pairs_beyond(
+            self._code, self._parameter, pairs.i, pairs.j, self._weight, self._magnitude, scores,
+            i, j, weight,
+        )  # fmt: skip
+        return ExplicitCurvature(self.n_rows, i[:n], j[:n], weight[:n], 2.0 * pairs.pair_scale)
 
     def _derivatives(self, scores: FloatArray, order: int) -> FloatArray:
         """Return each comparison's weight times a derivative of phi."""
@@ -118,15 +122,13 @@ class ExplicitSum(BoundSum):
             result[part] = self._phi(scores, part, order)
         return result
 
-    def _phi(
-        self, scores: FloatArray, part: slice, order: int, *, weighted: bool = True
-    ) -> FloatArray:
+    def _phi(self, scores: FloatArray, part: slice, order: int) -> FloatArray:
         pairs = self.pairs
         with np.errstate(all="ignore"):
             d = scores[pairs.i[part]] - scores[pairs.j[part]]
             magnitude = self._magnitude[part] if self._magnitude.size else 1.0
             result = self.loss.phi(d, magnitude, order)
-            return result * self._weight[part] if weighted and self._weight.size else result
+            return result * self._weight[part] if self._weight.size else result
 
     def _tiles(self) -> list[slice]:
         size = max(TILE, self.n_rows // 4)
