@@ -78,19 +78,19 @@ class PairwiseRanker(PairLossRanker):
         loss: Any = "exponential",
         *,
         C: float = 1.0,
-        eps: float = 1e-6,
         graph: Any = "full",
         reduction: str = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        solver: str = "auto",
-        pair_sum: str = "auto",
         kernel: Any = None,
         gamma: float | str | None = None,
         degree: int = 3,
         coef0: float = 1.0,
         kernel_features: str = "auto",
         n_components: int | None = None,
+        eps: float = 1e-6,
+        solver: str = "auto",
+        pair_sum: str = "auto",
+        tol: float = 1e-3,
+        max_iter: int = 1000,
         warm_start: bool = False,
         verbose: int = 0,
         random_state: Any = None,
@@ -129,6 +129,8 @@ class PairwiseRanker(PairLossRanker):
             )
         validation.check_number(self.C, "C")
         validation.check_number(self.eps, "eps")
+        if self.eps >= 1:
+            raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is usual")
         super()._check_parameters()
 
     def _problem(self) -> Problem:
