@@ -16,11 +16,11 @@ RUN = """
 import sys, warnings
 warnings.simplefilter("error" if {strict} else "always")
 import numpy as np
-from pairrank.compiled.explicit import gradient_over_pairs
-one = np.array([0], np.int32), np.array([1], np.int32), np.empty(0)
-value = gradient_over_pairs(*one, np.zeros(2), 1.0, True, np.zeros(2))
-hits = sum(gradient_over_pairs.stats.cache_hits.values())
-print(value, hits, gradient_over_pairs._cache.__class__.__name__)
+from pairrank.compiled.sorted_edges import find_positions
+first_of_b, end_of_a = np.empty((2, 1), np.int32)
+find_positions(np.zeros(1), np.zeros(1), 1.0, first_of_b, end_of_a)
+hits = sum(find_positions.stats.cache_hits.values())
+print(float(end_of_a[0]), hits, find_positions._cache.__class__.__name__)
 """
 
 
@@ -52,12 +52,12 @@ def close(folder: Path) -> None:
 def test_a_change_in_a_callee_of_another_file_is_never_hidden(copied):
     assert run_copy(copied)[0][:2] == ["1.0", "0"]
     assert run_copy(copied)[0][:2] == ["1.0", "1"]
-    callee = copied / "compiled" / "blocks.py"
+    callee = copied / "compiled" / "sorted_blocks.py"
     text = callee.read_text()
     assert text.count("return margin - (high - low)") == 1
-    callee.write_text(text.replace("return margin - (high - low)", "return 3.0 * margin"))
-    assert run_copy(copied)[0][:2] == ["9.0", "0"]
-    assert run_copy(copied)[0][:2] == ["9.0", "1"]
+    callee.write_text(text.replace("return margin - (high - low)", "return -margin"))
+    assert run_copy(copied)[0][:2] == ["0.0", "0"]
+    assert run_copy(copied)[0][:2] == ["0.0", "1"]
 
 
 def test_a_read_only_installation_caches_in_the_users_folder(copied, tmp_path):
