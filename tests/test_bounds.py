@@ -15,12 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config
 
-from pairrank.compiled._fours import add_powers, cubic, cubic_less
 from pairrank.compiled._jit import compiled
+from pairrank.compiled.boxes import add_powers, cubic, cubic_less
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.io import read_svmlight
 from pairrank.losses import Hinge, Logistic, Probit, Raykar, SquaredHinge, Tube
 from pairrank.metrics import kendall_tau, mean_ndcg, pairwise_accuracy
+from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from strategies import KINDS, problems, scores_of
 
@@ -30,8 +31,8 @@ ROUTES = {
     Logistic(): ("auto", "boxes", "direct"),
     Probit(): ("auto", "boxes", "beaulieu", "direct"),
     Raykar(): ("auto",),
-    Hinge(): ("auto", "flat_tree", "selection_tree", "direct"),
-    SquaredHinge(): ("auto", "flat_tree", "selection_tree", "direct"),
+    Hinge(): ("auto", "sorted", "selection_tree", "level_counting", "direct"),
+    SquaredHinge(): ("auto", "sorted", "selection_tree", "level_counting", "direct"),
 }
 SUMS = [(loss, route) for loss, routes in ROUTES.items() for route in routes]
 
@@ -80,14 +81,14 @@ def levels_of(problem):
 @given(problem=problems(max_rows=400), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=10)
 def test_pair_sums_stay_within_their_arrays(loss, route, problem, seed):
-    bound = loss.sum_over(levels_of(problem), route=route)
+    bound = bind(loss, levels_of(problem), pair_sum=route)
     generator = np.random.default_rng(seed)
     for each in (scores_of(kind, problem.y.size, generator) for kind in KINDS):
-        value, gradient = bound.value_and_gradient(each)
+        value, gradient, _, curvature = bound.at(each)[:4]
         assert value >= 0.0
         assert gradient.shape == each.shape
         if not isinstance(loss, Hinge):
-            assert np.isfinite(bound.curvature(each).matvec(problem.v)).all()
+            assert np.isfinite(curvature().matvec(problem.v)).all()
 
 
 @pytest.mark.parametrize("tube", [Tube(0.0, 1), Tube(0.5, 2)])
@@ -95,8 +96,8 @@ def test_pair_sums_stay_within_their_arrays(loss, route, problem, seed):
 @settings(max_examples=20)
 def test_tubes_and_metrics_stay_within_their_arrays(tube, problem):
     rows = {"qid": problem.qid, "sample_weight": problem.weight}
-    bound = tube.sum_over(Differences.build(problem.y, problem.qid, sample_weight=problem.weight))
-    assert bound.value_and_gradient(problem.scores)[0] >= 0.0
+    bound = bind(tube, Differences.build(problem.y, problem.qid, sample_weight=problem.weight))
+    assert bound.at(problem.scores).value >= 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PairrankWarning)
         for metric in (pairwise_accuracy, kendall_tau, mean_ndcg):

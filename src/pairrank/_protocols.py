@@ -111,7 +111,11 @@ class Evaluated(NamedTuple):
     error: float
     """Bound on the error of `value` beyond rounding; 0.0 where the sum is exact."""
     curvature: Callable[[], MultipleCurvature]
-    """Returns the (generalised) Hessian at these scores."""
+    """Returns the (generalised) Hessian at these scores.
+
+    What the evaluation has found, such as a sort, is used again unless the sum was evaluated at
+    other scores since. The scores must not have been changed in place.
+    """
 
 
 class PairSum(Protocol):
@@ -120,11 +124,16 @@ class PairSum(Protocol):
     The caller keeps what is returned: no later call writes into it.
     """
 
-    error: float
-    """Bound on the error of the value beyond rounding; 0.0 where the sum is exact."""
+    @property
+    def error(self) -> float:
+        """Bound on the error of the values that follow; 0.0 where the sum is exact."""
+        ...
 
     def at(self, scores: FloatArray) -> Evaluated:
-        """Return value, gradient, error and curvature at the scores."""
+        """Return value, gradient, error and curvature at the scores, (n_rows,) float64.
+
+        A curvature is asked for only of a smooth loss.
+        """
         ...
 
     def sharpen(self) -> bool:

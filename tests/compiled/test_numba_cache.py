@@ -17,13 +17,13 @@ import sys, warnings
 warnings.simplefilter("error" if {strict} else "always")
 import numpy as np
 {before}
-from pairrank.compiled.edges import gradient_over_pairs
-one = np.array([0], np.int32), np.array([1], np.int32), np.empty(0)
-value = gradient_over_pairs(*one, np.zeros(2), 1.0, True, np.zeros(2))
-hits = sum(gradient_over_pairs.stats.cache_hits.values())
-print(value, hits, gradient_over_pairs._cache.__class__.__name__)
+from pairrank.compiled.sorted_edges import find_positions
+first_of_b, end_of_a = np.empty((2, 1), np.int32)
+find_positions(np.zeros(1), np.zeros(1), 1.0, first_of_b, end_of_a)
+hits = sum(find_positions.stats.cache_hits.values())
+print(float(end_of_a[0]), hits, find_positions._cache.__class__.__name__)
 """
-CALLEE = ("blocks.py", "return margin - (high - low)", "return 3.0 * margin")
+CALLEE = ("sorted_blocks.py", "return margin - (high - low)", "return -margin")
 
 
 @pytest.fixture
@@ -65,18 +65,18 @@ def test_a_change_in_a_callee_of_another_file_is_never_hidden(copied):
     assert run_copy(copied)[0][:2] == ["1.0", "0"]
     assert run_copy(copied)[0][:2] == ["1.0", "1"]
     edit(copied, *CALLEE)
-    assert run_copy(copied)[0][:2] == ["9.0", "0"]
-    assert run_copy(copied)[0][:2] == ["9.0", "1"]
+    assert run_copy(copied)[0][:2] == ["0.0", "0"]
+    assert run_copy(copied)[0][:2] == ["0.0", "1"]
 
 
 def test_a_change_in_a_file_that_another_callee_imports_is_never_hidden(copied):
-    """edges.py calls blocks.py, which takes the margin from a file two imports away."""
+    """The margin comes from a file two imports away."""
     (copied / "compiled" / "third.py").write_text("FACTOR = 1.0\n")
-    edit(copied, "blocks.py", "from pairrank", "from . import third\nfrom pairrank")
+    edit(copied, "sorted_blocks.py", "from pairrank", "from . import third\nfrom pairrank")
     edit(copied, *CALLEE[:2], "return third.FACTOR * margin")
     assert run_copy(copied)[0][:2] == ["1.0", "0"]
-    edit(copied, "third.py", "1.0", "3.0")
-    assert run_copy(copied)[0][:2] == ["9.0", "0"]
+    edit(copied, "third.py", "1.0", "-1.0")
+    assert run_copy(copied)[0][:2] == ["0.0", "0"]
 
 
 def test_a_change_in_a_file_that_is_not_imported_compiles_nothing(copied):

@@ -233,7 +233,7 @@ def test_a_model_file_predicts_as_the_model_did(rows, tmp_path):
         ({"loss": "ridge"}, "loss must be one of"),
         ({"reduction": "pairs"}, "reduction must be one of"),
         ({"solver": "newton"}, "solver must be one of"),
-        ({"pair_sum": "fenwick"}, "flat_tree"),
+        ({"pair_sum": "fenwick"}, "selection_tree"),
         ({"graph": "ring"}, "graph must be"),
         ({"graph": [(0, 1), (1, 0)]}, "cycle"),
     ],

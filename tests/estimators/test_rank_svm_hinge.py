@@ -123,12 +123,12 @@ def test_the_optimum_has_a_subgradient_of_zero(rows):
     assert not np.allclose(pull, ranker.coef_, atol=0.1)
 
 
-@pytest.mark.parametrize("route", ["flat_tree", "selection_tree", "direct"])
-def test_all_routes_and_kinds_of_rows_agree(rows, route):
+@pytest.mark.parametrize("pair_sum", ["sorted", "selection_tree", "level_counting", "direct"])
+def test_all_pair_sums_and_kinds_of_rows_agree(rows, pair_sum):
     X, y, qid = rows
     wanted = hinge(tol=1e-8).fit(X, y, qid=qid)
     for table in (X, sparse.csr_array(X), np.asfortranarray(X)):
-        found = hinge(tol=1e-8, pair_sum=route, solver="bundle").fit(table, y, qid=qid)
+        found = hinge(tol=1e-8, pair_sum=pair_sum, solver="bundle").fit(table, y, qid=qid)
         np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-3)
         assert found.objective_ == pytest.approx(wanted.objective_, rel=1e-7)
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from definitions import preferences_of, probit, sigmoidal_sums
-from pairrank.compiled.sigmoids import LOGISTIC, PROBIT
+from definitions import preferences_of, probit, sums_over
+from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.pair_sums.direct_queries import DirectQueries
 from pairrank.pair_sums.papers import beaulieu_queries
 from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
+from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
 from pairrank.preferences import Levels, OrderGraph
 from strategies import KINDS, problems, scores_of
 
@@ -57,7 +57,7 @@ def pairs_of(problem: Any) -> list[tuple]:
 @settings(max_examples=60)
 def test_sums_equal_the_double_loop(plan, problem, eps):
     levels = levels_of(problem)
-    wanted = sigmoidal_sums(
+    wanted = sums_over(
         pairs_of(problem), problem.scores, probit(), problem.v, problem.weight, lambda i: 1.0
     )
     with pytest.MonkeyPatch.context() as patch:
@@ -89,7 +89,7 @@ def gradients(levels: Levels, scores: Any, eps: float) -> tuple[Any, Any, Any]:
     queries = np.arange(levels.n_queries)
     found, wanted = np.zeros(levels.n_rows), np.zeros(levels.n_rows)
     value = BeaulieuQueries(levels, queries, PROBIT, eps).value_and_gradient(scores, found)
-    exact = DirectQueries(levels, queries, PROBIT, eps).value_and_gradient(scores, wanted)
+    exact = SigmoidPairs(levels, queries, PROBIT, eps).value_and_gradient(scores, wanted)
     wins, losses = levels.wins_and_losses()
     rounding = ROUNDING + 2 * levels.n_rows * np.finfo(float).eps
     allowed = eps * levels.total_weight + rounding * (exact + levels.total_weight)
@@ -132,7 +132,7 @@ def test_curvature_and_influence_are_those_of_all_queries(graph):
     levels = Levels.build(y, qid, graph=graph)
     scores, v = generator.normal(size=(2, 1500))
     queries = np.arange(levels.n_queries)
-    bound, exact = (of(levels, queries, PROBIT, 1e-9) for of in (BeaulieuQueries, DirectQueries))
+    bound, exact = (of(levels, queries, PROBIT, 1e-9) for of in (BeaulieuQueries, SigmoidPairs))
     made = []
     for part in (bound, exact):
         product, diagonal, influence = np.zeros((3, 1500))

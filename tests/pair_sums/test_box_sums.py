@@ -10,9 +10,20 @@ from numpy.polynomial import chebyshev
 
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import box_sum as box_sum_module
-from pairrank.pair_sums.box_rule import box_rule, check_eps, error_bound, lebesgue
 from pairrank.pair_sums.box_sum import box_sum, evaluate, product_of, summarise
-from pairrank.pair_sums.profiles import BEND, BUMP, COST, ERFC, EVEN, SIGMOID, Profile
+from pairrank.pair_sums.profiles import (
+    BEND,
+    BUMP,
+    COST,
+    ERFC,
+    EVEN,
+    SIGMOID,
+    Profile,
+    box_rule,
+    check_eps,
+    error_bound,
+    lebesgue,
+)
 from strategies import KINDS, scores_of
 
 pytestmark = pytest.mark.numeric

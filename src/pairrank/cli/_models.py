@@ -41,6 +41,7 @@ MODELS: dict[str, Model] = {
     "rankrls": Model("RankRLS", "alpha", "model_selection.rank_rls_cv:PAPER_ALPHAS"),
     "mprank": Model("MPRank", "C", "model_selection.path:PAPER_VALUES"),
     "svrank": Model("SVRank", "C", "model_selection.path:PAPER_VALUES"),
+    "pairwise": Model("PairwiseRanker", "C", "model_selection.path:PAPER_VALUES"),
     "hull": Model("ConvexHullRanker", "nu", "cli._models:NU_VALUES", pairs=False),
 }
 """Name at the command line -> model."""

@@ -103,8 +103,8 @@ def coefficient_covariance(
     """
     scores = Design(X).scores(coef)
     columns = _Columns(X)
-    pair_sum = bind(loss, preferences, route=route, eps=eps)
-    hessian = _quadratic(columns, pair_sum.curvature(scores).matmat)
+    pair_sum = bind(loss, preferences, pair_sum=route, eps=eps)
+    hessian = _quadratic(columns, pair_sum.at(scores).curvature().matmat)
     hessian.flat[:: columns.n_features + 1] += penalty
     inverse = _inverse(hessian)
     if kind == "laplace":

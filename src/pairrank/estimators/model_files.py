@@ -15,6 +15,7 @@ from pairrank.preferences import OrderGraph, as_graph
 ESTIMATORS = {
     "ConvexHullRanker": "pairrank.estimators.convex_hull",
     "MPRank": "pairrank.estimators.mp_rank",
+    "PairwiseRanker": "pairrank.estimators.pairwise_ranker",
     "RankNCG": "pairrank.estimators.rank_ncg",
     "RankRLS": "pairrank.estimators.rank_rls",
     "RankSVM": "pairrank.estimators.rank_svm",

@@ -12,15 +12,9 @@ from pairrank.estimators._pair_loss import PairLossRanker
 from pairrank.estimators._rows import Rows
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Logistic, Probit, Raykar
+from pairrank.losses import LOSSES, Logistic, Probit
 from pairrank.objective import Problem
 from pairrank.preferences import Preferences
-
-LOSSES: dict[str, type[Logistic] | type[Probit] | type[Raykar]] = {
-    "logistic": Logistic,
-    "probit": Probit,
-    "raykar": Raykar,
-}
 
 
 class RankNCG(PairLossRanker):

@@ -7,14 +7,9 @@ from typing import Any, Literal
 from pairrank import _validation as validation
 from pairrank.estimators._pair_loss import PairLossRanker
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Hinge, SquaredHinge
+from pairrank.losses import LOSSES
 from pairrank.objective import Problem
 from pairrank.preferences import Preferences
-
-_LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {
-    "squared_hinge": SquaredHinge,
-    "hinge": Hinge,
-}
 
 
 class RankSVM(PairLossRanker):
@@ -45,8 +40,8 @@ class RankSVM(PairLossRanker):
         optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`. The hinge
         has no Hessian, so its "auto" is "bundle", which with many rows starts from the solution on
         a sample.
-    pair_sum : "auto", "flat_tree", "selection_tree" or "direct", default "auto"
-        The algorithm of the pair sum; all give the same numbers.
+    pair_sum : "auto", "sorted", "selection_tree", "level_counting" or "direct", default "auto"
+        The algorithm of the pair sum; all give the same numbers. "direct" computes every pair.
 
     Attributes
     ----------
@@ -88,7 +83,7 @@ class RankSVM(PairLossRanker):
         tol: float = 1e-3,
         max_iter: int = 1000,
         solver: Literal["auto", "tron", "bundle"] = "auto",
-        pair_sum: Literal["auto", "flat_tree", "selection_tree", "direct"] = "auto",
+        pair_sum: Literal["auto", "sorted", "selection_tree", "level_counting", "direct"] = "auto",
         kernel: Any = None,
         gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
@@ -127,5 +122,5 @@ class RankSVM(PairLossRanker):
         super()._check_parameters()
 
     def _problem(self, features: Any, preferences: Preferences) -> Problem:
-        loss, factor = _LOSSES[self.loss](), float(self.C)
+        loss, factor = LOSSES[self.loss](), float(self.C)
         return Problem(features, preferences, loss, factor=factor, algorithm=self.pair_sum)

@@ -224,7 +224,7 @@ def _misranked(
     magnitude: bool,
 ) -> FloatArray:
     """Return the mean cost of misranked pairs over the ordered pairs of each query."""
-    from pairrank.compiled.misranked import misranked_costs
+    from pairrank.compiled.costs import misranked_costs
 
     query = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     order = np.lexsort((scores, labels, query))
@@ -242,8 +242,8 @@ def beyond_tube(
     squared: bool,
 ) -> FloatArray:
     """Return the mean cost beyond the tube over the ordered pairs of each query."""
+    from pairrank.compiled.costs import tube_costs
     from pairrank.compiled.segment_sort import sort_segments_with
-    from pairrank.compiled.tube import tube_costs
 
     values = residuals(labels, scores, starts)
     sort_segments_with(values, shares, starts, np.empty_like(values), np.empty_like(values))

@@ -142,7 +142,7 @@ class PairObjective:
         self.n_features, self.precision = self.design.n_features, self.design.precision
         self.penalty, self.factor = problem.penalty, problem.factor
         self.pair_sum = bind(
-            problem.loss, problem.preferences, route=problem.algorithm, eps=problem.eps
+            problem.loss, problem.preferences, pair_sum=problem.algorithm, eps=problem.eps
         )
         self._zero = self._at_zero()
 

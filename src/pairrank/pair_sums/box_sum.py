@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from pairrank.compiled import box_products, boxes
+from pairrank.compiled import box_grid, boxes
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums.box_rule import MOST, BoxRule, box_rule
-from pairrank.pair_sums.box_tables import children_map, coarse_blocks, limits_of
-from pairrank.pair_sums.profiles import Profile
+from pairrank.pair_sums.profiles import FINE_DEGREE, MOST, BoxRule, Profile, box_rule
 
 FloatArray = NDArray[np.float64]
 
@@ -76,7 +76,7 @@ def box_sum(
     Notes
     -----
     Costs O(n_sources + n_targets) and the product of the coarse boxes, whose number grows with the
-    spread and not with the points; the bound is that of `pairrank.pair_sums.box_rule.error_bound`,
+    spread and not with the points; the bound is that of `pairrank.pair_sums.profiles.error_bound`,
     and rounding adds about 1e-14 times the sums of abs(q) and of abs(q k).
 
     Examples
@@ -112,7 +112,7 @@ def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = N
             _NO_WEIGHT,
         )
         keys = first + np.arange(count)
-        values = box_products.moments_up(fine, children_map(rule))
+        values = box_grid.moments_up(fine, children_map(rule))
     else:
         keys, slot = occupied(rule, sources)
         values = boxes.coarse_moments(
@@ -132,14 +132,14 @@ def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatAr
     else:
         keys, slot = occupied(rule, targets)
     series = np.empty(keys.size * rule.degree)
-    box_products.product(
+    box_grid.product(
         keys, moments.keys, moments.values.reshape(-1), coarse_blocks(profile, rule),
         limits_of(profile), rule.coarse, series,
     )  # fmt: skip
     result = np.zeros(targets.size)
     none = _NO_WEIGHT
     if dense:
-        fine = box_products.series_down(series, children_map(rule))
+        fine = box_grid.series_down(series, children_map(rule))
         boxes.add_fine(
             targets, _NO_CODE, none, none, 0.0, keys.size * rule.children, 1.0 / rule.fine,
             first * rule.children, 1.0, fine, none, result, _NO_CODE, none,
@@ -156,7 +156,7 @@ def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
     """Return the sum of q_i q_j k(t_i - z_j) over all targets and sources, from their moments."""
     rule = targets.rule
     series = np.empty(targets.values.size)
-    box_products.product(
+    box_grid.product(
         targets.keys, sources.keys, sources.values.reshape(-1), coarse_blocks(profile, rule),
         limits_of(profile), rule.coarse, series,
     )  # fmt: skip
@@ -192,3 +192,62 @@ def span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
 
 def _most(n_points: int) -> int:
     return max(FEW_BOXES, n_points // POINTS_A_BOX)
+
+
+def _nodes(n: int) -> FloatArray:
+    return np.cos((np.arange(n) + 0.5) * np.pi / n)
+
+
+def _to_coefficients(n: int) -> FloatArray:
+    """Return the matrix from values at n Chebyshev nodes to Chebyshev coefficients: a DCT."""
+    degree, node = np.arange(n)[:, np.newaxis], np.arange(n) + 0.5
+    matrix = 2.0 / n * np.cos(degree * node * np.pi / n)
+    matrix[0] *= 0.5
+    return matrix
+
+
+@functools.lru_cache(maxsize=64)
+def coarse_blocks(profile: Profile, rule: BoxRule) -> FloatArray:
+    """Return k between coarse boxes as coefficients of T_a(target) T_b(source).
+
+    Of shape (P, (2W + 1) P): row a, for the sources W boxes below to W above the target's, b
+    fastest, so that every output of a product is one contiguous dot product. Read only.
+    """
+    n, near = rule.degree, rule.near
+    node = _nodes(n)
+    away = np.arange(-near, near + 1)[:, np.newaxis, np.newaxis]
+    within = 0.5 * (node[:, np.newaxis] - node)
+    values = profile.function(rule.coarse * (within - away))
+    coefficients = np.einsum("ai,bj,dij->adb", *2 * (_to_coefficients(n),), values, optimize=True)
+    blocks = np.ascontiguousarray(coefficients).reshape(n, -1)
+    blocks.flags.writeable = False
+    return blocks
+
+
+@functools.lru_cache(maxsize=64)
+def limits_of(profile: Profile) -> FloatArray:
+    """Return (c, b) on the left and on the right as one array, (4,)."""
+    limits = np.array([*profile.left, *profile.right])
+    limits.flags.writeable = False
+    return limits
+
+
+@functools.lru_cache(maxsize=64)
+def children_map(rule: BoxRule) -> FloatArray:
+    """Return T_b of a coarse box as polynomials of u in its fine boxes, (P, children p).
+
+    u goes from -1/2 to 1/2 over a fine box; powers of u fastest. Moments go up and polynomials go
+    down by it. Read only.
+    """
+    child = np.arange(rule.children)[:, np.newaxis]
+    v = (2.0 * child + 1.0 + _nodes(FINE_DEGREE)) / rule.children - 1.0
+    values = chebyshev.chebvander(v, rule.degree - 1)
+    to_powers = np.zeros((FINE_DEGREE, FINE_DEGREE))
+    for degree in range(FINE_DEGREE):
+        powers = chebyshev.cheb2poly([0.0] * degree + [1.0])
+        to_powers[: degree + 1, degree] = powers * 2.0 ** np.arange(degree + 1)
+    fitted = to_powers @ _to_coefficients(FINE_DEGREE)
+    result = np.ascontiguousarray(np.einsum("ki,cib->bck", fitted, values))
+    result = result.reshape(rule.degree, -1)
+    result.flags.writeable = False
+    return result

@@ -121,7 +121,7 @@ def totals_around(
 
     Nothing is subtracted: a heavy group costs the others no digits.
     """
-    from pairrank.compiled.hinge import running_sums
+    from pairrank.compiled.sorted_edges import running_sums
 
     query = query_of_groups(query_group)
     upto, onward = (np.empty(totals.size + query_group.size - 1) for _ in range(2))

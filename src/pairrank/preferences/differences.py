@@ -152,7 +152,7 @@ class Differences:
         return result
 
     def _centred_by_query(self, values: FloatArray) -> FloatArray:
-        from pairrank.compiled.squares import centre_by_query
+        from pairrank.compiled.differences import centre_by_query
 
         weight = np.empty(0) if self.weight is None else self.weight
         result, means = np.empty(values.size), np.empty(self.query_weight.size)
