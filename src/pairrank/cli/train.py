@@ -222,7 +222,8 @@ def summarise(model: str, ranker: Any, rows: Rows, seconds: float) -> dict[str, 
     if not math.isnan(gap):
         summary["duality gap"] = gap
     summary["iterations"] = int(ranker.n_iter_)
-    if hasattr(ranker, "validation_curve_"):
+    if getattr(ranker, "_stops_early", False):
         summary["best iteration"] = int(ranker.best_iteration_)
-        summary["validation error"] = float(ranker.validation_curve_[ranker.best_iteration_])
+        error = 1.0 - float(ranker.validation_scores_[ranker.best_iteration_])
+        summary["validation error"] = error
     return {**summary, "status": ranker.status_, "seconds": seconds}
