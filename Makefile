@@ -3,13 +3,18 @@
 VENV ?= .venv
 BIN := $(VENV)/bin
 CANDIDATES ?= python3 python3.13 python3.12 python3.11 python
+LOWEST := .venv-lowest
 NEEDS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-all lint format bench clean
+.PHONY: help demo test test-all test-portable test-lowest lint format bench clean
 help:
 	@echo "make demo      fit RankSVM beside Ridge and show the ten best rows"
-	@echo "make test      the tests, minutes"
-	@echo "make test-all  the slow tests too"
+	@echo "make test      the tests, minutes; the same examples each time"
+	@echo "make test-all  the slow tests too, on fresh examples (SEED=n repeats them)"
+	@echo "make test-portable"
+	@echo "               the tests as other processors run them, and with bounds checks"
+	@echo "make test-lowest"
+	@echo "               the tests with the lowest versions that pyproject.toml declares"
 	@echo "make lint      ruff, mypy and numpydoc over the code"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make bench     list the benchmarks"
@@ -22,7 +27,17 @@ test: $(VENV)/installed-dev
 	@$(BIN)/python -m pytest -n auto $(ARGS)
 
 test-all: $(VENV)/installed-dev
-	@$(BIN)/python -m pytest -n auto -m "slow or not slow" $(ARGS)
+	@seed=$${SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}; \
+	echo "make: fresh examples; make test-all SEED=$$seed repeats them"; \
+	$(BIN)/python -m pytest -n auto -m "slow or not slow" --hypothesis-profile=fresh \
+	    --hypothesis-seed=$$seed $(ARGS)
+
+# SETTINGS goes to tests/portable.py (see its --help), ARGS to pytest.
+test-portable: $(VENV)/installed-dev
+	@$(BIN)/python tests/portable.py $(if $(SEED),--seed $(SEED)) $(SETTINGS) -- -n auto $(ARGS)
+
+test-lowest: $(LOWEST)/installed
+	@$(LOWEST)/bin/python -m pytest -n auto $(ARGS)
 
 lint: $(VENV)/installed-dev
 	@status=0; \
@@ -42,7 +57,7 @@ bench: $(VENV)/installed-dev
 	    printf '  %-32s %s\n' "$$f" "$$(head -n 1 $$f | tr -d '"')"; done
 
 clean:
-	rm -rf $(VENV) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(LOWEST) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -61,3 +76,11 @@ $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	@echo "make: installing pairrank and its development tools into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@ $(VENV)/installed-core
+
+$(LOWEST)/installed: pyproject.toml tests/lowest.py | $(BIN)/python
+	@echo "make: installing the lowest declared versions into $(LOWEST)"
+	@$(BIN)/python -m venv --clear $(LOWEST)
+	@$(BIN)/python tests/lowest.py > $(LOWEST)/constraints.txt
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    -c $(LOWEST)/constraints.txt -e '.[test]'
+	@touch $@

@@ -45,7 +45,7 @@ def _timed(levels: Levels, scores: Array, repeat: int, eps: float = 1e-6) -> dic
     for name, loss in LOSSES.items():
         bound = bind(loss, levels, eps=eps)
         calls[name] = lambda bound=bound: bound.at(scores) is None
-        curvature = bound.curvature(scores)
+        curvature = bound.at(scores).curvature()
         calls[name + " product"] = lambda curvature=curvature: curvature.matvec(v) is None
     calls["expit"] = lambda: expit(scores) is None
     for call in calls.values():

@@ -30,7 +30,7 @@ from pairrank.pair_sums import bind  # noqa: E402
 from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
 
 LEVELS = ("2", "5", "100", "m")
-ROUTES = ("flat_tree", "selection_tree", "direct")
+ALGORITHMS = ("sorted", "selection_tree", "level_counting")
 BARS = {"2": 10.0, "5": 20.0, "m": 70.0}
 BAR_EXPONENT, BAR_BYTES = 1.15, 120
 BUDGET = 8.0
@@ -55,12 +55,12 @@ def is_affordable(route: str, n_rows: int, levels: str, many: bool) -> bool:
     n_levels = (ROWS_OF_A_QUERY if many else n_rows) if levels == "m" else int(levels)
     if route == "selection_tree":
         return n_rows <= 1_000_000 or n_levels <= 5
-    return route != "direct" or n_rows * n_levels <= 100_000_000
+    return route != "level_counting" or n_rows * n_levels <= 100_000_000
 
 
 def fresh(y: Any, qid: Any, scores: Any, route: str) -> Callable[[], Any]:
     """Return a call that sums at scores that the sum has not seen."""
-    bound = bind(SquaredHinge(), Levels.build(y, qid), route=route)
+    bound = bind(SquaredHinge(), Levels.build(y, qid), pair_sum=route)
     return _at_new_scores(bound, scores.copy())
 
 
@@ -71,18 +71,18 @@ def routes_table(sizes: list[int], many: bool, repeat: int) -> tuple[list[list[A
         for n_rows in sizes:
             y, qid, scores = make(n_rows, levels, many)
             out = np.empty(n_rows)
-            chosen = [route for route in ROUTES if is_affordable(route, n_rows, levels, many)]
+            chosen = [route for route in ALGORITHMS if is_affordable(route, n_rows, levels, many)]
             calls = {route: fresh(y, qid, scores, route) for route in chosen}
             calls["expit"] = lambda scores=scores, out=out: expit(scores, out=out) is None
             calls["sort"] = lambda scores=scores: np.sort(scores) is None
             for call in calls.values():
                 call()
             timed = harness.in_turn(calls, repeat, budget=BUDGET)
-            cells = [_cell(timed, route, n_rows) for route in ROUTES]
+            cells = [_cell(timed, route, n_rows) for route in ALGORITHMS]
             unit = 1e9 / n_rows
             plain = [timed[name].median * unit for name in ("expit", "sort")]
             rows.append([levels, f"{n_rows:,}", *cells, *plain])
-            times = harness.ratio(timed["flat_tree"], timed["expit"])
+            times = harness.ratio(timed["sorted"], timed["expit"])
             flat[levels, n_rows] = times.median, times.spread
             print(*rows[-1], flush=True)
     return rows, flat
@@ -124,7 +124,7 @@ def rivals_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
             y, qid, scores = make(n_rows, levels, False)
             names, level = np.unique(y, return_inverse=True)
             calls: dict[str, Callable[[], Any]] = {
-                "flat_tree": fresh(y, qid, scores, "flat_tree"),
+                "sorted": fresh(y, qid, scores, "sorted"),
                 "selection_tree": fresh(y, qid, scores, "selection_tree"),
             }
             wanted = bind(SquaredHinge(), Levels.build(y)).at(scores)
@@ -135,12 +135,12 @@ def rivals_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
                     np.testing.assert_allclose(value, wanted[0], rtol=1e-9)
                     np.testing.assert_allclose(gradient, wanted[1], rtol=1e-6, atol=1e-6 * n_rows)
                     calls[name] = lambda m=method, s=scores, k=level, e=more: m(s, k, *e) is None
-            for name in ("flat_tree", "selection_tree"):
+            for name in ("sorted", "selection_tree"):
                 calls[name]()
             timed = harness.in_turn(calls, repeat, budget=BUDGET)
             cells = [
                 f"{timed[name].median * 1e9 / n_rows:.0f}" if name in timed else "-"
-                for name in ("flat_tree", "selection_tree", *rivals)
+                for name in ("sorted", "selection_tree", *rivals)
             ]
             print(levels, n_rows, *cells, flush=True)
             yield [levels, f"{n_rows:,}", *cells]
@@ -151,7 +151,7 @@ def products_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
     for levels in LEVELS:
         for n_rows in sizes:
             y, qid, scores = make(n_rows, levels, False)
-            curvature = bind(SquaredHinge(), Levels.build(y, qid)).curvature(scores)
+            curvature = bind(SquaredHinge(), Levels.build(y, qid)).at(scores).curvature()
             v = np.random.default_rng(0).normal(size=n_rows)
             calls = {"one": lambda c=curvature, v=v: c.matvec(v) is None}
             if n_rows <= 100_000:
@@ -193,7 +193,7 @@ def tubes_table(sizes: list[int], repeat: int) -> tuple[list[list[Any]], dict]:
             for n in (1, 2):
                 bound = bind(Tube(EPSILON, n), differences)
                 calls[f"n = {n}"] = _at_new_scores(bound, scores.copy())
-            bend = bind(Tube(EPSILON, 2), differences).curvature(scores)
+            bend = bind(Tube(EPSILON, 2), differences).at(scores).curvature()
             calls["product"] = lambda bend=bend, v=v: bend.matvec(v) is None
             out = np.empty(n_rows)
             calls["expit"] = lambda scores=scores, out=out: expit(scores, out=out) is None
@@ -317,7 +317,7 @@ def print_sigmoids(sizes: list[int], repeat: int) -> None:
 
 def print_hinge(sizes: list[int], repeat: int) -> None:
     """Run the tables of hinge sums and print Markdown."""
-    columns = ("levels", "rows", *ROUTES, "expit, ns", "np.sort, ns")
+    columns = ("levels", "rows", *ALGORITHMS, "expit, ns", "np.sort, ns")
     one, flat = routes_table(sizes, False, repeat)
     queries, _ = routes_table(sizes, True, repeat)
     print("\n## Pair sums of the squared hinge\n", harness.header(), "", sep="\n")
@@ -327,7 +327,7 @@ def print_hinge(sizes: list[int], repeat: int) -> None:
         (f"Queries of {ROWS_OF_A_QUERY} rows: value and gradient", columns, queries),
         (
             "The paper's other methods, one query, ns a row",
-            ("levels", "rows", "flat_tree", "selection_tree", "double loop",
+            ("levels", "rows", "sorted", "selection_tree", "double loop",
              "AA tree by levels", "AA tree by scores", "PRSVM+"),
             list(rivals_table(sizes, repeat)),
         ),

@@ -35,7 +35,7 @@ from pairrank.estimators._base import BaseRanker
 from pairrank.exceptions import DatasetNotFoundError
 from pairrank.metrics import wmw_score
 from pairrank.objective import SampledModel
-from pairrank.pair_sums.sigmoid_sums import SigmoidSum
+from pairrank.pair_sums.sigmoid import SigmoidSum
 from pairrank.preferences import Levels
 
 ALPHAS = tuple(10.0**power for power in range(-3, 4))
@@ -235,7 +235,7 @@ PARTS = (
     ("the sample's fit", SampledModel, "start"),
     ("products with X", Design, "scores"),
     ("products with X", Design, "transposed"),
-    ("pair sums", SigmoidSum, "value_and_gradient"),
+    ("pair sums", SigmoidSum, "at"),
     ("Hessian of the sample", SampledModel, "matrix"),
 )
 

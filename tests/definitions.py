@@ -53,58 +53,6 @@ def margins_of(
         yield Margin(i, j, w * (1.0 if scale is None else scale(i)), float(scores[i] - scores[j]))
 
 
-class Sum(NamedTuple):
-    """A sum over pairs with its gradient, and the sums of the absolute contributions to both."""
-
-    value: float
-    gradient: np.ndarray
-    value_size: float
-    gradient_size: np.ndarray
-
-
-def pair_sum(
-    pairs: Sequence[tuple],
-    scores: Any,
-    cost: Callable[[float], float],
-    slope: Callable[[float], float],
-    weight: Any = None,
-    scale: Any = None,
-) -> Sum:
-    """Sum cost(d) and slope(d) over every pair.
-
-    A pair's margin is known to eps (1 + |d|), so that a contribution counts with 1 + |d| in the
-    place of the excess: no order of summation could do better near the kink.
-    """
-    value, value_size = 0.0, 0.0
-    gradient, size = np.zeros(len(scores)), np.zeros(len(scores))
-    for i, j, w, d in margins_of(pairs, scores, weight, scale):
-        value += w * cost(d)
-        gradient[i] += w * slope(d)
-        gradient[j] -= w * slope(d)
-        if cost(d) > 0.0:
-            far = -1.0 - abs(d)
-            value_size += w * max(cost(d), cost(far))
-            size[[i, j]] += w * max(abs(slope(d)), abs(slope(far)))
-    return Sum(value, gradient, value_size, size)
-
-
-def hessian_product(
-    pairs: Sequence[tuple],
-    scores: Any,
-    bend: Callable[[float], float],
-    v: Any,
-    weight: Any = None,
-    scale: Any = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the Hessian times v and the sum of its absolute contributions, bend = phi''."""
-    product, size = np.zeros(len(scores)), np.zeros(len(scores))
-    for i, j, w, d in margins_of(pairs, scores, weight, scale):
-        product[i] += w * bend(d) * (v[i] - v[j])
-        product[j] -= w * bend(d) * (v[i] - v[j])
-        size[[i, j]] += w * bend(d) * (abs(v[i]) + abs(v[j]))
-    return product, size
-
-
 def hinge(margin: float, squared: bool) -> tuple[Callable, Callable, Callable]:
     """Return cost, slope and bend of the hinge or the squared hinge as functions of one margin."""
 
@@ -118,11 +66,6 @@ def hinge(margin: float, squared: bool) -> tuple[Callable, Callable, Callable]:
             lambda d: 2.0 if margin - d > 0.0 else 0.0,
         )
     return excess, lambda d: -1.0 if margin - d > 0.0 else 0.0, lambda d: 0.0
-
-
-def violations(pairs: Sequence[tuple], scores: Any, margin: float) -> list[tuple]:
-    """Return the pairs with margin - (s_i - s_j) > 0, strictly."""
-    return [(i, j) for i, j in pairs if margin - (float(scores[i]) - float(scores[j])) > 0.0]
 
 
 def logistic() -> tuple[Callable, Callable, Callable]:
@@ -156,8 +99,41 @@ def probit() -> tuple[Callable, Callable, Callable]:
     )
 
 
-class SigmoidalSums(NamedTuple):
-    """What a sigmoidal loss sums to, and the weight that its errors are measured against."""
+def exponential() -> tuple[Callable, Callable, Callable]:
+    """Return cost, slope and bend of exp(-d) as functions of one margin."""
+
+    def cost(d: float) -> float:
+        return math.exp(-d) if d > -709.0 else math.inf
+
+    return cost, lambda d: -cost(d), cost
+
+
+def modified_huber() -> tuple[Callable, Callable, Callable]:
+    """Return cost, slope and bend of max(0, 1 - d)^2 down to d = -1 and -4 d below."""
+    cost, slope, bend = hinge(1.0, True)
+    return (
+        lambda d: cost(d) if d >= -1.0 else -4.0 * d,
+        lambda d: slope(d) if d >= -1.0 else -4.0,
+        lambda d: bend(d) if d >= -1.0 else 0.0,
+    )
+
+
+def huberised_hinge(width: float) -> tuple[Callable, Callable, Callable]:
+    """Return cost, slope and bend of a hinge whose kink is a parabola of this width."""
+    cost, slope, bend = hinge(1.0, True)
+    return (
+        lambda d: cost(d) / (2.0 * width) if 1.0 - d <= width else 1.0 - d - width / 2.0,
+        lambda d: slope(d) / (2.0 * width) if 1.0 - d <= width else -1.0,
+        lambda d: bend(d) / (2.0 * width) if 1.0 - d <= width else 0.0,
+    )
+
+
+class Sums(NamedTuple):
+    """What a loss sums to over pairs, and the sizes that errors are measured against.
+
+    A pair's margin is known to eps (1 + |d|), so that a pair's size is its contribution and
+    1 + |d| times the derivative of that: no order of summation could do better.
+    """
 
     value: float
     gradient: np.ndarray
@@ -169,23 +145,32 @@ class SigmoidalSums(NamedTuple):
     """Each row's weight of pairs."""
     reach: np.ndarray
     """Each row's sum of pair weight times |v_i| + |v_j|."""
+    value_size: float
+    gradient_size: np.ndarray
+    product_size: np.ndarray
+    influence_size: np.ndarray
 
 
-def sigmoidal_sums(
+@np.errstate(over="ignore", invalid="ignore")
+def sums_over(
     pairs: Sequence[tuple],
     scores: Any,
     loss: tuple[Callable, Callable, Callable],
     v: Any,
     weight: Any = None,
     scale: Any = None,
-) -> SigmoidalSums:
-    """Sum a sigmoidal loss over every pair: each pair contributes 1 to what a slope may weigh."""
+) -> Sums:
+    """Sum a loss, given by cost, slope and bend of one margin, over every pair.
+
+    Infinite costs give infinities and NaN.
+    """
     cost, slope, bend = loss
     n_rows = len(scores)
-    value, total = 0.0, 0.0
+    value, total, value_size = 0.0, 0.0, 0.0
     gradient, product, diagonal, influence, row_weight, reach = np.zeros((6, n_rows))
+    gradient_size, product_size, influence_size = np.zeros((3, n_rows))
     for i, j, w, d in margins_of(pairs, scores, weight, scale):
-        change = v[i] - v[j]
+        change, both, known = v[i] - v[j], abs(v[i]) + abs(v[j]), 1.0 + abs(d)
         value += w * cost(d)
         total += w
         gradient[[i, j]] += w * slope(d), -w * slope(d)
@@ -193,5 +178,12 @@ def sigmoidal_sums(
         diagonal[[i, j]] += w * bend(d)
         influence[[i, j]] += w * slope(d) * change
         row_weight[[i, j]] += w
-        reach[[i, j]] += w * (abs(v[i]) + abs(v[j]))
-    return SigmoidalSums(value, gradient, product, diagonal, influence, total, row_weight, reach)
+        reach[[i, j]] += w * both
+        value_size += w * (abs(cost(d)) + known * abs(slope(d)))
+        gradient_size[[i, j]] += w * (abs(slope(d)) + known * bend(d))
+        product_size[[i, j]] += w * both * bend(d)
+        influence_size[[i, j]] += w * both * (abs(slope(d)) + known * bend(d))
+    return Sums(
+        value, gradient, product, diagonal, influence, total, row_weight, reach,
+        value_size, gradient_size, product_size, influence_size,
+    )  # fmt: skip

@@ -15,10 +15,10 @@ def lbfgs(objective, w0, *, tol, max_iter, callback=None):
     start, history = time.perf_counter(), []
 
     def value_and_gradient(w):
-        loss, gradient = objective.loss_and_gradient(w)
+        point = objective.at(w)
         return (
-            loss + 0.5 * objective.penalty * float(w @ w),
-            gradient + objective.penalty * w,
+            point.value + 0.5 * objective.penalty * float(w @ w),
+            point.gradient + objective.penalty * w,
         )
 
     found = optimize.minimize(
@@ -30,7 +30,7 @@ def lbfgs(objective, w0, *, tol, max_iter, callback=None):
     )
     value, gradient = value_and_gradient(found.x)
     norm = float(np.linalg.norm(gradient))
-    converged = norm <= tol * objective.reference_norm
+    converged = norm <= tol * np.linalg.norm(objective.at(np.zeros_like(found.x)).gradient)
     step = Step(found.nit, value, norm, None, time.perf_counter() - start, found.nfev, 0)
     history.append(step)
     if callback is not None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from pairrank._protocols import Point
+
 
 class Matrix:
     def __init__(self, matrix):
@@ -13,11 +15,41 @@ class Matrix:
         return self.matrix @ v
 
 
-class Smooth:
-    """sum of sqrt(1 + (a_k'w - b_k)^2), with the Hessian exact, diagonal, or plainly wrong."""
+class Plain:
+    """An objective by `loss_and_gradient` and, where there are, `hessian` and `preconditioner`."""
 
     precision = 1e-12
-    value_error = gradient_error = 0.0
+    value_error = gradient_error = score_norm = 0.0
+
+    def at(self, w, scores=None):
+        value, gradient = self.loss_and_gradient(w)
+        return Point(
+            value,
+            gradient,
+            scores=w,
+            hessian=lambda: self.hessian(w),
+            preconditioner=lambda: self.preconditioner(w),
+            rounding=self.rounding,
+            score_norm=self.score_norm,
+            value_error=self.value_error,
+            gradient_error=self.gradient_error,
+        )
+
+    def preconditioner(self, w):
+        return None
+
+    def rounding(self):
+        return np.zeros(self.n_features)
+
+    def sharpen(self):
+        return False
+
+    def refine(self):
+        return False
+
+
+class Smooth(Plain):
+    """sum of sqrt(1 + (a_k'w - b_k)^2), with the Hessian exact, diagonal, or plainly wrong."""
 
     def __init__(self, hessian="exact", inverse="none", rows=60, features=7, penalty=0.1):
         rng = np.random.default_rng(0)
@@ -25,7 +57,6 @@ class Smooth:
         self.b = 10 * rng.normal(size=rows)
         self.penalty, self.n_features = penalty, features
         self.kind, self.inverse_kind = hessian, inverse
-        self.reference_norm = np.linalg.norm(self.loss_and_gradient(np.zeros(features))[1])
         self.refined = 0
 
     def loss_and_gradient(self, w):
@@ -35,8 +66,8 @@ class Smooth:
 
     def exact(self, w):
         residual = self.A @ w - self.b
-        bend = (1 + residual**2) ** -1.5
-        return self.A.T @ (bend[:, None] * self.A) + self.penalty * np.eye(self.n_features)
+        curvature = (1 + residual**2) ** -1.5
+        return self.A.T @ (curvature[:, None] * self.A) + self.penalty * np.eye(self.n_features)
 
     def hessian(self, w):
         wrong = self.kind == "wrong" and not self.refined
@@ -50,12 +81,6 @@ class Smooth:
             return Matrix(np.diag(1 / np.diag(exact)))
         return Matrix(np.linalg.inv(exact))
 
-    def reach(self, w, step, slope):
-        return 1.0
-
-    def sharpen(self):
-        return False
-
     def refine(self):
         self.refined += 1
         return self.kind == "wrong" and self.refined == 1
@@ -65,10 +90,9 @@ class Noisy(Smooth):
     """The smooth sum with every row off by a part of itself: known, hidden, made smaller."""
 
     def __init__(self, error, least=1e-13, **options):
-        self.error, self.least = 0.0, least
         super().__init__(**options)
-        self.error, self.sharpened = error, 0
-        self.pull = np.linalg.norm(np.abs(self.A).sum(axis=0))
+        self.error, self.least, self.sharpened = error, least, 0
+        self.absolute = np.linalg.norm(np.abs(self.A).sum(axis=0))
 
     def loss_and_gradient(self, w):
         residual = self.A @ w - self.b
@@ -82,7 +106,7 @@ class Noisy(Smooth):
 
     @property
     def gradient_error(self):
-        return self.error * self.pull
+        return self.error * self.absolute
 
     def sharpen(self):
         if self.error <= self.least:

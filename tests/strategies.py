@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from pairrank.preferences import OrderGraph
+from pairrank.preferences import Levels, OrderGraph
 
 
 class Problem(NamedTuple):
@@ -21,9 +21,14 @@ class Problem(NamedTuple):
     v: np.ndarray
 
 
+def differs(problem: Problem) -> bool:
+    """Whether some query holds two labels of positive weight."""
+    return Levels.build(problem.y, problem.qid, sample_weight=problem.weight).n_pairs > 0
+
+
 KINDS = (
     "normal", "wide", "ties", "grid", "constant", "tiny", "huge", "outlier", "offset",
-    "float32", "kink", "clusters", "mixed",
+    "float32", "kink", "clusters", "mixed", "subnormal",
 )  # fmt: skip
 
 
@@ -43,6 +48,7 @@ def scores_of(kind: str, n_rows: int, generator: np.random.Generator) -> np.ndar
         "float32": normal.astype(np.float32).astype(np.float64),
         "kink": generator.integers(0, 3, n_rows) + 1e-16 * generator.integers(-4, 5, n_rows),
         "clusters": normal + 1e6 * generator.integers(0, 3, n_rows),
+        "subnormal": np.where(normal < 0.0, 5e-324 * generator.integers(-9, 10, n_rows), normal),
         "mixed": normal * 10.0 ** generator.integers(-150, 100, n_rows),
     }
     return np.asarray(made[kind], dtype=np.float64)

@@ -54,7 +54,8 @@ LIBRARIES: dict[str, set[str]] = {
     "clarabel": set(),
     "joblib": SKLEARN_ROOMS,
     "threadpoolctl": SKLEARN_ROOMS,
-    **dict.fromkeys(["narwhals", "pandas", "polars", "pyarrow"], FRAMES),
+    **dict.fromkeys(["pandas", "polars"], FRAMES),
+    "pyarrow": {"io"},
 }
 """Libraries with a room of their own; the standard library, numpy and scipy are everywhere's."""
 

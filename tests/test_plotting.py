@@ -41,10 +41,10 @@ def test_a_fitted_ranker_shows_its_own_curve(rows):
     ranker = RankRLS(solver="cg").fit(**train, **held)
     display = IterationCurveDisplay.from_estimator(ranker)
     (line,) = display.lines_
-    np.testing.assert_array_equal(line.get_ydata(), ranker.validation_curve_)
+    np.testing.assert_array_equal(line.get_ydata(), 1 - ranker.validation_scores_)
     np.testing.assert_array_equal(line.get_xdata(), np.arange(ranker.n_iter_ + 1))
     best = display.ax_.lines[1]
-    assert best.get_xdata()[0] == np.argmin(ranker.validation_curve_)
+    assert best.get_xdata()[0] == np.argmax(ranker.validation_scores_)
     assert display.ax_.get_xlabel() == "iteration"
     assert display.ax_.get_legend() is None
     assert display.figure_ is display.ax_.figure
@@ -59,7 +59,7 @@ def test_every_alpha_has_a_curve_of_its_own(rows):
     warnings.simplefilter("ignore", ConvergenceWarning)
     for alpha, line in list(zip(alphas, display.lines_, strict=True))[1:]:
         alone = RankRLS(alpha, max_iter=30, tol=1e-3, solver="cg").fit(**train, **held)
-        np.testing.assert_array_equal(line.get_ydata(), alone.validation_curve_)
+        np.testing.assert_array_equal(line.get_ydata(), 1 - alone.validation_scores_)
     assert display.lines_[0].get_ydata().size == 31
     assert len(display.ax_.get_legend().get_texts()) == 4
     assert not hasattr(ranker, "coef_")
@@ -99,11 +99,19 @@ def test_a_pipeline_shows_the_curve_of_its_ranker():
     assert display.curves[0].size == model[-1].n_iter_ + 1
 
 
+def test_any_ranker_fitted_with_validation_rows_has_a_curve(rows):
+    train, held = rows
+    ranker = RankSVM(0.25).fit(**train, **held)
+    display = IterationCurveDisplay.from_estimator(ranker, draw=False)
+    assert display.labels == ["C = $2^{-2}$"]
+    np.testing.assert_array_equal(display.curves[0], 1 - ranker.validation_scores_)
+
+
 def test_what_cannot_be_drawn_is_said(rows):
     train, held = rows
     with pytest.raises(NotFittedError):
         IterationCurveDisplay.from_estimator(RankRLS())
-    with pytest.raises(PairrankError, match="no validation error"):
+    with pytest.raises(PairrankError, match="no validation scores"):
         IterationCurveDisplay.from_estimator(RankRLS().fit(**train))
     with pytest.raises(PairrankError, match="no parameter 'alpha'"):
         IterationCurveDisplay.from_estimator(RankSVM(), **train, **held)

@@ -10,6 +10,8 @@ from typing import Any
 import sklearn
 from typer.main import get_command
 
+from pairrank.cli._commands import options_of
+from pairrank.cli._models import MODELS, flag_of
 from pairrank.cli.app import app
 
 README = (Path(__file__).resolve().parents[1] / "README.md").read_text(encoding="utf-8")
@@ -40,5 +42,8 @@ def test_commands_and_options_exist():
         if words[1] == "install":
             continue
         known = {option for each in commands[words[1]].params for option in each.opts}
+        model = words[words.index("--model") + 1] if "--model" in words else "ranksvm"
+        if words[1] == "train":
+            known |= {flag_of(option.name) for option in options_of(MODELS[model])}
         used = {word for word in words[2:] if word.startswith("-") and word != "-"}
         assert used <= known, line

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
     from pairrank.estimators.model_files import load_model as load_model
     from pairrank.estimators.mp_rank import MPRank as MPRank
+    from pairrank.estimators.pairwise_ranker import PairwiseRanker as PairwiseRanker
     from pairrank.estimators.rank_ncg import RankNCG as RankNCG
     from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM
@@ -32,6 +33,7 @@ _LAZY = {
     "MPRank": "pairrank.estimators.mp_rank",
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
+    "PairwiseRanker": "pairrank.estimators.pairwise_ranker",
     "QueryKFold": "pairrank.model_selection",
     "RankNCG": "pairrank.estimators.rank_ncg",
     "RankNCGCV": "pairrank.model_selection",

@@ -1,4 +1,4 @@
-"""The contracts between layers: PairLoss, PairSum, Objective, Solver; the Solution record."""
+"""The contracts between layers: PairLoss, PairSum, Objective, Solver; Point and Solution."""
 
 from __future__ import annotations
 
@@ -111,7 +111,11 @@ class Evaluated(NamedTuple):
     error: float
     """Bound on the error of `value` beyond rounding; 0.0 where the sum is exact."""
     curvature: Callable[[], MultipleCurvature]
-    """Returns the (generalised) Hessian at these scores."""
+    """Returns the (generalised) Hessian at these scores.
+
+    What the evaluation has found, such as a sort, is used again unless the sum was evaluated at
+    other scores since. The scores must not have been changed in place.
+    """
     gradient_error: float = 0.0
     """Bound on the sum over rows of the errors of `gradient`, beyond rounding."""
 
@@ -122,8 +126,16 @@ class PairSum(Protocol):
     The caller keeps what is returned: no later call writes into it.
     """
 
+    @property
+    def error(self) -> float:
+        """Bound on the error of the values that follow; 0.0 where the sum is exact."""
+        ...
+
     def at(self, scores: FloatArray) -> Evaluated:
-        """Return value, gradient, error and curvature at the scores."""
+        """Return value, gradient, error and curvature at the scores, (n_rows,) float64.
+
+        A curvature is asked for only of a smooth loss.
+        """
         ...
 
     def sharpen(self) -> bool:
@@ -143,58 +155,63 @@ class LikelihoodSum(PairSum, Protocol):
         ...
 
 
+class Point(NamedTuple):
+    """An objective at some coefficients; only `hessian` includes the penalty."""
+
+    value: float
+    """The loss without the penalty."""
+    gradient: FloatArray
+    """The gradient of the loss, or a subgradient, (n_features,); not to be written to."""
+    scores: FloatArray
+    """What `Objective.at` takes as `scores` to evaluate these coefficients again."""
+    hessian: Callable[[], LinearMap]
+    """Returns the Hessian here, penalty included; a solver lets go of it before the next trial."""
+    preconditioner: Callable[[], LinearMap | None]
+    """Returns an approximate inverse of the Hessian here, or None."""
+    rounding: Callable[[], FloatArray]
+    """Returns a bound on the gradient's rounding per unit of `score_norm`, (n_features,)."""
+    score_norm: float
+    """The norm of the gradient by the scores."""
+    value_error: float = 0.0
+    """Bound on the error of the value beyond rounding; 0.0 where it is exact."""
+    gradient_error: float = 0.0
+    """Estimate of the error of the gradient's norm beyond rounding; 0.0 where it is exact."""
+
+
 class Objective(Protocol):
-    """What a solver sees: a loss of w, and a penalty/2 |w|^2 kept apart."""
+    """What a solver sees: a loss of w, and penalty/2 |w|^2, which the solver adds."""
 
     n_features: int
     penalty: float
-    reference_norm: float
-    """|gradient| at w = 0, which `tol` is relative to wherever the solver starts."""
     precision: float
     """Relative changes of the value below this are rounding."""
-    pull: float
-    """The norm of the last gradient by the scores."""
 
-    @property
-    def rounding(self) -> FloatArray:
-        """What rounding may add to each entry of a gradient of pull 1, (n_features,)."""
-        ...
+    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
+        """Return value, gradient, errors and Hessian at `w`.
 
-    @property
-    def value_error(self) -> float:
-        """What the value may be off by beyond rounding, 0.0 where it is exact."""
-        ...
-
-    @property
-    def gradient_error(self) -> float:
-        """About what the gradient's norm may be off by, 0.0 where it is exact."""
-        ...
-
-    def sharpen(self) -> bool:
-        """Make both errors smaller from now on; False where that cannot be."""
-        ...
-
-    def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return the loss without the penalty, and its gradient or a subgradient."""
-        ...
-
-    def hessian(self, w: FloatArray) -> LinearMap:
-        """Return the Hessian at `w`, penalty included."""
-        ...
-
-    def preconditioner(self, w: FloatArray) -> LinearMap | None:
-        """Return an approximate inverse of the Hessian at `w`, or None."""
-        ...
-
-    def reach(self, w: FloatArray, step: FloatArray, slope: float) -> float:
-        """Return the multiple of a step that is likely to lower the value most; 1.0 as it is.
-
-        `slope` is the gradient at `w`, penalty included, times the step.
+        `scores` are those of `w` where the caller knows them: they save a product with X.
         """
         ...
 
+    def sharpen(self) -> bool:
+        """Make the errors of later points smaller; False where that cannot be."""
+        ...
+
     def refine(self) -> bool:
-        """Bring the cheap models nearer to the truth; False where nothing is sampled any more."""
+        """Bring an approximate Hessian nearer to the exact one; False where it is exact."""
+        ...
+
+
+class StepLength(Protocol):
+    """Choose the multiple of a step to try first, without an evaluation of the objective."""
+
+    def __call__(
+        self, point: Point, step: FloatArray, slope: float
+    ) -> tuple[float, FloatArray | None]:
+        """Return the multiple, and the scores there where they are known.
+
+        `slope` is the derivative of the objective along the step, penalty included.
+        """
         ...
 
 
@@ -236,7 +253,7 @@ class Step(NamedTuple):
 
 
 Callback = Callable[[Step], object]
-"""Called after every iteration; what is true stops the descent."""
+"""Called after every iteration; a true result stops the descent."""
 
 
 class Solution(NamedTuple):
@@ -260,5 +277,5 @@ class Solver(Protocol):
         max_iter: int,
         callback: Callback | None = None,
     ) -> Solution:
-        """Return the solution; never raise for numerical trouble, say it in the status."""
+        """Return the solution; numerical trouble is a status, never an exception."""
         ...

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
+import functools
 import numbers
+import typing
+from collections.abc import Hashable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -10,25 +14,43 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import InputTypeError, PairrankError
 
 FloatArray = NDArray[np.float64]
+
+_EXACT_BELOW = 2.0**53
+"""Whole numbers below this are float64 without rounding."""
+_NO_ROWS = (str, bytes, Mapping, Set)
+_NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     """Return X as a dense or CSR matrix of float64 or float32, without a copy where it is one.
 
     Sets or checks `n_features_in_` and `feature_names_in_` on the estimator, as scikit-learn does.
-    Raises a ValueError that names the first row and feature that is not finite.
+    Raises a PairrankError that names the first row and feature that is not finite, and refuses
+    complex numbers, dates, hidden (masked) values and frames that are not computed yet.
     """
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=(np.float64, np.float32),
-        ensure_all_finite=False,
-    )
+    refuse_hidden(X, "X")
+    try:
+        X = np.asarray(X) if isinstance(X, (list, tuple)) else X
+        _refuse_kinds(X, "X")
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            ensure_all_finite=False,
+        )
+    except PairrankError:
+        raise
+    except TypeError as error:
+        raise InputTypeError(f"X must hold numbers: {error}") from error
+    except OverflowError as error:
+        raise PairrankError(f"X holds a number beyond the largest float: {error}") from error
+    except ValueError as error:
+        raise PairrankError(str(error)) from error
     check_finite_matrix(X)
     return X
 
@@ -55,37 +77,75 @@ def check_finite_matrix(X: Any) -> None:
     )
 
 
-def check_labels(y: Any, n_rows: int | None = None) -> NDArray[Any]:
+def check_labels(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[Any]:
     """Return labels as a float64 or text array of shape (n_rows,)."""
     if y is None:
         raise PairrankError("y is None: ranking requires y to be passed, but the target y is None")
-    labels = np.asarray(y)
-    if labels.ndim == 2 and labels.shape[1] == 1:
-        labels = labels[:, 0]
-    if labels.ndim != 1:
-        raise PairrankError(f"y must have one dimension, got shape {labels.shape}")
-    check_length(labels, "y", n_rows)
-    if labels.dtype.kind in "US" and hasattr(y, "dtype"):
+    array = as_array(y, name)
+    labels = _one_dimensional(array, name, n_rows)
+    kind = labels.dtype.kind
+    if kind in "US" and isinstance(y, np.ndarray):
         return labels
-    if labels.dtype.kind in "USO":
-        return _as_text(list(y) if labels.dtype.kind in "US" else labels)
-    return _as_floats(labels, "y")
+    given = list(y) if kind in "US" and array.ndim == 1 else labels
+    texts = [isinstance(label, str) for label in given] if kind in "USTO" else []
+    if not any(texts):
+        return check_numbers(y, name, n_rows)
+    for row, (label, is_text) in enumerate(zip(given, texts, strict=True)):
+        if _is_missing(label):
+            raise PairrankError(f"{name} is missing in row {row}: drop the row, or give its label")
+        if not is_text:
+            raise PairrankError(f"{name} mixes text with {label!r} in row {row}")
+        if label.endswith("\0"):
+            raise PairrankError(
+                f"{name}[{row}] = {label!r} ends with a NUL character, which numpy drops: remove it"
+            )
+    return np.asarray(given, dtype=str)
+
+
+def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArray:
+    """Return finite numbers as a contiguous float64 array of shape (n_rows,).
+
+    Raises a PairrankError where different numbers would become the same float64: rows that differ
+    would be ties.
+    """
+    given = as_array(values, name)
+    array = _one_dimensional(given, name, n_rows)
+    floats = _finite(as_float_array(array, name), name)
+    is_listed = isinstance(values, (list, tuple)) and given.ndim == 1
+    is_exact = array.dtype.kind in "bf" and array.dtype.itemsize <= 8 and not is_listed
+    is_small = array.dtype.kind in "biuf" and np.abs(floats).max(initial=0.0) < _EXACT_BELOW
+    if not is_exact and not (is_small and array.dtype.itemsize <= 8):
+        _refuse_merged(list(values) if is_listed else array.tolist(), floats, name)
+    return np.ascontiguousarray(floats)
 
 
 def check_query_ids(qid: Any, n_rows: int | None = None) -> NDArray[Any] | None:
     """Return query identifiers as an array of numbers, text or objects, or None."""
-    if qid is None:
-        return None
-    identifiers = np.asarray(qid) if hasattr(qid, "dtype") else _from_sequence(qid)
-    if identifiers.ndim == 2 and identifiers.shape[1] == 1:
-        identifiers = identifiers[:, 0]
-    if identifiers.ndim != 1:
-        raise PairrankError(f"qid must have one dimension, got shape {identifiers.shape}")
-    check_length(identifiers, "qid", n_rows)
+    return None if qid is None else check_identifiers(qid, "qid", n_rows)
+
+
+def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDArray[Any]:
+    """Return identifiers of any kind as an array of shape (n_rows,), each whole and as it is."""
+    refuse_hidden(values, name)
+    if hasattr(values, "__array__"):
+        identifiers = as_array(values, name)
+        if identifiers.dtype.kind == "T":
+            identifiers = identifiers.astype(object)
+        if identifiers.dtype.kind == "U" and not isinstance(values, np.ndarray):
+            identifiers = _from_sequence(values)
+    elif isinstance(values, Iterable) and not isinstance(values, _NO_ROWS):
+        identifiers = _from_sequence(values)
+    else:
+        raise PairrankError(f"{name} must hold one identifier per row, got {_shown(values)}")
+    identifiers = _one_dimensional(identifiers, name, n_rows)
     missing = _missing(identifiers)
     if missing.any():
         row = int(missing.argmax())
-        raise PairrankError(f"qid is missing in row {row}; give every row its query")
+        raise PairrankError(f"{name} is missing in row {row}; give every row its identifier")
+    if identifiers.dtype.kind == "O":
+        for row, identifier in enumerate(identifiers):
+            if not isinstance(identifier, Hashable):
+                raise PairrankError(f"{name} in row {row} is not hashable: {identifier!r}")
     return identifiers
 
 
@@ -93,30 +153,44 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Return row weights as float64 of shape (n_rows,), or None where there are none."""
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, numbers.Real):
-        return _not_negative(np.full(n_rows, as_float_array(sample_weight, "sample_weight")))
-    weights = np.asarray(sample_weight)
-    if weights.ndim != 1:
+    if isinstance(sample_weight, numbers.Real) or getattr(sample_weight, "ndim", None) == 0:
+        sample_weight = np.full(n_rows, as_float_array(sample_weight, "sample_weight"))
+    weights = _one_dimensional(
+        as_array(sample_weight, "sample_weight"), "sample_weight", n_rows,
+        ": Sample weights must be 1D array or scalar",
+    )  # fmt: skip
+    weights = _finite(as_float_array(weights, "sample_weight"), "sample_weight")
+    if not (weights > 0).any() and not (weights < 0).any():
+        raise PairrankError("every sample_weight is zero: no row is left")
+    check_weight_range(weights, "sample_weight")
+    return weights
+
+
+def check_weight_range(weights: FloatArray, name: str, largest: float = 1e100) -> None:
+    """Raise a PairrankError where a weight is negative, or a positive one too large or small."""
+    if (weights < 0).any():
+        row = int((weights < 0).argmax())
+        raise PairrankError(f"{name}[{row}] = {weights[row]} is negative")
+    heaviest, lightest = weights.max(initial=0.0), weights.min(initial=1.0, where=weights > 0)
+    if not 1.0 / largest <= lightest or not heaviest <= largest:
         raise PairrankError(
-            f"sample_weight must have one dimension, got shape {weights.shape}: "
-            "Sample weights must be 1D array or scalar"
+            f"{name} runs from {lightest:g} to {heaviest:g}: keep weights between {1 / largest:g} "
+            f"and {largest:g}, so that their products are numbers"
         )
-    check_length(weights, "sample_weight", n_rows)
-    return _not_negative(_as_floats(weights, "sample_weight"))
 
 
 def check_length(values: Any, name: str, n_rows: int | None) -> None:
-    """Raise a PairrankError where an array has not one entry a row."""
+    """Raise a PairrankError where an array does not have one entry per row."""
     if n_rows is not None and len(values) != n_rows:
         raise PairrankError(
-            f"{name} has {len(values)} entries for {n_rows} rows of X: inconsistent lengths"
+            f"{name} has {len(values)} entries for {n_rows} rows: inconsistent lengths"
         )
 
 
 def check_number(
     value: Any, name: str, *, low: float = 0.0, inclusive: bool = False, integer: bool = False
 ) -> None:
-    """Raise a PairrankError where a parameter is no finite number above `low`."""
+    """Raise a PairrankError where a parameter is not a finite number above `low`."""
     kind = numbers.Integral if integer else numbers.Real
     wanted = "a whole number" if integer else "a finite number"
     bound = f"{'at least' if inclusive else 'above'} {low:g}"
@@ -126,10 +200,31 @@ def check_number(
 
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
-    """Raise a PairrankError where a parameter is none of its choices."""
+    """Raise a PairrankError where a parameter is not one of its choices."""
     if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         listed = ", ".join(map(repr, choices))
         raise PairrankError(f"{name} must be one of {listed}; got {_shown(value)}")
+
+
+def check_choices(estimator: Any) -> None:
+    """Raise a PairrankError where a parameter is none of the words that its annotation lists."""
+    for name, choices in _choices_of(estimator.__class__).items():
+        check_choice(getattr(estimator, name), name, choices)
+
+
+@functools.cache
+def _choices_of(estimator: Any) -> dict[str, tuple[Any, ...]]:
+    """Return the words that a Literal annotation lists for each parameter of a constructor."""
+    found = {}
+    for name, hint in typing.get_type_hints(estimator.__init__).items():
+        parts = typing.get_args(hint) if type(None) in typing.get_args(hint) else (hint,)
+        words = [part for part in parts if typing.get_origin(part) is typing.Literal]
+        optional = [None] if type(None) in parts else []
+        if words and len(words) + len(optional) == len(parts):
+            choices = (*typing.get_args(words[0]), *optional)
+            if isinstance(choices[0], str):
+                found[name] = choices
+    return found
 
 
 def check_power(n: Any) -> None:
@@ -138,17 +233,28 @@ def check_power(n: Any) -> None:
     check_choice(int(n), "n", (1, 2))
 
 
+def as_array(values: Any, name: str) -> NDArray[Any]:
+    """Return an array of any shape, of whatever the values are."""
+    refuse_hidden(values, name)
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as error:
+        raise PairrankError(f"{name} is not an array: {error}") from None
+
+
 def as_float_array(values: Any, name: str) -> FloatArray:
     """Return an array of float64, without a copy where it is one; an error if they are not."""
+    array = as_array(values, name)
+    _refuse_kinds(array, name)
     try:
-        return np.asarray(values).astype(np.float64, copy=False)
-    except (TypeError, ValueError) as error:
-        raise PairrankError(f"{name} must hold numbers: {error}") from None
+        return array.astype(np.float64, copy=False)
     except OverflowError:
         raise PairrankError(
             f"{name} holds a number beyond {np.finfo(np.float64).max:.2g}, the largest float: "
             "scale or remove it"
         ) from None
+    except (TypeError, ValueError) as error:
+        raise PairrankError(f"{name} must hold numbers: {error}") from None
 
 
 def _fits_a_float(value: Any) -> bool:
@@ -166,64 +272,111 @@ def _shown(value: Any) -> str:
     return repr(value)
 
 
-def _as_text(labels: Any) -> NDArray[Any]:
-    """Return labels as text, or as floats where none is text; an error where they mix."""
-    texts = [isinstance(label, str) for label in labels]
-    if not any(texts):
-        return _as_floats(np.asarray(labels, dtype=object), "y")
-    if not all(texts):
-        row = texts.index(False)
-        raise PairrankError(f"y mixes text with {labels[row]!r} in row {row}")
-    return np.asarray(labels, dtype=str)
+def refuse_hidden(values: Any, name: str) -> None:
+    """Raise a PairrankError where values are hidden by a mask, or not computed yet."""
+    if np.ma.is_masked(values):
+        raise PairrankError(
+            f"{name} is a masked array that hides {np.ma.count_masked(values)} of its values: drop "
+            f"their rows, or fill them with {name}.filled(...)"
+        )
+    if hasattr(values, "collect") and not hasattr(values, "shape"):
+        raise PairrankError(
+            f"{name} is a {type(values).__name__}, which holds no rows yet: call collect() on it"
+        )
+
+
+def _refuse_kinds(values: Any, name: str) -> None:
+    """Raise a PairrankError for complex numbers, dates and, of single columns, text."""
+    dtypes = getattr(values, "dtypes", None)
+    dtypes = [getattr(values, "dtype", None)] if dtypes is None or np.ndim(dtypes) == 0 else dtypes
+    if any(getattr(dtype, "kind", "") == "c" for dtype in dtypes):
+        raise PairrankError(f"{name} holds complex numbers: Complex data not supported")
+    if any(map(_is_date, dtypes)):
+        raise PairrankError(f"{name} holds dates: turn them into numbers")
+    if not isinstance(values, np.ndarray) or values.ndim > 1:
+        return
+    if values.dtype.kind in "UST":
+        raise PairrankError(f"{name} must hold numbers, got text")
+    if values.dtype.kind == "O":
+        for row, value in enumerate(values.ravel()):
+            if isinstance(value, _NO_NUMBERS) or _is_missing(value):
+                shown = "a missing value" if _is_missing(value) else repr(value)
+                raise PairrankError(f"{name} must hold numbers, got {shown} in row {row}")
+
+
+def _is_date(dtype: Any) -> bool:
+    if getattr(dtype, "kind", "") in ("m", "M"):
+        return True
+    return hasattr(dtype, "is_temporal") and bool(dtype.is_temporal())
+
+
+def _refuse_merged(values: list[Any], floats: FloatArray, name: str) -> None:
+    first: dict[float, Any] = {}
+    for row, (value, number) in enumerate(zip(values, floats.tolist(), strict=True)):
+        known = first.setdefault(number, value)
+        if known != value:
+            raise PairrankError(
+                f"{name}[{row}] = {value} and {known} differ, but are equal as float64: subtract "
+                "the same number from all of them, or give their ranks"
+            )
+
+
+def _one_dimensional(
+    array: NDArray[Any], name: str, n_rows: int | None, remedy: str = ""
+) -> NDArray[Any]:
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise PairrankError(f"{name} must have one dimension, got shape {array.shape}{remedy}")
+    check_length(array, name, n_rows)
+    return array
+
+
+def _is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT, pandas' NA or masked."""
+    if value is None or value is np.ma.masked:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:
+        return True
+    except ValueError:
+        return False
 
 
 def _missing(identifiers: NDArray[Any]) -> NDArray[np.bool_]:
-    if identifiers.dtype.kind == "f":
+    if identifiers.dtype.kind in "fc":
         return np.isnan(identifiers)
     if identifiers.dtype.kind in "mM":
         return np.isnat(identifiers)
+    if identifiers.dtype.kind == "O":
+        return np.array([_is_missing(value) for value in identifiers], dtype=bool)
     return np.zeros(1, dtype=bool)
 
 
-def _from_sequence(values: Any) -> NDArray[Any]:
+def _from_sequence(values: Iterable[Any]) -> NDArray[Any]:
     """Turn a list into an array that keeps every identifier whole and as it is."""
     values = list(values)
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and kinds <= {int, str, float}:
         plain = np.asarray(values)
-        if plain.dtype.kind in "iu" or kinds != {int}:
+        drops = plain.dtype.kind == "U" and any(value.endswith("\0") for value in values)
+        if not drops and (plain.dtype.kind in "iu" or kinds != {int}):
             return plain
     result = np.empty(len(values), dtype=object)
     result[:] = values
     return result
 
 
-def _as_floats(values: NDArray[Any], name: str) -> FloatArray:
-    if values.dtype.kind == "c":
-        raise PairrankError(f"{name} holds complex numbers: Complex data not supported")
-    if values.dtype.kind in "mM":
-        raise PairrankError(f"{name} holds dates: turn them into numbers")
-    floats = as_float_array(values, name)
+def _finite(floats: FloatArray, name: str) -> FloatArray:
     finite = np.isfinite(floats)
     if not finite.all():
         row = int(np.argmin(finite))
-        raise PairrankError(f"{name} contains {_name_of(floats[row])} in row {row}")
-    return floats
-
-
-def _not_negative(weights: FloatArray) -> FloatArray:
-    if (weights < 0).any():
-        row = int((weights < 0).argmax())
-        raise PairrankError(f"sample_weight[{row}] = {weights[row]} is negative")
-    if not (weights > 0).any():
-        raise PairrankError("every sample_weight is zero: no row is left")
-    heaviest, lightest = weights.max(), weights[weights > 0].min()
-    if not 1e-100 <= lightest <= heaviest <= 1e100:
         raise PairrankError(
-            f"sample_weight runs from {lightest:g} to {heaviest:g}: products of two must be "
-            "numbers, so keep weights between 1e-100 and 1e100"
+            f"{name} contains {_name_of(floats[row])} in row {row}; remove the row or replace the "
+            "value"
         )
-    return weights
+    return floats
 
 
 def _name_of(value: Any) -> str:

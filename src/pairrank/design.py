@@ -1,7 +1,8 @@
-"""Design: products with a feature matrix, dense or CSR, that never copy it."""
+"""Design: products with a feature matrix, dense or CSR, in a fixed order of additions."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,21 @@ from scipy import linalg, sparse
 
 FloatArray = NDArray[np.float64]
 
-_BLOCK_ENTRIES = 1 << 21
+_BLOCK_ENTRIES = 1 << 20
+_ENTRIES_A_FEATURE = 16
+"""A block has at least so many entries per feature: its sums cost little beside its products."""
 _UNITS = 2.0
-"""Roundings of a term of a product that add up at the most, as far as seen."""
+"""The roundings of a term of a product that add up at most, as far as seen."""
 
 
 class Design:
     """A feature matrix as the linear map from coefficients to scores.
 
-    Products run over blocks of rows: in float32 a block is summed in float32, blocks in float64,
-    so that rounding does not grow with the rows; only vectors are cast, never X. What overflows
-    is infinite or NaN, without a warning: the solver says it.
+    Every product is summed in float64, for float32 X too. A score depends on its row alone, to the
+    bit: not on the other rows, their number, its place or the memory order. X' v is summed over
+    blocks of rows whose borders follow from the shape; the blocks' sums are added in order. X is
+    never copied: rows that are contiguous in neither order are copied block by block. What
+    overflows is infinite or NaN, without a warning; the solver reports it.
 
     Parameters
     ----------
@@ -28,7 +33,8 @@ class Design:
 
     Notes
     -----
-    A product costs O(n_rows n_features), or O(non-zeros), and O(block) memory beside its result.
+    A product costs O(n_rows n_features), or O(non-zeros), and O(n_features) memory beside its
+    result.
     """
 
     def __init__(self, X: Any) -> None:
@@ -37,74 +43,84 @@ class Design:
         self.is_sparse = sparse.issparse(X)
         self.dtype = X.dtype
         self.n_entries = max(1, X.nnz if self.is_sparse else X.size)
+        dense = not self.is_sparse
+        self._is_in_columns = dense and X.flags.f_contiguous and not X.flags.c_contiguous
         self._width = max(1, self.n_entries // max(1, self.n_rows))
-        whole = self.is_sparse and self.dtype == np.float64
-        self._entries = self.n_entries if whole else _BLOCK_ENTRIES
 
     @property
     def precision(self) -> float:
         """The relative rounding to expect of a sum of many products."""
-        return 1e-12 if self.dtype == np.float64 else 1e-7
+        return 1e-12
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return X w, (n_rows,) float64."""
-        vector = w.astype(self.dtype, copy=False)
+        from pairrank.compiled import products
+
+        w = np.ascontiguousarray(w, dtype=np.float64)
         result = np.empty(self.n_rows)
-        with np.errstate(over="ignore", invalid="ignore"):
-            for rows, block in self._blocks():
-                result[rows] = block @ vector
+        for rows in self._blocks():
+            if self.is_sparse:
+                products.sparse_row_products(*self._sparse_rows(rows), w, result[rows])
+            elif self._is_in_columns:
+                products.row_products_of_columns(self.X.T, rows.start, rows.stop, w, result[rows])
+            else:
+                products.row_products(np.ascontiguousarray(self.X[rows]), w, result[rows])
         return result
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return X' v, (n_features,) float64."""
+        from pairrank.compiled import products
+
+        values = np.ascontiguousarray(values, dtype=np.float64)
         result = np.zeros(self.n_features)
-        largest = np.abs(values).max(initial=0.0)
-        if not 0 < largest < np.inf:
-            return result if largest == 0 else np.full(self.n_features, np.nan)
-        scale = 1.0 if self.dtype == np.float64 else largest
-        with np.errstate(over="ignore", invalid="ignore"):
-            for rows, block in self._blocks():
-                vector = values[rows] if scale == 1.0 else values[rows] / scale
-                result += block.T @ vector.astype(self.dtype, copy=False)
-            return result if scale == 1.0 else result * scale
+        for rows in self._blocks():
+            part = np.zeros(self.n_features)
+            if self.is_sparse:
+                products.add_weighted_sparse_rows(*self._sparse_rows(rows), values[rows], part)
+            elif self._is_in_columns:
+                products.add_weighted_rows_of_columns(
+                    self.X.T, rows.start, rows.stop, values[rows], part
+                )
+            else:
+                products.add_weighted_rows(np.ascontiguousarray(self.X[rows]), values[rows], part)
+            with np.errstate(over="ignore", invalid="ignore"):
+                result += part
+        return result
 
     def rounding(self) -> FloatArray:
         """Return what rounding may add to each entry of X' v, for v of norm 1, (n_features,).
 
-        The terms of an entry come to no more than the norm of its feature; as large a part of them
-        may be lost by v's own rounding and by that of the sums, which are blocked.
+        The terms of an entry sum to at most the norm of its feature; as large a part of them may be
+        lost by v's own rounding and by that of the sums, which are blocked.
         """
-        unit = _UNITS * float(np.finfo(self.dtype).eps)
+        unit = _UNITS * float(np.finfo(np.float64).eps)
         return unit * np.sqrt(self.squares_transposed(np.ones(self.n_rows)))
 
     def squares_transposed(self, values: FloatArray) -> FloatArray:
-        """Return (X * X)' v, (n_features,) float64; squares are made a block at a time.
-
-        In float64: those of float32 numbers from 1e-22 down or 1e19 up are none in float32.
-        """
+        """Return (X * X)' v, (n_features,) float64; squares are made a block at a time."""
         result = np.zeros(self.n_features)
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows, block in self._blocks(_BLOCK_ENTRIES):
-                double = block.astype(np.float64, copy=False)
-                squares = double.multiply(double) if self.is_sparse else np.square(double)
-                result += squares.T @ values[rows]
+            for rows in self._blocks():
+                if self.is_sparse:
+                    data, indices, indptr = self._sparse_rows(rows)
+                    squares = np.square(data[indptr[0] : indptr[-1]], dtype=np.float64)
+                    inside = indices[indptr[0] : indptr[-1]]
+                    weights = np.repeat(values[rows], np.diff(indptr)) * squares
+                    result += np.bincount(inside, weights, minlength=self.n_features)
+                else:
+                    result += np.square(self.X[rows], dtype=np.float64).T @ values[rows]
         return result
 
-    def _blocks(self, entries: int | None = None) -> Any:
-        step = max(1, -(-(entries or self._entries) // self._width))
+    def _blocks(self) -> Iterator[slice]:
+        """Yield slices of rows whose borders follow from the shape alone."""
+        entries = max(_BLOCK_ENTRIES, _ENTRIES_A_FEATURE * self.n_features)
+        step = max(1, -(-entries // self._width))
         for start in range(0, self.n_rows, step):
-            rows = slice(start, min(start + step, self.n_rows))
-            yield rows, self.X if rows == slice(0, self.n_rows) else self._block(rows)
+            yield slice(start, min(start + step, self.n_rows))
 
-    def _block(self, rows: slice) -> Any:
-        if not self.is_sparse:
-            return self.X[rows]
-        X = self.X
-        first, last = X.indptr[rows.start], X.indptr[rows.stop]
-        indptr = X.indptr[rows.start : rows.stop + 1] - first
-        shape = (rows.stop - rows.start, self.n_features)
-        parts = (X.data[first:last], X.indices[first:last], indptr)
-        return sparse.csr_array(parts, shape=shape, copy=False)
+    def _sparse_rows(self, rows: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return the data and indices of X, and where these rows begin in them."""
+        return self.X.data, self.X.indices, self.X.indptr[rows.start : rows.stop + 1]
 
 
 def norm_of(values: FloatArray) -> float:

@@ -5,6 +5,10 @@ class PairrankError(ValueError):
     """Input that pairrank cannot work with; every such error says what, where, and the remedy."""
 
 
+class InputTypeError(PairrankError, TypeError):
+    """Features of a type that holds no numbers."""
+
+
 class NoPairsError(PairrankError):
     """No preference is left to learn from or to measure on."""
 
@@ -29,5 +33,9 @@ class NoPairsWarning(PairrankWarning):
     """A fold or a data set holds no preference, so its pairwise accuracy is NaN."""
 
 
+class ZeroWeightsWarning(PairrankWarning):
+    """A fit ended with weights of zero, so that every row has the same score."""
+
+
 class CacheWarning(PairrankWarning):
-    """No folder can be written for compiled code: it is compiled anew in every process."""
+    """Compiled code cannot be kept on disk or read from there, so it is compiled anew."""

@@ -1,8 +1,9 @@
-"""Pictures: the validation error of RankRLS along its iterations, for one alpha or several."""
+"""Plots: the validation error at each iteration, for one alpha of RankRLS or several."""
 
 from __future__ import annotations
 
 import warnings
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -23,15 +24,15 @@ if TYPE_CHECKING:
 class IterationCurveDisplay:
     """Ranking error against iteration, a curve for each alpha (Airola et al. 2010, Figs. 1 and 2).
 
-    It shows how little regularisation a few iterations need, and where more of them overfit. Make
-    it with `from_estimator`.
+    It shows how little regularisation a few iterations need, and where more iterations overfit.
+    Create it with `from_estimator`.
 
     Parameters
     ----------
     curves : list of array-like, each of shape (n_iterations + 1,)
-        Errors from that of zero weights on; NaN is not drawn.
+        Errors, the first that of zero weights; NaN is not drawn.
     labels : list of str
-        What the legend calls each.
+        The legend of each curve.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class IterationCurveDisplay:
 
     See Also
     --------
-    pairrank.RankRLS : Its `validation_curve_` is what is drawn.
+    pairrank.RankRLS : 1 less its `validation_scores_` is what is drawn.
 
     Examples
     --------
@@ -83,19 +84,20 @@ class IterationCurveDisplay:
         mark_best: bool = True,
         **line_kw: Any,
     ) -> Self:
-        """Draw the curve of a fitted RankRLS, or fit one at each alpha and draw them all.
+        """Draw the curve of a fitted ranker, or fit RankRLS at each alpha and draw them all.
 
         Parameters
         ----------
-        estimator : RankRLS, or a fitted Pipeline that ends in one
-            Fitted with validation rows where X is not given; else it is cloned, not changed, and
-            every alpha is followed to its minimum or max_iter, whatever its patience.
+        estimator : RankRLS, or any ranker or Pipeline fitted with validation rows
+            Without X, the fitted estimator. With X, a RankRLS: it is cloned, not changed, and each
+            alpha is followed to its minimum or max_iter, whatever its patience.
         X : array-like, CSR matrix or frame of shape (n_rows, n_features), optional
             Training rows.
         y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs, optional
             Their labels.
         alphas : array-like of float, optional
-            What to fit; 0 is no penalty. None is the estimator's own alpha, 0 by iteration.
+            The alphas to fit; 0 is no penalty. None: the estimator's own alpha, or 0 with
+            ``regularization="iteration"``.
         qid, sample_weight : array-like of shape (n_rows,), optional
             Of the training rows.
         X_val, y_val, qid_val, sample_weight_val : optional
@@ -192,13 +194,14 @@ def _of_fitted(estimator: Any) -> tuple[list[ArrayLike], list[str]]:
     """Return the curves of a fitted ranker, one a target, and their labels."""
     ranker = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     check_is_fitted(ranker)
-    if not hasattr(ranker, "validation_curve_"):
+    if not hasattr(ranker, "validation_scores_"):
         raise PairrankError(
-            f"this {type(ranker).__name__} holds no validation error to draw: fit a RankRLS with "
-            "X_val and y_val, by conjugate gradients"
+            f"this {type(ranker).__name__} holds no validation scores to draw: fit it with X_val "
+            "and y_val"
         )
-    early = ranker.regularization == "iteration"
-    return _labelled(ranker.validation_curve_, _name_of(0.0 if early else ranker.alpha))
+    curve, name = 1 - ranker.validation_scores_, next(iter(signature(type(ranker)).parameters))
+    early = getattr(ranker, "regularization", None) == "iteration"
+    return _labelled(curve, _name_of(0.0 if early else getattr(ranker, name), name))
 
 
 def _of_fits(
@@ -209,15 +212,15 @@ def _of_fits(
     missing = [name for name in ("alpha", "regularization", "patience") if name not in known]
     if missing:
         raise PairrankError(
-            f"a {type(estimator).__name__} has no parameter {missing[0]!r}: curves of several "
-            "alphas are RankRLS's"
+            f"a {type(estimator).__name__} has no parameter {missing[0]!r}: only RankRLS is fitted "
+            "at several alphas"
         )
     curves: list[ArrayLike] = []
     labels: list[str] = []
     if alphas is None:
         alphas = 0.0 if known["regularization"] == "iteration" else known["alpha"]
     if not np.size(alphas):
-        raise PairrankError("alphas is empty: give one at least")
+        raise PairrankError("alphas is empty: give at least one")
     for alpha in np.ravel(alphas).tolist():
         kind = {"regularization": "tikhonov", "alpha": alpha}
         if alpha == 0:
@@ -226,7 +229,7 @@ def _of_fits(
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", Status.MAX_ITER.value, ConvergenceWarning)
             ranker.fit(X, y, **rows)
-        more = _labelled(ranker.validation_curve_, _name_of(alpha))
+        more = _labelled(1 - ranker.validation_scores_, _name_of(alpha))
         curves, labels = curves + more[0], labels + more[1]
     return curves, labels
 
@@ -237,14 +240,14 @@ def _labelled(curve: NDArray[np.float64], name: str) -> tuple[list[ArrayLike], l
     return list(curve), [f"{name}, target {target}" for target in range(len(curve))]
 
 
-def _name_of(alpha: float) -> str:
-    """Return what the legend calls an alpha; powers of two as such."""
-    if alpha == 0:
+def _name_of(value: float, name: str = "alpha") -> str:
+    """Return the legend of an alpha, or of another parameter; powers of two are written as such."""
+    if value == 0:
         return "no penalty"
-    fraction, power = np.frexp(alpha)
+    fraction, power = np.frexp(value)
     if fraction == 0.5 and not 0 <= power - 1 <= 3:
-        return rf"alpha = $2^{{{power - 1}}}$"
-    return f"alpha = {alpha:g}"
+        return rf"{name} = $2^{{{power - 1}}}$"
+    return f"{name} = {value:g}"
 
 
 def _pyplot() -> Any:
@@ -253,6 +256,6 @@ def _pyplot() -> Any:
         from matplotlib import pyplot
     except ImportError as error:
         raise ImportError(
-            "pictures need matplotlib, which is not installed: pip install 'pairrank[plot]'"
+            "plots need matplotlib, which is not installed: pip install 'pairrank[plot]'"
         ) from error
     return pyplot

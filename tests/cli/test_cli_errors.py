@@ -10,16 +10,16 @@ import pytest
 from typer.testing import CliRunner
 
 from cli_rows import make_rows
-from cli_runs import refused
+from cli_runs import misused, refused
 from pairrank.cli.app import app
-from pairrank.io import write_csv, write_svmlight
+from pairrank.io import write_rows, write_svmlight
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("errors")
     write_svmlight(home / "rows.txt", make_rows(0))
-    write_csv(home / "rows.csv", make_rows(0))
+    write_rows(home / "rows.csv", make_rows(0))
     result = CliRunner().invoke(app, ["train", f"{home}/rows.txt", "-o", f"{home}/model", "-q"])
     assert result.exit_code == 0, result.output
     return home
@@ -152,10 +152,13 @@ def damage(model: bytes, how: str) -> bytes:
     if how == "empty":
         return b""
     if how == "newer":
-        return model.replace(b"pairrank-model 1\n", b"pairrank-model 99\n", 1)
+        return model.replace(b'"version": 2', b'"version": 9', 1)
+    if how == "old":
+        return b"pairrank-model 1\nsha256 " + model
     if how == "foreign":
-        return b"PK\x03\x04" + model
-    return model[:-3] + bytes([model[-3] ^ 1]) + model[-2:]
+        return b"\x80\x04" + model
+    at = model.index(b"coef_.npy") + 140
+    return model[:at] + bytes([model[at] ^ 1]) + model[at + 1 :]
 
 
 @pytest.mark.parametrize(
@@ -164,7 +167,8 @@ def damage(model: bytes, how: str) -> bytes:
         ("cut", ["cut"]),
         ("cut early", ["damaged", "cut"]),
         ("empty", ["not a pairrank model"]),
-        ("newer", ["99"]),
+        ("newer", ["damaged"]),
+        ("old", ["old format 1, which pairrank no longer reads; train the model again"]),
         ("foreign", ["not a pairrank model"]),
         ("a bit", ["damaged"]),
     ],
@@ -217,10 +221,9 @@ def test_a_disk_that_fills_up_leaves_the_old_file(folder, tmp_path, monkeypatch)
     assert (tmp_path / "m").read_bytes() == b"the old model"
 
 
-def test_loss_that_the_model_lacks_is_refused(folder, tmp_path):
-    assert "loss" in refused(
-        "train", folder / "rows.txt", "-o", tmp_path / "m", "--loss", "no_such_loss"
-    )
+def test_a_loss_that_the_model_lacks_is_wrong_usage(folder, tmp_path):
+    said = misused("train", folder / "rows.txt", "-o", tmp_path / "m", "--loss", "logistic")
+    assert "'logistic' is not one of squared_hinge, hinge." in said
 
 
 def test_a_fault_of_ours_is_named_as_one(folder, monkeypatch):

@@ -10,9 +10,9 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import OrderGraph, RankSVM, load_model, metrics
-from pairrank.cli._graphs import graph_of
+from pairrank.cli._graphs import graph_of, read_graph
 from pairrank.exceptions import PairrankError
-from pairrank.io import read_svmlight, write_csv, write_svmlight
+from pairrank.io import read_svmlight, write_rows, write_svmlight
 
 WORDS = np.array(["poor", "fair", "good"])
 
@@ -22,21 +22,21 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("graphs")
     rows = make_rows(0)
     write_svmlight(home / "rows.txt", rows)
-    write_csv(home / "words.csv", rows._replace(y=WORDS[rows.y.astype(int)]))
+    write_rows(home / "words.csv", rows._replace(y=WORDS[rows.y.astype(int)]))
     return home
 
 
 def test_edges_become_a_graph_of_the_labels_kind():
     numbers, words = np.array([0.0, 1.0]), np.array(["0", "1"])
-    assert graph_of("0<1<2,0<5", numbers) == OrderGraph([(0, 1), (1, 2), (0, 5)])
-    assert graph_of(" -1 < 1e1 ", numbers) == OrderGraph([(-1, 10)])
-    assert graph_of("0<1", words) == OrderGraph([("0", "1")])
-    assert graph_of("so so<é", words) == OrderGraph([("so so", "é")])
-    assert graph_of("chain", numbers) == "chain"
+    assert graph_of(read_graph("0<1<2,0<5"), numbers) == OrderGraph([(0, 1), (1, 2), (0, 5)])
+    assert graph_of(read_graph(" -1 < 1e1 "), numbers) == OrderGraph([(-1, 10)])
+    assert graph_of(read_graph("0<1"), words) == OrderGraph([("0", "1")])
+    assert graph_of(read_graph("so so<é"), words) == OrderGraph([("so so", "é")])
+    assert graph_of(read_graph("chain"), numbers) == "chain"
     with pytest.raises(PairrankError, match="'x', but the labels are numbers"):
-        graph_of("0<x", numbers)
+        graph_of(read_graph("0<x"), numbers)
     with pytest.raises(PairrankError, match="no label"):
-        graph_of("0<nan", numbers)
+        graph_of(read_graph("0<nan"), numbers)
 
 
 @pytest.mark.parametrize(("graph", "said"), [

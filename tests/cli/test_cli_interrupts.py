@@ -151,7 +151,7 @@ def test_what_fails_for_a_dropped_control_c_is_no_fault_of_ours(folder, monkeypa
         raise RuntimeError("no compiled object yet")
 
     monkeypatch.setattr(files, "load_rows", load)
-    monkeypatch.setattr("pairrank.cli._interrupts.interrupt_main", lambda: None)
+    monkeypatch.setattr("pairrank.cli._process.interrupt_main", lambda: None)
     result = CliRunner().invoke(app, ["info", f"{folder}/rows.txt"])
     assert result.exit_code == 130
     assert "fault" not in result.stderr

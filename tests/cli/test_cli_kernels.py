@@ -10,12 +10,12 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, run
 from pairrank import load_model
-from pairrank.cli import _kernels
-from pairrank.cli._models import KERNEL, MODELS, make_model
-from pairrank.io import read_svmlight, write_csv, write_svmlight
+from pairrank.cli._commands import _OF_A_KERNEL
+from pairrank.cli._models import MODELS, make_ranker
+from pairrank.io import read_svmlight, write_rows, write_svmlight
 from pairrank.kernels.kernel import NAMES
 
-WITH_KERNELS = [name for name, model in MODELS.items() if model.params >= KERNEL]
+WITH_KERNELS = list(MODELS)
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("kernels")
     for seed, name in enumerate(["train", "valid"]):
         write_svmlight(home / f"{name}.txt", make_rows(seed))
-        write_csv(home / f"{name}.csv", make_rows(seed))
+        write_rows(home / f"{name}.csv", make_rows(seed))
     return home
 
 
@@ -32,7 +32,7 @@ def training(folder, tmp_path, *options):
 
 
 def test_every_kernel_is_offered_but_the_matrix():
-    assert set(_kernels.KERNELS) == set(NAMES) - {"precomputed"}
+    assert set(_OF_A_KERNEL) == set(NAMES) - {"precomputed"}
 
 
 @pytest.mark.parametrize("name", WITH_KERNELS)
@@ -58,7 +58,7 @@ def test_the_fit_is_that_of_the_estimator(folder, tmp_path, name, options, param
     train = training(folder, tmp_path, "--model", name, "--seed", "3", "--json", *options)
     record = json.loads(run(*train).stdout)
     rows, new = (read_svmlight(folder / f"{which}.txt") for which in ("train", "valid"))
-    plain = make_model(name, {**params, "random_state": 3}).fit(rows.X, rows.y, qid=rows.qid)
+    plain = make_ranker(name, {**params, "random_state": 3}).fit(rows.X, rows.y, qid=rows.qid)
     scores = run("predict", tmp_path / "m", folder / "valid.txt").stdout.split()
     np.testing.assert_allclose(np.array(scores, float), plain.predict(new.X), rtol=1e-9)
     model = load_model(tmp_path / "m")
@@ -94,26 +94,38 @@ def test_a_search_goes_along_a_kernel_s_path(folder, tmp_path, name):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--gamma", "1"], "--gamma is of a kernel: give --kernel rbf or poly too"),
-        (["--degree", "2"], "--degree is of a kernel"),
-        (["--coef0", "2"], "--coef0 is of a kernel"),
-        (["--components", "9"], "--components is of a kernel"),
-        (["--kernel-features", "exact"], "--kernel-features is of a kernel"),
-        (["--kernel", "rbf", "--degree", "2"], "--degree is of --kernel poly: leave it out"),
-        (["--kernel", "rbf", "--coef0", "0"], "--coef0 is of --kernel poly: leave it out"),
+        (["--gamma", "1"], "--gamma needs --kernel rbf or poly."),
+        (["--degree", "2"], "--degree needs --kernel poly."),
+        (["--coef0", "2"], "--coef0 needs --kernel poly."),
+        (["--components", "9"], "--components needs --kernel rbf or poly."),
+        (["--kernel-features", "exact"], "--kernel-features needs --kernel rbf or poly."),
+        (["--kernel", "rbf", "--degree", "2"], "--degree needs --kernel poly."),
+        (["--kernel", "rbf", "--coef0", "0"], "--coef0 needs --kernel poly."),
         (["--kernel", "precomputed"], "which no file of rows holds: use rbf or poly, or fit in"),
-        (["--kernel", "linear"], "'linear' is none of rbf, poly; leave it out for linear"),
-        (["--kernel", "sigmoid"], "'sigmoid' is none of rbf, poly"),
-        (["--kernel", "rbf", "--gamma", "0"], "'0' is neither a positive number nor scale"),
-        (["--kernel", "rbf", "--gamma", "inf"], "'inf' is neither"),
-        (["--kernel", "rbf", "--gamma", "wide"], "'wide' is neither"),
-        (["--kernel", "poly", "--degree", "0"], "greater than or equal to 1"),
-        (["--kernel", "poly", "--coef0", "-1"], "'--coef0'"),
-        (["--kernel", "poly", "--coef0", "nan"], "nan is no number of 0 or more"),
-        (["--kernel", "rbf", "--kernel-features", "fourier"], "'fourier' is none of auto, exact"),
+        (["--kernel", "linear"], "'linear' is not rbf or poly; leave it out for linear"),
+        (["--kernel", "sigmoid"], "'sigmoid' is not rbf or poly"),
+        (["--kernel", "rbf", "--gamma", "0"], "--gamma must be a finite number above 0, got 0.0"),
+        (["--kernel", "rbf", "--gamma", "inf"], "--gamma must be a finite number above 0, got inf"),
+        (["--kernel", "rbf", "--gamma", "wide"], "'wide' is not a number or one of scale"),
+        (
+            ["--kernel", "poly", "--degree", "0"],
+            "--degree must be a whole number at least 1",
+        ),
+        (
+            ["--kernel", "poly", "--coef0", "-1"],
+            "--coef0 must be a finite number at least 0",
+        ),
+        (
+            ["--kernel", "poly", "--coef0", "nan"],
+            "number at least 0, got nan",
+        ),
+        (
+            ["--kernel", "rbf", "--kernel-features", "fourier"],
+            "'fourier' is not one of auto",
+        ),
         (
             ["--kernel", "rbf", "--kernel-features", "exact", "--components", "9"],
-            "--components is of --kernel-features nystroem: exact takes every row",
+            "--components needs --kernel-features auto or nystroem.",
         ),
     ],
 )

@@ -11,7 +11,7 @@ import pytest
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
 from pairrank import Pairs, RankNCG, RankSVM, load_model, metrics
-from pairrank.io import Rows, read_svmlight, write_csv, write_svmlight
+from pairrank.io import Rows, read_svmlight, write_rows, write_svmlight
 
 N_PAIRS = 150
 
@@ -22,9 +22,9 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("pairs")
     rows = make_rows(0)
     write_svmlight(home / "rows.txt", rows)
-    write_csv(home / "bare.csv", rows._replace(y=None, qid=None))
+    write_rows(home / "bare.csv", rows._replace(y=None, qid=None))
     words = np.array([f"item {number}" for number in range(60)])
-    write_csv(home / "words.csv", rows._replace(y=words, qid=None))
+    write_rows(home / "words.csv", rows._replace(y=words, qid=None))
     i, j, weight = comparisons(rows)
     lines = [f"{a},{b},{c!r}" for a, b, c in zip(i, j, weight, strict=True)]
     (home / "pairs.csv").write_text("i,j,weight\n" + "\n".join(lines) + "\n")
@@ -60,7 +60,7 @@ def test_comparisons_are_learnt_and_labels_not_looked_at(folder, tmp_path, data)
 @pytest.mark.parametrize("reduction", ["sum", "query"])
 def test_queries_and_row_weights_go_with_comparisons(folder, tmp_path, reduction):
     rows, weight = make_rows(0), np.linspace(0.5, 2, 60)
-    write_csv(tmp_path / "w.csv", rows._replace(weight=weight))
+    write_rows(tmp_path / "w.csv", rows._replace(weight=weight))
     roles = ["--qid", "qid", "--weight", "weight", "--reduction", reduction]
     pairs = ["--pairs", folder / "pairs.csv", "--model", "rankncg"]
     run("train", tmp_path / "w.csv", "-o", tmp_path / "m", "-q", *pairs, *roles)
@@ -102,7 +102,7 @@ BAD = {
     "no pair": ("i,j\n", "no pairs"),
     "a row too high": ("0,1\n60,1\n", "line 2: i is 60, .* 0 to 59"),
     "itself": ("5,5\n", "line 1: row 5 is compared with itself"),
-    "a word": ("0,1\n1,two\n", "line 2: j is 'two'"),
+    "a word": ("0,1\n1,two\n", "line 2: column 'j': 'two'"),
     "across queries": ("0,1\n0,59\n", "different queries"),
     "weights of zero": ("0,1,0\n", "no comparison of positive weight"),
 }
@@ -140,7 +140,7 @@ def test_missing_comparisons_are_told_before_the_rows_are_read(folder, tmp_path)
         (["train", "x", "-o", "m", "--valid-pairs", "p"], "give --valid FILE"),
         (
             ["train", "x", "-o", "m", "--valid", "v", "--valid-pairs", "p", "--metric", "ndcg@10"],
-            "--metric pairwise_accuracy or wmw",
+            "--valid-pairs cannot be judged by ndcg@10; use pairwise_accuracy.",
         ),
     ],
 )

@@ -160,8 +160,8 @@ def test_what_cannot_be_done_is_one_sentence(file, options, complaint, tmp_path,
     [
         ("", "no ratings"),
         ("user,item,rating\n", "no ratings below"),
-        ("1,2,x\n1,2,y\n", "line 1: the rating 'x'"),
-        ("a,b,rating\n1,2,y\n", "line 2: the rating 'y'"),
+        ("1,2,x\n1,2,y\n", "line 1: column 'rating': 'x' is not"),
+        ("a,b,rating\n1,2,y\n", "line 2: column 'rating': 'y' is not"),
     ],
 )
 def test_a_file_without_ratings_is_refused(text, complaint, tmp_path):
@@ -205,14 +205,14 @@ def test_a_user_who_rated_one_item_is_refused_by_name(tmp_path):
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
-        (["--model", "ridge"], "'ridge' is none of"),
-        (["--model", "ranksvm", "--alpha", "1"], "--alpha is no option of --model ranksvm"),
-        (["--model", "hull", "--alpha", "1"], "which has --gamma, --kernel, --nu."),
-        (["--gamma", "1"], "--gamma is of a kernel"),
+        (["--model", "ridge"], "'ridge' is not one of ranksvm, rankncg"),
+        (["--model", "ranksvm", "--alpha", "1"], "Model ranksvm has no option --alpha; use -C."),
+        (["--model", "hull", "--alpha", "1"], "Model hull has no option --alpha; use --nu."),
+        (["--gamma", "1"], "--gamma needs --kernel rbf or poly."),
         (["--kernel", "precomputed"], "takes a matrix"),
         (["--top", "0"], "--top"),
         (["--references", "1"], "--references"),
-        (["--jobs", "0"], "--jobs 0"),
+        (["--jobs", "0"], "--jobs must be 1 or more"),
         (["--impute", "mean"], "--impute"),
         (["--users", "@-"], "standard input"),
     ],

@@ -16,12 +16,14 @@ RUN = """
 import sys, warnings
 warnings.simplefilter("error" if {strict} else "always")
 import numpy as np
-from pairrank.compiled.edges import gradient_over_pairs
-one = np.array([0], np.int32), np.array([1], np.int32), np.empty(0)
-value = gradient_over_pairs(*one, np.zeros(2), 1.0, True, np.zeros(2))
-hits = sum(gradient_over_pairs.stats.cache_hits.values())
-print(value, hits, gradient_over_pairs._cache.__class__.__name__)
+{before}
+from pairrank.compiled.sorted_edges import find_positions
+first_of_b, end_of_a = np.empty((2, 1), np.int32)
+find_positions(np.zeros(1), np.zeros(1), 1.0, first_of_b, end_of_a)
+hits = sum(find_positions.stats.cache_hits.values())
+print(float(end_of_a[0]), hits, find_positions._cache.__class__.__name__)
 """
+CALLEE = ("sorted_blocks.py", "return margin - (high - low)", "return -margin")
 
 
 @pytest.fixture
@@ -32,12 +34,14 @@ def copied(tmp_path: Path) -> Path:
     return folder
 
 
-def run_copy(folder: Path, *, strict: bool = True, **environment: str) -> tuple[list[str], str]:
+def run_copy(
+    folder: Path, *, strict: bool = True, before: str = "", **environment: str
+) -> tuple[list[str], str]:
     """Run the copy in a new process, without the tests' own cache folder."""
     clean = {name: text for name, text in os.environ.items() if name != "NUMBA_CACHE_DIR"}
     clean |= {"PYTHONPATH": str(folder.parent), "PYTHONDONTWRITEBYTECODE": "1", **environment}
     done = subprocess.run(
-        [sys.executable, "-c", RUN.format(strict=strict)],
+        [sys.executable, "-c", RUN.format(strict=strict, before=before)],
         env=clean, cwd=folder.parent, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -49,15 +53,77 @@ def close(folder: Path) -> None:
     (folder / "compiled" / "__pycache__").write_text("a file where the folder would be")
 
 
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    """Replace the one place of a compiled file that reads `old`."""
+    file = folder / "compiled" / name
+    text = file.read_text()
+    assert text.count(old) == 1
+    file.write_text(text.replace(old, new))
+
+
 def test_a_change_in_a_callee_of_another_file_is_never_hidden(copied):
     assert run_copy(copied)[0][:2] == ["1.0", "0"]
     assert run_copy(copied)[0][:2] == ["1.0", "1"]
-    callee = copied / "compiled" / "blocks.py"
-    text = callee.read_text()
-    assert text.count("return margin - (high - low)") == 1
-    callee.write_text(text.replace("return margin - (high - low)", "return 3.0 * margin"))
-    assert run_copy(copied)[0][:2] == ["9.0", "0"]
-    assert run_copy(copied)[0][:2] == ["9.0", "1"]
+    edit(copied, *CALLEE)
+    assert run_copy(copied)[0][:2] == ["0.0", "0"]
+    assert run_copy(copied)[0][:2] == ["0.0", "1"]
+
+
+def test_a_change_in_a_file_that_another_callee_imports_is_never_hidden(copied):
+    """The margin comes from a file two imports away."""
+    (copied / "compiled" / "third.py").write_text("FACTOR = 1.0\n")
+    edit(copied, "sorted_blocks.py", "from pairrank", "from . import third\nfrom pairrank")
+    edit(copied, *CALLEE[:2], "return third.FACTOR * margin")
+    assert run_copy(copied)[0][:2] == ["1.0", "0"]
+    edit(copied, "third.py", "1.0", "-1.0")
+    assert run_copy(copied)[0][:2] == ["0.0", "0"]
+
+
+def test_a_change_in_a_file_that_is_not_imported_compiles_nothing(copied):
+    assert run_copy(copied)[0][:2] == ["1.0", "0"]
+    (copied / "compiled" / "decimal.py").write_text("")
+    assert run_copy(copied)[0][:2] == ["1.0", "1"]
+
+
+@pytest.mark.parametrize("kept", [0.0, 0.999])
+def test_a_torn_file_is_compiled_anew_with_one_warning_and_replaced(copied, kept):
+    assert run_copy(copied)[0][:2] == ["1.0", "0"]
+    files = list((copied / "compiled" / "__pycache__").glob("*.nbc"))
+    assert files
+    for file in files:
+        code = file.read_bytes()
+        file.write_bytes(code[: int(kept * len(code))])
+    words, said = run_copy(copied, strict=False)
+    assert words[:2] == ["1.0", "0"]
+    assert said.count("CacheWarning") == 1
+    assert "compiled code cannot be kept in" in said
+    assert run_copy(copied)[0][:2] == ["1.0", "1"]
+
+
+def test_a_cache_that_may_not_be_read_is_compiled_anew_with_one_warning(copied):
+    assert run_copy(copied)[0][:2] == ["1.0", "0"]
+    for file in (copied / "compiled" / "__pycache__").glob("*.nbc"):
+        file.unlink()
+        file.mkdir()
+    words, said = run_copy(copied, strict=False)
+    assert words[:2] == ["1.0", "0"]
+    assert said.count("CacheWarning") == 1
+
+
+def test_a_full_disk_is_compiled_for_with_one_warning_and_leaves_no_torn_file(copied):
+    """No file may grow beyond 64 bytes: a write then fails as on a full disk."""
+    pytest.importorskip("resource")
+    limited = (
+        "import resource, signal\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64))"
+    )
+    words, said = run_copy(copied, strict=False, before=limited)
+    assert words[:2] == ["1.0", "0"]
+    assert said.count("CacheWarning") == 1
+    assert "OSError" in said
+    assert not list((copied / "compiled" / "__pycache__").glob("*.nb*"))
+    assert run_copy(copied)[0][:2] == ["1.0", "0"]
 
 
 def test_a_read_only_installation_caches_in_the_users_folder(copied, tmp_path):
@@ -65,7 +131,7 @@ def test_a_read_only_installation_caches_in_the_users_folder(copied, tmp_path):
     places = {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "user")}
     assert run_copy(copied, **places)[0][:2] == ["1.0", "0"]
     assert run_copy(copied, **places)[0][:2] == ["1.0", "1"]
-    assert any((tmp_path / "user").rglob("*.nbi"))
+    assert any((tmp_path / "user").rglob("*.nbc"))
 
 
 def test_without_any_folder_it_compiles_anew_and_warns_once(copied, tmp_path):

@@ -10,7 +10,8 @@ import pytest
 
 from pairrank import RankSVM
 from pairrank.datasets import load
-from pairrank.datasets.comparisons import COMPARISONS, load_comparisons_csv
+from pairrank.datasets.judged import COMPARISONS
+from pairrank.datasets.loaders import load_comparisons_csv
 from pairrank.exceptions import FileFormatError
 
 

@@ -27,7 +27,7 @@ def test_reuters_is_the_modapte_split(data_home):
 
 
 def test_reuters_knows_its_topics(data_home):
-    with pytest.raises(PairrankError, match=r"topic='sports'; there are .*'acq'"):
+    with pytest.raises(PairrankError, match=r"topic='sports'; choose one of .*'acq'"):
         load("reuters21578", data_home, topic="sports")
 
 

@@ -24,6 +24,8 @@ from hull_definition import hull_by_clarabel
 from pairrank import ConvexHullRanker, OrderGraph, Pairs, QueryKFold, RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 
+pytestmark = pytest.mark.numeric
+
 ODD = [(0.0, 2.0), (1.0, 2.0), (1.0, 4.0), (4.0, 3.0)]
 GRAPHS = {
     "chain": ("chain", [(0, 1), (1, 2), (2, 3), (3, 4)]),
@@ -219,6 +221,7 @@ def test_offsets_and_float32_offsets_cost_no_digits(rows):
     np.testing.assert_allclose(small.objective_, exact.objective_, rtol=1e-2)
 
 
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.ZeroWeightsWarning")
 @given(seed=st.integers(0, 10**6))
 @settings(max_examples=25)
 def test_ties_single_rows_and_constant_features_are_solved(seed):
@@ -408,7 +411,7 @@ def test_an_absent_class_is_a_warning_while_pairs_remain(rows):
         ({"graph": []}, "at least one edge"),
         ({"graph": "ring"}, "graph must be"),
         ({"regularizer": "l1", "kernel": "rbf"}, "regularizer must be one of"),
-        ({"regularizer": "coefficients"}, "give a kernel"),
+        ({"regularizer": "coefficients"}, "needs a kernel"),
         ({"kernel": "sigmoid"}, "kernel"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
     ],

@@ -12,6 +12,8 @@ from pairrank.estimators import covariance
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Probit
 
+pytestmark = pytest.mark.numeric
+
 KINDS = ["laplace", "rows", "queries"]
 
 

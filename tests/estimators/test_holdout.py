@@ -14,9 +14,17 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from pairrank import Pairs, QueryKFold, RankRLS
 from pairrank._protocols import Step
-from pairrank.estimators._holdout import RankingError, Watch, draw_holdout, row_scores
+from pairrank.estimators._rows import (
+    RankingAccuracy,
+    Rows,
+    Watch,
+    draw_held_rows,
+    row_scores,
+)
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.metrics import pairwise_accuracy
+
+pytestmark = pytest.mark.numeric
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +59,7 @@ def test_the_best_validated_iterate_is_kept_and_patience_ends_the_rest(noisy):
     iterates = []
     ranker.fit(X, y, qid=qid, **given(held), callback=lambda step: iterates.append(step.coef))
     errors = [ranking_error(held[1], held[0] @ coef, held[2]) for coef in iterates]
-    np.testing.assert_allclose(ranker.validation_curve_, errors)
+    np.testing.assert_allclose(1 - ranker.validation_scores_, errors)
     best = int(np.argmin(errors))
     assert ranker.best_iteration_ == best
     assert ranker.n_iter_ == best + 4
@@ -94,11 +102,11 @@ def test_tikhonov_shows_its_validation_error_and_keeps_the_minimum(noisy, solver
     alone = RankRLS(0.01, solver=solver).fit(X, y, qid=qid)
     seen = RankRLS(0.01, solver=solver).fit(X, y, qid=qid, **given(held))
     np.testing.assert_array_equal(alone.coef_, seen.coef_)
-    assert seen.validation_curve_.size == seen.n_iter_ + 1
-    assert seen.validation_curve_[-1] == pytest.approx(
-        ranking_error(held[1], seen.predict(held[0]), held[2])
+    assert seen.validation_scores_.size == seen.n_iter_ + 1
+    assert seen.validation_scores_[-1] == pytest.approx(
+        1 - ranking_error(held[1], seen.predict(held[0]), held[2])
     )
-    assert not hasattr(seen.fit(X, y, qid=qid), "validation_curve_")
+    assert not hasattr(seen.fit(X, y, qid=qid), "validation_scores_")
 
 
 def test_several_targets_stop_each_in_its_own_time(noisy):
@@ -112,15 +120,16 @@ def test_several_targets_stop_each_in_its_own_time(noisy):
         for k in range(2)
     ]
     ranker.fit(X, several, qid=qid, X_val=X_val, y_val=several_val, qid_val=qid_val)
-    assert ranker.validation_curve_.shape == (2, max(one.n_iter_ for one in alone) + 1)
-    for coef, curve, one in zip(ranker.coef_, ranker.validation_curve_, alone, strict=True):
+    assert ranker.validation_scores_.shape == (2, max(one.n_iter_ for one in alone) + 1)
+    for coef, curve, one in zip(ranker.coef_, ranker.validation_scores_, alone, strict=True):
         np.testing.assert_array_equal(coef, one.coef_)
-        np.testing.assert_array_equal(curve[: one.n_iter_ + 1], one.validation_curve_)
+        np.testing.assert_array_equal(curve[: one.n_iter_ + 1], one.validation_scores_)
         assert np.isnan(curve[one.n_iter_ + 1 :]).all()
 
 
 def kept_back(y, qid=None, weight=None, fraction=0.2, seed=0):
-    return draw_holdout(y, qid, weight, fraction, np.random.default_rng(seed))
+    """Return the rows to learn from, and those held out."""
+    return draw_held_rows(Rows(None, y, qid, weight), fraction, np.random.default_rng(seed))
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -128,14 +137,14 @@ def test_whole_queries_are_drawn_of_those_that_hold_a_preference(seed):
     rng = np.random.default_rng(seed)
     qid = rng.permutation(np.repeat(np.array(list("abcdefghijkl")), 5))
     y = np.where(np.isin(qid, ["a", "b"]), 3.0, rng.normal(size=60))
-    held = kept_back(y, qid, seed=seed)
-    drawn = set(qid[held.rows])
+    learnt, held = kept_back(y, qid, seed=seed)
+    drawn = set(qid[held.places])
     assert len(drawn) == 2
     assert not drawn & {"a", "b"}
-    np.testing.assert_array_equal(held.rows, np.flatnonzero(np.isin(qid, list(drawn))))
-    np.testing.assert_array_equal(held.weight, ~np.isin(qid, list(drawn)))
-    np.testing.assert_array_equal(held.y_val, y[held.rows])
-    np.testing.assert_array_equal(held.qid_val, qid[held.rows])
+    np.testing.assert_array_equal(held.places, np.flatnonzero(np.isin(qid, list(drawn))))
+    np.testing.assert_array_equal(learnt.weight, ~np.isin(qid, list(drawn)))
+    np.testing.assert_array_equal(held.y, y[held.places])
+    np.testing.assert_array_equal(held.qid, qid[held.places])
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -145,12 +154,12 @@ def test_of_one_query_rows_are_drawn_along_their_labels(seed):
     weight = np.where(np.arange(200) % 2, 2.0, 0.0)
     weight[90] = 1.0
     for qid in (None, np.full(200, "q")):
-        held = kept_back(y, qid, weight, seed=seed)
-        assert held.rows.size == 20
-        assert (weight[held.rows] > 0).all()
-        assert set(held.y_val) == {0.0, 1.0}
-        assert set(y[held.weight > 0]) == {0.0, 1.0}
-        assert not held.weight[held.rows].any()
+        learnt, held = kept_back(y, qid, weight, seed=seed)
+        assert held.places.size == 20
+        assert (weight[held.places] > 0).all()
+        assert set(held.y) == {0.0, 1.0}
+        assert set(y[learnt.weight > 0]) == {0.0, 1.0}
+        assert not learnt.weight[held.places].any()
 
 
 def test_of_comparisons_those_of_whole_queries_or_some_are_drawn():
@@ -159,11 +168,11 @@ def test_of_comparisons_those_of_whole_queries_or_some_are_drawn():
     i = np.arange(40)
     j = 4 * (i // 4) + (i + 1) % 4
     pairs = Pairs(i, j, rng.exponential(size=40), np.where(qid < 8, 1.0, 0.0))
-    held = kept_back(pairs, qid)
-    assert len(set(held.qid_val)) == 2
-    assert set(held.qid_val) <= set(range(8))
-    assert held.y_val.n_pairs == 8
-    left, tested = kept_back(pairs).y, kept_back(pairs).y_val
+    held = kept_back(pairs, qid)[1]
+    assert len(set(held.qid)) == 2
+    assert set(held.qid) <= set(range(8))
+    assert held.y.n_pairs == 8
+    left, tested = (part.y for part in kept_back(pairs))
     assert tested.n_pairs == round(0.2 * 32)
     assert left.n_pairs + tested.n_pairs == 40
     assert tested.magnitude.all()
@@ -178,7 +187,7 @@ def test_of_comparisons_those_of_whole_queries_or_some_are_drawn():
         (np.zeros(1), None, None, "1 sample"),
         (np.arange(3.0), None, None, "from 3 samples"),
         (np.arange(10.0), None, np.arange(10.0) < 3, "from 3 samples"),
-        (np.append(np.zeros(9), 1.0), None, None, "one-sided"),
+        (np.append(np.zeros(9), 1.0), None, None, "nearly all labels are equal"),
         (np.arange(10.0), np.arange(10), None, "0 of 10 queries"),
         (np.arange(10.0) % 5, np.arange(10) // 2 * (np.arange(10) < 4), None, "pass X_val"),
         (Pairs([0], [1]), None, None, "from 1 of them"),
@@ -200,29 +209,29 @@ def test_what_cannot_be_drawn_from_is_refused(y, qid, weight, message):
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 @pytest.mark.parametrize("block", [1, 1 << 21])
 def test_rows_are_scored_where_they_lie(form, block, monkeypatch):
-    monkeypatch.setattr("pairrank.estimators._holdout._BLOCK_ENTRIES", block)
+    monkeypatch.setattr("pairrank.estimators._rows._BLOCK_ENTRIES", block)
     rng = np.random.default_rng(0)
     X, w, rows = rng.normal(size=(30, 4)), rng.normal(size=4), np.array([3, 5, 6, 29])
     np.testing.assert_allclose(row_scores(form(X), rows)(w), X[rows] @ w)
     np.testing.assert_allclose(row_scores(form(X))(w), X @ w)
 
 
-def test_the_ranking_error_is_that_of_the_metric_averaged_over_queries():
+def test_the_ranking_accuracy_is_that_of_the_metric_averaged_over_queries():
     rng = np.random.default_rng(0)
     y, qid = rng.integers(0, 3, 60).astype(float), np.repeat(np.arange(6), 10)
     scores, weight = rng.integers(0, 5, 60) / 2, rng.integers(0, 3, 60).astype(float)
     for weights in (None, weight):
         accuracy = pairwise_accuracy(y, scores, qid=qid, sample_weight=weights, average="queries")
-        assert RankingError(y, qid, weights)(scores) == pytest.approx(1 - accuracy)
-    assert RankingError(y, qid, None)(scores) == pytest.approx(ranking_error(y, scores, qid))
+        assert RankingAccuracy(y, qid, weights)(scores) == pytest.approx(accuracy)
+    assert RankingAccuracy(y, qid, None)(scores) == pytest.approx(1 - ranking_error(y, scores, qid))
     pairs = Pairs([0, 1, 2, 3], [1, 2, 3, 0], magnitude=[1.0, 2.0, 0.0, 1.0])
-    assert RankingError(pairs, None, None)(np.array([1.0, 0.0, 0.0, 0.0])) == 1.5 / 3
-    assert np.isnan(RankingError(y, qid, None)(np.full(60, np.inf)))
+    assert RankingAccuracy(pairs, None, None)(np.array([1.0, 0.0, 0.0, 0.0])) == 1.5 / 3
+    assert np.isnan(RankingAccuracy(y, qid, None)(np.full(60, np.inf)))
     i = rng.integers(0, 30, 50)
     pairs = Pairs(i, i + 30, rng.exponential(size=50), rng.integers(-1, 2, 50) * 0.5, n_rows=60)
     for weights in (None, weight):
         accuracy = pairwise_accuracy(pairs, scores, sample_weight=weights)
-        assert RankingError(pairs, None, weights)(scores) == pytest.approx(1 - accuracy)
+        assert RankingAccuracy(pairs, None, weights)(scores) == pytest.approx(accuracy)
 
 
 def test_comparisons_may_count_fewer_rows_than_there_are(noisy):
@@ -251,7 +260,7 @@ def test_a_validation_query_of_one_level_is_left_out_or_refused(noisy):
         X, y, qid=qid, X_val=X_val[kept], y_val=y_val[kept], qid_val=qid_val[kept]
     )
     np.testing.assert_array_equal(ranker.coef_, fewer.coef_)
-    with pytest.raises(PairrankError, match=r"query 40 .* one level \(2\), as has every other"):
+    with pytest.raises(PairrankError, match=r"query 40 .* one level \(2\), and so has every other"):
         ranker.fit(X, y, qid=qid, X_val=X_val, y_val=np.full(200, 2.0), qid_val=qid_val)
     with pytest.raises(PairrankError, match=r"the one query .* one level"):
         ranker.fit(X, y, qid=qid, X_val=X_val, y_val=np.full(200, 2.0))
@@ -259,14 +268,14 @@ def test_a_validation_query_of_one_level_is_left_out_or_refused(noisy):
         ranker.fit(X, y, qid=qid, X_val=X_val, y_val=Pairs([0], [1], magnitude=[0.0]))
 
 
-def test_of_equal_errors_the_first_iterate_is_kept_and_zero_weights_never():
-    watch = Watch(RankingError(np.arange(3.0), None, None), lambda w: w, patience=2)
+def test_of_equal_scores_the_first_iterate_is_kept_and_zero_weights_never():
+    watch = Watch(RankingAccuracy(np.arange(3.0), None, None), lambda w: w, patience=2)
     zero, wrong, tied = np.zeros(3), np.array([3.0, 2.0, 1.0]), np.ones(3)
     told = [
         watch(Step(at, 0.0, 0.0, w, 0.0, 0, 0)) for at, w in enumerate((zero, wrong, tied, tied))
     ]
     assert told == [False] * 4
-    assert watch.curve == [0.5, 1.0, 0.5, 0.5]
+    assert watch.curve == [0.5, 0.0, 0.5, 0.5]
     assert watch.best_iteration == 2
     assert watch(Step(4, 0.0, 0.0, tied, 0.0, 0, 0))
 
@@ -277,7 +286,7 @@ def test_half_given_validation_rows_are_refused(noisy):
         RankRLS().fit(X, y, y_val=y_val)
     with pytest.raises(PairrankError, match="X_val is given without y_val"):
         RankRLS().fit(X, y, X_val=X_val)
-    with pytest.raises(PairrankError, match="qid_val is given without X_val and y_val"):
+    with pytest.raises(PairrankError, match="qid_val is given without X_val"):
         RankRLS().fit(X, y, qid_val=np.zeros(4))
     with pytest.raises(PairrankError, match="sample_weight_val is given without X_val"):
         RankRLS(regularization="iteration").fit(X, y, sample_weight_val=np.ones(4))
@@ -290,12 +299,12 @@ def test_half_given_validation_rows_are_refused(noisy):
 def test_a_drawn_fit_is_the_fit_on_the_rest_with_what_was_drawn_given(noisy):
     (X, y, qid), _ = noisy
     weight = np.random.default_rng(0).exponential(size=400)
-    rest, held = np.ones(400, bool), kept_back(y, qid, weight, fraction=0.25)
-    rest[held.rows] = False
+    rest, held = np.ones(400, bool), kept_back(y, qid, weight, fraction=0.25)[1]
+    rest[held.places] = False
     for form in (np.asarray, sparse.csr_array):
         ranker = RankRLS(regularization="iteration", validation_fraction=0.25)
         drawn = ranker.fit(form(X), y, qid=qid, sample_weight=weight)
-        curve, coef = drawn.validation_curve_, drawn.coef_
+        curve, coef = drawn.validation_scores_, drawn.coef_
         parts = {"X_val": X[~rest], "y_val": y[~rest], "qid_val": qid[~rest]}
         by_hand = ranker.fit(
             X[rest],
@@ -305,7 +314,7 @@ def test_a_drawn_fit_is_the_fit_on_the_rest_with_what_was_drawn_given(noisy):
             sample_weight_val=weight[~rest],
             **parts,
         )
-        np.testing.assert_allclose(curve, by_hand.validation_curve_)
+        np.testing.assert_allclose(curve, by_hand.validation_scores_)
         np.testing.assert_allclose(coef, by_hand.coef_, rtol=1e-8)
 
 
@@ -379,4 +388,4 @@ def test_a_kernel_s_features_are_made_of_validation_rows_too(noisy):
     ranker = RankRLS(regularization="iteration", kernel="rbf", gamma=0.05)
     ranker.fit(X, y, qid=qid, X_val=X_val, y_val=y_val, qid_val=qid_val)
     least = ranking_error(y_val, ranker.predict(X_val), qid_val)
-    assert ranker.validation_curve_.min() == pytest.approx(least)
+    assert ranker.validation_scores_.max() == pytest.approx(1 - least)

@@ -17,6 +17,8 @@ import pairrank
 from pairrank import Pairs, RankNCG, RankNCGCV, RankSVM, RankSVMCV
 from pairrank.exceptions import PairrankError
 
+pytestmark = pytest.mark.numeric
+
 RANKERS = {"RankSVM": RankSVM(tol=1e-8), "RankNCG": RankNCG(tol=1e-8, eps=1e-10)}
 CHOSEN = {
     "RankSVM": RankSVMCV(Cs=[0.01, 1.0], cv=2),

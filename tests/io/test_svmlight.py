@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import decimal
 import errno
 import gzip
 import io
@@ -74,10 +75,21 @@ NUMBERS = st.one_of(
 @given(numbers=st.lists(NUMBERS, min_size=1, max_size=8))
 def test_every_number_is_the_one_that_python_reads(numbers):
     pairs = " ".join(f"{index}:{number}" for index, number in enumerate(numbers, 1))
-    rows = read(f"{numbers[0]} {pairs}\n", sparse=False)
+    label = numbers[0] if "e" in numbers[0] else f"{numbers[0]}e-1"
+    rows = read(f"{label} {pairs}\n", sparse=False)
     expected = np.array([float(number) for number in numbers])
     assert rows.X[0].tobytes() == expected.tobytes()
-    assert rows.y.tobytes() == expected[:1].tobytes()
+    assert rows.y.tobytes() == np.array([float(label)]).tobytes()
+
+
+@given(data=st.data(), places=st.integers(1, 22))
+def test_numbers_halfway_between_two_doubles_go_to_the_even_one(data, places):
+    """Ties and near ties are where a parser that rounds twice is wrong."""
+    lower = data.draw(st.integers(2**52, 2**53 - 1))
+    middle = decimal.Decimal(2 * lower + 1) * decimal.Decimal(2) ** -data.draw(st.integers(1, 60))
+    near = [f"{middle:.{digits}e}" for digits in (14, 15, 16, 17, 18, 30)]
+    long = f"{data.draw(st.integers(2**53, 10**18))}e-{places}"
+    test_every_number_is_the_one_that_python_reads.hypothesis.inner_test([*near, long])
 
 
 @given(
@@ -225,11 +237,31 @@ def test_few_stated_values_make_a_sparse_matrix():
 
 
 def test_qids_are_numbers_only_if_all_are():
-    assert read("1 qid:07 1:1\n1 qid:7 1:1\n1 qid:-2 1:1\n").qid.tolist() == [7, 7, -2]
+    assert read("1 qid:17 1:1\n1 qid:17 1:1\n1 qid:-2 1:1\n").qid.tolist() == [17, 17, -2]
     assert read("1 qid:7 1:1\n1 qid:q#2\n1 qid:7\n").qid.tolist() == ["7", "q", "7"]
     huge = "9" * 30
     assert read(f"1 qid:{huge} 1:1\n").qid.tolist() == [huge]
     assert read("1 1:1\n").qid is None
+
+
+@pytest.mark.parametrize("names", [["01", "1"], ["+1", "1"], ["0", "-0"]])
+def test_qids_of_equal_value_but_another_spelling_stay_apart(names):
+    text = "".join(f"1 qid:{name} 1:1\n" for name in names)
+    assert read(text).qid.tolist() == names
+
+
+@pytest.mark.parametrize("labels", [["9007199254740992", "9007199254740993"], ["1", "1e999"]])
+def test_labels_that_float64_would_merge_are_refused(labels):
+    with pytest.raises(FileFormatError, match=r"line 4: the label .* is not (exact|finite)"):
+        read("# a\n" + "\n".join(f"{label} 1:2" for label in [labels[0], *labels]) + "\n")
+    assert read("9007199254740994 1:1\n").y == [2.0**53 + 2]
+
+
+def test_a_value_that_overflows_float32_is_refused_with_its_place():
+    text = "# a\n1 1:2 3:3e38\n\n-1 2:-1e39 3:7\n"
+    assert read(text, sparse=False).X.tolist() == [[2, 0, 3e38], [0, -1e39, 7]]
+    with pytest.raises(FileFormatError, match=r"line 4: index 2: -1e\+39 overflows float32"):
+        read(text, dtype=np.float32)
 
 
 @pytest.mark.parametrize("opener", [gzip.compress, bz2.compress, lzma.compress])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from pairrank.exceptions import PairrankError
-from pairrank.kernels import FeatureMap, feature_map
+from pairrank.kernels import FeatureMap, Kernel, feature_map
 from pairrank.kernels.spectrum import spectrum_of
 
 
@@ -112,12 +113,22 @@ def test_a_kernel_of_zeros_is_refused():
         FeatureMap("poly", coef0=0.0).fit(np.zeros((5, 3)))
 
 
-@pytest.mark.parametrize("kernel", ["rbf", "poly"])
-def test_values_that_overflow_are_refused(kernel):
+@pytest.mark.parametrize(
+    ("kernel", "form"),
+    [("poly", np.asarray), ("poly", sparse.csr_array), ("rbf", sparse.csr_array)],
+)
+def test_values_that_overflow_are_refused(kernel, form):
     X = rows_of(6)
     X[4, 1] = 1e200
     with pytest.raises(PairrankError, match=r"kernel of row \d with landmark \d is (-?inf|nan)"):
-        FeatureMap(kernel).fit(X)
+        FeatureMap(kernel).fit(form(X))
+
+
+def test_a_dense_row_far_from_all_others_has_an_rbf_kernel_of_zero_with_them():
+    X = rows_of(6)
+    X[4, 1] = 1e200
+    values = Kernel("rbf").columns(X)(X)
+    np.testing.assert_array_equal(values[4], np.arange(6) == 4)
 
 
 def test_a_row_that_overflows_later_is_named(monkeypatch):
@@ -143,7 +154,7 @@ def test_features_that_overflow_float32_are_refused():
 @pytest.mark.parametrize(
     ("kernel", "message"),
     [
-        (lambda X, Y: np.zeros((X.shape[0], 2)), r"returned float64 of shape \(20, 2\)"),
+        (lambda X, Y: np.zeros((X.shape[0], 2)), r"returned float64 of shape \(64, 2\)"),
         (lambda X, Y: 1.0, r"shape \(\)"),
         (lambda X, Y: np.full((X.shape[0], Y.shape[0]), "a"), "returned <U1"),
         (lambda X, Y: np.full((X.shape[0], Y.shape[0]), np.nan), "row 0 with landmark 0 is nan"),

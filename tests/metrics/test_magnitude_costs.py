@@ -17,6 +17,8 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from strategies import problems
 
+pytestmark = pytest.mark.numeric
+
 COSTS = [
     partial(cost, **options, n=n)
     for cost, options in (
@@ -151,7 +153,7 @@ def test_what_cannot_be_measured_is_refused():
             metric(y, s, n=True)
         with pytest.raises(PairrankError, match="average must be one of"):
             metric(y, s, average="edges")
-        with pytest.raises(PairrankError, match="one a row"):
+        with pytest.raises(PairrankError, match="one per row"):
             metric(y, [0.0])
     with pytest.raises(PairrankError, match="epsilon must be a finite number at least 0"):
         tube_cost(y, s, epsilon=-0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -25,6 +26,8 @@ from pairrank.metrics import (
     wmw_score,
 )
 from pairrank.preferences import OrderGraph, Pairs
+
+pytestmark = pytest.mark.numeric
 
 SHARE = {"half": 0.5, "correct": 1.0, "error": 0.0}
 ALL = [pairwise_accuracy, wmw_score, kendall_tau, ndcg_score, mean_ndcg, msd, m1d]
@@ -169,6 +172,27 @@ def test_tau_b_is_scipys(rows):
     assume(y.size > 1)
     wanted = kendalltau(y, s).statistic
     assert kendall_tau(y, s) == pytest.approx(wanted, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize("heavy", range(6))
+@pytest.mark.parametrize("size", [1e14, 1e17, 1e60, 1e99])
+def test_a_heavy_row_costs_the_others_no_digits(heavy, size):
+    y, s = [3.0, 1.0, 2.0, 3.0, 0.0, 1.5], [1.0, 3.0, 2.5, 1.0, 0.5, 2.0]
+    weight = np.array([1.0, 2.0, 0.5, 1.0, 3.0, 1.0])
+    weight[heavy] = size
+    exact = [Fraction(w) for w in weight]
+    every = excess = first = second = total = Fraction(0)
+    for i, j in itertools.product(range(6), repeat=2):
+        own = exact[i] * exact[j]
+        missed = abs((Fraction(s[i]) - Fraction(s[j])) - (Fraction(y[i]) - Fraction(y[j])))
+        total, first, second = total + own, first + own * missed, second + own * missed**2
+        if i != j:
+            every += own
+            excess += own * int(np.sign(y[i] - y[j]) * np.sign(s[i] - s[j]))
+    tau = kendall_tau(y, s, sample_weight=weight, variant="a")
+    assert tau == pytest.approx(float(excess / every), abs=1e-15)
+    assert m1d(y, s, sample_weight=weight) == pytest.approx(float(first / total), rel=1e-14)
+    assert msd(y, s, sample_weight=weight) == pytest.approx(float(second / total), rel=1e-14)
 
 
 def test_two_levels_give_the_area_under_the_roc_curve():
@@ -332,8 +356,8 @@ def test_text_labels_need_an_order_graph():
         ({"scores": [[1.0, 2.0, 3.0]]}, "one dimension"),
         ({"scores": ["a", "b", "c"]}, "must hold numbers"),
         ({"scores": [1.0, 2.0]}, "y_true has 3 .* 2 scores"),
-        ({"y_true": [1.0, 2.0, math.nan]}, "y .* row 2"),
-        ({"y_true": np.array([1.0, None, 2.0])}, "y .* row 1"),
+        ({"y_true": [1.0, 2.0, math.nan]}, "y_true .* row 2"),
+        ({"y_true": np.array([1.0, None, 2.0])}, "y_true .* row 1"),
         ({"y_true": [[1.0, 2.0], [2.0, 3.0]]}, "one dimension"),
         ({"qid": [1, 1]}, "qid has 2"),
         ({"qid": [1.0, math.nan, 1.0]}, "missing in row 1"),

@@ -35,6 +35,8 @@ from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
 from pairrank.model_selection import make_query_scorer, mean_ndcg_scorer
 
+pytestmark = pytest.mark.numeric
+
 GRID = [1e-3, 1e-1, 10.0]
 
 
@@ -389,7 +391,7 @@ def test_the_search_refuses_before_any_work(parameters, complaint, judged):
 @pytest.mark.parametrize("loss", ["logistic", "raykar"])
 def test_alpha_is_chosen_by_folds_of_queries(judged, loss):
     X, y, qid = judged
-    search = RankNCGCV(GRID[::-1], cv=3, loss=loss, scoring="wmw_score", tol=1e-6)
+    search = RankNCGCV(GRID[::-1], cv=3, loss=loss, scoring="wmw", tol=1e-6)
     search.fit(X, y, qid=qid)
     assert search.alphas_.tolist() == GRID
     for fold, (train, test) in enumerate(QueryKFold(3).split(X, qid=qid)):

@@ -9,16 +9,17 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from pairrank import GreedyRankRLS, RankRLSCV
+from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
 from pairrank.model_selection import rls_pair_out, rls_shortcuts
-from pairrank.model_selection.rls_comparisons import Comparisons
+from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
-from pairrank.model_selection.rls_rows import CentredRows
-from pairrank.model_selection.rls_scores import least_squares
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
 from pairrank.objective import row_blocks
 from pairrank.preferences import Pairs
 from rls_definitions import refit, refit_pairs
+
+pytestmark = pytest.mark.numeric
 
 ALPHAS = np.array([2.0**-10, 0.5, 30.0])
 
@@ -138,7 +139,7 @@ def test_leaving_comparisons_out_equals_refits(n_rows, n_features):
     pairs = Pairs(i, j, rng.exponential(size=40), rng.normal(size=40), n_rows=n_rows)
     spectrum = Spectrum(Comparisons.build(X, pairs, None))
     margins = leave_comparison_out(spectrum, ALPHAS)
-    by_query = least_squares(X, pairs, qid, None)
+    by_query = least_squares(Rows(X, pairs, qid, None))
     of_queries = leave_query_out(Spectrum(by_query), ALPHAS)[:, :, 0]
     for at, alpha in enumerate(ALPHAS):
         for k in range(40):
@@ -161,7 +162,7 @@ def test_small_blocks_give_the_same_numbers(shape, kind, monkeypatch):
 
     def numbers():
         spectrum = Spectrum(problem_of(*data))
-        compared = Spectrum(least_squares(spectrum.problem.X, pairs, None, None))
+        compared = Spectrum(least_squares(Rows(spectrum.problem.X, pairs, None, None)))
         return [
             spectrum.coefs(ALPHAS),
             leave_query_out(spectrum, ALPHAS),

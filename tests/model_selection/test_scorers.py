@@ -12,14 +12,23 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM
+from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, SVRank
 from pairrank import model_selection as selection
 from pairrank.exceptions import PairrankError
-from pairrank.metrics import kendall_tau, mean_ndcg, msd, ndcg_score, pairwise_accuracy, wmw_score
+from pairrank.metrics import (
+    kendall_tau,
+    mean_ndcg,
+    msd,
+    ndcg_score,
+    pairwise_accuracy,
+    tube_cost,
+    wmw_score,
+)
+from pairrank.metrics._names import METRICS
 
 READY = {
     "pairwise_accuracy": (selection.pairwise_accuracy_scorer, pairwise_accuracy, {}),
-    "wmw_score": (selection.wmw_scorer, wmw_score, {}),
+    "wmw": (selection.wmw_scorer, wmw_score, {}),
     "kendall_tau": (selection.kendall_tau_scorer, kendall_tau, {}),
     "mean_ndcg": (selection.mean_ndcg_scorer, mean_ndcg, {}),
     "ndcg@10": (selection.ndcg_at_10_scorer, ndcg_score, {"k": 10}),
@@ -122,5 +131,34 @@ def test_a_request_can_be_changed_without_touching_the_ready_scorer(judged):
 
 @pytest.mark.parametrize("name", ["accuracy", "ndcg@", "ndcg@0", "ndcg@ten", "mean_ndcg@3", None])
 def test_an_unknown_name_lists_the_known(name):
-    with pytest.raises(PairrankError, match="mean_ndcg, ndcg_score"):
+    with pytest.raises(PairrankError, match="mean_ndcg, ndcg, msd"):
         selection.get_query_scorer(name)
+
+
+def test_metrics_know_by_themselves_that_less_is_better(judged):
+    X, y, qid, _ = judged
+    model = FirstFeature().fit(X, y)
+    for scorer in (selection.make_query_scorer(msd), selection.get_query_scorer("msd")):
+        assert scorer(model, X, y, qid=qid) == -msd(y, X[:, 0], qid=qid)
+    doubted = selection.make_query_scorer(msd, greater_is_better=True)
+    assert doubted(model, X, y, qid=qid) == msd(y, X[:, 0], qid=qid)
+
+
+def test_the_tube_s_cost_takes_the_ranker_s_own_tube(judged):
+    X, y, qid, _ = judged
+    model = make_pipeline(StandardScaler(), SVRank(epsilon=0.7, n=2)).fit(X, y, svrank__qid=qid)
+    scores, scorer = model.predict(X), selection.get_query_scorer("tube_cost")
+    assert scorer(model, X, y, qid=qid) == -tube_cost(y, scores, qid=qid, epsilon=0.7, n=2)
+    stated = selection.make_query_scorer(tube_cost, epsilon=0.2)
+    assert stated(model, X, y, qid=qid) == -tube_cost(y, scores, qid=qid, epsilon=0.2, n=2)
+    plain = scorer(FirstFeature().fit(X, y), X, y, qid=qid)
+    assert plain == -tube_cost(y, X[:, 0], qid=qid)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_every_metric_of_the_table_has_a_scorer(name, judged):
+    X, y, qid, _ = judged
+    scorer, metric = selection.get_query_scorer(name), METRICS[name]
+    wanted = metric.function(y, X[:, 0], qid=qid) * (1 if metric.greater_is_better else -1)
+    assert scorer(FirstFeature().fit(X, y), X, y, qid=qid) == wanted
+    assert name in metric.function.__name__

@@ -10,13 +10,27 @@ from numpy.polynomial import chebyshev
 
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import box_sum as box_sum_module
-from pairrank.pair_sums.box_rule import box_rule, check_eps, error_bound, lebesgue
 from pairrank.pair_sums.box_sum import box_sum, evaluate, product_of, summarise
-from pairrank.pair_sums.profiles import BEND, BUMP, COST, ERFC, EVEN, SIGMOID, Profile
+from pairrank.pair_sums.profiles import (
+    BEND,
+    BUMP,
+    COST,
+    ERFC,
+    EVEN,
+    SIGMOID,
+    Profile,
+    box_rule,
+    check_eps,
+    error_bound,
+    lebesgue,
+)
 from strategies import KINDS, scores_of
+
+pytestmark = pytest.mark.numeric
 
 PROFILES = {profile.name: profile for profile in (*SIGMOID, *COST, *EVEN, *BEND, ERFC)}
 EVERY_EPS = (0.5, 1e-1, 1e-2, 1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
+EPS = np.finfo(float).eps
 ROUNDING = 1e-14
 """Of the sum of absolute weights, and of that of absolute terms."""
 
@@ -32,10 +46,13 @@ def slow_sum(profile: Profile, sources: np.ndarray, targets: np.ndarray, q: np.n
     return terms @ q, np.abs(terms) @ np.abs(q)
 
 
-def assert_close(found, profile, sources, targets, q, eps) -> None:
+def assert_close(found, profile, sources, targets, q, eps, most_boxes=1024) -> None:
+    """Allow eps, rounding, and for terms that grow with the distance one rounding a box more."""
     wanted, size = slow_sum(profile, sources, targets, q)
     total = np.abs(q).sum()
-    allowed = eps * total + ROUNDING * (total + size)
+    across = np.ptp(targets) / box_rule((profile,), eps).coarse + 1.0
+    n_boxes = min(across, max(most_boxes, targets.size))
+    allowed = eps * total + ROUNDING * (total + size) + EPS * n_boxes * size
     assert (np.abs(found - wanted) <= allowed).all(), np.max(np.abs(found - wanted) / allowed)
 
 
@@ -81,6 +98,23 @@ def test_worst_places_in_a_box_are_within_eps(name, eps):
         sources = np.array([source])
         found = evaluate(profile, targets, summarise(rule, sources))
         assert_close(found, profile, sources, targets, np.ones(1), eps)
+
+
+@pytest.mark.parametrize("few_boxes", [0, 1024])
+@pytest.mark.parametrize("eps", EVERY_EPS)
+def test_negative_numbers_that_underflow_keep_to_their_box(eps, few_boxes, monkeypatch):
+    """-5e-324/H is -0.0 where -5e-324/h is negative: the coarse key must follow the fine one."""
+    monkeypatch.setattr(box_sum_module, "FEW_BOXES", few_boxes)
+    for least in (-5e-324, -1.5e-323, -1e-322):
+        points, q = np.array([least, 0.0, 1.0]), np.ones(3)
+        found = box_sum(ERFC, points, points, q, eps=eps)
+        assert_close(found, ERFC, points, points, q, eps)
+
+
+@pytest.mark.parametrize("far", [1.1e305, -1.7e308, np.inf, -np.inf])
+def test_points_without_a_box_are_refused(far):
+    with pytest.raises(PairrankError, match=r"between -1e\+305 and 1e\+305"):
+        box_sum(ERFC, np.array([far, 0.0]), np.zeros(2))
 
 
 @pytest.mark.parametrize("name", PROFILES)

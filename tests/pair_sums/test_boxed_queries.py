@@ -11,15 +11,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from definitions import SigmoidalSums, logistic, preferences_of, probit, sigmoidal_sums
+from definitions import Sums, logistic, preferences_of, probit, sums_over
+from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankWarning
-from pairrank.pair_sums import box_grid, box_halves, box_plan, boxed_query
+from pairrank.pair_sums import box_grid, box_halves, boxes
 from pairrank.pair_sums.box_grid import BoxGrid
-from pairrank.pair_sums.boxed_queries import BoxedQueries
-from pairrank.pair_sums.direct_queries import DirectQueries
-from pairrank.pair_sums.profiles import LOGISTIC, PROBIT
+from pairrank.pair_sums.boxes import BoxedQueries
+from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
 from pairrank.preferences import Levels, OrderGraph
 from strategies import KINDS, Problem, problems, scores_of
+
+pytestmark = pytest.mark.numeric
 
 ROUNDING = 1e-14
 """Of the weight of the pairs."""
@@ -36,15 +38,15 @@ class Refused(BoxGrid):
 
 PLANS: dict[str, dict[tuple[Any, str], Any]] = {
     "as_it_is": {},
-    "levels": {(box_plan, "LARGE_LEVEL"): 1, (box_plan, "LARGE_EDGE"): 0},
-    "segments": {(box_plan, "LARGE_LEVEL"): 10**9, (box_plan, "LARGE_EDGE"): 10**9},
-    "mixed": {(box_plan, "LARGE_LEVEL"): 4, (box_plan, "LARGE_EDGE"): 12},
-    "fine": {(box_grid, "FEW_BOXES"): 10**4, (box_plan, "LARGE_LEVEL"): 3},
-    "occupied": {(box_grid, "FEW_BOXES"): 0, (box_plan, "LARGE_EDGE"): 5},
-    "halves": {(boxed_query, "BoxGrid"): Refused, (box_halves, "FEW_PAIRS"): 6},
+    "levels": {(box_grid, "LARGE_LEVEL"): 1, (box_grid, "LARGE_EDGE"): 0},
+    "segments": {(box_grid, "LARGE_LEVEL"): 10**9, (box_grid, "LARGE_EDGE"): 10**9},
+    "mixed": {(box_grid, "LARGE_LEVEL"): 4, (box_grid, "LARGE_EDGE"): 12},
+    "fine": {(box_grid, "FEW_BOXES"): 10**4, (box_grid, "LARGE_LEVEL"): 3},
+    "occupied": {(box_grid, "FEW_BOXES"): 0, (box_grid, "LARGE_EDGE"): 5},
+    "halves": {(boxes, "BoxGrid"): Refused, (box_halves, "FEW_PAIRS"): 6},
     "cancelling": {
-        (boxed_query, "ROUNDING"): 1.0,
-        (box_plan, "LARGE_LEVEL"): 10**9,
+        (boxes, "ROUNDING"): 1.0,
+        (box_grid, "LARGE_LEVEL"): 10**9,
         (box_halves, "FEW_PAIRS"): 0,
     },
 }
@@ -64,7 +66,7 @@ def levels_of(problem: Problem, reduction: str = "sum") -> Levels:
     return levels.reduced(reduction) if levels.n_pairs else levels
 
 
-def double_loop(problem: Problem, kind: int, levels: Levels) -> SigmoidalSums:
+def double_loop(problem: Problem, kind: int, levels: Levels) -> Sums:
     y, qid, weight = problem.y, problem.qid, problem.weight
     kept = np.arange(y.size) if weight is None else np.flatnonzero(weight)
     found = preferences_of(y[kept], None if qid is None else qid[kept], problem.graph)
@@ -72,7 +74,7 @@ def double_loop(problem: Problem, kind: int, levels: Levels) -> SigmoidalSums:
     scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
     by_row = levels.from_layout(np.repeat(scale, np.diff(levels.query_start)))
     loss = DEFINITIONS[kind]
-    return sigmoidal_sums(pairs, problem.scores, loss, problem.v, weight, lambda i: by_row[i])
+    return sums_over(pairs, problem.scores, loss, problem.v, weight, lambda i: by_row[i])
 
 
 def results(bound: Any, scores: np.ndarray, v: np.ndarray) -> tuple:
@@ -95,13 +97,13 @@ def assert_within(found: Any, wanted: Any, allowed: Any) -> None:
     assert (error <= allowed).all(), (found, wanted, error / allowed)
 
 
-def assert_matches(found: tuple, wanted: SigmoidalSums, eps: float) -> None:
+def assert_matches(found: tuple, wanted: Sums, eps: float) -> None:
     value, gradient, product, diagonal, influence = found
     size = wanted.pair_weight + wanted.value
     assert_within(value, wanted.value, eps * wanted.pair_weight + ROUNDING * size)
     assert_within(gradient, wanted.gradient, (eps + ROUNDING) * wanted.row_weight)
     assert_within(influence, wanted.influence, (eps + 10 * ROUNDING) * wanted.reach.max())
-    eps = max(eps, boxed_query.PRODUCT_EPS)
+    eps = max(eps, boxes.PRODUCT_EPS)
     assert_within(product, wanted.product, eps * wanted.reach.max())
     assert_within(diagonal, wanted.diagonal, eps * wanted.row_weight)
 
@@ -169,7 +171,7 @@ def test_thousands_of_rows_equal_pair_by_pair(kind, graph, labels, scores):
     weight = generator.exponential(size=n_rows) * (generator.random(n_rows) < 0.9)
     levels = Levels.build(y, qid, graph=GRAPHS[graph], sample_weight=weight).reduced("rows")
     at, v = scores_of(scores, n_rows, generator), generator.normal(size=n_rows)
-    direct = results(DirectQueries(levels, np.arange(2), kind, 1e-6), at, v)
+    direct = results(SigmoidPairs(levels, np.arange(2), kind, 1e-6), at, v)
     pairs = sum(levels.wins_and_losses())
     reach = pairs * np.abs(v) + pairs.max() * np.abs(v).max()
     size = levels.total_weight
@@ -285,7 +287,7 @@ def test_sums_of_unequal_weights_lose_no_digits():
     """Of as many levels as rows: one sum after another would lose a part of 1e-13."""
     totals = 10.0 ** np.random.default_rng(0).uniform(-10, 10, 300_000)
     codes, segment = np.zeros(totals.size, dtype=np.int64), np.array([True])
-    below, above = box_plan.weights_around(codes, totals, segment)
+    below, above = box_grid.weights_around(codes, totals, segment)
     for at in (1, 2, 1000, 150_000, 299_998):
         assert below[at] == pytest.approx(math.fsum(totals[:at]), rel=1e-14)
         assert above[at] == pytest.approx(math.fsum(totals[at + 1 :]), rel=1e-14)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from definitions import preferences_of
 from pairrank.pair_sums import cell_plan
 from pairrank.pair_sums.cells import cell_sum
-from pairrank.pair_sums.hinge_sums import HingeSum
+from pairrank.pair_sums.sorted import SortedSum, SortedTerms
 from pairrank.preferences import Levels
 from strategies import problems
 
@@ -38,12 +38,7 @@ def every_query_is_large(monkeypatch):
 def exact_sum(terms):
     """Return how a sum of terms is computed by sorting."""
 
-    def bind(levels):
-        (margin, power, _), *others = terms
-        assert not others, "only sums of one term are sorted"
-        return HingeSum(levels, margin, power == 2)
-
-    return bind
+    return lambda levels: SortedTerms(levels, terms)
 
 
 class Every:
@@ -185,7 +180,7 @@ def test_the_stated_error_is_not_far_above_the_true_one():
         levels = Levels.build(y)
         found = cell_sum(levels, TERMS["squared hinge"], exact_sum(TERMS["squared hinge"]))
         cells = found.at(scores)
-        exact = HingeSum(levels, 1.0, True).at(scores)
+        exact = SortedSum(levels, 1.0, True).at(scores)
         ratios.append(cells.error / abs(cells.value - exact.value))
         slopes.append(cells.gradient_error / np.abs(cells.gradient - exact.gradient).sum())
     assert np.median(ratios) <= 100.0
@@ -199,7 +194,10 @@ def test_sharpened_sums_end_exact(n_levels):
     scores = rng.normal(size=2000)
     levels = Levels.build(y)
     terms = TERMS["squared hinge"]
-    found, exact = cell_sum(levels, terms, exact_sum(terms)), HingeSum(levels, 1.0, True).at(scores)
+    found, exact = (
+        cell_sum(levels, terms, exact_sum(terms)),
+        SortedSum(levels, 1.0, True).at(scores),
+    )
     errors = [found.at(scores).error]
     while found.sharpen():
         errors.append(found.at(scores).error)
@@ -218,7 +216,7 @@ def test_scores_that_no_grid_fits_are_summed_by_sorting(bad):
     scores[5] = bad
     levels, terms = Levels.build(y), TERMS["hinge"]
     found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
-    wanted = HingeSum(levels, 1.0, False).at(scores)
+    wanted = SortedSum(levels, 1.0, False).at(scores)
     assert found.value == wanted.value or (np.isnan(found.value) and np.isnan(wanted.value))
     np.testing.assert_array_equal(found.gradient, wanted.gradient)
 
@@ -232,6 +230,6 @@ def test_planes_of_the_hinge_lie_below_it(seed):
     here, there = rng.normal(size=(2, n))
     levels, terms = Levels.build(y), TERMS["hinge"]
     plane = cell_sum(levels, terms, exact_sum(terms)).at(here)
-    value = HingeSum(levels, 1.0, False).at(there).value
+    value = SortedSum(levels, 1.0, False).at(there).value
     below = plane.value + plane.gradient @ (there - here)
     assert below <= value + 1e-12 * n * n

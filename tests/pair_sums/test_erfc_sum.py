@@ -18,6 +18,8 @@ from pairrank.pair_sums import erfc as erfc_module
 from pairrank.pair_sums.papers.beaulieu import make_clusters, series_rule
 from strategies import KINDS, scores_of
 
+pytestmark = pytest.mark.numeric
+
 METHODS = tuple(erfc_module.METHODS)
 FAST = tuple(method for method in METHODS if method != "direct")
 BOXED = ("auto", "boxes")

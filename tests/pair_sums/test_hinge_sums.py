@@ -1,8 +1,7 @@
-"""Hinge and squared hinge: every route is the double loop, whatever the data."""
+"""Hinge and squared hinge: schedules, routes and what is kept between calls."""
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from definitions import hessian_product, hinge, pair_sum, preferences_of, violations
-from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.losses import Hinge, SquaredHinge
-from pairrank.pair_sums import bind, hinge_schedule, hinge_state
-from pairrank.preferences import Levels, Pairs
-from strategies import KINDS, Problem, problems, scores_of
+from pairrank.pair_sums import bind, sorted_schedule, sorted_scores
+from pairrank.preferences import Levels
+from strategies import KINDS, problems, scores_of
+from sum_table import LOSSES, assert_sums, double_loop, levels_of
 
-EPS = 1e-13
-"""Ten times better than what is promised, so that a promise kept by luck is found out."""
+pytestmark = pytest.mark.numeric
 
-ROUTES = ("flat_tree", "selection_tree", "direct")
+HINGES = [name for name in LOSSES if "hinge" in name and "huberised" not in name]
+ROUTES = ("sorted", "selection_tree", "level_counting")
 PLANS = {
     "as_it_is": {},
     "pair_by_pair": {"SMALL_QUERY": 1000, "ROWS_A_LEVEL": 1000, "FEW_GROUPS": 0},
@@ -32,91 +30,27 @@ PLANS = {
 
 def make_plan(patch: pytest.MonkeyPatch, plan: str, *, kept: bool = True) -> None:
     for name, value in PLANS[plan].items():
-        patch.setattr(hinge_schedule, name, value)
+        patch.setattr(sorted_schedule, name, value)
     if not kept:
-        patch.setattr(hinge_state, "_PLAN_BYTES", 0)
-        patch.setattr(hinge_state, "_PLAN_BYTES_A_ROW", 0)
-
-
-def levels_of(problem: Problem, reduction: str = "sum") -> Levels:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PairrankWarning)
-        levels = Levels.build(
-            problem.y, problem.qid, graph=problem.graph, sample_weight=problem.weight
-        )
-    return levels.reduced(reduction) if levels.n_pairs else levels
-
-
-def pairs_of(problem: Problem) -> list[tuple]:
-    """Return the preferences among rows of positive weight: what weighs nothing is not there."""
-    y, qid, weight = problem.y, problem.qid, problem.weight
-    kept = np.arange(y.size) if weight is None else np.flatnonzero(weight)
-    found = preferences_of(y[kept], None if qid is None else qid[kept], problem.graph)
-    return [(kept[i], kept[j]) for i, j in found]
-
-
-def assert_close(found: Any, wanted: Any, size: Any) -> None:
-    error = np.abs(np.asarray(found) - wanted)
-    assert (error <= EPS * np.asarray(size)).all(), (found, wanted, error / size)
-
-
-def assert_matches(bound: Any, problem: Problem, margin: float, squared: bool) -> None:
-    """Compare value, gradient, Hessian, counts and gammas with the definitions."""
-    scores, weight, v = problem.scores, problem.weight, problem.v
-    pairs = pairs_of(problem)
-    cost, slope, bend = hinge(margin, squared)
-    wanted = pair_sum(pairs, scores, cost, slope, weight)
-    value, gradient = bound.at(scores)[:2]
-    assert_close(value, wanted.value, wanted.value_size)
-    assert_close(gradient, wanted.gradient, wanted.gradient_size)
-    violating = violations(pairs, scores, margin)
-    i, j = np.array(violating, dtype=int).reshape(-1, 2).T
-    plus, minus = bound.counts(scores)
-    assert (plus == np.bincount(j, minlength=scores.size)).all()
-    assert (minus == np.bincount(i, minlength=scores.size)).all()
-    if not squared:
-        return
-    curvature = bound.curvature(scores)
-    product, size = hessian_product(pairs, scores, bend, v, weight)
-    assert_close(curvature.matvec(v), product, size)
-    assert_close(curvature.matmat(v[np.newaxis])[0], product, size)
-    _, size = hessian_product(pairs, scores, bend, np.ones(scores.size), weight)
-    assert_close(curvature.diagonal(), size / 2, size)
-    for found, ends, others in zip(curvature.gamma(v), (j, i), (i, j), strict=True):
-        wanted_gamma = np.bincount(ends, v[others], scores.size)
-        assert_close(found, wanted_gamma, np.bincount(ends, np.abs(v[others]), scores.size))
+        patch.setattr(sorted_scores, "_PLAN_BYTES", 0)
+        patch.setattr(sorted_scores, "_PLAN_BYTES_A_ROW", 0)
 
 
 @pytest.mark.parametrize("kept", [True, False])
 @pytest.mark.parametrize("plan", PLANS)
-@given(problem=problems(), margin=st.sampled_from((1.0, 0.0, 0.3)), squared=st.booleans())
+@given(
+    problem=problems(),
+    name=st.sampled_from(HINGES),
+    reduction=st.sampled_from(("sum", "rows", "query")),
+)
 @settings(max_examples=60)
-def test_levels_equal_the_double_loop(plan, kept, problem, margin, squared):
+def test_every_schedule_equals_the_double_loop(plan, kept, problem, name, reduction):
     with pytest.MonkeyPatch.context() as patch:
         make_plan(patch, plan, kept=kept)
-        loss = SquaredHinge(margin) if squared else Hinge(margin)
-        assert_matches(bind(loss, levels_of(problem)), problem, margin, squared)
-
-
-@pytest.mark.parametrize("route", ROUTES)
-@given(problem=problems(), margin=st.sampled_from((1.0, 0.0)), squared=st.booleans())
-@settings(max_examples=60)
-def test_every_route_equals_the_double_loop(route, problem, margin, squared):
-    with pytest.MonkeyPatch.context() as patch:
-        make_plan(patch, "tree_of_leaves")
-        loss = SquaredHinge(margin) if squared else Hinge(margin)
-        assert_matches(bind(loss, levels_of(problem), route=route), problem, margin, squared)
-
-
-@given(problem=problems(graphs=("full",)), squared=st.booleans())
-@settings(max_examples=100)
-def test_explicit_pairs_equal_the_double_loop(problem, squared):
-    pairs = preferences_of(problem.y, problem.qid, problem.graph)
-    i, j = np.array(pairs, dtype=int).reshape(-1, 2).T
-    n_rows = problem.scores.size
-    bound = Pairs(i, j, n_rows=n_rows).bound(n_rows, sample_weight=problem.weight)
-    loss = SquaredHinge() if squared else Hinge()
-    assert_matches(bind(loss, bound), problem, 1.0, squared)
+        levels = levels_of(problem, reduction)
+        bound = bind(LOSSES[name].loss, levels)
+        wanted = double_loop(problem, LOSSES[name].definition, levels)
+        assert_sums(name, bound, problem.scores, problem.v, wanted)
 
 
 def random_levels(
@@ -126,43 +60,6 @@ def random_levels(
     y = generator.integers(0, n_levels, n_rows).astype(float)
     qid = generator.integers(0, queries, n_rows) if queries > 1 else None
     return Levels.build(y, qid, graph=graph), generator.normal(size=n_rows), generator
-
-
-@pytest.mark.parametrize("reduction", ["rows", "query"])
-@pytest.mark.parametrize("plan", PLANS)
-@given(problem=problems(graphs=("full", "chain")))
-@settings(max_examples=20)
-def test_scaled_pairs_are_scaled_everywhere(plan, reduction, problem):
-    with pytest.MonkeyPatch.context() as patch:
-        make_plan(patch, plan)
-        levels = levels_of(problem, reduction)
-        bound = bind(SquaredHinge(), levels)
-        scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
-        row_scale = np.zeros(problem.y.size)
-        row_scale[levels.row_of] = np.repeat(scale, np.diff(levels.query_start))
-        cost, slope, bend = hinge(1.0, True)
-        made = (pairs_of(problem), problem.scores)
-        extra = (problem.weight, lambda i: row_scale[i])
-        wanted = pair_sum(*made, cost, slope, *extra)
-        value, gradient = bound.at(problem.scores)[:2]
-        assert_close(value, wanted.value, wanted.value_size)
-        assert_close(gradient, wanted.gradient, wanted.gradient_size)
-        product, size = hessian_product(*made, bend, problem.v, *extra)
-        assert_close(bound.curvature(problem.scores).matvec(problem.v), product, size)
-
-
-@pytest.mark.parametrize("loss", [SquaredHinge(), SquaredHinge(0.0), Hinge(), Hinge(0.5)])
-@pytest.mark.parametrize("n_levels", [2, 5, 900])
-def test_gradient_and_curvature_are_the_differences(loss, n_levels):
-    levels, scores, generator = random_levels(1000, n_levels)
-    bound = bind(loss, levels)
-    towards, step = generator.normal(size=scores.size), 1e-7
-    (below, down), (above, up) = (bound.at(scores + side * step * towards)[:2] for side in (-1, 1))
-    slope = bound.at(scores)[1] @ towards
-    assert (above - below) / (2 * step) == pytest.approx(slope, rel=1e-5)
-    if isinstance(loss, SquaredHinge):
-        product = bound.curvature(scores).matvec(towards)
-        assert (up - down) / (2 * step) == pytest.approx(product, rel=1e-3, abs=1e-3 * n_levels)
 
 
 @pytest.mark.parametrize("n_levels", [2, 5, 40, 3000])
@@ -180,10 +77,11 @@ def test_routes_agree_on_thousands_of_rows(kind, n_levels):
 
 
 def compare_route(route: str, levels: Levels, scores: np.ndarray, generator: Any) -> list:
-    bound = bind(SquaredHinge(), levels, route=route)
+    bound = bind(SquaredHinge(), levels, pair_sum=route)
     v = np.sin(np.arange(scores.size))
-    curvature = bound.curvature(scores)
-    return [*bound.at(scores)[:2], curvature.matvec(v), *bound.counts(scores)]
+    curvature = bound.at(scores).curvature()
+    counts = bind(Hinge(), levels, pair_sum=route).at(scores).gradient
+    return [*bound.at(scores)[:2], curvature.matvec(v), counts]
 
 
 @pytest.mark.slow
@@ -194,17 +92,6 @@ def test_routes_agree_on_a_million_rows(n_levels):
     for other in results[1:]:
         for found, wanted in zip(other, results[0], strict=True):
             np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-12 * np.abs(wanted).max())
-
-
-@pytest.mark.parametrize("n_levels", [2, 5, 500])
-def test_order_of_rows_does_not_matter(n_levels):
-    levels, scores, generator = random_levels(1000, n_levels)
-    order = generator.permutation(scores.size)
-    shuffled = Levels.build(labels_of(levels)[order])
-    value, gradient = bind(SquaredHinge(), levels).at(scores)[:2]
-    again, moved = bind(SquaredHinge(), shuffled).at(scores[order])[:2]
-    assert again == pytest.approx(value, rel=1e-13)
-    np.testing.assert_allclose(moved, gradient[order], rtol=1e-12)
 
 
 def labels_of(levels: Levels) -> np.ndarray:
@@ -226,26 +113,11 @@ def test_an_outlier_costs_the_others_no_digits(plan, monkeypatch):
     np.testing.assert_allclose(found[1], wanted[1], rtol=1e-13)
 
 
-@pytest.mark.parametrize("plan", PLANS)
-@pytest.mark.parametrize("route", ROUTES)
-def test_far_scores_overflow_to_infinity(plan, route, monkeypatch):
-    make_plan(monkeypatch, plan)
-    levels, scores, _ = random_levels(60, 3)
-    bound = bind(SquaredHinge(), levels, route=route)
-    value, gradient = bound.at(1e150 * scores)[:2]
-    assert np.isfinite(value)
-    assert np.isfinite(gradient).all()
-    value, gradient = bound.at(1e200 * scores)[:2]
-    assert value == np.inf
-    assert np.isfinite(gradient).all()
-    assert bound.at(np.where(scores > 0, np.inf, scores))[0] == np.inf
-
-
 def test_a_changed_array_is_seen_and_a_curvature_outlives_it():
     levels, scores, generator = random_levels(2000, 5)
     bound = bind(SquaredHinge(), levels)
     first = bound.at(scores)
-    curvature, v = bound.curvature(scores), generator.normal(size=scores.size)
+    curvature, v = bound.at(scores).curvature(), generator.normal(size=scores.size)
     product = curvature.matvec(v)
     kept = scores.copy()
     scores += generator.normal(size=scores.size)
@@ -261,40 +133,10 @@ def test_a_changed_array_is_seen_and_a_curvature_outlives_it():
 def test_gradient_and_curvature_share_one_sort(n_levels, monkeypatch):
     levels, scores, _ = random_levels(3000, n_levels)
     bound = bind(SquaredHinge(), levels)
-    bound.at(scores)
-    monkeypatch.setattr(hinge_state, "sort_segments", lambda *args: pytest.fail("sorted again"))
-    bound.curvature(scores.copy()).matvec(scores)
-    bound.counts(scores)
-
-
-def test_many_pairs_are_counted_exactly():
-    n_rows = 400_000
-    levels = Levels.build(np.arange(n_rows) % 2.0)
-    plus, minus = bind(SquaredHinge(), levels).counts(np.zeros(n_rows))
-    assert int(plus.sum()) == int(minus.sum()) == (n_rows // 2) ** 2 == levels.n_pairs
-
-
-@pytest.mark.parametrize("loss", [SquaredHinge(), Hinge(0.25)])
-def test_phi_is_what_is_summed(loss):
-    levels, scores, _ = random_levels(50, 4)
-    pairs = preferences_of(labels_of(levels), None, "full")
-    d = np.array([scores[i] - scores[j] for i, j in pairs])
-    assert loss.phi(d).sum() == pytest.approx(bind(loss, levels).at(scores)[0])
-    cost, slope, bend = hinge(loss.margin, isinstance(loss, SquaredHinge))
-    for order, function in enumerate((cost, slope, bend)):
-        assert loss.phi(d, order=order).tolist() == [function(x) for x in d]
-
-
-def test_wrong_requests_are_refused():
-    levels, scores, _ = random_levels(50, 4)
-    with pytest.raises(PairrankError, match="'fast'; choose one of 'auto', 'flat_tree'"):
-        bind(SquaredHinge(), levels, route="fast")
-    with pytest.raises(PairrankError, match="no curvature"):
-        bind(Hinge(), levels).curvature(scores)
-    with pytest.raises(PairrankError, match=r"shape \(49,\), but there are 50 rows"):
-        bind(SquaredHinge(), levels).at(scores[1:])
-    with pytest.raises(PairrankError, match="order 0, 1 and 2, got 3"):
-        SquaredHinge().phi(scores, order=3)
+    found = bound.at(scores)
+    monkeypatch.setattr(sorted_scores, "sort_segments", lambda *args: pytest.fail("sorted again"))
+    found.curvature().matvec(scores)
+    bound.at(scores.copy())
 
 
 @pytest.mark.parametrize("upwards", [True, False])
@@ -305,11 +147,9 @@ def test_a_hundred_thousand_additions_lose_no_digits(n_levels, upwards):
     y = np.minimum(np.arange(n_rows + 1) // (n_rows // (n_levels - 1)), n_levels - 1) * 1.0
     levels = Levels.build(y if upwards else -y, sample_weight=np.full(n_rows + 1, 0.1))
     others = int((y < n_levels - 1).sum())
-    zero, tenths = np.zeros(n_rows + 1), np.full(n_rows + 1, 0.1)
-    curvature = bind(SquaredHinge(), levels).curvature(zero)
+    zero = np.zeros(n_rows + 1)
+    curvature = bind(SquaredHinge(), levels).at(zero).curvature()
     assert curvature.diagonal()[-1] == pytest.approx(2 * 0.1 * 0.1 * others, rel=1e-14)
-    gamma = curvature.gamma(tenths)[1 if upwards else 0]
-    assert gamma[-1] == pytest.approx(0.1 * others, rel=1e-14)
     slope = -0.01 if upwards else 0.01
     gradient = bind(Hinge(), levels).at(zero)[1]
     assert gradient[-1] == pytest.approx(slope * others, rel=1e-14)
@@ -321,3 +161,11 @@ def test_one_changed_score_is_seen():
     first = bound.at(scores)[0]
     scores[1234] += 1.0
     assert bound.at(scores)[0] != first
+
+
+def test_many_pairs_are_counted_exactly():
+    n_rows = 400_000
+    levels = Levels.build(np.arange(n_rows) % 2.0)
+    gradient = bind(Hinge(), levels).at(np.zeros(n_rows)).gradient
+    assert gradient[1::2].sum() == -gradient[::2].sum() == -((n_rows // 2) ** 2)
+    assert levels.n_pairs == (n_rows // 2) ** 2

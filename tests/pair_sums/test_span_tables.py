@@ -3,8 +3,11 @@
 import numpy as np
 import pytest
 
-from pairrank.pair_sums.profiles import BEND, COST, LOGISTIC, PROBIT, SIGMOID
-from pairrank.pair_sums.span_tables import LEAST, MOST_TERMS, span_tables
+from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
+from pairrank.pair_sums.profiles import BEND, COST, SIGMOID
+from pairrank.pair_sums.spans import LEAST, MOST_TERMS, span_tables
+
+pytestmark = pytest.mark.numeric
 
 PROFILES = {kind: (SIGMOID[kind], COST[kind], BEND[kind]) for kind in (LOGISTIC, PROBIT)}
 

@@ -17,6 +17,8 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from strategies import Problem, problems
 
+pytestmark = pytest.mark.numeric
+
 EPS = 1e-15
 
 
@@ -89,7 +91,7 @@ def check(pair_sum, listed, problem):
     n_rows = problem.scores.size
     assert abs(found - value) <= 50 * n_rows * EPS * value_size
     assert (np.abs(slope - gradient) <= 50 * n_rows * EPS * size.max()).all()
-    curvature = pair_sum.curvature(problem.scores)
+    curvature = pair_sum.at(problem.scores).curvature()
     assert (np.abs(curvature.matvec(problem.v) - product) <= 50 * EPS * product_size.max()).all()
     diagonal = [product_of(listed, unit)[0][row] for row, unit in enumerate(np.eye(n_rows))]
     np.testing.assert_allclose(curvature.diagonal(), diagonal, rtol=1e-12, atol=1e-13)
@@ -112,7 +114,7 @@ def test_the_incidences_are_the_sum_over_every_comparison(drawn):
     if scaled.pair_weight:
         check(bind(Square(), scaled), listed_comparisons(scaled), problem)
         of_rows = Design(np.eye(pairs.n_rows))
-        bend = bind(Square(), scaled).curvature(problem.scores)
+        bend = bind(Square(), scaled).at(problem.scores).curvature()
         expected = bend.matmat(np.eye(pairs.n_rows))
         np.testing.assert_allclose(primal_matrix(of_rows, scaled), expected, rtol=1e-9, atol=1e-12)
 
@@ -166,7 +168,7 @@ def test_the_normal_matrices_are_the_curvature_between_columns(form, block, prob
     qid = np.zeros(problem.y.size) if problem.qid is None else problem.qid
     offset = 1e7 * (1 + qid[:, None]) if form is np.asarray else 0.0
     differences = bound_differences(problem)
-    bend = bind(Square(), differences).curvature(problem.scores)
+    bend = bind(Square(), differences).at(problem.scores).curvature()
     design = Design(form(X + offset))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pairrank.objective.row_blocks._BLOCK_ENTRIES", block)
@@ -180,7 +182,7 @@ def test_the_normal_matrices_are_the_curvature_between_columns(form, block, prob
 def test_the_normal_matrix_of_comparisons_is_the_curvature_between_columns(drawn):
     problem, pairs = drawn
     X = np.random.default_rng(0).normal(size=(problem.y.size, 3))
-    bend = bind(Square(), pairs).curvature(problem.scores)
+    bend = bind(Square(), pairs).at(problem.scores).curvature()
     expected = X.T @ bend.matmat(X.T).T
     for form in (np.asarray, sparse.csr_array):
         np.testing.assert_allclose(primal_matrix(Design(form(X)), pairs), expected, atol=1e-11)
@@ -190,8 +192,8 @@ def test_what_cannot_be_summed_is_refused():
     y = np.array([0.0, 1.0])
     with pytest.raises(PairrankError, match="not Levels"):
         bind(Square(), Levels.build(y))
-    with pytest.raises(PairrankError, match="no pair sum route"):
-        bind(Square(), Differences.build(y), route="direct")
+    with pytest.raises(PairrankError, match="does not exist for this loss"):
+        bind(Square(), Differences.build(y), pair_sum="direct")
     with pytest.raises(PairrankError, match="need numbers"):
         Differences.build(np.array(["a", "b"]))
     with pytest.raises(PairrankError, match="order 0, 1 and 2"):

@@ -11,6 +11,8 @@ from pairrank import Pairs
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences import draw_sample
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.fixture
 def pairs():
@@ -67,8 +69,8 @@ def test_indexing_that_makes_no_sense_is_refused(pairs, key, message):
         (dict(i=[0], j=[1], weight=[np.nan]), "not finite"),
         (dict(i=[0], j=[1], magnitude=[1, 2]), "there are 1 pairs"),
         (dict(i=[[0]], j=[[1]]), "one dimension"),
-        (dict(i=[], j=[], n_rows=-3), "whole number from 0"),
-        (dict(i=[0], j=[1], n_rows=7.9), "whole number from 0"),
+        (dict(i=[], j=[], n_rows=-3), "whole number at least 0"),
+        (dict(i=[0], j=[1], n_rows=7.9), "whole number at least 0"),
         (dict(i=[np.inf], j=[0]), "whole numbers"),
         (dict(i=[0], j=[1], weight=["a"]), "must hold numbers"),
     ],
@@ -76,6 +78,16 @@ def test_indexing_that_makes_no_sense_is_refused(pairs, key, message):
 def test_bad_pairs_are_refused(arguments, message):
     with pytest.raises(PairrankError, match=message):
         Pairs(**arguments)
+
+
+@pytest.mark.parametrize("weight", [1e308, 1e101, 1e-101, 5e-324])
+def test_weights_whose_products_are_no_numbers_are_refused(weight):
+    with pytest.raises(PairrankError, match=r"keep weights between 1e-100 and 1e\+100"):
+        Pairs([0], [1], weight=[weight])
+    largest = Pairs([0], [1], weight=[1e100])
+    with pytest.raises(PairrankError, match=r"times the rows' weights.* 1e-200 and 1e\+200"):
+        largest.bound(2, sample_weight=np.array([1e100, 1e100]))
+    assert largest.bound(2, reduction="rows").total_weight == pytest.approx(2.0)
 
 
 def test_a_tie_is_both_directions_at_half_the_weight(pairs):

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pairrank import OrderGraph
+from pairrank import OrderGraph, Pairs
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences import Levels, draw_sample, merge_levels
 
@@ -116,6 +116,48 @@ def test_text_labels_follow_an_order_graph():
     assert Levels.build(y, graph=graph).n_pairs == 3
     with pytest.raises(PairrankError, match="OrderGraph"):
         Levels.build(y)
+
+
+@pytest.mark.filterwarnings("ignore:the order graph names")
+@pytest.mark.parametrize("mode", ["sum", "rows", "query"])
+@pytest.mark.parametrize("graph", ["chain", ODD_GRAPH], ids=["chain", "edges"])
+@given(rows=drawn_rows())
+def test_few_rows_per_edge_become_the_same_comparisons(graph, mode, rows):
+    y, qid, weight = (np.array(column) for column in zip(*rows, strict=True))
+    levels = Levels.build(y, qid, graph=graph, sample_weight=weight.astype(float))
+    if not levels.n_pairs:
+        return
+    levels = levels.reduced(mode)
+    pairs = levels.compact()
+    assert (pairs.n_rows, pairs.n_pairs) == (levels.n_rows, levels.n_pairs)
+    assert pairs.row_weight == levels.row_weight
+    np.testing.assert_allclose(pairs.wins_and_losses(), levels.wins_and_losses(), rtol=1e-14)
+    listed = {(y[i], y[j], qid[i], qid[j]) for i, j in zip(pairs.i, pairs.j, strict=True)}
+    assert all(own == other for _, _, own, other in listed)
+
+
+def test_many_rows_per_edge_stay_levels():
+    assert isinstance(Levels.build(np.arange(1000.0) % 2, graph="chain").compact(), Levels)
+    assert isinstance(Levels.build(np.arange(1000.0)).compact(), Levels)
+    assert isinstance(Levels.build(np.arange(1000.0), graph="chain").compact(), Pairs)
+
+
+def test_a_dense_graph_of_many_labels_joins_what_the_full_graph_does():
+    rng = np.random.default_rng(0)
+    y, qid = rng.permutation(np.tile(np.arange(60.0), 3)), rng.integers(0, 3, 180)
+    graph = OrderGraph(list(itertools.combinations(range(60), 2)))
+    levels = Levels.build(y, qid, graph=graph)
+    full = Levels.build(y, qid)
+    assert levels.n_pairs == full.n_pairs
+    np.testing.assert_array_equal(levels.wins_and_losses(), full.wins_and_losses())
+    assert (np.lexsort(levels.edges.T[::-1]) == np.arange(len(levels.edges))).all()
+
+
+def test_rows_far_heavier_than_their_preferences_are_refused():
+    y, qid = np.array([0.0, 1.0, 5.0]), np.array([1, 1, 2])
+    weight = np.array([1e-100, 1e-100, 1e100])
+    with pytest.raises(PairrankError, match=r"the rows weigh 1e\+100, but their pref.* 1e-200"):
+        Levels.build(y, qid, sample_weight=weight).reduced("rows")
 
 
 def test_an_edge_to_an_absent_label_warns_while_pairs_remain():

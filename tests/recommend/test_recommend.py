@@ -19,6 +19,8 @@ from pairrank.recommend import (
     suited_params,
 )
 
+pytestmark = pytest.mark.numeric
+
 RATINGS = make_ratings(60, 80, random_state=0)
 PROTOCOLS = {
     "raykar": RaykarProtocol(n_references=15, n_users=10),
@@ -95,7 +97,7 @@ def test_several_ratings_of_an_item_are_one_by_the_rule(rule, kept):
             {"user": [1], "film": [2], "rating": [3]},
             "no column item: .*three of user, film, rating",
         ),
-        (([[1]], [1], [1]), "shape"),
+        (([[1, 2]], [1], [1]), "users in row 0 is not hashable"),
     ],
 )
 def test_ratings_that_are_none_are_refused(ratings, complaint):

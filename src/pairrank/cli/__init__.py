@@ -5,9 +5,9 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line; the entry point of the installed `pairrank`."""
-    from pairrank.cli._interrupts import leave_at_once
+    from pairrank.cli._process import prepare
 
-    leave_at_once()
-    from pairrank.cli.app import app
+    prepare()
+    from pairrank.cli.app import run
 
-    app(prog_name="pairrank")
+    run()

@@ -1,4 +1,4 @@
-"""--graph: full, chain, or edges between labels as one writes them at a command line."""
+"""--graph: full, chain, or edges between labels in one line of text."""
 
 from __future__ import annotations
 
@@ -14,71 +14,60 @@ from pairrank.preferences import Graph, OrderGraph
 _NAMED = ("full", "chain")
 
 
-def check_graph(text: str | None) -> str | None:
-    """Check that an option's value is a graph, as far as can be told without the labels."""
-    if text is not None and text not in _NAMED:
-        try:
-            OrderGraph(_edges(text))
-        except PairrankError as error:
-            raise typer.BadParameter(str(error)) from None
-    return text
-
-
-def graph_of(text: str, labels: Any) -> Graph:
-    """Return the graph that an option's value says, its edges between labels of the data's kind.
+def read_graph(text: Any) -> Graph:
+    """Return the graph of an option's value, labels of edges as text.
 
     Parameters
     ----------
     text : str
         "full", "chain", or edges: "low<fair<high,bad<high". Labels are stripped of blanks.
-    labels : array of shape (n_rows,)
-        The labels of the data, numbers or text.
-
-    Raises
-    ------
-    PairrankError
-        If an edge ends in text where labels are numbers.
 
     Examples
     --------
-    >>> graph_of("0<1<2,0<5", np.array([0.0, 1.0]))
-    OrderGraph([(0.0, 1.0), (1.0, 2.0), (0.0, 5.0)])
+    >>> read_graph("low<fair<high,bad<high")
+    OrderGraph([('low', 'fair'), ('fair', 'high'), ('bad', 'high')])
     """
-    if text in _NAMED:
-        return text  # type: ignore[return-value]
-    if np.asarray(labels).dtype.kind not in "biuf":
-        return OrderGraph(_edges(text))
-    return OrderGraph((_as_number(low), _as_number(high)) for low, high in _edges(text))
+    if isinstance(text, OrderGraph) or text in _NAMED:
+        return text
+    chains = [[end.strip() for end in chain.split("<")] for chain in text.split(",")]
+    if not all(len(chain) > 1 and all(chain) for chain in chains):
+        raise typer.BadParameter(
+            f"{text!r} is neither full nor chain nor edges between labels, such as "
+            "'low<fair<high,bad<high'."
+        )
+    try:
+        return OrderGraph(edge for chain in chains for edge in pairwise(chain))
+    except PairrankError as error:
+        raise typer.BadParameter(f"{error}.") from None
 
 
-def check_order(labels: Any, graph: Any) -> None:
-    """Refuse text labels that no edges put in order.
+def graph_of(graph: Any, labels: Any) -> Graph:
+    """Return a graph whose edges name labels of the data's kind, numbers or text.
 
     Raises
     ------
     PairrankError
-        That names the option.
+        If labels are text and no edges put them in order, or an edge names text where labels are
+        numbers.
+
+    Examples
+    --------
+    >>> graph_of(read_graph("0<1<2,0<5"), np.array([0.0, 1.0]))
+    OrderGraph([(0.0, 1.0), (1.0, 2.0), (0.0, 5.0)])
     """
-    kind = np.asarray(labels).dtype.kind
-    if kind not in "biuf" and not isinstance(graph, OrderGraph):
+    is_text = np.asarray(labels).dtype.kind not in "biuf"
+    if is_text and not isinstance(graph, OrderGraph):
         some = " and ".join(repr(str(label)) for label in np.unique(labels)[:2])
         raise PairrankError(
             f"the labels are text, such as {some}, which has no order of its own: say what is "
             "below what with --graph 'low<high,...', or use labels that are numbers"
         )
+    if is_text or not isinstance(graph, OrderGraph):
+        return graph
+    return OrderGraph((_as_number(low), _as_number(high)) for low, high in graph.edges)
 
 
-def _edges(text: str) -> list[tuple[str, str]]:
-    chains = [[end.strip() for end in chain.split("<")] for chain in text.split(",")]
-    if not all(len(chain) > 1 and all(chain) for chain in chains):
-        raise PairrankError(
-            f"{text!r} is neither full nor chain nor edges between labels, such as "
-            "'low<fair<high,bad<high'"
-        )
-    return [edge for chain in chains for edge in pairwise(chain)]
-
-
-def _as_number(end: str) -> float:
+def _as_number(end: Any) -> float:
     try:
         return float(end)
     except ValueError:

@@ -1,90 +1,68 @@
-"""The table of what can be trained: one line a model, and the options that it knows."""
+"""The table of what can be trained: one line per model; the rest is read from its class."""
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from typing import Any, NamedTuple
 
-import typer
+from pairrank.cli._errors import UsageError
+from pairrank.exceptions import PairrankError
 
 
 class Model(NamedTuple):
-    """A ranker by its class, and which options of `train` are parameters of it."""
+    """A ranker by its class, with what its class cannot say."""
 
     estimator: str
     strength: str
-    """The parameter that weighs the loss against |w|^2: --search picks it."""
+    """The parameter that weighs the loss against the penalty: --search picks it."""
     grid: str
-    """Where the values are that --search tries, as module:name."""
-    params: frozenset[str]
-    """Its other parameters that options set."""
-    differences: bool = False
-    """It learns differences of labels or magnitudes, not preferences alone."""
-    graph: str = "full"
-    """The order graph that it takes where none is given."""
+    """The values that --search tries, as module:name."""
     pairs: bool = True
-    """It learns from comparisons, too."""
+    """Whether it learns from comparisons, too."""
 
+    @property
+    def type(self) -> Any:
+        """The class."""
+        return getattr(import_module("pairrank"), self.estimator)
 
-KERNEL = frozenset(["kernel", "gamma", "degree", "coef0", "kernel_features", "n_components"])
-"""What every model has whose scores may be those of a kernel."""
+    def values(self) -> tuple[float, ...]:
+        """Return the values of the strength that --search tries."""
+        module, name = self.grid.split(":")
+        return tuple(getattr(import_module(f"pairrank.{module}"), name))
 
-STEPS = frozenset(["tol", "max_iter", "random_state"]) | KERNEL
-"""What every model has that is minimised by steps."""
-
-DESCENT = frozenset(["loss", "graph", "reduction", "solver", "pair_sum"]) | STEPS
-"""What every model has that minimises a loss over preferences."""
-
-SQUARES = frozenset(["regularization", "patience", "solver"]) | STEPS
-"""What a model has that fits differences by least squares."""
-
-MAGNITUDES = frozenset(["n", "solver"]) | STEPS
-"""What every model has that keeps the magnitude of differences."""
-
-HULL = frozenset(["graph", "regularizer"]) | STEPS
-"""What the model has that keeps classes within limits."""
 
 NU_VALUES = tuple(10.0**power for power in range(-6, 5))
 """nu = 1e-6 .. 1e4: the paper names no values, and nu multiplies a sum over rows."""
 
 MODELS: dict[str, Model] = {
-    "ranksvm": Model("RankSVM", "C", "pairrank.model_selection.path:PAPER_VALUES", DESCENT),
-    "rankncg": Model(
-        "RankNCG", "alpha", "pairrank.model_selection.cv:PRECISIONS", DESCENT | {"eps"}
-    ),
-    "rankrls": Model(
-        "RankRLS",
-        "alpha",
-        "pairrank.model_selection.rank_rls_cv:PAPER_ALPHAS",
-        SQUARES,
-        differences=True,
-    ),
-    "mprank": Model(
-        "MPRank",
-        "C",
-        "pairrank.model_selection.path:PAPER_VALUES",
-        MAGNITUDES,
-        differences=True,
-    ),
-    "svrank": Model(
-        "SVRank",
-        "C",
-        "pairrank.model_selection.path:PAPER_VALUES",
-        MAGNITUDES | {"epsilon"},
-        differences=True,
-    ),
-    "hull": Model(
-        "ConvexHullRanker",
-        "nu",
-        "pairrank.cli._models:NU_VALUES",
-        HULL,
-        graph="chain",
-        pairs=False,
-    ),
+    "ranksvm": Model("RankSVM", "C", "model_selection.path:PAPER_VALUES"),
+    "rankncg": Model("RankNCG", "alpha", "model_selection.cv:PRECISIONS"),
+    "rankrls": Model("RankRLS", "alpha", "model_selection.rank_rls_cv:PAPER_ALPHAS"),
+    "mprank": Model("MPRank", "C", "model_selection.path:PAPER_VALUES"),
+    "svrank": Model("SVRank", "C", "model_selection.path:PAPER_VALUES"),
+    "pairwise": Model("PairwiseRanker", "C", "model_selection.path:PAPER_VALUES"),
+    "hull": Model("ConvexHullRanker", "nu", "cli._models:NU_VALUES", pairs=False),
 }
 """Name at the command line -> model."""
 
 _FLAGS = {"C": "-C", "random_state": "--seed", "n_components": "--components"}
+
+_NEEDS = (
+    *((name, "kernel", ("rbf", "poly")) for name in ("gamma", "kernel_features", "regularizer")),
+    *((name, "kernel", ("poly",)) for name in ("degree", "coef0")),
+    ("n_components", "kernel", ("rbf", "poly")),
+    ("n_components", "kernel_features", ("auto", "nystroem")),
+    ("patience", "regularization", ("iteration", "hybrid")),
+    ("validation_fraction", "regularization", ("iteration", "hybrid")),
+    ("alpha", "regularization", ("tikhonov", "hybrid")),
+)
+"""Parameters that play a part only where another one has one of some values."""
+
+
+def learns_differences(ranker: Any) -> bool:
+    """Tell whether a ranker learns differences of labels; others have an order graph."""
+    return "graph" not in ranker.get_params(deep=False)
 
 
 def flag_of(param: str) -> str:
@@ -92,43 +70,43 @@ def flag_of(param: str) -> str:
     return _FLAGS.get(param, "--" + param.replace("_", "-"))
 
 
-def users_of(param: str) -> str:
-    """Return the names of the models that have a parameter, as help shows them."""
-    names = [name for name, model in MODELS.items() if param in {model.strength} | model.params]
-    return ", ".join(names)
+def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> Any:
+    """Return a new estimator of a model's name; refuse what its class refuses as wrong usage.
+
+    Parameters
+    ----------
+    name : str
+        A name in MODELS.
+    params : dict
+        The parameters that were given.
+    search : bool
+        Whether the model's strength will be searched.
+    """
+    ranker, strength = MODELS[name].type(**params), MODELS[name].strength
+    if search and strength in params:
+        raise UsageError(f"--search picks {flag_of(strength)} itself: give one of them.")
+    used = [*params, strength] if search else list(params)
+    for param, other, allowed in _NEEDS:
+        if param in used and hasattr(ranker, other) and getattr(ranker, other) not in allowed:
+            asked = flag_of(param) if param in params else "--search"
+            raise UsageError(f"{asked} needs {flag_of(other)} {' or '.join(allowed)}.")
+    try:
+        ranker._check_parameters()
+        ranker._seed()
+    except PairrankError as error:
+        raise UsageError(f"{in_flags(str(error), ranker.get_params())}.") from None
+    return ranker
 
 
-def check_params(
-    name: str, params: dict[str, Any], *, offered: frozenset[str] | None = None
-) -> None:
-    """Refuse options that a model does not know, as wrong usage; name those that are offered."""
-    model = MODELS[name]
-    known = {model.strength} | model.params
-    if offered is not None:
-        known &= offered
-    for param in params:
-        if param not in known:
-            listed = ", ".join(sorted(map(flag_of, known)))
-            raise typer.BadParameter(
-                f"{flag_of(param)} is no option of --model {name}, which has {listed}."
-            )
+def in_flags(message: str, params: dict[str, Any]) -> str:
+    """Return an estimator's message with its parameters named as options.
 
-
-def learns_differences(estimator: Any) -> bool:
-    """Tell whether a ranker is of a model that learns differences."""
-    name = type(estimator).__name__
-    return any(model.differences for model in MODELS.values() if model.estimator == name)
-
-
-def make_model(name: str, params: dict[str, Any]) -> Any:
-    """Return a new estimator of this name with these parameters."""
-    from pairrank.estimators.model_files import ESTIMATORS
-
-    attribute = MODELS[name].estimator
-    return getattr(import_module(ESTIMATORS[attribute]), attribute)(**params)
-
-
-def grid_of(name: str) -> tuple[float, ...]:
-    """Return the values of a model's strength that --search tries."""
-    module, attribute = MODELS[name].grid.split(":")
-    return tuple(getattr(import_module(module), attribute))
+    Examples
+    --------
+    >>> in_flags('C must be above 0, or use loss="hinge"', {"C": 0.0, "loss": "x"})
+    '-C must be above 0, or use --loss hinge'
+    """
+    for name in params:
+        message = re.sub(rf"^{name}\b", flag_of(name), message)
+        message = re.sub(rf'\b{name}="(\w+)"', rf"{flag_of(name)} \1", message)
+    return message

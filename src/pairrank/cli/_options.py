@@ -1,134 +1,126 @@
-"""The options that several commands share, each spelt once."""
+"""The options that several commands share, each written once, in the panels of their help."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
-from pairrank.cli._graphs import check_graph
+from pairrank.cli._graphs import read_graph
+from pairrank.exceptions import PairrankError
+from pairrank.metrics._names import METRICS, metric_named
+
+PANELS = ("Data", "Model", "Strength", "Validation", "Solver", "Output")
+"""The groups of options in help, in this order."""
 
 
-class Format(StrEnum):
-    """How rows are written down in a file."""
+def reader(words: tuple[Any, ...], number: type | None = None) -> Callable[[Any], Any]:
+    """Return what reads an option's text: one of some words, or a number where there may be one."""
 
-    auto = "auto"
-    svmlight = "svmlight"
-    csv = "csv"
-    parquet = "parquet"
+    def read(text: Any) -> Any:
+        for word in words:
+            if str(word) == str(text):
+                return word
+        try:
+            if number is not None:
+                return number(text)
+        except ValueError:
+            pass
+        kind = "" if number is None else f"a number{' or ' * bool(words)}"
+        listed = "" if not words else f"one of {', '.join(map(str, words))}"
+        raise typer.BadParameter(f"{text!r} is not {kind}{listed}.")
 
-
-class Reduction(StrEnum):
-    """What the sum over pairs is multiplied by."""
-
-    auto = "auto"
-    rows = "rows"
-    query = "query"
-    sum = "sum"
-
-
-class Regularization(StrEnum):
-    """What keeps the weights of least squares small."""
-
-    tikhonov = "tikhonov"
-    iteration = "iteration"
-    hybrid = "hybrid"
+    return read
 
 
-class Dtype(StrEnum):
-    """How the features are held in memory."""
+def choice(*words: str) -> dict[str, Any]:
+    """Return the arguments of an option that takes one of some words."""
+    return {"parser": reader(words), "metavar": "|".join(words)}
 
-    float32 = "float32"
-    float64 = "float64"
 
+def data_option(*names: str, help: str, **more: Any) -> Any:
+    """Return an option in the panel of data."""
+    return typer.Option(*names, rich_help_panel="Data", help=help, **more)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How a data file is to be read: its format and the names of its columns; see `spread`."""
+
+    label: Annotated[
+        str | None, data_option(metavar="COLUMN", help="CSV, Parquet: the label's column.")
+    ] = "label"
+    qid: Annotated[
+        str | None, data_option(metavar="COLUMN", help="CSV, Parquet: the query's column.")
+    ] = None
+    weight: Annotated[
+        str | None, data_option(metavar="COLUMN", help="CSV, Parquet: the row weights.")
+    ] = None
+    drop: Annotated[
+        list[str] | None,
+        data_option(metavar="COLUMN", help="CSV, Parquet: not a feature; may be repeated."),
+    ] = None
+    format: Annotated[
+        str,
+        data_option(
+            help="The data's format; auto: by the file's name.",
+            **choice("auto", "svmlight", "csv", "parquet"),
+        ),
+    ] = "auto"
+    dtype: Annotated[
+        str,
+        data_option(help="The features' precision in memory.", **choice("float32", "float64")),
+    ] = "float64"
+
+
+def _check_metric(names: Any) -> Any:
+    """Check that an option's value is the name of a metric, or a list of them."""
+    try:
+        for name in [names] if isinstance(names, str) else names or ():
+            metric_named(name)
+    except PairrankError as error:
+        raise typer.BadParameter(f"{error}.") from None
+    return names
+
+
+METRIC: dict[str, Any] = {"metavar": "NAME", "callback": _check_metric}
+"""The arguments of an option that names metrics."""
+
+METRIC_NAMES = f"{', '.join(METRICS)}, ndcg@k"
 
 Data = Annotated[
     str,
-    typer.Argument(metavar="DATA", help="Rows: svmlight/LETOR, CSV or Parquet; - is stdin."),
-]
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file of pairrank train.")]
-Label = Annotated[
-    str, typer.Option("--label", metavar="COLUMN", help="CSV, Parquet: the label's column.")
-]
-Qid = Annotated[
-    str | None, typer.Option("--qid", metavar="COLUMN", help="CSV, Parquet: the query's column.")
-]
-Weight = Annotated[
-    str | None, typer.Option("--weight", metavar="COLUMN", help="CSV, Parquet: the row weights.")
-]
-GraphOption = Annotated[
-    str | None,
-    typer.Option(
-        "--graph",
-        metavar="GRAPH",
-        callback=check_graph,
-        help="Which labels are above which: full (every higher one), chain (the next higher one), "
-        "or edges: 'low<fair<high,bad<high'; full if left out, chain with hull.",
+    typer.Argument(
+        metavar="DATA",
+        rich_help_panel="Data",
+        help="Rows: svmlight/LETOR, CSV or Parquet; - is stdin.",
     ),
 ]
-ReductionOption = Annotated[
-    Reduction | None,
-    typer.Option(
-        "--reduction",
-        help="rows (auto): the same -C, --alpha for any size; sum: plain.",
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file of pairrank train.")]
+GRAPH: dict[str, Any] = {"metavar": "GRAPH", "parser": read_graph}
+GraphOption = Annotated[
+    Any,
+    data_option(
+        help="Which labels are preferred to which: full (every higher one), chain (the next higher "
+        "one), or edges: 'low<fair<high,bad<high'.",
+        **GRAPH,
     ),
 ]
 PairsOption = Annotated[
     str | None,
-    typer.Option(
-        "--pairs",
+    data_option(
         metavar="FILE",
-        help="Comparisons, CSV or Parquet: columns i, j[, weight[, magnitude]], row i of DATA "
-        "preferred to row j, rows from 0. Labels are not looked at.",
+        help="Comparisons, CSV or Parquet: columns i, j, and perhaps weight, magnitude; row i of "
+        "DATA is preferred to row j, rows from 0. Labels are ignored.",
     ),
 ]
-Drop = Annotated[
-    list[str] | None,
-    typer.Option("--drop", metavar="COLUMN", help="CSV, Parquet: leave out; may be repeated."),
+Json = Annotated[
+    bool,
+    typer.Option("--json", rich_help_panel="Output", help="Print one JSON object on stdout."),
 ]
-FormatOption = Annotated[
-    Format, typer.Option("--format", help="The data's format; auto goes by the file's name.")
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", rich_help_panel="Output", help="No progress and no summary."),
 ]
-DtypeOption = Annotated[Dtype, typer.Option("--dtype", help="Digits of the features in memory.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on standard output.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no summary.")]
-
-
-def one_of(table: dict[str, Any]) -> Callable[[str], str]:
-    """Return a check that an option's value is a name in a table."""
-
-    def check(name: str) -> str:
-        if name not in table:
-            raise typer.BadParameter(f"{name!r} is none of {', '.join(sorted(table))}")
-        return name
-
-    return check
-
-
-def positive(value: float | None) -> float | None:
-    """Check that an option's value is a positive finite number."""
-    if value is not None and not 0 < value < math.inf:
-        raise typer.BadParameter(f"{value} is no positive number")
-    return value
-
-
-def not_negative(value: float | None) -> float | None:
-    """Check that an option's value is a finite number of 0 or more."""
-    if value is not None and not 0 <= value < math.inf:
-        raise typer.BadParameter(f"{value} is no number of 0 or more")
-    return value
-
-
-def fraction(value: float | None) -> float | None:
-    """Check that an option's value lies between 0 and 1, both left out."""
-    if value is not None and not 0 < value < 1:
-        raise typer.BadParameter(f"{value} is not between 0 and 1")
-    return value
-
-
-def given(**params: Any) -> dict[str, Any]:
-    """Return the parameters that were given at the command line."""
-    return {name: value for name, value in params.items() if value is not None}

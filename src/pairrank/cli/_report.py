@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import sys
+import time
 from collections.abc import Iterable, Mapping
-from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import typer
 from rich.console import Console
@@ -14,15 +15,19 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from pairrank.cli._errors import complain
+from pairrank.cli._process import silence_stdout
+
+_REFRESH = 0.1
+
 
 def print_json(record: Mapping[str, Any]) -> None:
     """Print one JSON object on standard output; NaN and infinity become null."""
-    typer.echo(json.dumps({key: _plain(value) for key, value in record.items()}, allow_nan=False))
+    typer.echo(json.dumps(_plain(record), allow_nan=False))
 
 
 def _plain(value: Any) -> Any:
-    if hasattr(value, "item"):
-        value = value.item()
+    value = value.item() if hasattr(value, "item") else value
     if isinstance(value, float) and not math.isfinite(value):
         return None
     if isinstance(value, Mapping):
@@ -30,6 +35,23 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_plain(each) for each in value]
     return value
+
+
+def report(
+    title: str, summary: Mapping[str, Any], output: str, *, quiet: bool, as_json: bool
+) -> None:
+    """Show a summary once the output is written; a table that cannot be shown is a warning."""
+    try:
+        if as_json:
+            print_json(summary)
+        elif not quiet:
+            print_facts(title, summary, err=output == "-")
+            sys.stdout.flush()
+    except OSError as error:
+        if as_json or isinstance(error, BrokenPipeError):
+            raise
+        silence_stdout()
+        complain(f"{output} is written; no summary: {error.strerror}.", kind="warning")
 
 
 def print_facts(title: str, record: Mapping[str, Any], *, err: bool = False) -> None:
@@ -53,66 +75,61 @@ def print_table(
 
 def figure(value: Any) -> str:
     """Return a value as a table shows it: counts in full, other numbers to six digits."""
-    if hasattr(value, "item"):
-        value = value.item()
+    value = value.item() if hasattr(value, "item") else value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.6g}"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.6g}"
 
 
 def gap_of(step: Any) -> float:
-    """Return what the objective may be above the least one; NaN where the solver has no bound."""
+    """Return how far the objective may be above the minimum; NaN where the solver has no bound."""
     if hasattr(step, "lower_bound"):
         return float(step.value - step.lower_bound)
     return float(step.gap)
 
 
 class Progress:
-    """The progress line on standard error: objective, duality gap or gradient norm, pairs, time.
+    """The progress line on standard error: objective, duality gap or gradient norm, time.
 
-    On a terminal one line is rewritten; elsewhere each iteration is a line. It is a callback of a
-    solver and a context manager.
+    On a terminal one line is rewritten, and wiped at the end; elsewhere each line stays, unless it
+    is only for terminals. It is a context manager, and a callback of solvers and of `recommend`.
     """
 
-    def __init__(self, *, quiet: bool, n_pairs: int) -> None:
-        self.quiet = quiet
-        self.n_pairs = n_pairs
-        self._console = Console(stderr=True)
-        self._live: Live | None = None
+    def __init__(self, *, quiet: bool) -> None:
+        self._console = Console(stderr=True, quiet=quiet)
+        self._live = Live(console=self._console, auto_refresh=False, transient=True)
+        self._rewrites = self._console.is_terminal and not quiet
+        self._next = 0.0
 
-    def __enter__(self) -> Progress:
-        if not self.quiet and self._console.is_terminal:
-            self._live = Live(console=self._console, refresh_per_second=8, transient=True)
+    def __enter__(self) -> Self:
+        if self._rewrites:
             self._live.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._live is not None:
+    def __exit__(self, *_: object) -> None:
+        if self._rewrites:
             self._live.stop()
 
     def __call__(self, step: Any) -> None:
         """Show one iteration: a `Step`, or a `BoundStep`."""
-        if self.quiet:
-            return
         gap = gap_of(step)
         left = f"gradient {step.gradient_norm:.3g}" if math.isnan(gap) else f"gap {gap:.3g}"
-        line = (
-            f"{step.n_iter:4d}  objective {step.value:.6g}  {left}  "
-            f"pairs {self.n_pairs:,}  {step.seconds:.2f} s"
-        )
-        if self._live is not None:
-            self._live.update(Text(line))
+        line = f"{step.n_iter:4d}  objective {step.value:.6g}  {left}  {step.seconds:.2f} s"
+        if self._rewrites:
+            self._rewrite(line)
         else:
-            typer.echo(line, err=True)
+            self.keep(line)
+
+    def count(self, n_done: int, n_all: int) -> None:
+        """Show how many users are done; only on a terminal, as users are many."""
+        if self._rewrites:
+            self._rewrite(f"{n_done:,} of {n_all:,} users")
 
     def keep(self, line: str) -> None:
         """Leave a line for good."""
-        if not self.quiet:
-            self._console.print(Text(line), soft_wrap=True)
+        self._console.print(Text(line), soft_wrap=True)
+
+    def _rewrite(self, line: str) -> None:
+        if time.monotonic() >= self._next:
+            self._live.update(Text(line), refresh=True)
+            self._next = time.monotonic() + _REFRESH

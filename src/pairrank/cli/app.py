@@ -1,4 +1,4 @@
-"""The application: its commands, its version, and the guard around them all."""
+"""The application: its commands, its version, and what handles their errors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from pairrank.cli._guard import GuardedGroup
+from pairrank.cli._commands import ModelCommand, spread
+from pairrank.cli._errors import GuardedGroup
 from pairrank.cli.demo import demo
 from pairrank.cli.files import convert, info
 from pairrank.cli.recommend import recommend
@@ -21,10 +22,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn to rank from preferences: every pair, at the price of a pointwise model.",
-    epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted.",
+    epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
 for command in (train, predict, evaluate, recommend, info, convert, demo):
-    app.command()(command)
+    has_model = command in (train, recommend)
+    app.command(cls=ModelCommand if has_model else None)(spread(command))
 
 
 def _show_version(wanted: bool) -> None:
@@ -43,3 +45,11 @@ def common(
     ] = False,
 ) -> None:
     """Learn to rank from preferences: every pair, at the price of a pointwise model."""
+
+
+def run() -> None:
+    """Run the command that the arguments name, and end the process with its exit code."""
+    try:
+        app(prog_name="pairrank")
+    except OSError as error:
+        raise SystemExit(GuardedGroup.answer(error)) from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -10,42 +9,25 @@ import typer
 from scipy import sparse
 
 from pairrank.cli import _options as options
-from pairrank.cli._graphs import graph_of
 from pairrank.cli._report import print_facts, print_json
-from pairrank.cli._rows import Columns, check_output, facts_of, load_rows, named, preferences_of
-from pairrank.io.model_file import MAGIC
-
-MODEL_MAGIC = MAGIC.encode()
+from pairrank.cli._rows import check_output, count_preferences, facts_of, load_rows
 
 
 def info(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A model file, or rows.")],
-    label: options.Label = "label",
-    qid: options.Qid = None,
-    weight: options.Weight = None,
-    drop: options.Drop = None,
-    graph: options.GraphOption = None,
-    data_format: options.FormatOption = options.Format.auto,
+    *,
+    graph: options.GraphOption = "full",
+    columns: options.Columns,
     as_json: options.Json = False,
 ) -> None:
     """Show what a model file or a file of rows holds."""
-    if is_model_file(file):
-        record = describe_model(file)
-    else:
-        columns = Columns(label, qid, weight, drop or (), format=data_format.value)
-        record = describe_rows(file, columns, graph or "full")
+    from pairrank.io import is_model_file
+
+    record = describe_model(file) if is_model_file(file) else describe_rows(file, columns, graph)
     if as_json:
         print_json(record)
     else:
         print_facts(file, record)
-
-
-def is_model_file(path: str) -> bool:
-    """Tell by its first bytes whether a file is a model."""
-    if not Path(path).is_file():
-        return False
-    with open(path, "rb") as stream:
-        return stream.read(len(MODEL_MAGIC)) == MODEL_MAGIC
 
 
 def describe_model(path: str) -> dict[str, Any]:
@@ -60,38 +42,36 @@ def describe_model(path: str) -> dict[str, Any]:
     return facts
 
 
-def describe_rows(source: str, columns: Columns, graph: str) -> dict[str, Any]:
+def describe_rows(source: str, columns: options.Columns, graph: Any) -> dict[str, Any]:
     """Return the counts that describe a file of rows."""
     rows = load_rows(source, columns)
-    with named(source):
-        preferences = preferences_of(rows, graph_of(graph, rows.y))
+    n_pairs = count_preferences(rows, graph, source)
     X = rows.X
     stated = X.nnz if isinstance(X, sparse.csr_array) else np.count_nonzero(X)
-    facts = facts_of(rows, preferences)
-    facts["share of non-zeros"] = stated / max(1, X.shape[0] * X.shape[1])
-    facts["weighted"] = rows.weight is not None
-    return facts
+    return {
+        **facts_of(rows),
+        "n_pairs": n_pairs,
+        "share of non-zeros": stated / max(1, X.shape[0] * X.shape[1]),
+        "weighted": rows.weight is not None,
+    }
 
 
 def convert(
     source: Annotated[str, typer.Argument(metavar="SOURCE", help="Rows; - is stdin.")],
     target: Annotated[str, typer.Argument(metavar="TARGET", help="Where to; - is stdout.")],
-    source_format: Annotated[
-        options.Format, typer.Option("--from", help="SOURCE's format; auto goes by its name.")
-    ] = options.Format.auto,
-    target_format: Annotated[
-        options.Format, typer.Option("--to", help="TARGET's format; auto goes by its name.")
-    ] = options.Format.auto,
-    label: options.Label = "label",
-    qid: options.Qid = None,
-    weight: options.Weight = None,
-    drop: options.Drop = None,
-    dtype: options.DtypeOption = options.Dtype.float64,
+    *,
+    to: Annotated[
+        str,
+        typer.Option(
+            rich_help_panel="Output",
+            help="TARGET's format; auto: by the file's name.",
+            **options.choice("auto", "svmlight", "csv", "parquet"),
+        ),
+    ] = "auto",
+    columns: options.Columns,
 ) -> None:
     """Write the rows of SOURCE to TARGET in another format: svmlight, CSV or Parquet."""
     from pairrank.io import write_rows
 
     check_output(target, source)
-    columns = Columns(label, qid, weight, drop or (), format=source_format.value, dtype=dtype.value)
-    rows = load_rows(source, columns)
-    write_rows(target, rows, format=target_format.value)
+    write_rows(target, load_rows(source, columns), format=to)

@@ -1,52 +1,65 @@
-"""pairrank predict and pairrank evaluate: a model file at work on rows."""
+"""pairrank predict and pairrank evaluate: a model file applied to rows."""
 
 from __future__ import annotations
 
+import math
 import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from pairrank.cli import _options as options
+from pairrank.cli._errors import UsageError, complain, named
 from pairrank.cli._graphs import graph_of
-from pairrank.cli._metrics import measure_all, measured
 from pairrank.cli._models import learns_differences
 from pairrank.cli._report import print_facts, print_json
-from pairrank.cli._rows import (
-    Columns,
-    check_inputs,
-    check_output,
-    count_judged,
-    load_rows,
-)
+from pairrank.cli._rows import check_inputs, check_output, count_preferences, load_rows
+from pairrank.exceptions import PairrankError
+from pairrank.metrics._names import Metric, metric_named
+from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
+
+SHOWN = ("pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "msd")
+"""The metrics that `evaluate` shows unasked; errors only of models that learn differences."""
+
+
+@dataclass(frozen=True)
+class UnlabelledColumns(options.Columns):
+    """Columns of rows without labels."""
+
+    label: Annotated[
+        str | None,
+        options.data_option(metavar="COLUMN", help="CSV, Parquet: a label's column, ignored."),
+    ] = None
 
 
 def predict(
     model: options.ModelFile,
     data: options.Data,
+    *,
     output: Annotated[
-        str, typer.Option("--output", "-o", metavar="SCORES", help="One score a line; - is stdout.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="SCORES",
+            rich_help_panel="Output",
+            help="One score per line; - is stdout.",
+        ),
     ] = "-",
-    label: Annotated[
-        str | None, typer.Option("--label", metavar="COLUMN", help="A column to leave out.")
-    ] = None,
-    qid: options.Qid = None,
-    weight: options.Weight = None,
-    drop: options.Drop = None,
-    data_format: options.FormatOption = options.Format.auto,
-    dtype: options.DtypeOption = options.Dtype.float64,
+    columns: UnlabelledColumns,
 ) -> None:
-    """Write the score of every row of DATA, in its order; higher is better."""
+    """Write the score of every row of DATA, in its order; higher is better."""  # fmt: skip
     from pairrank.io import atomic_write
 
     check_inputs(model, data)
     check_output(output, model, data)
     ranker = Ranker(model)
-    columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
     scores = ranker.scores(ranker.load_rows(data, columns))
     with atomic_write(output, "w") as file:
         for start in range(0, len(scores), 65536):
@@ -57,39 +70,93 @@ def predict(
 def evaluate(
     model: options.ModelFile,
     data: options.Data,
+    *,
     graph: options.GraphOption = None,
     pairs: options.PairsOption = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=f"Show these alone; may be repeated: {options.METRIC_NAMES}.", **options.METRIC
+        ),
+    ] = None,
     wmw: Annotated[
-        bool,
-        typer.Option("--wmw", help="The Wilcoxon-Mann-Whitney statistic over the graph, alone."),
+        bool, typer.Option("--wmw", help="The Wilcoxon-Mann-Whitney statistic: --metric wmw.")
     ] = False,
-    label: options.Label = "label",
-    qid: options.Qid = None,
-    weight: options.Weight = None,
-    drop: options.Drop = None,
-    data_format: options.FormatOption = options.Format.auto,
-    dtype: options.DtypeOption = options.Dtype.float64,
+    columns: options.Columns,
     as_json: options.Json = False,
 ) -> None:
     """Measure how well a model ranks the rows of DATA, by their labels or by --pairs.
 
-    The pairs are those of --graph, or of the graph that the model has learnt from.
+    The pairs are those of --graph, or of the graph that the model learnt from. Costs of tubes take
+    the model's own epsilon and n.
     """
+    asked = [*(metric or ()), *(["wmw"] if wmw else [])]
     if pairs is not None and graph is not None:
-        raise typer.BadParameter("--pairs says what is preferred to what: leave out --graph.")
+        raise UsageError("--pairs says what is preferred to what: leave out --graph.")
+    if pairs is not None and any(metric_named(name).judges != "preferences" for name in asked):
+        raise UsageError("--pairs are judged by --metric pairwise_accuracy or wmw.")
     check_inputs(model, data, pairs)
     ranker = Ranker(model)
-    columns = Columns(label, qid, weight, drop or (), format=data_format.value, dtype=dtype.value)
     rows = ranker.load_rows(data, columns, pairs)
-    order = ranker.graph if graph is None else graph_of(graph, rows.y)
-    n_pairs = count_judged(rows, order, pairs or data)
-    names = measured(rows, wmw=wmw, differences=learns_differences(ranker.estimator))
-    record = measure_all(names, rows, ranker.scores(rows), order)
+    order = getattr(ranker.estimator, "graph", "full") if graph is None else graph
+    n_pairs = count_preferences(rows, order, pairs or data)
+    if pairs is None:
+        order = graph_of(order, rows.y)
+    if asked:
+        with named(data):
+            check_metrics(asked, rows)
+    scores = ranker.scores(rows)
+    unfit = {} if asked else unfit_metrics(ranker.usual_metrics(rows), rows)
+    if unfit:
+        needs = " and ".join(sorted(set(unfit.values())))
+        complain(f"{' and '.join(unfit)} need {needs}.", kind="warning")
+    record = {
+        name: math.nan if name in unfit else measure(name, rows, scores, ranker.estimator, order)
+        for name in asked or ranker.usual_metrics(rows)
+    }
     record["n_pairs"] = n_pairs
     if as_json:
         print_json(record)
     else:
         print_facts(f"{model} on {data}", record)
+
+
+def measure(name: str, rows: Rows, scores: Any, model: Any, graph: Any = None) -> float:
+    """Return a metric of a model's scores; without a graph, over the model's own."""
+    metric = metric_named(name)
+    weight = None if metric.judges == "gains" else rows.weight
+    arguments = metric.arguments(model)
+    if graph is not None and "graph" in metric.own:
+        arguments["graph"] = graph
+    return float(metric.function(rows.y, scores, qid=rows.qid, sample_weight=weight, **arguments))
+
+
+def unfit_metrics(names: Iterable[str], rows: Rows) -> dict[str, str]:
+    """Return the metrics that cannot judge such rows, and what labels each needs."""
+    needs = {name: _needed(metric_named(name), rows.y) for name in names}
+    return {name: needed for name, needed in needs.items() if needed}
+
+
+def check_metrics(names: Iterable[str], rows: Rows) -> None:
+    """Refuse rows that a metric cannot judge.
+
+    Raises
+    ------
+    PairrankError
+        That names the metric and the labels that it needs.
+    """
+    for name, needed in unfit_metrics(names, rows).items():
+        raise PairrankError(f"{name} needs {needed}; use --metric pairwise_accuracy")
+
+
+def _needed(metric: Metric, y: Any) -> str:
+    """Return what labels a metric needs, if these are not such."""
+    if isinstance(y, Pairs) or metric.judges == "preferences":
+        return ""
+    labels = np.asarray(y)
+    if labels.dtype.kind not in "fiu":
+        return "labels that are numbers"
+    return "labels of 0 and more" if metric.judges == "gains" and labels.min() < 0 else ""
 
 
 class Ranker:
@@ -108,12 +175,16 @@ class Ranker:
         names = getattr(self.estimator, "feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
 
-    @property
-    def graph(self) -> Any:
-        """The graph that it has learnt from; full where its kind knows none."""
-        return getattr(self.estimator, "graph", "full")
+    def usual_metrics(self, rows: Rows) -> list[str]:
+        """Return the names of the metrics that are shown unasked of such rows and this model."""
+        return [
+            name
+            for name in SHOWN
+            if (metric_named(name).judges == "preferences" or not isinstance(rows.y, Pairs))
+            and (metric_named(name).greater_is_better or learns_differences(self.estimator))
+        ]
 
-    def load_rows(self, source: str, columns: Columns, pairs: str | None = None) -> Rows:
+    def load_rows(self, source: str, columns: options.Columns, pairs: str | None = None) -> Rows:
         """Return the rows of a file with the model's features, in the model's order."""
         return load_rows(
             source,

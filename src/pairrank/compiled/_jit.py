@@ -1,21 +1,26 @@
-"""The one decorator under which everything here is compiled."""
+"""The decorators under which everything here is compiled, and their cache on disk."""
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import functools
 import hashlib
+import itertools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from pairrank.exceptions import CacheWarning
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _FASTMATH = {"reassoc", "contract"}
+_ELSEWHERE = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
 
 
 def compiled(function: Function) -> Function:
@@ -29,38 +34,112 @@ def compiled_reassociating(function: Function) -> Function:
 
 
 def _compile(function: Function, **options: Any) -> Function:
+    dispatcher = numba.njit(function, nogil=True, error_model="numpy", **options)
     try:
-        dispatcher = numba.njit(function, cache=True, nogil=True, error_model="numpy", **options)
+        dispatcher._cache = _Cache(function)
     except RuntimeError:
-        _warn_once()
-        return numba.njit(function, cache=False, nogil=True, error_model="numpy", **options)
-    _stamp_with_all_sources(dispatcher)
+        _warn_once(
+            "no folder can be written for compiled code, so it is compiled anew in every process; "
+            + _ELSEWHERE
+        )
     return dispatcher
 
 
-def _stamp_with_all_sources(dispatcher: Any) -> None:
-    """Make the cached code of a function depend on every file here, not on its own alone.
+class _Cache(FunctionCache):
+    """numba's cache of one function; where it fails, the function is compiled and a warning given.
 
-    numba stamps its cache with the time and size of the function's own file, so that after a change
-    in a callee elsewhere the old machine code would run on.
+    It fails where a disk is full, a file is torn or empty, or may not be read.
     """
-    index = dispatcher._cache._cache_file
-    index._source_stamp = (index._source_stamp, _sources_digest())
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        source = function.__code__.co_filename
+        self._cache_file = _CodeFiles(self.cache_path, self._impl.filename_base, source)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return the compiled function for this signature, or None."""
+        with self._warned():
+            return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled function for later processes."""
+        with self._warned():
+            super().save_overload(sig, data)
+
+    @contextlib.contextmanager
+    def _warned(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            _warn_once(
+                f"compiled code cannot be kept in {self.cache_path} or read from there "
+                f"({type(error).__name__}: {error}), so it is compiled anew; free some space there "
+                f"or delete the folder, or {_ELSEWHERE}"
+            )
+
+
+class _CodeFiles(IndexDataCacheFile):
+    """The files of one function: one for each signature, processor and state of its sources.
+
+    numba's own index watches the file of the function only, so that after a change in a function
+    that it calls the old code would run on. It is also written without a lock: two processes that
+    compile at once may store code under each other's signatures. Here the name of a file says it
+    all. A file that cannot be read is deleted, so that the next process finds a new one.
+    """
+
+    def load(self, key: Any) -> Any:
+        """Return what was saved under `key`, or None."""
+        name = self._name(key)
+        try:
+            return self._load_data(name)
+        except FileNotFoundError:
+            return None
+        except Exception:
+            Path(self._data_path(name)).unlink(missing_ok=True)
+            raise
+
+    def save(self, key: Any, data: Any) -> None:
+        """Write `data` under `key`: to a temporary file that is then renamed."""
+        self._save_data(self._name(key), data)
+
+    def _name(self, key: Any) -> str:
+        state = repr((self._version, sources_digest(Path(self._source_stamp)), key))
+        digest = hashlib.sha256(state.encode()).digest()
+        return str(self._data_name(int.from_bytes(digest[:8], "little")))
 
 
 @functools.cache
-def _sources_digest() -> str:
+def sources_digest(source: Path) -> str:
+    """Return a hash of a compiled file and of all files of this folder that it needs."""
+    needed, waiting = {source}, [source]
+    while waiting:
+        new = _imported_here(waiting.pop()) - needed
+        needed |= new
+        waiting += new
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(source.read_bytes())
+    for path in sorted(needed):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
 @functools.cache
-def _warn_once() -> None:
-    warnings.warn(
-        "no folder can be written for compiled code, so it is compiled anew in every process; "
-        "set the environment variable NUMBA_CACHE_DIR to a folder that can be written",
-        CacheWarning,
-        stacklevel=4,
-    )
+def _imported_here(source: Path) -> frozenset[Path]:
+    """Return the files of this folder that a file imports."""
+    names = []
+    for node in ast.walk(ast.parse(source.read_bytes())):
+        if isinstance(node, ast.ImportFrom):
+            module = ".".join(filter(None, (__package__ if node.level else None, node.module)))
+            names += [module, *(f"{module}.{name.name}" for name in node.names)]
+        elif isinstance(node, ast.Import):
+            names += [name.name for name in node.names]
+    here, room = Path(__file__).parent, f"{__package__}."
+    found = (here / f"{name.removeprefix(room)}.py" for name in names if name.startswith(room))
+    return frozenset(path for path in found if path.exists())
+
+
+_warnings = itertools.count()
+
+
+def _warn_once(message: str) -> None:
+    if next(_warnings) == 0:
+        warnings.warn(message, CacheWarning, stacklevel=4)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.sigmoid_pairs import BUFFER, _bends, _shares_and_costs
+from pairrank.compiled.sigmoid import curvatures, shares_and_costs
 
+BUFFER = 512
 GRADIENT, PRODUCT, DIAGONAL, INFLUENCE = 0, 1, 2, 3
 """What is asked for."""
 _ROWS = 2048
@@ -20,7 +21,7 @@ def pairs_of_runs(kind, asked, runs, row_of, scores, weight, v, factor, result):
     Parameters
     ----------
     kind : int
-        The loss; see `pairrank.compiled.sigmoids`.
+        The loss; see `pairrank.compiled.sigmoid`.
     asked : int
         GRADIENT, PRODUCT (with v), DIAGONAL of the Hessian, or INFLUENCE: w phi' (v_a - v_b) for
         both rows.
@@ -96,9 +97,9 @@ def _settle(kind, asked, within, n, first_of, second_of, s, q, x, y):
     for k in range(n):
         d[k] = s[first_of[k]] - s[second_of[k]]
     if asked in (PRODUCT, DIAGONAL):
-        _bends(kind, d[:n], share[:n])
+        curvatures(kind, d[:n], share[:n])
     else:
-        _shares_and_costs(kind, d[:n], share[:n], cost[:n])
+        shares_and_costs(kind, d[:n], share[:n], cost[:n])
     value = 0.0
     for k in range(n):
         a, b = first_of[k], second_of[k]

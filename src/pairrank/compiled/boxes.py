@@ -9,8 +9,10 @@ flat in memory: code, then box, then moment.
 from __future__ import annotations
 
 import numpy as np
+from llvmlite import ir
+from numba import config, types
+from numba.extending import intrinsic
 
-from pairrank.compiled._fours import add_powers, cubic, cubic_less
 from pairrank.compiled._jit import compiled, compiled_reassociating
 
 _FIRST_TABLE = 1024
@@ -50,17 +52,41 @@ def lean(values, centre, weight):
 
 
 @compiled
-def occupied_boxes(scores, per_width, slot):
-    """Write each row's place in a list of the boxes that hold rows to `slot` (m,) int32.
+def coarse_key(score, per_fine, children):
+    """Return the key of the coarse box that holds a score, from the key of its fine box.
 
-    Return the keys of that list, floor(score * per_width) as float64, in the order in which rows
-    came to them. By a hash table, O(m).
+    All keys come from this expression. floor(score / H) differs from it for a negative score that
+    underflows to -0.0 when divided by H but not by h.
+    """
+    return np.floor(np.floor(score * per_fine) / children)
+
+
+@compiled
+def _twice_place(score, per_fine, children):
+    """Return 2 v, where v in [-1, 1] is the place of a score within its coarse box."""
+    beyond = score * per_fine - coarse_key(score, per_fine, children) * children
+    return beyond * (4.0 / children) - 2.0
+
+
+@compiled
+def boxes_from(scores, per_fine, children, first, slot):
+    """Write how many coarse boxes after the first each row's box is to `slot` (m,) int32."""
+    for i in range(len(scores)):
+        slot[i] = np.int32(coarse_key(scores[i], per_fine, children) - first)
+
+
+@compiled
+def occupied_boxes(scores, per_fine, children, slot):
+    """Write each row's place in a list of the coarse boxes that hold rows to `slot` (m,) int32.
+
+    Return the keys of that list, float64, in the order in which they were first met. By a hash
+    table, O(m).
     """
     keys = np.empty(_FIRST_TABLE)
     table = _new_table(_FIRST_TABLE)
     found = 0
     for i in range(len(scores)):
-        key = np.floor(scores[i] * per_width)
+        key = coarse_key(scores[i], per_fine, children)
         at = _find(table, keys, key)
         if table[at] < 0:
             table[at] = found
@@ -106,14 +132,14 @@ def _find(table, keys, key):
 
 
 @compiled
-def fine_places(scores, code, per_width, first, n_boxes, at, u):
+def fine_places(scores, code, per_fine, first, n_boxes, at, u):
     """Write four times each row's fine box to `at` int32, and its place in it to `u`.
 
-    `code` is empty where every row has code 0; `per_width` is 1/h, `first` the key of the first
+    `code` is empty where every row has code 0; `per_fine` is 1/h, `first` the key of the first
     box, `n_boxes` their number for each code.
     """
     for i in range(len(scores)):
-        x = scores[i] * per_width
+        x = scores[i] * per_fine
         below = np.floor(x)
         u[i] = x - below - 0.5
         at[i] = np.int32(4.0 * (below - first))
@@ -123,7 +149,7 @@ def fine_places(scores, code, per_width, first, n_boxes, at, u):
 
 
 @compiled
-def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes, at, u):
+def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes, at, u):
     """Return the moments of fine boxes, (n_codes * n_boxes * 4,), O(m + boxes).
 
     Parameters
@@ -136,7 +162,7 @@ def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes
     shift : float
         What is subtracted from every weight.
     n_codes : int
-    per_width : float
+    per_fine : float
         1/h.
     first : float
         The key of the first box.
@@ -161,7 +187,7 @@ def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes
             at_here, u_here = at[start:stop], u[start:stop]
         else:
             fine_places(
-                scores[start:stop], code[start:stop], per_width, first, n_boxes, at_here, u_here
+                scores[start:stop], code[start:stop], per_fine, first, n_boxes, at_here, u_here
             )
         if len(weight):
             here = weight[start:stop]
@@ -184,7 +210,7 @@ def fine_moments(scores, code, weight, shift, n_codes, per_width, first, n_boxes
 
 @compiled
 def add_fine(
-    scores, code, weight, v, shift, n_boxes, per_width, first, factor, one, other, result, at, u
+    scores, code, weight, v, shift, n_boxes, per_fine, first, factor, one, other, result, at, u
 ):
     """Add polynomials of fine boxes, at the rows, to `result` (m,), O(m).
 
@@ -199,7 +225,7 @@ def add_fine(
             at_here, u_here = at[start:stop], u[start:stop]
         else:
             fine_places(
-                scores[start:stop], code[start:stop], per_width, first, n_boxes, at_here, u_here
+                scores[start:stop], code[start:stop], per_fine, first, n_boxes, at_here, u_here
             )
         here = result[start:stop]
         w, y = weight[start:stop], v[start:stop]
@@ -212,10 +238,11 @@ def add_fine(
 
 
 @compiled
-def coarse_moments(scores, code, weight, shift, slot, n_codes, per_width, n_boxes, degree):
+def coarse_moments(scores, code, weight, shift, slot, n_codes, per_fine, children, n_boxes, degree):
     """Return the moments of coarse boxes, (n_codes * n_boxes * P,), straight from the rows.
 
-    `slot` is each row's place in the list of boxes, `per_width` 1/H; O(m P + boxes).
+    `slot` is each row's place in the list of boxes, `per_fine` 1/h, `children` H/h;
+    O(m P + boxes).
     """
     size = n_codes * n_boxes * degree
     total, part = np.zeros(size), np.zeros(size)
@@ -223,8 +250,7 @@ def coarse_moments(scores, code, weight, shift, slot, n_codes, per_width, n_boxe
     for start in range(0, len(scores), stretch):
         stop = min(start + stretch, len(scores))
         for i in range(start, stop):
-            x = scores[i] * per_width
-            twice = 4.0 * (x - np.floor(x)) - 2.0
+            twice = _twice_place(scores[i], per_fine, children)
             box = np.int64(slot[i])
             if len(code):
                 box += np.int64(code[i]) * n_boxes
@@ -242,12 +268,12 @@ def coarse_moments(scores, code, weight, shift, slot, n_codes, per_width, n_boxe
 
 @compiled
 def add_coarse(
-    scores, code, weight, v, shift, slot, per_width, n_boxes, degree, factor, one, other, result
-):
+    scores, code, weight, v, shift, slot, per_fine, children, n_boxes, degree, factor, one, other,
+    result,
+):  # fmt: skip
     """Add series of coarse boxes, at the rows, to `result` (m,), O(m P); see `add_fine`."""
     for i in range(len(scores)):
-        x = scores[i] * per_width
-        twice = 4.0 * (x - np.floor(x)) - 2.0
+        twice = _twice_place(scores[i], per_fine, children)
         box = np.int64(slot[i])
         if len(code):
             box += np.int64(code[i]) * n_boxes
@@ -265,3 +291,87 @@ def _series(coefficients, twice):
     for k in range(len(coefficients) - 1, 0, -1):
         later, here = here, coefficients[k] + twice * here - later
     return coefficients[0] + 0.5 * twice * here - later
+
+
+_DOUBLE = ir.DoubleType()
+_FOUR = ir.VectorType(_DOUBLE, 4)
+_INDEX = ir.IntType(32)
+
+
+def _load(builder, context, array_type, array, at):
+    """Return the pointer to four numbers of an array, and the numbers.
+
+    NUMBA_BOUNDSCHECK=1 has the place checked here too, as numba then checks that of every index.
+    """
+    made = context.make_array(array_type)(context, builder, array)
+    data = made.data
+    if config.BOUNDSCHECK:
+        outside = builder.icmp_unsigned(">", at, builder.sub(made.nitems, at.type(4)))
+        short = builder.icmp_signed("<", made.nitems, at.type(4))
+        with builder.if_then(builder.or_(outside, short), likely=False):
+            words = ("four numbers lie outside of an array",)
+            context.call_conv.return_user_exc(builder, IndexError, words)
+    pointer = builder.bitcast(builder.gep(data, [at]), _FOUR.as_pointer())
+    numbers = builder.load(pointer)
+    numbers.align = 8
+    return pointer, numbers
+
+
+def _powers(builder, q, u):
+    """Return q, q u, q u^2, q u^3."""
+    vector = ir.Constant(_FOUR, ir.Undefined)
+    uu, qu = builder.fmul(u, u), builder.fmul(q, u)
+    for k, x in enumerate((q, qu, builder.fmul(q, uu), builder.fmul(qu, uu))):
+        vector = builder.insert_element(vector, x, ir.Constant(_INDEX, k))
+    return vector
+
+
+def _sum(builder, vector):
+    """Return the sum of four numbers, in pairs."""
+    halves = [
+        builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_INDEX, 2), places))
+        for places in ([0, 1], [2, 3])
+    ]
+    pairs = builder.fadd(*halves)
+    return builder.fadd(*(builder.extract_element(pairs, ir.Constant(_INDEX, k)) for k in range(2)))
+
+
+@intrinsic
+def add_powers(typing_context, table, at, q, u):
+    """Add q, q u, q u^2, q u^3 to table[at : at + 4], float64; `at` int64."""
+
+    def generate(context, builder, signature, arguments):
+        pointer, numbers = _load(builder, context, signature.args[0], *arguments[:2])
+        stored = builder.store(builder.fadd(numbers, _powers(builder, *arguments[2:])), pointer)
+        stored.align = 8
+        return context.get_dummy_value()
+
+    return types.void(table, types.int64, types.float64, types.float64), generate
+
+
+@intrinsic
+def cubic(typing_context, table, at, u):
+    """Return the cubic with coefficients table[at : at + 4], lowest first, at u."""
+
+    def generate(context, builder, signature, arguments):
+        _, numbers = _load(builder, context, signature.args[0], *arguments[:2])
+        powers = _powers(builder, ir.Constant(_DOUBLE, 1.0), arguments[2])
+        return _sum(builder, builder.fmul(numbers, powers))
+
+    return types.float64(table, types.int64, types.float64), generate
+
+
+@intrinsic
+def cubic_less(typing_context, one, other, at, v, u):
+    """Return v times the cubic of `one` less that of `other`, at u."""
+
+    def generate(context, builder, signature, arguments):
+        _, first = _load(builder, context, signature.args[0], arguments[0], arguments[2])
+        _, second = _load(builder, context, signature.args[1], arguments[1], arguments[2])
+        v = ir.Constant(_FOUR, ir.Undefined)
+        for k in range(4):
+            v = builder.insert_element(v, arguments[3], ir.Constant(_INDEX, k))
+        powers = _powers(builder, ir.Constant(_DOUBLE, 1.0), arguments[4])
+        return _sum(builder, builder.fmul(builder.fsub(builder.fmul(first, v), second), powers))
+
+    return types.float64(one, other, types.int64, types.float64, types.float64), generate

@@ -1,4 +1,4 @@
-"""Counting sorts that lay rows out by query and level."""
+"""Counting sorts that lay rows out by query and level; the groups that a graph joins."""
 
 import numpy as np
 
@@ -44,3 +44,55 @@ def scatter(values, rows, ranges, factor, out):
     for at in range(len(ranges)):
         for k in range(ranges[at, 0], ranges[at, 1]):
             out[rows[k]] = factor * values[k]
+
+
+@compiled
+def _find(values, low, high, wanted):
+    """Return the place of a value in the ascending values[low:high], or -1."""
+    stop = high
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low if low < stop and values[low] == wanted else -1
+
+
+@compiled
+def joined_groups(group_level, query_group, above_start, above, edges):
+    """Write the (low group, high group) that a graph joins, ascending, and return their number.
+
+    Parameters
+    ----------
+    group_level : ndarray of int32, shape (n_groups,)
+        Ascending within each query.
+    query_group : ndarray of int64, shape (n_queries + 1,)
+        Where each query's groups begin.
+    above_start, above : ndarray of int64, shape (n_levels + 1,) and (n_edges,)
+        The levels above each level, ascending.
+    edges : ndarray of int64, shape (n, 2)
+        Filled from the start; of length 0 to count only.
+
+    Notes
+    -----
+    For each group O(k log n) where k is the smaller, n the larger of the groups of its query and
+    the levels above its level.
+    """
+    n_edges = 0
+    for query in range(len(query_group) - 1):
+        first, last = query_group[query], query_group[query + 1]
+        for low in range(first, last):
+            start, stop = above_start[group_level[low]], above_start[group_level[low] + 1]
+            by_level = stop - start < last - first
+            for k in range(start if by_level else first, stop if by_level else last):
+                if by_level:
+                    high = _find(group_level, first, last, above[k])
+                else:
+                    high = k if _find(above, start, stop, group_level[k]) >= 0 else -1
+                if high >= 0:
+                    if len(edges):
+                        edges[n_edges, 0] = low
+                        edges[n_edges, 1] = high
+                    n_edges += 1
+    return n_edges

@@ -1,11 +1,23 @@
-"""svmlight text to arrays: one pass over a block of whole lines, no object a value."""
+"""svmlight text to arrays: one pass over a block of whole lines, no object per value."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.decimal import NUMBER, TOO_LONG, parse_number
+
+# What a token is: a number that is exact here, one that Python's float shall read, or none.
+NUMBER = 0
+LEFT = 1
+NOT_A_NUMBER = 2
+
+_MAX_DIGITS = 18
+_EXACT_POWER = 22
+_EXACT_MANTISSA = 1 << 53
+_FAR_EXPONENT = 100_000
+_POWERS_OF_TEN = np.array([10.0**k for k in range(_EXACT_POWER + 1)])
+_SPLITTER = 134217729.0  # 2^27 + 1, which splits a double into two halves (Veltkamp)
+_DOUBT = 1 + 2.0**-40
 
 # What is wrong with the token at state[ERROR_START]:state[ERROR_END]; the reader finds out more.
 FINE = 0
@@ -52,6 +64,98 @@ def _token_end(text, at):
 
 
 @compiled
+def _divide(mantissa, power):
+    """Return mantissa / power rounded correctly, or -1 where two doubles are about as near.
+
+    `mantissa` is an int64 from 2^53 to 10^18, `power` a double of at most 10^22. The remainder of
+    the quotient of doubles is exact (Dekker's product), so quotient + correction has a relative
+    error far below 2^-90; the last line is Ziv's test of its rounding.
+    """
+    upper = np.float64(mantissa)
+    lower = np.float64(mantissa - np.int64(upper))
+    quotient = upper / power
+    product = quotient * power
+    q_high = quotient * _SPLITTER
+    q_high -= q_high - quotient
+    q_low = quotient - q_high
+    p_high = power * _SPLITTER
+    p_high -= p_high - power
+    p_low = power - p_high
+    error = ((q_high * p_high - product) + q_high * p_low + q_low * p_high) + q_low * p_low
+    correction = (((upper - product) - error) + lower) / power
+    value = quotient + correction
+    rest = correction - (value - quotient)
+    return value if value + rest * _DOUBT == value else -1.0
+
+
+@compiled
+def parse_number(text, start, end, out, slot):
+    """Parse text[start:end] into out[slot] where that is exact; return what the token is.
+
+    A mantissa up to 2^53 and a power of ten up to 10^22 are doubles, so one product or quotient of
+    them is rounded correctly (Clinger, "How to read floating point numbers accurately", PLDI 1990).
+    18 digits over such a power, as `repr` writes doubles, need a second step, see `_divide`.
+    `text[end]` exists; nan and infinity are no numbers.
+    """
+    at = start
+    negative = text[at] == 45
+    if negative or text[at] == 43:
+        at += 1
+    mantissa = n_digits = n_seen = n_decimals = 0
+    point = False
+    while at < end:
+        digit = np.int64(text[at]) - 48
+        if 0 <= digit <= 9:
+            n_seen += 1
+            n_decimals += point
+            if n_digits < _MAX_DIGITS:
+                mantissa = mantissa * 10 + digit
+            if mantissa != 0:
+                n_digits += 1
+        elif digit == -2 and not point:
+            point = True
+        else:
+            break
+        at += 1
+    if n_seen == 0:
+        return NOT_A_NUMBER
+    exponent = 0
+    below = False
+    if at < end:
+        if text[at] | 32 != 101:
+            return NOT_A_NUMBER
+        at += 1
+        below = at < end and text[at] == 45
+        if at < end and (below or text[at] == 43):
+            at += 1
+        if at >= end:
+            return NOT_A_NUMBER
+        while at < end:
+            digit = np.int64(text[at]) - 48
+            if digit < 0 or digit > 9:
+                return NOT_A_NUMBER
+            if exponent < _FAR_EXPONENT:
+                exponent = exponent * 10 + digit
+            at += 1
+    power = (-exponent if below else exponent) - n_decimals
+    if n_digits > _MAX_DIGITS or abs(power) > _EXACT_POWER:
+        return LEFT
+    value = np.float64(mantissa)
+    if mantissa > _EXACT_MANTISSA:
+        if power >= 0:
+            return LEFT
+        value = _divide(mantissa, _POWERS_OF_TEN[-power])
+        if value < 0:
+            return LEFT
+    elif power < 0:
+        value /= _POWERS_OF_TEN[-power]
+    else:
+        value *= _POWERS_OF_TEN[power]
+    out[slot] = -value if negative else value
+    return NUMBER
+
+
+@compiled
 def parse_block(text, line, labels, row_ends, indices, values, runs, comments, long_tokens, state):
     """Parse whole lines; stop at the first error.
 
@@ -61,9 +165,9 @@ def parse_block(text, line, labels, row_ends, indices, values, runs, comments, l
         Whole lines, the last one ended too.
     line : int
         Number of the first line.
-    labels, row_ends : ndarray of float64 and of int64, one element a row at least
+    labels, row_ends : ndarray of float64 and of int64, at least one element per row
         The label, and the entries up to the end of the row.
-    indices, values : ndarray of int32 and of float64, one element an entry at least
+    indices, values : ndarray of int32 and of float64, at least one element per entry
         As in the file, indices not shifted.
     runs : ndarray of int64, shape (n_rows, 3)
         A run of rows of one qid: first row, start and end of the qid's text.
@@ -79,8 +183,6 @@ def parse_block(text, line, labels, row_ends, indices, values, runs, comments, l
     int
         Number of the line after the last.
     """
-    label_bits = labels.view(np.uint64)
-    value_bits = values.view(np.uint64)
     row = entry = n_long = n_runs = 0
     run_start = run_end = 0
     at = start = 0
@@ -95,8 +197,8 @@ def parse_block(text, line, labels, row_ends, indices, values, runs, comments, l
             continue
 
         start, at = at, _token_end(text, at)
-        status = parse_number(text, start, at, labels, label_bits, row)
-        if status == TOO_LONG:
+        status = parse_number(text, start, at, labels, row)
+        if status == LEFT:
             long_tokens[n_long, 0], long_tokens[n_long, 1] = start, at
             long_tokens[n_long, 2], long_tokens[n_long, 3] = row, 0
             n_long += 1
@@ -153,8 +255,8 @@ def parse_block(text, line, labels, row_ends, indices, values, runs, comments, l
                 state[MIN_INDEX] = index
                 state[MIN_INDEX_LINE] = line
             last = index
-            status = parse_number(text, value_start, at, values, value_bits, entry)
-            if status == TOO_LONG:
+            status = parse_number(text, value_start, at, values, entry)
+            if status == LEFT:
                 long_tokens[n_long, 0], long_tokens[n_long, 1] = value_start, at
                 long_tokens[n_long, 2], long_tokens[n_long, 3] = entry, 1
                 n_long += 1

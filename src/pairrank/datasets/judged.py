@@ -1,4 +1,4 @@
-"""The judged queries and the binary sets: LETOR, MSLR, ClueWeb09, a9a, sofia-ml, film search."""
+"""Records of judged queries, binary sets and comparisons: LETOR, MSLR, a9a, GIFGIF and others."""
 
 from __future__ import annotations
 
@@ -170,5 +170,42 @@ JUDGED = (
             "Queries are text, and their rows are not contiguous. An empty cell is its column's "
             "median; type and age_certification are one-hot, which makes 114 columns of 102."
         ),
+    ),
+)
+
+COMPARISONS = (
+    DatasetRecord(
+        name="gifgif",
+        title="GIFGIF: which of two animated pictures expresses more happiness",
+        source=(
+            "https://lucas.maystre.ch/gifgif-data (MIT Media Lab; collected by L. Maystre), as in "
+            "github.com/zhaonanq/choice-Sinkhorn, data/gifgif_raw.txt"
+        ),
+        licence="not stated with the file",
+        target="comparisons, the winner first",
+        n_rows=6120,
+        n_columns=6120,
+        files={
+            "gifgif_raw.txt.gz": "4cd4e5cfa880a8b2aac4cca6c69f56e56f82285d53e4a25b411e4e401590881c"
+        },
+        reader="comparisons_csv",
+        settings={"columns": ("winner", "loser")},
+        notes="X is the identity: one weight an item",
+    ),
+    DatasetRecord(
+        name="llmfao",
+        title="LLMFAO: people compare answers of language models, with ties",
+        source="github.com/dustalov/llmfao (D. Ustalov; answers by llmonitor.com)",
+        licence="CC BY 4.0",
+        target="comparisons; magnitude 0 where they tied",
+        n_rows=59,
+        n_columns=59,
+        files={
+            "crowd-comparisons.csv.gz": (
+                "106564a4bf06f047a4662979384313c22d9b4ca901e780f9e8419f8e5581adb1"
+            )
+        },
+        reader="comparisons_csv",
+        notes="X is the identity: one weight a model",
     ),
 )

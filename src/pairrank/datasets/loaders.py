@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import re
 import zipfile
@@ -11,24 +12,55 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.datasets.arff import read_arff
-from pairrank.datasets.comparisons import load_comparisons_csv
 from pairrank.datasets.files import open_file
-from pairrank.datasets.parts import Parts, choose
-from pairrank.datasets.record import DatasetRecord
+from pairrank.datasets.record import DatasetRecord, Parts, choose
 from pairrank.datasets.text import load_reuters_sgml, load_vw_text
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import read_svmlight
+from pairrank.preferences import Pairs
 
 Reader = Callable[..., Parts]
 
 
 def load_arff(record: DatasetRecord, home: Path) -> Parts:
-    """Read an ARFF file, target last."""
+    """Read an ARFF file, target last.
+
+    A nominal attribute whose values are all numbers stays one column; one of words becomes a column
+    of 0 and 1 per value, in the order of the header. Rows with a missing value are left out where
+    the settings say so, and are an error elsewhere.
+    """
+    from scipy.io import arff
+
     (file,) = record.files
     text = io.TextIOWrapper(open_file(record, home, file), encoding="utf-8")
-    table = read_arff(text, file, drop_missing=record.settings.get("drop_missing", False))
-    return Parts(table.values[:, :-1].copy(), table.values[:, -1].copy(), None, table.names[:-1])
+    try:
+        rows, header = arff.loadarff(text)
+    except (arff.ArffError, ValueError, NotImplementedError, StopIteration) as error:
+        raise FileFormatError(f"{file}: not the ARFF of numbers and nominals ({error})") from error
+    if len(rows) == 0:
+        raise FileFormatError(f"{file}: no rows after @data")
+    missing = np.zeros(len(rows), dtype=bool)
+    columns: dict[str, np.ndarray[Any, Any]] = {}
+    for name in header.names():
+        _, words = header[name]
+        cells = rows[name]
+        missing |= np.isnan(cells) if words is None else cells == b"?"
+        if words is None or all(map(_is_number, words)):
+            columns[name] = np.array([np.nan if cell == b"?" else float(cell) for cell in cells])
+        else:
+            columns |= {f"{name}={word}": (cells == word.encode()) * 1.0 for word in words}
+    if missing.any() and not record.settings.get("drop_missing", False):
+        raise FileFormatError(f"{file}, row {int(missing.argmax()) + 1}: a value is missing ('?')")
+    table = np.column_stack(list(columns.values()))[~missing]
+    return Parts(table[:, :-1].copy(), table[:, -1].copy(), None, list(columns)[:-1])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def load_zipped_table(record: DatasetRecord, home: Path) -> Parts:
@@ -105,8 +137,6 @@ def load_svmlight_named(record: DatasetRecord, home: Path, *, subset: str | None
 
 def load_untidy_csv(record: DatasetRecord, home: Path) -> Parts:
     """Read a CSV of numbers and words: words one-hot, an empty number is its column's median."""
-    import csv
-
     settings = record.settings
     (file,) = record.files
     with io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="") as text:
@@ -128,6 +158,37 @@ def load_untidy_csv(record: DatasetRecord, home: Path) -> Parts:
             parts.append(np.where(np.isnan(values), np.nanmedian(values), values))
             names.append(column)
     return Parts(np.column_stack(parts), y, qid, names)
+
+
+def load_comparisons_csv(record: DatasetRecord, home: Path) -> Parts:
+    """Read comparisons between items; X is the identity, y the Pairs over the items.
+
+    A file names the sides by `winner` and `loser`, or by `left`, `right` and a `winner` that is
+    "left", "right" or "tie".
+    """
+    from scipy import sparse
+
+    (file,) = record.files
+    with io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="") as text:
+        rows = list(csv.DictReader(text, record.settings.get("columns")))
+    sides = [_sides(row, file, number) for number, row in enumerate(rows, 1)]
+    names, items = np.unique([side[:2] for side in sides], return_inverse=True)
+    winner, loser = items.reshape(-1, 2).T
+    decided = np.array([side[2] for side in sides])
+    magnitude = None if decided.all() else decided.astype(np.float64)
+    X = sparse.eye_array(names.size, format="csr")
+    y = Pairs(winner, loser, magnitude=magnitude, n_rows=names.size)
+    return Parts(X, y, None, names.tolist())
+
+
+def _sides(row: dict[str, str], file: str, number: int) -> tuple[str, str, bool]:
+    """Return the winner, the loser, and whether there was one."""
+    if "loser" in row:
+        return row["winner"], row["loser"], True
+    left, right, winner = row["left"], row["right"], row["winner"]
+    if winner not in ("left", "right", "tie"):
+        raise FileFormatError(f"{file}, row {number}: the winner is {winner!r}: not left or right")
+    return (right, left, True) if winner == "right" else (left, right, winner == "left")
 
 
 def _read_parts(record: DatasetRecord, home: Path, files: Any) -> Parts:
@@ -154,7 +215,7 @@ def _open_zip(record: DatasetRecord, home: Path, file: str) -> zipfile.ZipFile:
 
 
 def _read_table(content: bytes) -> np.ndarray[Any, Any]:
-    """Return a plain table of numbers, parted by blanks or commas."""
+    """Return a plain table of numbers, separated by blanks or commas."""
     lines = content.decode("ascii").replace(",", " ").splitlines()
     return np.loadtxt(lines, dtype=np.float64, ndmin=2)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pairrank.datasets.files import find_home, open_file
 from pairrank.datasets.record import DatasetRecord
 from pairrank.exceptions import PairrankError
+from pairrank.io import read_ratings
 
 _GROUPLENS = "research only, no redistribution (GroupLens)"
 _NOT_RATED = 99.0
@@ -54,6 +55,7 @@ _RECORDS = (
         n_columns=1682,
         files={"u.data.gz": "06416e597f82b7342361e41163890c81036900f418ad91315590814211dca490"},
         reader="lines",
+        settings={"separator": "\t"},
         papers=(_CORTES,),
         notes="a smaller set than the papers'",
     ),
@@ -103,7 +105,7 @@ _RECORDS = (
             )
         },
         reader="lines",
-        settings={"separator": ",", "header": True, "explicit": True},
+        settings={"separator": ",", "explicit": True},
         papers=(_CORTES,),
         notes="ratings of 0, which mean that a book was only seen, are left out",
     ),
@@ -146,27 +148,16 @@ _Columns = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 
 
 def _read_lines(record: DatasetRecord, home: Path) -> _Columns:
-    """Read a line a rating: user, item, rating, and maybe more."""
+    """Read a user, an item and a rating per line; ratings of 0 may mean none."""
     (file,) = record.files
-    separator = record.settings.get("separator")
-    lines = open_file(record, home, file).read().decode("ascii").splitlines()
-    rows = [
-        line.split(separator)[:3] for line in lines[int(record.settings.get("header", False)) :]
-    ]
-    table = np.array(rows)
-    rating = table[:, 2].astype(np.float64)
-    kept = rating > 0.0 if record.settings.get("explicit") else np.ones(rating.size, dtype=bool)
-    items = table[kept, 1]
-    numbered = np.char.isdigit(items).all()
-    return (
-        table[kept, 0].astype(np.int64),
-        items.astype(np.int64) if numbered else items,
-        rating[kept],
-    )
+    found = read_ratings(open_file(record, home, file), separator=record.settings["separator"])
+    kept = found.rating > 0.0 if record.settings.get("explicit") else slice(None)
+    users, items = found.user_ids[found.user], found.item_ids[found.item]
+    return users[kept], items[kept], found.rating[kept]
 
 
 def _read_table(record: DatasetRecord, home: Path) -> _Columns:
-    """Read a line a user and a column an item, the first column being the count."""
+    """Read a line per user and a column per item; the first column is the count."""
     (file,) = record.files
     with zipfile.ZipFile(open_file(record, home, file)) as archive:
         text = archive.read(record.settings["member"]).decode("ascii")

@@ -1,4 +1,4 @@
-"""What the registry states of a data set, and what loading it returns."""
+"""What the registry states of a data set, and what readers and `load` return."""
 
 from __future__ import annotations
 
@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pairrank.exceptions import PairrankError
+
 if TYPE_CHECKING:
     from scipy import sparse
+
+    from pairrank.preferences import Pairs
 
 
 @dataclass(frozen=True)
@@ -25,14 +29,14 @@ class DatasetRecord:
     n_rows, n_columns : int
         Rows, and columns of X, as `load(name)` returns them without options.
     files : mapping of str to str
-        SHA-256 of each file's content. A file named .gz may also lie there uncompressed: the digest
-        is of what it holds. Zip archives are digested as they are.
+        SHA-256 of each file's content. A file named .gz may also be there uncompressed: the digest
+        is that of the uncompressed content. Zip archives are digested as they are.
     reader : str
         Which of `loaders.READERS` reads it.
     settings : mapping
-        What the reader needs to know.
+        Arguments of the reader.
     options : tuple of str
-        What `load` takes for this set, in words.
+        The options of `load` for this set, in words.
     papers : tuple of str
         Which papers use it.
     notes : str
@@ -71,3 +75,20 @@ class Dataset(NamedTuple):
     qid: np.ndarray[Any, Any] | None
     feature_names: list[str] | None
     record: DatasetRecord
+
+
+class Parts(NamedTuple):
+    """What a reader returns: the first four parts of a Dataset."""
+
+    X: Any
+    y: np.ndarray[Any, Any] | Pairs
+    qid: np.ndarray[Any, Any] | None
+    feature_names: list[str] | None
+
+
+def choose(record: DatasetRecord, option: str, value: Any, allowed: Any) -> Any:
+    """Return `value` if it is among `allowed`, else say which are."""
+    if value not in allowed:
+        listed = ", ".join(repr(one) for one in allowed)
+        raise PairrankError(f"{record.name}: {option}={value!r}; choose one of {listed}")
+    return value

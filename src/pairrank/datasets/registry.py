@@ -10,9 +10,8 @@ import inspect
 import os
 from typing import Any
 
-from pairrank.datasets.comparisons import COMPARISONS
 from pairrank.datasets.files import find_home
-from pairrank.datasets.judged import JUDGED
+from pairrank.datasets.judged import COMPARISONS, JUDGED
 from pairrank.datasets.record import Dataset, DatasetRecord
 from pairrank.datasets.regression import REGRESSION
 from pairrank.datasets.text import TEXT

@@ -7,13 +7,12 @@ import re
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from pairrank.datasets.files import open_file
-from pairrank.datasets.parts import Parts, choose
-from pairrank.datasets.record import DatasetRecord
+from pairrank.datasets.record import DatasetRecord, Parts, choose
 from pairrank.exceptions import FileFormatError
 
 TEXT = (
@@ -79,6 +78,7 @@ def load_reuters_sgml(
     record: DatasetRecord, home: Path, *, subset: str = "train", topic: str = "earn"
 ) -> Parts:
     """Read the SGML files and make tf-idf rows; a story is 1 where it has the topic."""
+    from scipy import sparse
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     choose(record, "subset", subset, ("train", "test"))
@@ -92,7 +92,7 @@ def load_reuters_sgml(
     if subset == "test":
         X = vectorizer.transform([story.text for story in kept])
     y = np.array([float(topic in story.topics) for story in kept])
-    return Parts(_as_array(X), y, None, list(vectorizer.get_feature_names_out()))
+    return Parts(sparse.csr_array(X), y, None, list(vectorizer.get_feature_names_out()))
 
 
 def load_vw_text(record: DatasetRecord, home: Path, *, subset: str = "train") -> Parts:
@@ -133,9 +133,3 @@ def _stories(archive: tarfile.TarFile) -> Iterator[_Story]:
             topics = re.findall(r"<D>(.*?)</D>", listed[1]) if listed else []
             text = "\n".join(html.unescape(part) for _, part in _TEXTS.findall(body))
             yield _Story(split[1] if kept and split else "", frozenset(topics), text)
-
-
-def _as_array(X: Any) -> Any:
-    from scipy import sparse
-
-    return sparse.csr_array(X)

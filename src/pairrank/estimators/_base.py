@@ -1,30 +1,30 @@
-"""What every ranker shares: scores, positions, pairwise accuracy, and the checks before a fit."""
+"""BaseRanker: predict, rank, score and save for every ranker, and the checks of its input."""
 
 from __future__ import annotations
 
+import copy
+import functools
 import os
-import warnings
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import Solution, Status
-from pairrank.design import Design
+from pairrank._protocols import FloatArray
+from pairrank.estimators._docstrings import Described
+from pairrank.estimators._rows import Rows, columns_of, row_scores
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Levels, Pairs, Preferences, as_graph
+from pairrank.preferences import Levels, Pairs
 
 if TYPE_CHECKING:
     from pairrank.kernels import FeatureMap
 
-FloatArray = NDArray[np.float64]
 
-
-class BaseRanker(BaseEstimator):
+class BaseRanker(Described, BaseEstimator):
     """A linear ranker: `coef_` gives scores; queries and row weights are routed by default."""
 
     __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": True}
@@ -36,11 +36,9 @@ class BaseRanker(BaseEstimator):
     kernel: Any = None
     """Rankers that take kernels have it as a parameter."""
     random_state: Any
-    _solves_in_kernel: ClassVar[bool] = False
-    """Whether weights multiply a precomputed kernel matrix itself, not features made of it."""
 
     def __sklearn_tags__(self) -> Any:
-        """Say to scikit-learn that sparse rows are welcome and a target is needed."""
+        """Tell scikit-learn that sparse rows are accepted and a target is needed."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
@@ -53,29 +51,33 @@ class BaseRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+            With ``kernel="precomputed"`` k(rows, training rows).
 
         Returns
         -------
-        ndarray of shape (n_rows,), float64
+        ndarray of shape (n_rows,) or (n_rows, n_targets), float64
 
         Raises
         ------
         ValueError
-            If X is not finite, or has other features than the ranker was fitted on.
+            If X is not finite, or its features differ from those of the training rows.
 
         Notes
         -----
-        Costs O(n_rows n_features), or O(non-zeros); with a kernel, a kernel value a row and
-        landmark.
+        Costs O(n_rows n_features) per target, or O(non-zeros); with a kernel, one kernel value per
+        row and landmark.
         """
         check_is_fitted(self)
-        X = validation.check_features(self, X, reset=False)
+        X = self._check_X(X, reset=False)
+        scores: Callable[[FloatArray], FloatArray] = row_scores(X)
         if hasattr(self, "feature_map_"):
-            return self.feature_map_.scores(X, self.coef_)
-        return Design(X).scores(self.coef_)
+            scores = functools.partial(self.feature_map_.scores, X)
+        if self.coef_.ndim == 1:
+            return scores(self.coef_)
+        return np.column_stack([scores(coef) for coef in self.coef_])
 
     def rank(self, X: Any, qid: Any = None) -> NDArray[np.int64]:
-        """Return each row's position within its query, 1 = best; ties in the order of rows.
+        """Return the position of each row within its query, 1 = best; ties in row order.
 
         Parameters
         ----------
@@ -85,12 +87,15 @@ class BaseRanker(BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_rows,), int64
+        ndarray of shape (n_rows,) or (n_rows, n_targets), int64
 
         Notes
         -----
-        Costs a prediction and O(m log m).
+        Costs a prediction and O(m log m) for m rows.
         """
+        check_is_fitted(self)
+        if self.coef_.ndim > 1:
+            return np.column_stack([self._of_target(coef).rank(X, qid) for coef in self.coef_])
         scores = self.predict(X)
         identifiers = validation.check_query_ids(qid, scores.size)
         layout = Levels.build(np.zeros(scores.size), identifiers)
@@ -107,23 +112,30 @@ class BaseRanker(BaseEstimator):
         Parameters
         ----------
         X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-        y : array-like of shape (n_rows,), or Pairs
+        y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
         qid, sample_weight : array-like of shape (n_rows,), optional
 
         Returns
         -------
         float
-            The weighted part of preferences in the right order, tied scores counting half; NaN,
-            with a warning, where there is no preference.
+            The weighted share of preferences in the right order, where a tied score counts half;
+            with several targets, their mean. NaN, with a warning, where there is no preference.
 
         Notes
         -----
-        Costs a prediction and O(m log m).
+        Costs a prediction and O(m log m) for m rows.
         """
         from pairrank.metrics import pairwise_accuracy
 
-        scores = self.predict(X)
-        return pairwise_accuracy(y, scores, qid=qid, sample_weight=sample_weight, graph=self.graph)
+        check_is_fitted(self)
+        rows = {"qid": qid, "sample_weight": sample_weight}
+        if self.coef_.ndim == 1:
+            return pairwise_accuracy(y, self.predict(X), graph=self.graph, **rows)
+        columns = columns_of(self._check_y(y, None))
+        if len(columns) != len(self.coef_):
+            raise PairrankError(f"y has {len(columns)} targets, the ranker {len(self.coef_)}")
+        each = zip(self.coef_, columns, strict=True)
+        return float(np.mean([self._of_target(w).score(X, column, **rows) for w, column in each]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted ranker to a model file, which holds no code; see `load_model`."""
@@ -131,35 +143,28 @@ class BaseRanker(BaseEstimator):
 
         save_model(self, path)
 
-    def _check_fit_input(
+    def _of_target(self, coef: FloatArray) -> Self:
+        """Return a ranker with the weights of one target."""
+        single = copy.copy(self)
+        single.coef_ = coef
+        return single
+
+    def _check_rows(
         self, X: Any, y: Any, qid: Any, sample_weight: Any, *, reset: bool = True
-    ) -> tuple[Any, Any, NDArray[Any] | None, FloatArray | None]:
-        """Validate what `fit` was given, before any work starts."""
-        X = validation.check_features(self, X, reset=reset)
+    ) -> Rows:
+        """Validate the rows that `fit` was given, before any work starts."""
+        X = self._check_X(X, reset=reset)
         n_rows = X.shape[0]
         if not isinstance(y, Pairs):
-            y = validation.check_labels(y, n_rows)
+            y = self._check_y(y, n_rows)
         identifiers = validation.check_query_ids(qid, n_rows)
-        return X, y, identifiers, validation.check_weights(sample_weight, n_rows)
+        return Rows(X, y, identifiers, validation.check_weights(sample_weight, n_rows))
 
-    def _preferences(
-        self,
-        y: Any,
-        qid: NDArray[Any] | None,
-        sample_weight: FloatArray | None,
-        n_rows: int,
-        reduction: str,
-    ) -> Preferences:
-        """Return the scaled preferences to learn from; an error where there are none."""
-        if isinstance(y, Pairs):
-            if as_graph(self.graph) != "full":
-                raise PairrankError("Pairs are preferences already: leave graph at its default")
-            pairs = y.bound(n_rows, qid=qid, sample_weight=sample_weight, reduction=reduction)
-            pairs.require_pairs()
-            return pairs
-        levels = Levels.build(y, qid, graph=self.graph, sample_weight=sample_weight)
-        levels.require_pairs()
-        return levels.reduced(reduction)
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        return validation.check_features(self, X, reset=reset)
+
+    def _check_y(self, y: Any, n_rows: int | None) -> NDArray[Any]:
+        return validation.check_labels(y, n_rows)
 
     @property
     def _is_precomputed(self) -> bool:
@@ -167,10 +172,11 @@ class BaseRanker(BaseEstimator):
 
     @property
     def _maps_features(self) -> bool:
-        return self.kernel is not None and not (self._solves_in_kernel and self._is_precomputed)
+        """Whether weights multiply features of a kernel, not X itself."""
+        return self.kernel is not None
 
     def _check_kernel(self) -> None:
-        """Check the kernel's parameters, where there are such."""
+        """Check the parameters of the kernel, where there is one."""
         if self._maps_features:
             self._feature_map(seed=0)
 
@@ -183,7 +189,7 @@ class BaseRanker(BaseEstimator):
         return FeatureMap(self.kernel, **options, random_state=seed)
 
     def _learnt_features(self, X: Any) -> Any:
-        """Return what the weights are to multiply, after learning the kernel's features, if any."""
+        """Learn the kernel's features, if any; return what the weights multiply."""
         self.__dict__.pop("feature_map_", None)
         if not self._maps_features:
             return X
@@ -203,15 +209,3 @@ class BaseRanker(BaseEstimator):
             return self.random_state.randint(2**31)
         validation.check_number(self.random_state, "random_state", inclusive=True, integer=True)
         return self.random_state
-
-    def _keep(self, solution: Solution) -> None:
-        """Set what a solver found as fitted attributes; warn where it did not converge."""
-        if solution.status is Status.OVERFLOW:
-            raise PairrankError(solution.status.value)
-        self.coef_ = solution.coef
-        self.n_iter_ = solution.n_iter
-        self.status_ = solution.status.name.lower()
-        self.history_ = solution.history
-        self.objective_ = solution.history[-1].value if solution.history else float("nan")
-        if not solution.status.ok:
-            warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)

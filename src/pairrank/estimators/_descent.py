@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver, Status, Step
+from pairrank._protocols import (
+    Callback,
+    FloatArray,
+    PiecewisePolynomial,
+    Sigmoidal,
+    Solution,
+    Solver,
+    Status,
+    Step,
+    StepLength,
+)
 from pairrank.design import Design
-from pairrank.losses import Hinge, SquaredHinge
-from pairrank.objective import BandedModel, LineSample, PairObjective, SampledModel
-from pairrank.preferences import Levels, Preferences, draw_sample
+from pairrank.objective import BandedModel, LineSample, PairObjective, Problem, SampledModel
+from pairrank.preferences import Differences, Levels, draw_sample
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.tron import Tron
 
 _MAX_DENSE_FEATURES = 2000
-_ROWS_A_FEATURE = 100
+_ROWS_PER_FEATURE = 100
 _LEAST_SAMPLE = 10_000
-_ROWS_A_SAMPLED_ROW = 100
+_ROWS_PER_SAMPLED_ROW = 100
 _LARGEST_SHARE = 50_000
 _LINE_ROWS = 20_000
 _FEW_ROWS = 2000
@@ -27,131 +37,156 @@ _EXACT = 1e-12
 _LOOSE_CG = 0.3
 _BANDS = 64
 _LEAST_START = 5000
-_ROWS_A_STARTING_ROW = 20
-_STARTING_ROWS_A_FEATURE = 10
+_ROWS_PER_STARTING_ROW = 20
+_STARTING_ROWS_PER_FEATURE = 10
 _START_STEPS = 300
 
 
+@dataclass(frozen=True)
+class Method:
+    """How a problem is minimised: a solver's name or "auto", its stops, and the seed of samples."""
+
+    solver: str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    seed: Any = 0
+
+
 def minimize(
-    X: Any,
-    preferences: Preferences,
-    loss: PairLoss,
-    *,
-    factor: float,
-    penalty: float,
-    route: str,
-    solver: str,
-    tol: float,
-    max_iter: int,
-    w0: FloatArray | None,
-    seed: Any,
-    callback: Callback | None,
-    eps: float = 1e-6,
-    search: str = "wolfe",
+    problem: Problem,
+    method: Method,
+    start: FloatArray | None = None,
+    callback: Callback | None = None,
 ) -> Solution:
     """Minimise penalty/2 |w|^2 + factor * pair sum by Newton, conjugate gradients or a bundle.
 
     ``solver="tron"`` is Lee & Lin's: every Hessian product over every pair. ``"auto"`` is TRON too,
     takes the Hessian from a sample of rows where X is dense with at most 2,000 features, as a
-    factorised matrix, and starts from the sample's own solution; else, for the squared hinge, from
-    bands of levels where levels are many (sums of likelihoods cost no more for them). ``"ncg"`` is
-    Raykar's, with line searches as `search` says; `eps` is the error that the pair sum may start
-    with: where rows are few and `route` is "auto", exactness costs nothing, and it is less. With
-    many rows, "auto" and "ncg" foretell the length of each step by a sample's scores.
-    Value and gradient are over every pair all the same, so the optimum is that of every pair.
-    ``"bundle"`` is the cutting planes of Joachims and of Airola. So is ``"auto"`` for the hinge; of
-    many more rows than features it starts from the solution for a twentieth of them, which saves up
-    to two planes in three.
+    factorised matrix, and starts from the sample's own solution; else, for piecewise polynomials,
+    from bands of levels where levels are many (sums of likelihoods cost no more for them).
+    ``"ncg"`` is Raykar's, the only one for losses whose value is not that of their gradient. With
+    many rows, "auto" and "ncg" take the length of each step from a sample's scores. Where rows are
+    few and the sum's algorithm is "auto", exactness costs nothing, and its error is less than asked
+    for. Value and gradient are over every pair all the same, so the optimum is that of every pair.
+    ``"bundle"`` is the cutting planes of Joachims and of Airola. So is ``"auto"`` for losses that
+    are not smooth; of many more rows than features it starts from the solution for a twentieth of
+    them, which saves up to two planes in three.
+
+    Parameters
+    ----------
+    problem : Problem
+        Over Levels or Pairs; for squares and tubes see `minimizer`.
+    method : Method
+    start : ndarray of shape (n_features,), optional
+        None: zero, or the solution for a sample.
+    callback : callable, optional
+        Called with a `Step` after every iteration; a true result stops the descent.
+
+    Returns
+    -------
+    Solution
     """
-    problem = {"factor": factor, "penalty": penalty}
-    design = Design(X)
-    generator = np.random.default_rng(seed)
+    if problem.algorithm == "auto" and problem.design.n_rows <= _FEW_ROWS:
+        problem = problem.changed(eps=min(problem.eps, _EXACT))
+    generator = np.random.default_rng(method.seed)
+    if method.solver == "bundle" or not problem.loss.smooth:
+        return _by_planes(problem, method, start, generator, callback)
     model, line = None, None
-    if route == "auto" and design.n_rows <= _FEW_ROWS:
-        eps = min(eps, _EXACT)
-    planes = solver == "bundle" or isinstance(loss, Hinge)
-    if solver == "auto" and not planes:
-        model = _model(design, preferences, loss, problem, generator)
-    if solver in ("auto", "ncg") and not planes and design.n_rows >= _LINE_ROWS:
-        line = LineSample(preferences, loss, generator)
-    descend = Bundle() if planes else _method(solver, search, loose=line is not None)
-    objective = PairObjective(
-        design, preferences, loss, route=route, eps=eps, model=model, line=line, **problem
-    )
-    start = None
-    if w0 is None and isinstance(model, SampledModel) and not model.is_whole:
-        start = model.start(descend, tol=max(tol, 0.02), max_iter=50)
-    elif w0 is None and planes and solver == "auto":
-        start = _sample_s_solution(design, preferences, loss, problem, generator, tol)
-    if start is not None:
-        if start.status is Status.INTERRUPTED:
-            judged = descend(objective, start.coef, tol=tol, max_iter=0)
-            return judged._replace(status=Status.INTERRUPTED)
-        w0 = start.coef
-    if w0 is None:
-        w0 = np.zeros(objective.n_features)
-    return descend(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
+    if method.solver == "auto" and _values_agree(problem):
+        model = _model(problem, generator)
+    if method.solver != "tron" and problem.design.n_rows >= _LINE_ROWS:
+        line = LineSample(problem, generator)
+    objective, solver = PairObjective(problem, model), _solver(problem, method, line)
+    near = None
+    if start is None and isinstance(model, SampledModel) and not model.is_whole:
+        alone = replace(solver, step_length=None)
+        near = model.start(alone, tol=max(method.tol, 0.02), max_iter=50)
+    return descend(objective, solver, method, start, near, callback)
 
 
-def _method(solver: str, search: str, loose: bool) -> Solver:
+def descend(
+    objective: PairObjective,
+    solver: Solver,
+    method: Method,
+    start: FloatArray | None,
+    near: Solution | None,
+    callback: Callback | None,
+) -> Solution:
+    """Run a solver from `start`, from a `near` problem's solution, or from zero.
+
+    Where the near problem was interrupted, its weights are evaluated and the fit ends.
+    """
+    if start is None:
+        start = np.zeros(objective.n_features) if near is None else near.coef
+    if near is not None and near.status is Status.INTERRUPTED:
+        judged = solver(objective, start, tol=method.tol, max_iter=0)
+        return judged._replace(status=Status.INTERRUPTED)
+    return solver(objective, start, tol=method.tol, max_iter=method.max_iter, callback=callback)
+
+
+def _values_agree(problem: Problem) -> bool:
+    """Whether the value is that of the loss whose gradient is followed."""
+    family = problem.loss.family
+    return not isinstance(family, Sigmoidal) or family.value == family.slope
+
+
+def _solver(problem: Problem, method: Method, step_length: StepLength | None) -> Tron | NonlinearCG:
     """Return the solver; TRON's inner iterations end early where steps are lengthened after."""
-    if solver == "ncg":
-        return NonlinearCG(search=search)
-    return Tron(cg_tol=_LOOSE_CG) if loose else Tron()
+    if not _values_agree(problem):
+        return NonlinearCG(search="gradient", step_length=step_length)
+    if method.solver == "ncg":
+        return NonlinearCG(step_length=step_length)
+    return Tron() if step_length is None else Tron(cg_tol=_LOOSE_CG, step_length=step_length)
 
 
-def _model(
-    design: Design,
-    preferences: Preferences,
-    loss: PairLoss,
-    problem: dict[str, float],
-    generator: np.random.Generator,
-) -> SampledModel | BandedModel | None:
-    """Choose where the Hessian comes from; None: from every pair."""
-    if not design.is_sparse and design.n_features <= _MAX_DENSE_FEATURES:
-        share = min(design.n_rows // _ROWS_A_SAMPLED_ROW, _LARGEST_SHARE)
-        wanted = max(_LEAST_SAMPLE, _ROWS_A_FEATURE * design.n_features, share)
-        if not _pays(min(wanted, design.n_rows), design.n_rows, design.n_features):
-            return None
-        return SampledModel(
-            design.X, preferences, loss, n_rows=wanted, generator=generator, **problem
-        )
+def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | BandedModel | None:
+    """Choose an approximate Hessian; None: that of every pair."""
+    design, preferences = problem.design, problem.preferences
+    is_dense = isinstance(design, Design) and not design.is_sparse
+    if is_dense and design.n_features <= _MAX_DENSE_FEATURES:
+        share = min(design.n_rows // _ROWS_PER_SAMPLED_ROW, _LARGEST_SHARE)
+        wanted = max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * design.n_features, share)
+        pays = _pays(min(wanted, design.n_rows), design.n_rows, design.n_features)
+        return SampledModel(problem, wanted, generator) if pays else None
     if not isinstance(preferences, Levels) or preferences.edges is not None:
         return None
-    if isinstance(loss, SquaredHinge) and preferences.labels.size > 2 * _BANDS:
-        return BandedModel(design, preferences, loss, n_bands=_BANDS, **problem)
+    piecewise = isinstance(problem.loss.family, PiecewisePolynomial)
+    if piecewise and preferences.labels.size > 2 * _BANDS:
+        return BandedModel(problem, _BANDS)
     return None
 
 
-def _sample_s_solution(
-    design: Design,
-    preferences: Preferences,
-    loss: PairLoss,
-    problem: dict[str, float],
+def _by_planes(
+    problem: Problem,
+    method: Method,
+    start: FloatArray | None,
     generator: np.random.Generator,
-    tol: float,
-) -> Solution | None:
-    """Return what cutting planes make of a sample of rows; None where it would not help.
+    callback: Callback | None,
+) -> Solution:
+    """Minimise by cutting planes; "auto" solves for a sample of rows first where that helps.
 
-    Where its rows are no more than ten times the features it is too far from the solution for all.
+    A sample of no more rows than ten times the features is too far from the solution for all.
     """
-    wanted = max(_LEAST_START, design.n_rows // _ROWS_A_STARTING_ROW)
-    if design.n_rows < _LINE_ROWS or wanted < _STARTING_ROWS_A_FEATURE * design.n_features:
-        return None
-    rows, drawn = draw_sample(preferences, wanted, generator)
-    factor, penalty = problem["factor"], problem["penalty"]
-    sample = PairObjective(design.X[rows], drawn, loss, factor=factor, penalty=penalty)
-    zero = np.zeros(sample.n_features)
-    return Bundle()(sample, zero, tol=tol, max_iter=_START_STEPS)
+    objective, design, near = PairObjective(problem), problem.design, None
+    wanted = max(_LEAST_START, design.n_rows // _ROWS_PER_STARTING_ROW)
+    pays = design.n_rows >= _LINE_ROWS and wanted >= _STARTING_ROWS_PER_FEATURE * design.n_features
+    if method.solver == "auto" and start is None and pays:
+        assert not isinstance(problem.preferences, Differences)
+        rows, drawn = draw_sample(problem.preferences, wanted, generator)
+        X = problem.features[rows]
+        sample = problem.changed(X=X, preferences=drawn, algorithm="auto")
+        few = replace(method, max_iter=_START_STEPS)
+        near = descend(PairObjective(sample), Bundle(), few, None, None, None)
+    return descend(objective, Bundle(), method, start, near, callback)
 
 
 def _pays(sample: int, n_rows: int, n_features: int) -> bool:
     """Say whether a sample's Hessian costs less than the few exact products that it saves.
 
-    Measured nanoseconds: the sums of a column of the sample's Hessian take 10 a row, its matrix
-    product n_features/15; a product with the Hessian of every pair takes 1.6 a feature and row, and
-    20 a row for the sums. A fit takes about six Hessians where conjugate gradients take thirty
-    products.
+    Measured nanoseconds: the sums of a column of the sample's Hessian take 10 per row, its matrix
+    product n_features/15; a product with the Hessian of every pair takes 1.6 per feature and row,
+    and 20 per row for the sums. A fit takes about six Hessians where conjugate gradients take
+    thirty products.
     """
     hessian = sample * n_features * (10 + n_features / 15)
     product = n_rows * (20 + 1.6 * n_features)
@@ -159,7 +194,7 @@ def _pays(sample: int, n_rows: int, n_features: int) -> bool:
 
 
 def progress_printer(verbose: int, n_pairs: int) -> Callback | None:
-    """Return a callback that prints a line an iteration to standard error, or None."""
+    """Return a callback that prints a line per iteration to standard error, or None."""
     if not verbose:
         return None
 

@@ -1,119 +1,53 @@
-"""MagnitudeRanker: the fit that MPRank and SVRank share, and the bound on its error."""
+"""MagnitudeRanker: what MPRank and SVRank share, and the stability bound on their error."""
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import Callback, FloatArray, Solution
-from pairrank.estimators._holdout import Watch, row_scores
-from pairrank.estimators._multi_target import MultiTargetRanker, checked_targets, columns_of
-from pairrank.estimators._outcome import conclude
-from pairrank.estimators._stability import limits_of, radius_of_kernel, radius_of_rows
+from pairrank._protocols import FloatArray
+from pairrank.estimators._descent import Method
+from pairrank.estimators._differences import minimizer
+from pairrank.estimators._fit import Solve, SolvedRanker
+from pairrank.estimators._rows import Rows, columns_of
+from pairrank.estimators._targets import TargetsMixin
 from pairrank.exceptions import PairrankError
+from pairrank.losses import Square, Tube
 from pairrank.metrics.stability import StabilityBound, stability_bound
+from pairrank.objective import Problem
+from pairrank.objective.row_blocks import block_rows, cut, dense
 from pairrank.preferences import Differences, Pairs
 
 PENALTY = 2.0
 """The squared norm counts whole, and solvers halve their penalty."""
 
 
-class MagnitudeRanker(MultiTargetRanker, ABC):
-    r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences.
-
-    Its parameters are checked by `_check_parameters`; how one target is solved, `_solution_of`
-    says.
-    """
+class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
+    r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences."""
 
     C: float
     n: int
     solver: str
-    tol: float
-    max_iter: int
-    gap_: float
 
-    def fit(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        qid_val: Any = None,
-        sample_weight_val: Any = None,
-        callback: Callback | None = None,
-    ) -> Self:
-        """Learn the weights from every difference.
-
-        Parameters
-        ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-            With ``kernel="precomputed"`` the kernel matrix of the rows.
-        y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
-            Numbers, or explicit comparisons; each column of numbers has weights of its own.
-        qid : array-like of shape (n_rows,), optional
-            Query identifiers, any hashable values in any order; None: all rows are one query.
-        sample_weight : array-like of shape (n_rows,), optional
-            A pair weighs the product of its rows' weights, m_q is a query's weight.
-        X_val, y_val, qid_val, sample_weight_val : optional
-            Validation rows, for `validation_curve_`.
-        callback : callable, optional
-            Called with a `Step` after every iteration; returning True stops the fit.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            Before any work, if input is not finite, lengths differ, a parameter is out of range, or
-            there is no comparison to learn from.
-        """
-        self._check_parameters()
-        X, y, qid, weight = self._check_fit_input(X, y, qid, sample_weight)
-        targets = columns_of(y)
-        preferences = _mean_costs(y, qid, weight, X.shape[0], float(self.C))
-        held = self._given(X_val, y_val, qid_val, sample_weight_val, len(targets))
-        if len(targets) == 1:
-            y, targets = None, [None]  # the labels of one target are in `preferences`
-        errors = None if held is None else held.errors()
-        features = self._learnt_features(X)
-        watches = None
-        if held is not None and errors is not None:
-            scores = row_scores(self._features(held.X))
-            watches = [Watch(error, scores, patience=None) for error in errors]
-        self.n_pairs_ = preferences.n_pairs
-        starts = self._starts(len(targets), features.shape[1])
-        solve = functools.partial(
-            self._solution_of(features, preferences),
-            tol=float(self.tol),
-            max_iter=int(self.max_iter),
-        )
-        solutions = self._solve_each(solve, targets, starts, watches, callback)
-        conclude(self, solutions, watches, targets, keep_best=False)
-        self._keep_gap(solutions)
-        return self
+    @property
+    def _epsilon(self) -> float:
+        """The error of a difference that costs nothing."""
+        return 0.0
 
     def stability_bound(self, X: Any, y: Any, *, delta: float = 0.05) -> StabilityBound:
         r"""Return how far the true error may be from the one on these training rows.
 
         `pairrank.metrics.stability_bound` with kappa and M filled in: kappa is the largest distance
         of a row from zero, or from the mean of the rows if that is less (only differences count);
-        M = range(y)/2 + kappa (C max(0, range(y) - epsilon)^n/2)^(1/2), for h has no offset, so
-        that y may be centred at the middle of its range, and \|h\|^2 is at most the objective at 0,
-        whatever rows of such labels are drawn.
+        M = range(y)/2 + kappa (C max(0, range(y) - epsilon)^n/2)^(1/2). (h has no offset, so y may
+        be centred at the middle of its range; \|h\|^2 is at most the objective at 0, for any rows
+        with labels of this range.)
 
         Parameters
         ----------
@@ -132,13 +66,13 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
         ------
         ValueError
             If the ranker is not fitted, y is Pairs or of several targets, X or y are not finite, or
-            delta is no probability.
+            delta is not a probability.
 
         Notes
         -----
-        The bound assumes rows drawn independently and alike, that no row to come lies farther out
-        or has a label outside the range of these, and a kernel chosen without looking at them:
-        gamma="scale" and the landmarks of "nystroem" are not. Costs O(n_rows n_features).
+        The bound assumes independent rows of one distribution, that no future row lies farther out
+        or has a label outside the range of these, and a kernel that does not depend on them:
+        gamma="scale" and the landmarks of "nystroem" do. Costs O(n_rows n_features).
 
         Examples
         --------
@@ -151,72 +85,89 @@ class MagnitudeRanker(MultiTargetRanker, ABC):
         check_is_fitted(self)
         if isinstance(y, Pairs):
             raise PairrankError(
-                "the bound is of rows drawn independently, and Pairs are not: give labels"
+                "the bound assumes rows drawn independently, which Pairs are not: give labels"
             )
-        X = self._check_rows(X, reset=False)
-        labels = checked_targets(y, X.shape[0])
+        X = self._check_X(X, reset=False)
+        labels = self._check_y(y, X.shape[0])
         if labels.ndim > 1:
-            raise PairrankError(f"y has {labels.shape[1]} targets: ask for the bound of one")
+            raise PairrankError(f"y has {labels.shape[1]} targets: ask for the bound of each one")
         in_kernel = self._is_precomputed and not hasattr(self, "feature_map_")
-        radius = radius_of_kernel(X) if in_kernel else radius_of_rows(self._features(X))
-        n = int(self.n)
-        limits = limits_of(radius, labels, C=float(self.C), n=n, epsilon=self._epsilon)
-        return stability_bound(float(self.C), limits.kappa, limits.M, X.shape[0], n, delta)
-
-    @abstractmethod
-    def _solution_of(
-        self, features: Any, preferences: Differences | Pairs
-    ) -> Callable[..., Solution]:
-        """Return how a target is solved: from labels and start, tol, max_iter and callback."""
-
-    def _keep_gap(self, solutions: list[Solution]) -> None:
-        """Set how far the objective, summed over targets, may be above its minimum, if known."""
-        self.__dict__.pop("gap_", None)
-        gaps = [one.history[-1].gap if one.history else np.nan for one in solutions]
-        if not np.isnan(gaps).any():
-            self.gap_ = float(sum(gaps))
-
-    @property
-    def _epsilon(self) -> float:
-        """What a difference may be off by at no cost."""
-        return 0.0
+        radius = _radius_of_kernel(X) if in_kernel else _radius_of_rows(self._features(X))
+        width, C, n = float(np.ptp(labels)), float(self.C), int(self.n)
+        largest = 0.5 * C * max(0.0, width - self._epsilon) ** n
+        M = 0.5 * width + radius * float(np.sqrt(largest))
+        return stability_bound(C, radius, M, X.shape[0], n, delta)
 
     def _check_parameters(self) -> None:
-        """Check the parameters that both share; each ranker adds its own."""
+        super()._check_parameters()
         validation.check_number(self.C, "C")
         if not np.isfinite(2.0 * float(self.C)):
-            raise PairrankError(f"C = {self.C!r} is so large that 2 C is no number; lower it")
+            raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
-        validation.check_number(self.tol, "tol")
-        validation.check_number(self.max_iter, "max_iter", low=1, inclusive=True, integer=True)
-        self._check_kernel()
 
-    def _check_operator(self, X: LinearOperator, *, reset: bool) -> None:
-        if self._maps_features:
-            raise PairrankError(
-                "X is a LinearOperator, which shows no entries: give the kernel matrix itself, or "
-                "take MPRank(n=2), which needs products alone"
-            )
-        super()._check_operator(X, reset=reset)
+    @abstractmethod
+    def _loss(self) -> Square | Tube:
+        """Return the cost of a difference."""
+
+    def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
+        is_kernel = self._is_precomputed and not self._maps_features
+        problem = Problem(features, preferences, self._loss(), PENALTY, is_kernel=is_kernel)
+        return minimizer(problem, Method(self.solver, float(self.tol), int(self.max_iter)))
+
+    def _preferences(self, rows: Rows) -> Differences | Pairs:
+        """Return the differences of the first target, each of query q weighing C w_i w_j/m_q^2.
+
+        In `Differences` a pair weighs w_i w_j/(2 m_q), so rows get the weights 2 C w_i/m_q, which
+        add up to 2 C per query. Comparisons weigh C/T, T their total weight.
+        """
+        n_rows, C = rows.X.shape[0], float(self.C)
+        if isinstance(rows.y, Pairs):
+            pairs = rows.y.bound(n_rows, ties=False, **rows.layout)
+            pairs.require_pairs()
+            pairs.pair_scale = C / pairs.pair_weight
+            return pairs
+        differences = Differences.build(columns_of(rows.y)[0], **rows.layout)
+        differences.require_pairs(columns_of(rows.y))
+        total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
+        if rows.weight is None and differences.query_of is None:
+            by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)
+        else:
+            by_row = 2.0 * C * differences.share()
+        return replace(differences, weight=by_row, query_weight=total)
 
 
-def _mean_costs(
-    y: Any, qid: NDArray[Any] | None, weight: FloatArray | None, n_rows: int, C: float
-) -> Differences | Pairs:
-    """Return the differences of the first target, each of query q weighing C w_i w_j/m_q^2.
+def _radius_of_rows(features: Any) -> float:
+    """Return the largest distance of a row from zero, or from the mean of rows if that is less.
 
-    In `Differences` a pair weighs w_i w_j/(2 m_q), so rows get the weights 2 C w_i/m_q, which make
-    up 2 C a query. Comparisons weigh C/T, T their total weight.
+    Only differences of rows count, so both are valid. O(n_rows n_features), one block of memory.
     """
-    if isinstance(y, Pairs):
-        pairs = y.bound(n_rows, qid=qid, sample_weight=weight, ties=False)
-        pairs.require_pairs()
-        pairs.pair_scale = C / pairs.pair_weight
-        return pairs
-    differences = Differences.build(columns_of(y)[0], qid, sample_weight=weight)
-    total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
-    if weight is None and differences.query_of is None:
-        by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)
-    else:
-        by_row = 2.0 * C * differences.share()
-    return replace(differences, weight=by_row, query_weight=total)
+    n_rows, n_features = features.shape
+    parts = list(cut(slice(0, n_rows), block_rows(n_features)))
+    mean = sum(dense(features[part]).sum(axis=0) for part in parts) / n_rows
+    from_zero = from_mean = 0.0
+    for part in parts:
+        block = dense(features[part])
+        from_zero = max(from_zero, _largest_norm(block))
+        from_mean = max(from_mean, _largest_norm(block - mean))
+    return min(from_zero, from_mean)
+
+
+def _radius_of_kernel(K: Any) -> float:
+    """Return the same for the features of a kernel matrix, (n_rows, n_rows); O(n_rows^2)."""
+    if isinstance(K, LinearOperator):
+        raise PairrankError(
+            "the bound needs the diagonal of the kernel matrix, which a LinearOperator does not "
+            "have: pass the matrix"
+        )
+    if K.shape[0] != K.shape[1]:
+        raise PairrankError(
+            f"the bound needs the square kernel matrix of the training rows, got shape {K.shape}"
+        )
+    squares = np.asarray(K.diagonal(), dtype=np.float64)
+    means = np.asarray(K.mean(axis=0), dtype=np.float64).ravel()
+    from_mean = squares - 2.0 * means + means.mean()
+    return float(np.sqrt(max(0.0, min(squares.max(), from_mean.max()))))
+
+
+def _largest_norm(block: FloatArray) -> float:
+    return float(np.sqrt(np.einsum("ij,ij->i", block, block).max(initial=0.0)))

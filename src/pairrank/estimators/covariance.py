@@ -17,7 +17,6 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import query_codes
 
-KINDS = ("laplace", "rows", "queries")
 MOST_FEATURES = 10_000
 """A covariance of so many features takes 800 MB."""
 
@@ -64,31 +63,24 @@ def coefficient_covariance(
     counts a pair for each of its two rows (Hajek's projection of the sum over pairs, whose terms
     are dependent because they share rows), for "queries" once, since no pair leaves its query.
 
-    By rows, each two rows' own part stands in both their sums. Of `Pairs` it is taken out once, as
-    for any dyads (Fafchamps & Gubert 2007), unless the rest were indefinite. Of labels it stays:
-    it is one part in about as many as a row has pairs, and errs on the large side, by sqrt(2) at
-    the most. A row of weight w counts as w rows, as everywhere; G queries are corrected by
-    G/(G - 1).
+    By rows, the own part of two rows is in both their sums. For `Pairs` it is subtracted once, as
+    for any dyads (Fafchamps & Gubert 2007), unless the rest would be indefinite. For labels it
+    stays: it is one part in about as many as a row has pairs, and errs on the large side, by
+    sqrt(2) at most. A row of weight w counts as w rows; G queries are corrected by G/(G - 1).
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features)
     preferences : Levels or Pairs
-        Over the rows of X, scaled by their normalisation.
+        Over the rows of X, scaled by their reduction.
     loss : Logistic, Probit or Raykar
-        What a pair costs.
     coef : ndarray of shape (n_features,)
-        The weights.
     kind : "laplace", "rows" or "queries"
-        What is taken to be independent: pairs, rows or queries.
-    penalty : float
-        As for the objective.
-    route, eps : str, float
-        The pair sum's algorithm and error, see `pairrank.pair_sums.bind`.
-    qid : ndarray of shape (n_rows,), optional
-        The queries, for "queries".
-    sample_weight : ndarray of shape (n_rows,), optional
-        The rows' weights, for "rows".
+        What is treated as independent: pairs, rows or queries.
+    penalty, route, eps : float, str, float
+        As for the objective and its pair sum.
+    qid, sample_weight : ndarray of shape (n_rows,), optional
+        For "queries" and for "rows".
 
     Returns
     -------
@@ -111,8 +103,8 @@ def coefficient_covariance(
     """
     scores = Design(X).scores(coef)
     columns = _Columns(X)
-    pair_sum = bind(loss, preferences, route=route, eps=eps)
-    hessian = _quadratic(columns, pair_sum.curvature(scores).matmat)
+    pair_sum = bind(loss, preferences, pair_sum=route, eps=eps)
+    hessian = _quadratic(columns, pair_sum.at(scores).curvature().matmat)
     hessian.flat[:: columns.n_features + 1] += penalty
     inverse = _inverse(hessian)
     if kind == "laplace":
@@ -180,12 +172,12 @@ def _inverse(matrix: FloatArray) -> FloatArray:
 def _spread_of_rows(
     columns: _Columns, pair_sum: LikelihoodSum, scores: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Return the sum of squares of the rows' pulls about their mean; of weight w, w equal ones."""
-    pulls = np.empty((columns.n_features, columns.n_rows))
+    """Return the scatter of the rows' gradients about their mean; a row of weight w is w rows."""
+    gradients = np.empty((columns.n_features, columns.n_rows))
     for features, block in columns:
-        pulls[features] = pair_sum.influence(scores, block)
-    totals = pulls.sum(axis=1)
-    scaled = np.divide(pulls, np.sqrt(weight), out=pulls, where=weight > 0)
+        gradients[features] = pair_sum.influence(scores, block)
+    totals = gradients.sum(axis=1)
+    scaled = np.divide(gradients, np.sqrt(weight), out=gradients, where=weight > 0)
     return scaled @ scaled.T - np.outer(totals, totals) / weight.sum()
 
 
@@ -198,12 +190,12 @@ def _own_parts(
 ) -> FloatArray:
     """Return the sum over every two rows of the square of their comparisons' gradient."""
     i, j = pairs.i.astype(np.int64), pairs.j.astype(np.int64)
-    pull = pairs.pair_scale * loss.phi(scores[i] - scores[j], order=1)
-    pull = np.where(i < j, pull, -pull) * (1.0 if pairs.weight is None else pairs.weight)
+    slope = pairs.pair_scale * loss.phi(scores[i] - scores[j], order=1)
+    slope = np.where(i < j, slope, -slope) * (1.0 if pairs.weight is None else pairs.weight)
     key = np.minimum(i, j) * columns.n_rows + np.maximum(i, j)
     dyads, place = np.unique(key, return_inverse=True)
     low, high = np.divmod(dyads, columns.n_rows)
-    square = np.bincount(place, pull) ** 2 / (weight[low] * weight[high])
+    square = np.bincount(place, slope) ** 2 / (weight[low] * weight[high])
     shape = (columns.n_rows, columns.n_rows)
     joined = sparse.coo_array((square, (low, high)), shape=shape).tocsr()
     joined = joined + joined.T
@@ -218,14 +210,15 @@ def _spread_of_queries(
     qid: NDArray[Any],
     sample_weight: FloatArray | None,
 ) -> FloatArray:
-    """Return the sum of squares of the queries' pulls, half of what their rows pull together."""
+    """Return the scatter of the queries' gradients, half the sum of their rows' gradients."""
     _, codes = query_codes(qid)
     n_queries = int(codes.max()) + 1
-    pulls = np.empty((columns.n_features, n_queries))
+    gradients = np.empty((columns.n_features, n_queries))
     for features, block in columns:
         of_rows = pair_sum.influence(scores, block)
         for place, row in zip(range(features.start, features.stop), of_rows, strict=True):
-            pulls[place] = 0.5 * np.bincount(codes, row, n_queries)
+            gradients[place] = 0.5 * np.bincount(codes, row, n_queries)
     kept = codes if sample_weight is None else codes[sample_weight > 0]
-    n_kept, totals = np.unique(kept).size, pulls.sum(axis=1)
-    return (pulls @ pulls.T - np.outer(totals, totals) / n_kept) * n_kept / max(n_kept - 1, 1)
+    n_kept, totals = np.unique(kept).size, gradients.sum(axis=1)
+    scatter = gradients @ gradients.T - np.outer(totals, totals) / n_kept
+    return scatter * n_kept / max(n_kept - 1, 1)

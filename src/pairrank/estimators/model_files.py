@@ -1,39 +1,76 @@
-"""Save fitted rankers to model files and load them again; no code is stored."""
+"""Save fitted rankers to model files and load them; no code is stored."""
 
 from __future__ import annotations
 
 import importlib
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import ModelRecord, read_model, write_model
-from pairrank.preferences import OrderGraph
+from pairrank.preferences import OrderGraph, as_graph
 
 ESTIMATORS = {
     "ConvexHullRanker": "pairrank.estimators.convex_hull",
     "MPRank": "pairrank.estimators.mp_rank",
+    "PairwiseRanker": "pairrank.estimators.pairwise_ranker",
     "RankNCG": "pairrank.estimators.rank_ncg",
     "RankRLS": "pairrank.estimators.rank_rls",
     "RankSVM": "pairrank.estimators.rank_svm",
     "SVRank": "pairrank.estimators.sv_rank",
 }
-"""Where the class behind each name that a model file may hold is defined."""
+"""The module of each class that a model file may hold."""
 
-_LIMITS = ("limits_", "limit_labels_", "limit_qid_")
-_ARRAYS = ("coef_", "coef_cov_", "standard_errors_", "feature_names_in_", *_LIMITS)
-_BOUNDS = ("lower_bound_", "n_edges_")
-_INFO = ("n_iter_", "status_", "objective_", "gap_", "n_pairs_", "n_features_in_", *_BOUNDS)
+_INFO: dict[str, type] = {
+    **dict.fromkeys(["n_iter_", "n_pairs_", "n_features_in_", "n_edges_"], int),
+    **dict.fromkeys(["objective_", "gap_", "lower_bound_"], float),
+    "status_": str,
+}
+"""Fitted attributes that are single values, and their types."""
+
 _MAP = "feature_map_"
-"""What the features of a kernel are called, and the arrays of theirs begin with."""
+"""The attribute with the features of a kernel; the names of their arrays begin with it."""
+
+_MOST_FEATURES = 2**31 - 1
+
+
+class _Form(NamedTuple):
+    """What an array of a model file must be like."""
+
+    kinds: str
+    shape: str
+    """A letter per dimension, equal letters for equal sizes, "t" for targets if there are any."""
+    finite: bool = True
+
+
+_ARRAYS = {
+    "coef_": _Form("f", "tw"),
+    "coef_cov_": _Form("f", "ww"),
+    "standard_errors_": _Form("f", "w"),
+    "feature_names_in_": _Form("U", "p"),
+    "limits_": _Form("f", "g2", finite=False),
+    "limit_labels_": _Form("biufU", "g"),
+    "limit_qid_": _Form("biufU", "g"),
+}
+"""p: features, w: weights, g: groups of rows of one label."""
+
+_MAP_ARRAYS = {
+    "projection": _Form("f", "bw"),
+    "eigenvalues": _Form("f", "w"),
+    "landmarks": _Form("f", "bp"),
+    "landmarks_data": _Form("f", "n"),
+    "landmarks_indices": _Form("i", "n"),
+    "landmarks_indptr": _Form("i", "e"),
+}
+"""b: landmarks, n: their stated values, e: b + 1."""
 
 
 def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted ranker to a model file, whole or not at all; "-" is standard output.
 
-    The history of the fit is not kept; query identifiers that are no numbers are kept as text.
+    The history of the fit is not kept; query identifiers that are not numbers become text.
 
     Parameters
     ----------
@@ -43,9 +80,10 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     PairrankError
-        If the estimator is of a kind that model files do not know, or a parameter is code.
+        If the estimator is of a kind that model files do not know, a parameter is code, or the
+        weights are not finite.
     FileAccessError
-        If the place cannot be written.
+        If the file cannot be written.
     """
     from sklearn.utils.validation import check_is_fitted
 
@@ -55,6 +93,8 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     check_is_fitted(estimator)
     params = {key: _packed(value) for key, value in estimator.get_params(deep=False).items()}
     arrays = {key: _stored(getattr(estimator, key)) for key in _ARRAYS if hasattr(estimator, key)}
+    for key, array in arrays.items():
+        _check_finite(key, array, _ARRAYS[key])
     info = {key: getattr(estimator, key) for key in _INFO if hasattr(estimator, key)}
     if hasattr(estimator, _MAP):
         info[_MAP] = estimator.feature_map_.params()
@@ -77,7 +117,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     FileFormatError
-        If the file is damaged, cut, of a newer version or no model file.
+        If the file is damaged, cut, of another version or no model file; if an array is of a wrong
+        dtype or shape, not finite, or points outside of another.
     """
     record = read_model(path)
     if record.estimator not in ESTIMATORS:
@@ -91,48 +132,107 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     try:
         params = {key: _unpacked(value) for key, value in record.params.items()}
         estimator = estimator_class(**params)
-    except (TypeError, KeyError, ValueError) as error:
+        if hasattr(estimator, "graph"):
+            as_graph(estimator.graph)
+        estimator._check_parameters()
+    except (TypeError, KeyError, ValueError, OverflowError, AttributeError) as error:
         raise FileFormatError(f"{path}: the model's parameters do not fit: {error}") from None
-    for key in _ARRAYS:
-        if key in record.arrays:
-            setattr(estimator, key, record.arrays[key])
-    for key in _INFO:
-        if key in record.info:
-            setattr(estimator, key, record.info[key])
-    if _MAP in record.info:
-        _restore_map(estimator, record, path)
-    _check_fitted(estimator, path)
+    try:
+        _restore(estimator, record)
+    except PairrankError as error:
+        raise FileFormatError(
+            f"{path}: the fitted model is damaged: {error}; fetch it or train it again"
+        ) from None
     return estimator
 
 
-def _restore_map(estimator: Any, record: ModelRecord, path: str | os.PathLike[str]) -> None:
-    from pairrank.kernels import FeatureMap
-
-    arrays = {
-        key.removeprefix(_MAP): array
-        for key, array in record.arrays.items()
-        if key.startswith(_MAP)
-    }
-    try:
-        estimator.feature_map_ = FeatureMap.from_arrays(record.info[_MAP], arrays)
-    except (PairrankError, TypeError) as error:
-        raise FileFormatError(f"{path}: the kernel's features are damaged: {error}") from None
-
-
-def _check_fitted(estimator: Any, path: str | os.PathLike[str]) -> None:
-    coef = getattr(estimator, "coef_", None)
-    wanted = getattr(estimator, "n_features_in_", None)
-    if wanted is not None and hasattr(estimator, _MAP):
-        agree = wanted == estimator.feature_map_.n_features_in_
-        wanted = estimator.feature_map_.n_components_ if agree else None
-    if coef is None or coef.shape[-1] != wanted:
-        raise FileFormatError(f"{path}: the model's weights are missing or of the wrong size")
-    if "feature_names_in_" in vars(estimator):
+def _restore(estimator: Any, record: ModelRecord) -> None:
+    """Set the fitted attributes; raise a PairrankError where they do not belong together."""
+    info = record.info
+    for key in _INFO.keys() & info.keys():
+        if not _is_of(info[key], _INFO[key]):
+            raise PairrankError(f"{key} is {str(info[key])[:40]!r}, of a wrong type")
+        setattr(estimator, key, info[key])
+    n_features = getattr(estimator, "n_features_in_", 0)
+    if not 1 <= n_features <= _MOST_FEATURES:
+        raise PairrankError(f"n_features_in_ is {n_features}")
+    sizes = {"p": n_features, "2": 2}
+    if (_MAP in info) != estimator._maps_features:
+        raise PairrankError("the features of its kernel are missing, or not asked for")
+    if _MAP in info:
+        _restore_map(estimator, record, sizes)
+    sizes.setdefault("w", n_features)
+    for key in (key for key in _ARRAYS if key in record.arrays):
+        _check_form(key, record.arrays[key], _ARRAYS[key], sizes)
+        setattr(estimator, key, record.arrays[key])
+    if "coef_" not in record.arrays:
+        raise PairrankError("coef_ is missing")
+    if "feature_names_in_" in record.arrays:
         estimator.feature_names_in_ = estimator.feature_names_in_.astype(object)
 
 
+def _is_of(value: Any, kind: type) -> bool:
+    """Whether a JSON value is of a type; whole numbers are also float, truth values are none."""
+    if kind is int:
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    return isinstance(value, kind) or (kind is float and _is_of(value, int))
+
+
+def _check_form(key: str, array: np.ndarray[Any, Any], form: _Form, sizes: dict[str, int]) -> None:
+    """Raise where an array is of another dtype or shape than its form; note sizes not yet known."""
+    letters = form.shape[1:] if form.shape[0] == "t" and array.ndim == 1 else form.shape
+    fits = array.dtype.kind in form.kinds and array.ndim == len(letters)
+    if not fits or any(
+        sizes.setdefault(letter, size) != size
+        for letter, size in zip(letters, array.shape, strict=True)
+    ):
+        raise PairrankError(f"{key} is {array.dtype} of shape {array.shape}, which does not fit")
+    _check_finite(key, array, form)
+
+
+def _check_finite(key: str, array: np.ndarray[Any, Any], form: _Form) -> None:
+    if array.dtype.kind == "f":
+        bad = ~np.isfinite(array) if form.finite else np.isnan(array)
+        if bad.any():
+            raise PairrankError(f"{key} holds {array[bad][0]}, which a model file cannot hold")
+
+
+def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> None:
+    """Set the kernel's features, after a check of everything that compiled code will trust."""
+    from pairrank.kernels import FeatureMap
+
+    arrays = {key: record.arrays[_MAP + key] for key in _MAP_ARRAYS if _MAP + key in record.arrays}
+    params = record.info[_MAP]
+    if not isinstance(params, dict) or isinstance(params.get("gamma"), str):
+        raise PairrankError("the parameters of its kernel are missing or of a wrong type")
+    if not (_is_of(params.get("n_features"), int) and params["n_features"] == sizes["p"]):
+        raise PairrankError("its kernel is of another number of features")
+    for key, array in arrays.items():
+        is_number = key == "landmarks" and array.ndim == 1
+        _check_form(key, array, _Form("i", "b") if is_number else _MAP_ARRAYS[key], sizes)
+        if is_number and array.size and not 0 <= array.min() <= array.max() < sizes["p"]:
+            raise PairrankError("a landmark is no training row")
+    if {"landmarks_data", "landmarks_indices", "landmarks_indptr"} <= set(arrays):
+        _check_sparse(arrays["landmarks_indptr"], arrays["landmarks_indices"], sizes)
+    try:
+        estimator.feature_map_ = FeatureMap.from_arrays(params, arrays)
+    except (TypeError, ValueError, OverflowError, AttributeError) as error:
+        raise PairrankError(f"the kernel's features do not fit: {error}") from None
+
+
+def _check_sparse(
+    indptr: np.ndarray[Any, Any], indices: np.ndarray[Any, Any], sizes: dict[str, int]
+) -> None:
+    """Raise where CSR landmarks point outside of their arrays."""
+    ends = indptr.size >= 2 and indptr[0] == 0 and indptr[-1] == indices.size
+    if not ends or sizes.get("b") != indptr.size - 1 or (np.diff(indptr) < 0).any():
+        raise PairrankError("the rows of its landmarks do not follow one another")
+    if indices.size and not 0 <= indices.min() <= indices.max() < sizes["p"]:
+        raise PairrankError("a landmark has a feature that is out of range")
+
+
 def _stored(values: Any) -> np.ndarray[Any, Any]:
-    """Return an array as a file can hold it: numbers as they are, names and identifiers as text."""
+    """Return an array that a file can hold: numbers as they are, names and identifiers as text."""
     array = np.asarray(values)
     return array if array.dtype.kind in "biuf" else array.astype(str)
 

@@ -1,18 +1,12 @@
-"""MPRank: magnitude-preserving ranking, the differences of scores those of labels."""
+"""MPRank: magnitude-preserving ranking by differences of labels."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pairrank import _validation as validation
-from pairrank._protocols import Solution
-from pairrank.estimators._least_squares import Problem
-from pairrank.estimators._magnitude import PENALTY, MagnitudeRanker
-from pairrank.estimators._tube import TubeProblem
+from pairrank.estimators._magnitude import MagnitudeRanker
 from pairrank.losses import Square, Tube
-from pairrank.preferences import Differences, Pairs
 
 
 class MPRank(MagnitudeRanker):
@@ -31,78 +25,34 @@ class MPRank(MagnitudeRanker):
     Parameters
     ----------
     C : float, default 1.0
-        Weight of the costs, of which a query's are averaged over its m_q^2 pairs: it means the same
-        for ten rows and ten million.
+        Weight of the costs, averaged over the m_q^2 pairs of a query, so that it means the same for
+        ten rows and ten million.
     n : 2 or 1, default 2
-        The power of an error. 2 is least squares; 1 minds large errors less.
+        The power of an error. 2 is least squares; 1 is less sensitive to large errors.
     solver : "auto", "cg", "direct" or "bundle", default "auto"
-        For n = 2 "direct" is the closed form, primal (Eq. 27) where rows outnumber features, else
-        dual (Eq. 29), "cg" conjugate gradients, and "auto" takes the cheaper one, "cg" if the
-        factorisation solves nothing; where that is "cg" but features differ in size, it takes
-        Newton steps preconditioned by the Hessian's diagonal. For n = 1 it is "bundle", cutting
-        planes.
+        For n = 2, "direct" is the closed form: primal (Eq. 27) where rows outnumber features, else
+        dual (Eq. 29). "cg" is conjugate gradients. "auto" takes the cheaper one, and "cg" where the
+        factorisation fails; where features differ in size, it takes Newton steps preconditioned by
+        the diagonal of the Hessian instead of "cg". For n = 1 it is "bundle", cutting planes.
     max_iter : int, default 1000
-        Iterations at the most.
+        The largest number of iterations.
     tol : float, default 1e-4
-        For n = 2 stop at \|gradient\| <= tol \|gradient at 0\|; for n = 1 where the duality gap is
-        at most tol times the objective, or times \|gradient at 0\|^2/4, the most that it can fall
-        by, if that is less.
-    kernel : None, "rbf", "poly", "precomputed" or callable, default None
-        k(x, x') for scores that are not linear in x; None is linear. With "precomputed", X is the
-        training rows' kernel matrix, and to predict k(rows, training rows); for n = 2 it may be a
-        scipy LinearOperator, and `coef_` are dual coefficients, one a training row. For the others,
-        and the next five parameters, see `pairrank.kernels.FeatureMap`.
-    gamma : float, "scale" or None, default None
-        Of "rbf" and "poly"; None is 1/n_features.
-    degree : int, default 3
-        Of "poly".
-    coef0 : float, default 1.0
-        Of "poly".
-    kernel_features : "auto", "exact" or "nystroem", default "auto"
-        Every training row as landmark, or a sample of them.
-    n_components : int, optional
-        The number of landmarks of "nystroem".
-    warm_start : bool, default False
-        Start iterations from the previous `coef_`.
-    verbose : int, default 0
-        1 prints a line an iteration to standard error.
-    random_state : int, RandomState or None, default None
-        Seeds the landmarks of "nystroem"; None is a fixed seed.
+        For n = 2, stop when \|gradient\| <= tol \|gradient at 0\|. For n = 1, stop when the duality
+        gap is at most tol times the objective, or times \|gradient at 0\|^2/4 if that is less.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features), float64
-        With a kernel the weights of its features; with "precomputed" and n = 2 dual coefficients.
-    n_iter_ : int
-        Iterations taken, of several targets the most; 1 for a direct solution.
-    best_iteration_ : int
-        The last iteration, whose weights `coef_` are.
-    status_ : str
-        How the solver ended, such as "converged" or "gap_closed".
-    history_ : list of Step
-        Value, gradient norm and seconds an iteration; of several targets a list of such lists.
-    objective_ : float
-        The objective at `coef_`, summed over targets.
-    gap_ : float
-        How far `objective_` may be above the minimum, at most; of n = 1 alone.
+    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_
     n_pairs_ : int
-        The number of differences, m_q^2 a query, or of comparisons.
-    validation_curve_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
-        The ranking error on the validation rows along the iterations, where they were given: the
-        part of preferences in the wrong order, a query's mean or that of all comparisons; NaN past
-        a target's last iteration.
-    feature_map_ : FeatureMap
-        The features of the kernel, where there are such.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X had names.
+        The number of differences, m_q^2 per query, or of comparisons.
+    validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes
     -----
-    For n = 2 an iteration costs two products with X and O(n_rows), of Pairs O(n_pairs), a direct
-    solution O(m n^2 + n^3) or O(m^2 n + m^3) for m rows of n features; for n = 1 an iteration costs
-    two products with X and O(m log m). float32 X stays float32. Equal labels everywhere are no
-    error: the scores are then equal too. An offset of all labels of a query changes nothing.
+    For n = 2, an iteration costs two products with X and O(n_rows), of Pairs O(n_pairs), and a
+    direct solution O(m n^2 + n^3) or O(m^2 n + m^3) for m rows of n features; a precomputed kernel
+    may be a scipy LinearOperator. For n = 1, an iteration costs two products with X and
+    O(m log m). float32 X stays float32. An offset of all labels of a query changes nothing.
 
     References
     ----------
@@ -123,15 +73,15 @@ class MPRank(MagnitudeRanker):
         self,
         C: float = 1.0,
         *,
-        n: int = 2,
-        solver: str = "auto",
+        n: Literal[1, 2] = 2,
+        solver: Literal["auto", "cg", "direct", "bundle"] = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         kernel: Any = None,
-        gamma: float | str | None = None,
+        gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        kernel_features: str = "auto",
+        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
         n_components: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -162,14 +112,5 @@ class MPRank(MagnitudeRanker):
         """For n = 2 a precomputed kernel is solved as it is."""
         return self.kernel is not None and not (self.n == 2 and self._is_precomputed)
 
-    def _solution_of(
-        self, features: Any, preferences: Differences | Pairs
-    ) -> Callable[..., Solution]:
-        if self.n == 1:
-            return TubeProblem(features, preferences, Tube(0.0, 1), PENALTY).solve
-        problem = Problem(features, preferences, PENALTY, self._is_precomputed, "lower C")
-        if self.solver == "auto" and not self._is_precomputed and not problem.direct_is_cheaper():
-            steps = TubeProblem(features, preferences, Square(), PENALTY)
-            if steps.is_uneven:
-                return steps.solve
-        return functools.partial(problem.solve, problem.solver(self.solver, early=False))
+    def _loss(self) -> Square | Tube:
+        return Square() if self.n == 2 else Tube(0.0, 1)

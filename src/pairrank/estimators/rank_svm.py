@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any, Literal
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
-from pairrank.estimators._pair_loss import PairLossRanker, Problem
+from pairrank.estimators._pair_loss import PairLossRanker
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Hinge, SquaredHinge
+from pairrank.losses import LOSSES
+from pairrank.objective import Problem
 from pairrank.preferences import Preferences
-
-_LOSSES: dict[str, type[Hinge] | type[SquaredHinge]] = {
-    "squared_hinge": SquaredHinge,
-    "hinge": Hinge,
-}
 
 
 class RankSVM(PairLossRanker):
@@ -27,89 +19,43 @@ class RankSVM(PairLossRanker):
 
     over all preferences (i, j), i preferred to j; p = 2 is Eq. 3, p = 1 Eq. 2. The squared hinge is
     solved by a trust region Newton method, the hinge by cutting planes (the TreeRankSVM of Airola
-    et al. 2011), and both by sums over pairs that cost O(m log k) for m rows of k levels, never
-    O(m^2).
+    et al. 2011). Their sums over pairs cost O(m log k) for m rows of k levels, never O(m^2).
 
     Parameters
     ----------
     C : float, default 1.0
         Weight of the loss.
     loss : "squared_hinge" or "hinge", default "squared_hinge"
-        What a pair costs, p = 2 or 1. Both rank about as well (Lee & Lin, Section 4.4); the squared
-        hinge is solved faster, the hinge minds outliers less.
-    graph : "full", "chain" or OrderGraph, default "full"
-        Which labels are preferred to which: every higher one, the next higher one present in the
-        query (the paper's partial pairs), or explicit edges (low, high).
-    reduction : "auto", "rows", "query" or "sum", default "auto"
-        The factor a: W/T for "rows", so that C means the same for ten rows and ten million; 1 for
-        "sum", the paper's plain sum; "query" takes (W/n_queries) times the sum over queries of
-        their mean pair loss. W is the total row weight, T the total pair weight. "auto" is "rows"
-        for labels and "sum" for Pairs, where every further comparison adds to what is known.
+        The cost of a pair, p = 2 or 1. Both rank about equally well (Lee & Lin, Section 4.4). The
+        squared hinge is solved faster; the hinge is less sensitive to outliers.
     tol : float, default 1e-3
-        Stop at \|gradient\| <= tol \|gradient at 0\|. With cutting planes, where the duality gap,
-        how far above its minimum the objective may be, is at most tol times the objective, or times
-        \|gradient at 0\|^2/2, the most that it can fall by, if that is less.
+        Stop when \|gradient\| <= tol \|gradient at 0\|. Cutting planes stop when the duality gap
+        (how far the objective may be above its minimum) is at most tol times the objective, or
+        times \|gradient at 0\|^2/2 if that is less.
     max_iter : int, default 1000
-        Newton steps, or cutting planes, at the most.
+        The largest number of Newton steps or cutting planes.
     solver : "auto", "tron" or "bundle", default "auto"
-        "tron" takes every Hessian product over every pair, as in the paper. "auto" takes the
-        Hessian from a sample where that is cheaper; value and gradient are of every pair, so the
-        optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`; so is
-        "auto" for the hinge, which has no Hessian, but of many rows it starts from a sample's
-        solution.
-    pair_sum : "auto", "flat_tree", "selection_tree" or "direct", default "auto"
-        The algorithm of the pair sum; all give the same numbers.
-    kernel : None, "rbf", "poly", "precomputed" or callable, default None
-        k(x, x') for scores that are not linear in x; None is linear. See
-        `pairrank.kernels.FeatureMap` for this and the next five; "poly" with degree=2 and gamma=1
-        is (x.y + c)^2, the quadratic RankSVM of Raykar's comparison.
-    gamma : float, "scale" or None, default None
-        Of "rbf" and "poly"; None is 1/n_features.
-    degree : int, default 3
-        Of "poly".
-    coef0 : float, default 1.0
-        Of "poly".
-    kernel_features : "auto", "exact" or "nystroem", default "auto"
-        Every training row as landmark, or a sample of them.
-    n_components : int, optional
-        The number of landmarks of "nystroem".
-    warm_start : bool, default False
-        Start from the previous `coef_`.
-    verbose : int, default 0
-        1 prints a line an iteration to standard error.
-    random_state : int, RandomState or None, default None
-        Seeds the samples behind "auto" and "nystroem"; None is a fixed seed, so that two fits
-        agree.
+        "tron" computes every Hessian product over every pair, as in the paper. "auto" takes the
+        Hessian from a sample where that is cheaper; value and gradient use every pair, so the
+        optimum is the same. "bundle" is cutting planes, `pairrank.solvers.bundle.Bundle`. The hinge
+        has no Hessian, so its "auto" is "bundle", which with many rows starts from the solution on
+        a sample.
+    pair_sum : str, default "auto"
+        The algorithm of the pair sum: "auto", "cells", "sorted", "selection_tree",
+        "level_counting" or "direct". "cells" is linear in the rows; its error is computed and made
+        smaller where it matters, so the optimum is the same. "direct" computes every pair.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,), float64
-        With a kernel, the weights of its features.
-    n_iter_ : int
-        Newton steps, or cutting planes, on all rows.
-    status_ : str
-        How the solver ended, such as "converged" or "gap_closed".
-    history_ : list of Step
-        Value, gradient norm, seconds, evaluations, Hessian products and gap an iteration.
-    objective_ : float
-        The objective at `coef_`.
-    gap_ : float
-        How far `objective_` may be above the minimum, at most; of cutting planes alone.
-    n_pairs_ : int
-        The number of preferences.
-    feature_map_ : FeatureMap
-        The features of the kernel, where there is one.
-    validation_scores_ : ndarray of shape (n_iter_ + 1,)
-        Pairwise accuracy on the validation rows along the iterations, where they were given.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X had names.
+    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
+    validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes
     -----
     A Newton step or a cutting plane costs two products with X and O(m log m) for sorting the
-    scores. Memory beyond X is below 120 bytes a row; at most 128 planes take 8 bytes a feature
-    each, 256 MB in all. float32 X stays float32.
+    scores. Memory beyond X is below 120 bytes per row; at most 128 planes take 8 bytes per feature
+    each, 256 MB in all. float32 X stays float32. A quadratic RankSVM (Raykar's comparison) has
+    ``kernel="poly", degree=2, gamma=1``.
 
     References
     ----------
@@ -133,18 +79,20 @@ class RankSVM(PairLossRanker):
         self,
         C: float = 1.0,
         *,
-        loss: str = "squared_hinge",
+        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
         graph: Any = "full",
-        reduction: str = "auto",
+        reduction: Literal["auto", "rows", "query", "sum"] = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
-        solver: str = "auto",
-        pair_sum: str = "auto",
+        solver: Literal["auto", "tron", "bundle"] = "auto",
+        pair_sum: Literal[
+            "auto", "cells", "sorted", "selection_tree", "level_counting", "direct"
+        ] = "auto",
         kernel: Any = None,
-        gamma: float | str | None = None,
+        gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        kernel_features: str = "auto",
+        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
         n_components: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -169,8 +117,6 @@ class RankSVM(PairLossRanker):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        validation.check_choice(self.loss, "loss", tuple(_LOSSES))
-        validation.check_choice(self.solver, "solver", ("auto", "tron", "bundle"))
         if self.loss == "hinge" and self.solver == "tron":
             raise PairrankError(
                 'solver="tron" needs second derivatives, of which the hinge has none: use '
@@ -179,16 +125,6 @@ class RankSVM(PairLossRanker):
         validation.check_number(self.C, "C")
         super()._check_parameters()
 
-    def _problem(self) -> Problem:
-        return Problem(_LOSSES[self.loss](), float(self.C), penalty=1.0, solver=self.solver)
-
-    def _conclude(
-        self,
-        X: Any,
-        preferences: Preferences,
-        qid: NDArray[Any] | None,
-        sample_weight: FloatArray | None,
-    ) -> None:
-        self.__dict__.pop("gap_", None)
-        if self.history_ and not np.isnan(self.history_[-1].gap):
-            self.gap_ = self.history_[-1].gap
+    def _problem(self, features: Any, preferences: Preferences) -> Problem:
+        loss, factor = LOSSES[self.loss](), float(self.C)
+        return Problem(features, preferences, loss, factor=factor, algorithm=self.pair_sum)

@@ -1,16 +1,12 @@
-"""SVRank: magnitude-preserving ranking that forgives small errors of a difference."""
+"""SVRank: magnitude-preserving ranking that ignores small errors of a difference."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 from pairrank import _validation as validation
-from pairrank._protocols import Solution
-from pairrank.estimators._magnitude import PENALTY, MagnitudeRanker
-from pairrank.estimators._tube import TubeProblem
+from pairrank.estimators._magnitude import MagnitudeRanker
 from pairrank.losses import Tube
-from pairrank.preferences import Differences, Pairs
 
 
 class SVRank(MagnitudeRanker):
@@ -30,76 +26,34 @@ class SVRank(MagnitudeRanker):
     Parameters
     ----------
     C : float, default 1.0
-        Weight of the costs, of which a query's are averaged over its m_q^2 pairs: it means the same
-        for ten rows and ten million.
+        Weight of the costs, averaged over the m_q^2 pairs of a query, so that it means the same for
+        ten rows and ten million.
     epsilon : float, default 0.1
-        What a difference of scores may be off by at no cost, in the unit of y.
+        The error of a difference of scores that costs nothing, in the unit of y.
     n : 1 or 2, default 1
-        The power of what an error exceeds epsilon by.
+        The power of the part of an error beyond epsilon.
     solver : "auto", "bundle" or "tron", default "auto"
-        For n = 1 "bundle", cutting planes; for n = 2 "tron", trust region Newton.
+        "bundle", cutting planes, for n = 1; "tron", trust region Newton, for n = 2.
     max_iter : int, default 1000
-        Iterations at the most.
+        The largest number of iterations.
     tol : float, default 1e-4
-        For n = 1 stop where the duality gap is at most tol times the objective, or times
-        \|gradient at 0\|^2/4, the most that it can fall by, if that is less; for n = 2 at
+        For n = 1, stop when the duality gap is at most tol times the objective, or times
+        \|gradient at 0\|^2/4 if that is less. For n = 2, stop when
         \|gradient\| <= tol \|gradient at 0\|.
-    kernel : None, "rbf", "poly", "precomputed" or callable, default None
-        k(x, x') for scores that are not linear in x; None is linear. With "precomputed", X is the
-        training rows' kernel matrix, and to predict k(rows, training rows). For this and the next
-        five parameters see `pairrank.kernels.FeatureMap`.
-    gamma : float, "scale" or None, default None
-        Of "rbf" and "poly"; None is 1/n_features.
-    degree : int, default 3
-        Of "poly".
-    coef0 : float, default 1.0
-        Of "poly".
-    kernel_features : "auto", "exact" or "nystroem", default "auto"
-        Every training row as landmark, or a sample of them.
-    n_components : int, optional
-        The number of landmarks of "nystroem".
-    warm_start : bool, default False
-        Start from the previous `coef_`.
-    verbose : int, default 0
-        1 prints a line an iteration to standard error.
-    random_state : int, RandomState or None, default None
-        Seeds the landmarks of "nystroem"; None is a fixed seed.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,) or (n_targets, n_features), float64
-        With a kernel the weights of its features.
-    n_iter_ : int
-        Iterations taken, of several targets the most.
-    best_iteration_ : int
-        The last iteration, whose weights `coef_` are.
-    status_ : str
-        How the solver ended, such as "converged" or "gap_closed".
-    history_ : list of Step
-        Value, gradient norm and seconds an iteration; of several targets a list of such lists.
-    objective_ : float
-        The objective at `coef_`, summed over targets.
-    gap_ : float
-        How far `objective_` may be above the minimum, at most; of n = 1 alone.
+    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_
     n_pairs_ : int
-        The number of differences, m_q^2 a query, or of comparisons.
-    validation_curve_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
-        The ranking error on the validation rows along the iterations, where they were given: the
-        part of preferences in the wrong order, a query's mean or that of all comparisons; NaN past
-        a target's last iteration.
-    feature_map_ : FeatureMap
-        The features of the kernel, where there is one.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X had names.
+        The number of differences, m_q^2 per query, or of comparisons.
+    validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes
     -----
-    An iteration costs two products with X and O(m log m) for m rows, of Pairs O(n_pairs); for n = 2
-    so does every product with the Hessian, bar the logarithm. Where least squares over the same
-    pairs are solved by a small factorisation (`MPRank`), their solution is the start. float32 X
-    stays float32. Labels that differ by no more than epsilon are no error: the scores are then
-    equal.
+    An iteration costs two products with X and O(m log m) for m rows, of Pairs O(n_pairs). For n = 2
+    a product with the Hessian costs two products with X and O(m). Where a small factorisation
+    solves least squares over the same pairs (`MPRank`), its solution is the start. float32 X stays
+    float32. Where no labels differ by more than epsilon, all scores are equal.
 
     References
     ----------
@@ -121,15 +75,15 @@ class SVRank(MagnitudeRanker):
         C: float = 1.0,
         epsilon: float = 0.1,
         *,
-        n: int = 1,
-        solver: str = "auto",
+        n: Literal[1, 2] = 1,
+        solver: Literal["auto", "bundle", "tron"] = "auto",
         max_iter: int = 1000,
         tol: float = 1e-4,
         kernel: Any = None,
-        gamma: float | str | None = None,
+        gamma: float | Literal["scale"] | None = None,
         degree: int = 3,
         coef0: float = 1.0,
-        kernel_features: str = "auto",
+        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
         n_components: int | None = None,
         warm_start: bool = False,
         verbose: int = 0,
@@ -166,8 +120,5 @@ class SVRank(MagnitudeRanker):
         own = "tron" if self.n == 2 else "bundle"
         validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", own))
 
-    def _solution_of(
-        self, features: Any, preferences: Differences | Pairs
-    ) -> Callable[..., Solution]:
-        tube = Tube(float(self.epsilon), int(self.n))
-        return TubeProblem(features, preferences, tube, PENALTY).solve
+    def _loss(self) -> Tube:
+        return Tube(float(self.epsilon), int(self.n))

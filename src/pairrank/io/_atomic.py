@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import os
+import signal
 import stat
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import FrameType
 from typing import IO, Any
 
 from pairrank.exceptions import FileAccessError
@@ -21,10 +25,10 @@ STANDARD_STREAM = "-"
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
     """Open `path` for writing; it appears, or changes, only when the block ends without an error.
 
-    What is written goes to a temporary file in the same folder, is flushed to the disk, and takes
-    the name by `os.replace`. On any failure the temporary file goes away and the old file stands.
-    A path that is no regular file (a pipe, a device) is written to directly; "-" is standard
-    output.
+    The content goes to a temporary file in the same folder, is flushed to the disk, and takes the
+    name by `os.replace`. On any failure, and where SIGTERM or SIGHUP ends the process, the
+    temporary file is removed and the old file stands. A path that is no regular file (a pipe, a
+    device) is written to directly; "-" is standard output.
 
     Parameters
     ----------
@@ -35,12 +39,13 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     Yields
     ------
     file object
-        Its `name` is the path that is really being written.
+        Open for writing.
 
     Raises
     ------
     FileAccessError
-        A folder that does not exist or may not be written, a full disk.
+        A folder that does not exist or may not be written, a read-only file, a full disk, a closed
+        standard output.
 
     Examples
     --------
@@ -67,10 +72,37 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
         raise FileAccessError(_sentence(name, error)) from error
 
 
+def refuse_read_only(path: str | os.PathLike[str]) -> None:
+    """Raise where `path` is a file that its permissions protect from writing.
+
+    `os.replace` would put a new file in its place without asking.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file need not exist.
+
+    Raises
+    ------
+    FileAccessError
+        That says how to go on.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return
+    if not stat.S_IMODE(mode) & 0o222 or not os.access(path, os.W_OK):
+        raise FileAccessError(
+            f"cannot write {os.fspath(path)}: the file is read-only; make it writable "
+            "(chmod u+w), or name another"
+        )
+
+
 def _open_for_writing(name: str, mode: str) -> contextlib.AbstractContextManager[IO[Any]]:
     if name == STANDARD_STREAM:
         return _standard_output(mode)
     target = os.path.realpath(name)
+    refuse_read_only(target)
     try:
         old = os.stat(target)
     except FileNotFoundError:
@@ -83,34 +115,82 @@ def _open_for_writing(name: str, mode: str) -> contextlib.AbstractContextManager
 @contextlib.contextmanager
 def _replacing(target: str, mode: str, permissions: int) -> Iterator[IO[Any]]:
     folder, base = os.path.split(target)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{base[:100]}.", suffix=".part", dir=folder)
+    temporary: list[str] = []
+    with _removed_at_termination(temporary):
+        try:
+            descriptor, path = tempfile.mkstemp(
+                prefix=f".{base[:100]}.", suffix=".part", dir=folder
+            )
+            temporary.append(path)
+            os.close(descriptor)
+            with open(path, mode, **_text_options(mode)) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.chmod(path, permissions)
+            os.replace(path, target)
+        except BaseException:
+            _remove(temporary)
+            raise
+
+
+@contextlib.contextmanager
+def _removed_at_termination(paths: list[str]) -> Iterator[None]:
+    """Let SIGTERM and SIGHUP remove files before they end the process as they would without us.
+
+    Signals that are handled or ignored already stay as they are. The handlers stand only while a
+    file is written, so that a signal never waits for the end of a long computation.
+    """
+    numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
+    ours = [number for number in numbers if number and signal.getsignal(number) == signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        ours = []
+
+    def end(number: int, frame: FrameType | None) -> None:
+        _remove(paths)
+        signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+
+    for number in ours:
+        signal.signal(number, end)
     try:
-        os.close(descriptor)
-        with open(temporary, mode, **_text_options(mode)) as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, permissions)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+        yield
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _remove(paths: list[str]) -> None:
+    for path in paths:
+        Path(path).unlink(missing_ok=True)
+
+
+class _Borrowed(io.RawIOBase):
+    """A raw stream that stays open when the buffer around it is closed."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int | None:
+        return self._raw.write(data)
 
 
 @contextlib.contextmanager
 def _standard_output(mode: str) -> Iterator[IO[Any]]:
-    file = sys.stdout if mode == "w" else sys.stdout.buffer
-    if not isinstance(file, io.TextIOWrapper):
+    """Yield standard output; a raw one (PYTHONUNBUFFERED) is buffered, as it may write in part."""
+    if sys.stdout is None:
+        raise FileAccessError("cannot write standard output: it is closed; name a file instead")
+    binary: Any = sys.stdout.buffer
+    binary.flush()
+    with contextlib.ExitStack() as stack:
+        if isinstance(binary, io.RawIOBase):
+            binary = stack.enter_context(io.BufferedWriter(_Borrowed(binary)))
+        file: Any = codecs.getwriter("utf-8")(binary) if mode == "w" else binary
         yield file
-        file.flush()
-        return
-    encoding, errors = file.encoding, file.errors
-    file.reconfigure(encoding="utf-8", errors="strict")
-    try:
-        yield file
-        file.flush()
-    finally:
-        file.reconfigure(encoding=encoding, errors=errors)
+        binary.flush()
 
 
 def _text_options(mode: str) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def name_of(source: Any) -> str:
 def open_source(source: Any) -> Iterator[IO[bytes]]:
     """Open a path, "-" (standard input) or a binary file object for reading, decompressed.
 
-    Compression (gzip, bzip2, xz) is told by the first bytes, not by the name.
+    Compression (gzip, bzip2, xz) shows in the first bytes, whatever the name.
 
     Raises
     ------
@@ -63,6 +63,8 @@ def _open_raw(source: Any, stack: contextlib.ExitStack) -> Any:
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
         if name == STANDARD_STREAM:
+            if sys.stdin is None:
+                raise FileAccessError("cannot read standard input: it is closed; name a file")
             return sys.stdin.buffer
         try:
             return stack.enter_context(open(name, "rb"))
@@ -100,7 +102,7 @@ def first_bytes(stream: Any) -> bytes:
 def whole_lines(stream: IO[bytes], size: int) -> Iterator[bytes]:
     """Yield blocks of whole lines, of about `size` bytes; the last line is ended if it is not.
 
-    A byte order mark at the start is passed over.
+    A byte order mark at the start is ignored.
     """
     rest = stream.read(len(_BYTE_ORDER_MARK))
     if rest == _BYTE_ORDER_MARK:

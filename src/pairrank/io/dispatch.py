@@ -10,20 +10,15 @@ import numpy as np
 
 from pairrank.exceptions import PairrankError
 from pairrank.io._atomic import STANDARD_STREAM
-from pairrank.io._streams import COMPRESSED_SUFFIXES
+from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of
 from pairrank.io.rows import Rows
 
+FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
-    ".txt": "svmlight",
-    ".svm": "svmlight",
-    ".svmlight": "svmlight",
-    ".libsvm": "svmlight",
-    ".dat": "svmlight",
-    ".letor": "svmlight",
+    **dict.fromkeys([".txt", ".svm", ".svmlight", ".libsvm", ".dat", ".letor"], "svmlight"),
     ".csv": "csv",
     ".parquet": "parquet",
 }
-FORMATS = ("svmlight", "csv", "parquet")
 
 
 def format_of(source: Any, format: str = "auto") -> str:
@@ -82,48 +77,74 @@ def read_rows(
 ) -> Rows:
     """Read rows from svmlight text, CSV or Parquet.
 
+    CSV is UTF-8 text with a header. In CSV and Parquet every column without another role is a
+    feature, and labels, qids and weights go by the name of their column; svmlight text has no
+    columns and ignores these arguments.
+
     Parameters
     ----------
     source : str, path-like or binary file object
-        "-" is standard input.
+        "-" is standard input; gzip, bzip2 and xz are decompressed.
     format : {"auto", "svmlight", "csv", "parquet"}
         "auto" goes by the end of the name: .txt .svm .svmlight .libsvm .dat .letor, .csv, .parquet,
         also with .gz, .bz2 or .xz behind it.
-    label, qid, weight, features, drop, ignore
-        Columns of CSV and Parquet, see `read_csv`; svmlight text has none, they are not looked at.
+    label, qid, weight : str, optional
+        Names of columns. `label=None` reads rows without labels, as for prediction.
+    features : sequence of str, optional
+        The feature columns, in this order. None: all the columns left, in the file's order.
+    drop, ignore : sequence of str
+        Columns to leave out: those to drop must be there, those to ignore need not.
     n_features : int, optional
         Columns of X: svmlight rows with fewer are padded, with more refused; CSV and Parquet must
         have as many.
     dtype : float64 or float32
+        Of X.
     comments : bool
         Whether to keep svmlight's comments.
 
     Returns
     -------
     Rows
+        Labels are float64 where all are numbers (booleans are 0 and 1), text where none is; qids
+        are whole numbers where all are written as such, else text as in the file.
 
     Raises
     ------
+    FileFormatError
+        No rows, unknown columns, an empty cell, a feature that is no finite number or overflows
+        float32, a label that float64 would round to another: with the column, and the line (of
+        Parquet the row, counted from 0).
+    FileAccessError
+        A file that cannot be opened.
     PairrankError
-        A format that is not known, and what `read_svmlight`, `read_csv` and `read_parquet` raise.
+        An unknown format; another number of features.
+
+    Notes
+    -----
+    O(cells). CSV is parsed by pyarrow, in parallel, and read again line by line only to find the
+    place of an error. Beyond X, memory holds the file and its columns.
+
+    Examples
+    --------
+    >>> import io
+    >>> rows = read_rows(io.BytesIO(b"grade,query,a,b\\n1,x,2,3\\n0,x,4,5\\n"), format="csv",
+    ...                  label="grade", qid="query")
+    >>> rows.X, rows.y, rows.feature_names
+    (array([[2., 3.],
+           [4., 5.]]), array([1., 0.]), ['a', 'b'])
     """
     kind = format_of(source, format)
     if kind == "svmlight":
         from pairrank.io.svmlight import read_svmlight
 
         return read_svmlight(source, n_features=n_features, dtype=dtype, comments=comments)
-    if kind == "csv":
-        from pairrank.io.csv_text import read_csv as read_table
-    else:
-        from pairrank.io.parquet import read_parquet as read_table
-    rows = read_table(
-        source, label=label, qid=qid, weight=weight, features=features, drop=drop, ignore=ignore,
-        dtype=dtype,
-    )  # fmt: skip
+    from pairrank.io.tables import Roles, read_table
+
+    rows = read_table(source, kind, Roles(label, qid, weight, features, drop, ignore), dtype)
     if n_features is not None and rows.X.shape[1] != n_features:
         raise PairrankError(
-            f"{source}: {rows.X.shape[1]} feature columns, {n_features} are expected; name them "
-            "with features, or leave the others out with drop"
+            f"{name_of(source)}: {rows.X.shape[1]} feature columns, {n_features} are expected; "
+            "name them with features, or leave the others out with drop"
         )
     return rows
 
@@ -139,16 +160,27 @@ def write_rows(
 ) -> None:
     """Write rows as svmlight text, CSV or Parquet, whole or not at all; see `read_rows`.
 
+    Every number reads back the same. In CSV and Parquet, features without names are called x1, x2,
+    ..., zeros of sparse X are written, comments are not.
+
     Parameters
     ----------
     target : str, path-like or binary file object
-        "-" is standard output.
+        "-" is standard output; svmlight text and CSV are compressed where the name ends in .gz,
+        .bz2 or .xz.
     rows : Rows
         What is written.
     format : {"auto", "svmlight", "csv", "parquet"}
         "auto" goes by the end of the name.
     label, qid, weight : str
         Names of the columns of CSV and Parquet.
+
+    Raises
+    ------
+    PairrankError
+        A name that two columns share, parts of different lengths, what svmlight text cannot hold.
+    FileAccessError
+        The place cannot be written.
     """
     kind = format_of(target, format)
     if kind == "svmlight":
@@ -156,8 +188,6 @@ def write_rows(
 
         write_svmlight(target, rows)
         return
-    if kind == "csv":
-        from pairrank.io.csv_text import write_csv as write_table
-    else:
-        from pairrank.io.parquet import write_parquet as write_table
-    write_table(target, rows, label=label, qid=qid, weight=weight)
+    from pairrank.io.tables import Roles, write_table
+
+    write_table(target, rows, kind, Roles(label, qid, weight))

@@ -1,24 +1,26 @@
 """Model files: an estimator's name, parameters and arrays, without code.
 
-Format, version 1. Three lines of UTF-8 text, each ended by a line feed, then raw bytes::
+Format, version 2: a zip archive as `numpy.savez` writes, which `numpy.load` opens. It is not
+compressed and has one member `NAME.npy` per array of numbers or text, and `model.json`::
 
-    pairrank-model 1
-    sha256 <64 hex digits> bytes <number of bytes after this line>
-    {"estimator": ..., "params": {...}, "info": {...}, "texts": {...}, "arrays": [...]}
-    <the arrays' bytes, one after the other, C order, little endian>
+    {"format": "pairrank-model", "version": 2, "estimator": ..., "params": {...}, "info": {...},
+     "arrays": [names]}
 
-The digest is over everything after the second line. An element of `arrays` is `{"name", "dtype",
-"shape"}` with dtype one of the names in `DTYPES`; arrays of text stand in `texts` as `{"shape",
-"values"}`. A reader refuses versions that it does not know. There is no pickle and no import by
-name: the one who reads decides what to do with the estimator's name.
+There is no pickle, and no import by name: the caller decides what to do with the estimator's name.
+Zip keeps a checksum per member, and a reader compares the declared sizes with the file's before it
+makes an array.
 """
 
 from __future__ import annotations
 
-import hashlib
+import io
 import json
 import math
 import os
+import re
+import sys
+import zipfile
+import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,21 +29,21 @@ from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io._atomic import STANDARD_STREAM, atomic_write
 from pairrank.io._streams import name_of
 
-MAGIC = "pairrank-model"
-VERSION = 1
-DTYPES = {
-    "float64": "<f8",
-    "float32": "<f4",
-    "int64": "<i8",
-    "int32": "<i4",
-    "int16": "<i2",
-    "int8": "|i1",
-    "uint64": "<u8",
-    "uint32": "<u4",
-    "uint16": "<u2",
-    "uint8": "|u1",
-    "bool": "|b1",
-}
+FORMAT = "pairrank-model"
+VERSION = 2
+
+_MAGIC = b"PK\x03\x04"
+_HEADER = "model.json"
+_MAX_HEADER = 1 << 26
+_MAX_DEPTH = 20
+_KINDS = "biufU"
+_ARRAY_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_NPY = re.compile(
+    rb"\x93NUMPY\x01\x00..\{'descr': '[<|]([biufU])([0-9]{1,9})', 'fortran_order': False, "
+    rb"'shape': \(((?:[0-9]{1,18}(?:,|, [0-9]{1,18}){0,8})?)\), \} *\n",
+    re.DOTALL,
+)
+"""The start of the npy data that `numpy.savez` writes for arrays of numbers and text."""
 
 
 class ModelRecord(NamedTuple):
@@ -54,7 +56,7 @@ class ModelRecord(NamedTuple):
     params : dict
         JSON values; tuples come back as lists.
     arrays : dict of str to ndarray
-        Numbers (see `DTYPES`) or text.
+        Numbers, booleans or text.
     info : dict
         JSON values: anything worth knowing about the fit.
     """
@@ -73,7 +75,7 @@ def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
     path : str or path-like
         Where to.
     record : ModelRecord
-        What is written.
+        The content; names of arrays are identifiers.
 
     Raises
     ------
@@ -92,58 +94,51 @@ def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
     array([0.5])
     >>> folder.cleanup()
     """
-    payload = _payload(record)
-    digest = hashlib.sha256()
-    for part in payload:
-        digest.update(part)
-    size = sum(len(part) for part in payload)
+    header = {"format": FORMAT, "version": VERSION, "estimator": record.estimator}
+    for part in ("params", "info"):
+        header[part] = _plain(getattr(record, part), part, _MAX_DEPTH)
+    arrays = {name: _storable(name, array) for name, array in record.arrays.items()}
+    text = json.dumps(header | {"arrays": list(arrays)}).encode("ascii")
+    if len(text) > _MAX_HEADER:
+        raise PairrankError(f"the parameters take {len(text)} bytes as JSON; {_MAX_HEADER} is most")
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        archive.writestr(zipfile.ZipInfo(_HEADER), text)
+        for name, array in arrays.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
     with atomic_write(path, "wb") as file:
-        file.write(f"{MAGIC} {VERSION}\nsha256 {digest.hexdigest()} bytes {size}\n".encode())
-        for part in payload:
-            file.write(part)
+        file.write(buffer.getbuffer())
 
 
-def _payload(record: ModelRecord) -> list[bytes]:
-    texts: dict[str, Any] = {}
-    arrays: list[dict[str, Any]] = []
-    buffers: list[bytes] = []
-    for name, value in record.arrays.items():
-        array = np.asarray(value)
-        if array.dtype.kind == "U":
-            texts[name] = {"shape": list(array.shape), "values": array.ravel().tolist()}
-            continue
-        dtype = DTYPES.get(array.dtype.name)
-        if dtype is None:
-            raise PairrankError(
-                f"array {name!r} is of dtype {array.dtype}, which a model file cannot hold; "
-                f"convert it to text or to one of {', '.join(DTYPES)}"
-            )
-        arrays.append({"name": name, "dtype": array.dtype.name, "shape": list(array.shape)})
-        buffers.append(np.ascontiguousarray(array, dtype=dtype).tobytes())
-    header = {
-        "estimator": record.estimator,
-        "params": _plain(record.params, "params"),
-        "info": _plain(record.info, "info"),
-        "texts": texts,
-        "arrays": arrays,
-    }
-    line = json.dumps(header, ensure_ascii=True, allow_nan=True) + "\n"
-    return [line.encode("ascii"), *buffers]
+def _storable(name: str, value: Any) -> np.ndarray[Any, Any]:
+    """Return an array in C order and little endian, or say why a model file cannot hold it."""
+    array = np.asarray(value)
+    if not _ARRAY_NAME.match(name):
+        raise PairrankError(f"an array of a model file cannot be called {name!r}; use letters")
+    if array.dtype.kind not in _KINDS or array.dtype.name in ("longdouble", "float128"):
+        raise PairrankError(
+            f"array {name!r} is of dtype {array.dtype}, which a model file cannot hold; convert it "
+            "to numbers or text"
+        )
+    return np.array(array, dtype=array.dtype.newbyteorder("<"), order="C", ndmin=array.ndim)
 
 
-def _plain(value: Any, where: str) -> Any:
+def _plain(value: Any, where: str, depth: int) -> Any:
     """Return `value` as JSON values, or say where it is none."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
         return value
+    if depth == 0:
+        raise PairrankError(f"{where} is nested deeper than {_MAX_DEPTH} levels; flatten it")
     if isinstance(value, list | tuple):
-        return [_plain(item, f"{where}[{number}]") for number, item in enumerate(value)]
+        return [_plain(item, f"{where}[{at}]", depth - 1) for at, item in enumerate(value)]
     if isinstance(value, dict):
         for key in value:
             if not isinstance(key, str):
                 raise PairrankError(f"{where} has the key {key!r}; a model file needs text keys")
-        return {key: _plain(item, f"{where}[{key!r}]") for key, item in value.items()}
+        return {key: _plain(item, f"{where}[{key!r}]", depth - 1) for key, item in value.items()}
     if callable(value):
         raise PairrankError(
             f"{where} is a callable, {value!r}; a model file holds no code, so it cannot be saved. "
@@ -153,6 +148,25 @@ def _plain(value: Any, where: str) -> Any:
         f"{where} is a {type(value).__name__}, which a model file cannot hold; give numbers, text, "
         "lists or dicts of these, and arrays in `arrays`"
     )
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Tell by its first bytes whether a file is a model, of this format or an older one.
+
+    Parameters
+    ----------
+    path : str or path-like
+        "-", folders and missing files are no models.
+
+    Returns
+    -------
+    bool
+    """
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as stream:
+        start = stream.read(len(FORMAT))
+    return start.startswith((_MAGIC, FORMAT.encode()))
 
 
 def read_model(path: str | os.PathLike[str]) -> ModelRecord:
@@ -166,33 +180,52 @@ def read_model(path: str | os.PathLike[str]) -> ModelRecord:
     Returns
     -------
     ModelRecord
-        What the file holds.
+        The content. Arrays have the sizes that the file has room for; whether they make sense
+        together is not checked here.
 
     Raises
     ------
     FileFormatError
-        No model file, a newer version, a damaged or cut one.
+        No model file, another version, a damaged or cut one.
     FileAccessError
         The file cannot be opened.
     """
     name = name_of(path)
-    magic, _, rest = _read_bytes(path).partition(b"\n")
-    _check_magic(name, magic)
-    seal, _, payload = rest.partition(b"\n")
-    _check_seal(name, seal, payload)
-    line, _, body = payload.partition(b"\n")
-    try:
-        return _decode(json.loads(line), body)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    data = _read_bytes(path)
+    if data.startswith(FORMAT.encode()):
         raise FileFormatError(
-            f"{name}: the header of the model file makes no sense ({error}); train it again"
+            f"{name} is a model file of the old format 1, which pairrank no longer reads; train "
+            "the model again"
+        )
+    if not data.startswith(_MAGIC):
+        raise FileFormatError(f"{name} is not a pairrank model file")
+    try:
+        members = _read_members(data)
+        header = _read_header(members.pop(_HEADER))
+        if list(members) != [f"{array}.npy" for array in header["arrays"]]:
+            raise ValueError("an array is missing, or not listed")
+        arrays = {member.removesuffix(".npy"): _array(text) for member, text in members.items()}
+    except _DAMAGE as error:
+        raise FileFormatError(
+            f"{name}: the model file is damaged or cut ({error}); fetch it or train it again"
         ) from error
+    if header["version"] != VERSION:
+        raise FileFormatError(
+            f"{name} is a model file of version {header['version']}, this pairrank reads version "
+            f"{VERSION}; install a newer pairrank, or train the model again"
+        )
+    return ModelRecord(header["estimator"], header["params"], arrays, header["info"])
+
+
+_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError, OverflowError),
+    *(NotImplementedError, RuntimeError, TypeError),
+)
+"""What `zipfile` and `json` raise on bytes that are not theirs; RecursionError is one."""
 
 
 def _read_bytes(path: str | os.PathLike[str]) -> bytes:
-    import sys
-
-    if os.fspath(path) == STANDARD_STREAM:
+    if os.fspath(path) == STANDARD_STREAM and sys.stdin is not None:
         return sys.stdin.buffer.read()
     try:
         with open(path, "rb") as file:
@@ -203,45 +236,55 @@ def _read_bytes(path: str | os.PathLike[str]) -> bytes:
         ) from error
 
 
-def _check_magic(name: str, line: bytes) -> None:
-    word, _, version = line.partition(b" ")
-    if word != MAGIC.encode() or not version.isdigit():
-        raise FileFormatError(f"{name} is not a pairrank model file; its first line is not {MAGIC}")
-    if int(version) != VERSION:
-        raise FileFormatError(
-            f"{name} is a model file of version {int(version)}, this pairrank reads version "
-            f"{VERSION}; install a newer pairrank, or train the model again"
-        )
+def _read_members(data: bytes) -> dict[str, bytes]:
+    """Return the members of an uncompressed zip archive that fills the data exactly."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise ValueError("a member is compressed")
+        if sum(member.file_size for member in members) > len(data):
+            raise ValueError("the members are larger than the file")
+        if len({member.filename for member in members}) < len(members):
+            raise ValueError("two members have one name")
+        return {member.filename: archive.read(member) for member in members}
 
 
-def _check_seal(name: str, seal: bytes, payload: bytes) -> None:
-    words = seal.split(b" ")
-    if len(words) != 4 or words[0] != b"sha256" or words[2] != b"bytes" or not words[3].isdigit():
-        raise FileFormatError(f"{name}: the second line is damaged; fetch or train the model again")
-    expected = int(words[3])
-    if len(payload) < expected:
-        raise FileFormatError(
-            f"{name} is cut: {len(payload)} of {expected} bytes are there; fetch or train it again"
-        )
-    if len(payload) > expected or hashlib.sha256(payload).hexdigest().encode() != words[1]:
-        raise FileFormatError(f"{name} is damaged: its checksum differs; fetch or train it again")
+def _read_header(text: bytes) -> dict[str, Any]:
+    """Return the JSON header, its parts checked for their types."""
+    if len(text) > _MAX_HEADER:
+        raise ValueError(f"the header takes {len(text)} bytes")
+    header = json.loads(text)
+    kinds = {"estimator": str, "params": dict, "info": dict, "arrays": list, "version": int}
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise ValueError(f"the header is not that of a {FORMAT}")
+    for part, kind in kinds.items():
+        if not isinstance(header.get(part), kind):
+            raise ValueError(f"{part!r} is missing or of a wrong type")
+    json.dumps(header, ensure_ascii=False).encode()  # refuses half characters (surrogates)
+    if _depth_exceeds(header, _MAX_DEPTH + 1):
+        raise ValueError(f"the header is nested deeper than {_MAX_DEPTH} levels")
+    return header
 
 
-def _decode(header: dict[str, Any], body: bytes) -> ModelRecord:
-    arrays: dict[str, np.ndarray[Any, Any]] = {}
-    for part in ("params", "info", "texts"):
-        if not isinstance(header[part], dict):
-            raise ValueError(f"{part!r} is no object of names and values")
-    start = 0
-    for entry in header["arrays"]:
-        dtype = np.dtype(DTYPES[entry["dtype"]])
-        shape = tuple(int(size) for size in entry["shape"])
-        count = math.prod(shape)
-        array = np.frombuffer(body, dtype=dtype, count=count, offset=start)
-        arrays[entry["name"]] = array.reshape(shape).astype(dtype.newbyteorder("="))
-        start += count * dtype.itemsize
-    if start != len(body):
-        raise ValueError(f"the arrays take {start} bytes of {len(body)}")
-    for name, text in header["texts"].items():
-        arrays[name] = np.array(text["values"], dtype=str).reshape(text["shape"])
-    return ModelRecord(str(header["estimator"]), header["params"], arrays, header["info"])
+def _depth_exceeds(value: Any, depth: int) -> bool:
+    if not isinstance(value, dict | list):
+        return False
+    inner = value.values() if isinstance(value, dict) else value
+    return depth == 0 or any(_depth_exceeds(item, depth - 1) for item in inner)
+
+
+def _array(text: bytes) -> np.ndarray[Any, Any]:
+    """Return the array of npy data whose declared size is that of the data."""
+    match = _NPY.match(text)
+    if match is None:
+        raise ValueError("a member is no array of numbers or text")
+    dtype = np.dtype(f"<{match[1].decode()}{int(match[2])}")
+    shape = tuple(int(size) for size in match[3].split(b",") if size.strip())
+    if math.prod(shape) * dtype.itemsize != len(text) - match.end():
+        raise ValueError(f"an array of shape {shape} has {len(text) - match.end()} bytes")
+    if dtype.kind == "U":
+        letters = np.frombuffer(text[match.end() :], dtype="<u4")
+        if ((letters > 0x10FFFF) | ((letters >= 0xD800) & (letters < 0xE000))).any():
+            raise ValueError("an array of text holds numbers that are no characters")
+    array = np.ndarray(shape, dtype, buffer=text, offset=match.end())
+    return array.astype(dtype.newbyteorder("="))

@@ -1,29 +1,27 @@
-"""Read ratings: a user, an item and a number a line, whatever separates them."""
+"""Read ratings: users, items and numbers, whatever separates them."""
 
 from __future__ import annotations
 
 import csv
+import io
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, repeat
+from collections.abc import Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._cells import _numbers, is_word
-from pairrank.io._growing import GrowingArray
-from pairrank.io._streams import first_bytes, name_of, open_source
-from pairrank.io.csv_text import _decoded, _explained
+from pairrank.io._arrow import CsvText, Table, is_finite, is_parquet, parquet_header, parquet_table
+from pairrank.io._streams import name_of, open_source
+from pairrank.io.rows import is_word
 
 ROLES = ("user", "item", "rating")
 
 _NAMES = {"user": ("user", "userid"), "item": ("item", "itemid"), "rating": ("rating",)}
-"""By role: what its column may be called, in small letters and without signs between them."""
+"""By role: names of its column, in small letters and without the signs between them."""
 
 _SEPARATORS = ("::", "\t", ";", "|", ",")
-_BLOCK = 50_000
 
 
 class RatingColumns(NamedTuple):
@@ -53,15 +51,15 @@ def read_ratings(
     rating: str | int | None = None,
     separator: str | None = None,
 ) -> RatingColumns:
-    """Read a user, an item and a rating a line; other columns are passed over.
+    """Read a user, an item and a rating per line, or from a Parquet file; ignore other columns.
 
     Parameters
     ----------
     source : str, path-like or binary file object
         "-" is standard input; gzip, bzip2 and xz are decompressed. UTF-8, with or without a header.
     user, item, rating : str or int, optional
-        The column's name, or its place counted from 1. None: the column named so ("user", "userId",
-        "User-ID"), if there is one, else the first, the second, the third.
+        The column's name, or its place counted from 1. None: the column of that name ("user",
+        "userId", "User-ID"), if there is one, else the first, the second, the third.
     separator : str, optional
         None: "::" as in MovieLens, a tab, ";", "|" or ",", whichever comes first in this list and
         cuts the first line into three cells or more, of which one is a number where any does.
@@ -74,14 +72,14 @@ def read_ratings(
     Raises
     ------
     FileFormatError
-        No ratings, an unknown column, two roles in one column, a line that is too short, an empty
-        name, a rating that is no finite number: with the line.
+        No ratings, an unknown column, two roles in one column, lines of different lengths, an empty
+        name, a rating that is no finite number: with the line (of Parquet the row, from 0).
     FileAccessError
         A file that cannot be opened.
 
     Notes
     -----
-    Costs O(n_ratings), and a sort of the names. Holds 24 bytes a rating beyond the names.
+    Costs O(n_ratings), and a sort of the names. Memory holds the file and its columns.
 
     Examples
     --------
@@ -90,112 +88,39 @@ def read_ratings(
     >>> found.user, found.user_ids, found.rating
     (array([1, 0, 1]), array([1, 2]), array([5., 3., 4.]))
     """
+    if separator == "":
+        raise PairrankError("the separator is empty; name one, or leave it out")
     name = name_of(source)
     wanted = dict(zip(ROLES, (user, item, rating), strict=True))
     with open_source(source) as stream:
-        if first_bytes(stream).startswith(b"PAR1"):
-            raise FileFormatError(f"{name} is Parquet; ratings are read from text: write it as CSV")
-        with _decoded(stream, name) as text:
-            n_blank, first = next(
-                ((number, line) for number, line in enumerate(text) if line.strip()), (0, None)
-            )
-            if first is None:
-                raise FileFormatError(f"{name}: no ratings; a line is a user, an item and a number")
-            if separator == "":
-                raise PairrankError("the separator is empty; name one, or leave it out")
-            separator = _find_separator(first) if separator is None else separator
-            lines = _Lines(name, separator, first, chain(repeat("\n", n_blank), [first], text))
-            reader = _Reader(name, lines.header, wanted)
-            for block in lines.blocks(skip=reader.has_header):
-                reader.take(block)
-    return reader.columns()
+        data = stream.read()
+    table, columns = _read_table(data, name, wanted, separator)
+    if len(table) == 0:
+        raise FileFormatError(f"{name}: no ratings below the header")
+    user_ids, users = _sorted(*table.names(columns[0]))
+    item_ids, items = _sorted(*table.names(columns[1]))
+    table.check_numbers(columns[2:], "ratings")
+    return RatingColumns(users, items, table.numbers(columns[2]), user_ids, item_ids)
 
 
-class _Lines:
-    """Cells by line, with the numbers of the lines."""
-
-    def __init__(self, name: str, separator: str, first: str, lines: Iterable[str]) -> None:
-        self.name = name
-        self.separator = separator
-        self.lines = lines
-        self.header = next(self._cells([first]))[1]
-
-    def blocks(self, *, skip: bool) -> Iterator[list[tuple[int, list[str]]]]:
-        """Yield blocks of numbered lines, that of the header left out."""
-        numbered = self._cells(self.lines)
-        if skip:
-            next(numbered)
-        while block := list(islice(numbered, _BLOCK)):
-            yield block
-
-    def _cells(self, lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-        if len(self.separator) > 1:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield number, line.strip("\r\n").split(self.separator)
-            return
-        reader = csv.reader(lines, delimiter=self.separator, strict=True)
-        with _explained(self.name, reader):
-            for cells in reader:
-                if len(cells) > 1 or any(map(str.strip, cells)):
-                    yield reader.line_num, cells
-
-
-class _Reader:
-    """Takes blocks of cells; keeps users and items as codes."""
-
-    def __init__(self, name: str, first: Sequence[str], wanted: dict[str, Any]) -> None:
-        self.name = name
-        self.places = _find_places(name, first, wanted)
-        self.least = max(self.places) + 1
-        user, item, rating = (first[place] for place in self.places)
-        self.has_header = is_word(rating) and not (_is_number(user) or _is_number(item))
-        self.code_of: tuple[dict[str, int], dict[str, int]] = ({}, {})
-        self.codes = (GrowingArray(np.int64), GrowingArray(np.int64))
-        self.rating = GrowingArray(np.float64)
-
-    def take(self, block: list[tuple[int, list[str]]]) -> None:
-        """Keep the ratings of a block of lines."""
-        try:
-            texts = [[cells[place] for _, cells in block] for place in self.places]
-        except IndexError:
-            raise self._refusal(block) from None
-        values = _numbers(texts[2], len(block))
-        if values is None:
-            raise self._refusal(block)
-        for names, code_of, codes in zip(texts, self.code_of, self.codes, strict=False):
-            known = len(code_of)
-            found = [code_of.setdefault(name, len(code_of)) for name in names]
-            if not all(map(str.strip, islice(code_of, known, None))):
-                raise self._refusal(block)
-            codes.append(np.array(found, dtype=np.int64))
-        self.rating.append(values)
-
-    def columns(self) -> RatingColumns:
-        """Return what was kept, the names sorted."""
-        if not len(self.rating):
-            raise FileFormatError(f"{self.name}: no ratings below the header")
-        (user_ids, user), (item_ids, item) = (
-            _sorted(code_of, codes.take())
-            for code_of, codes in zip(self.code_of, self.codes, strict=True)
-        )
-        return RatingColumns(user, item, self.rating.take(), user_ids, item_ids)
-
-    def _refusal(self, block: list[tuple[int, list[str]]]) -> FileFormatError:
-        """Return the error that says which line is none of a rating."""
-        for line, cells in block:
-            what = self._fault(cells)
-            if what:
-                return FileFormatError(f"{self.name}, line {line}: {what}; mend or drop the line")
-        raise AssertionError("a block is refused without a line to blame")
-
-    def _fault(self, cells: list[str]) -> str | None:
-        if len(cells) < self.least:
-            return f"{_counted(cells)}, column {self.least} is needed"
-        named, item, rating = (cells[place] for place in self.places)
-        if not (named.strip() and item.strip()):
-            return f"the {'item' if named.strip() else 'user'} is empty"
-        return None if _is_number(rating) else f"the rating {rating!r} is no finite number"
+def _read_table(
+    data: bytes, name: str, wanted: dict[str, Any], separator: str | None
+) -> tuple[Table, list[str]]:
+    """Return the table of a file, and its columns of users, items and ratings."""
+    if is_parquet(data):
+        header = parquet_header(data, name)
+        columns = [header[place] for place in _find_places(name, header, wanted)]
+        return parquet_table(data, name, columns), columns
+    text = CsvText(data, name, _find_separator(data) if separator is None else separator)
+    if not text.first:
+        raise FileFormatError(f"{name}: no ratings; a line is a user, an item and a number")
+    places = _find_places(name, text.first, wanted)
+    user, item, rating = (text.first[place] for place in places)
+    has_header = is_word(rating) and not (is_finite(user) or is_finite(item))
+    header = [str(place) for place in range(1, len(text.first) + 1)]
+    for role, place in zip(ROLES, places, strict=True):
+        header[place] = role
+    return text.table(header, ROLES[2:], ROLES[:2], skip=has_header), list(ROLES)
 
 
 def _find_places(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tuple[int, ...]:
@@ -230,11 +155,13 @@ def _find_places(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tup
     return tuple(places)
 
 
-def _find_separator(first: str) -> str:
-    """Return what most likely stands between the cells of a file with this first line."""
+def _find_separator(data: bytes) -> str:
+    """Return the most likely separator of text, by its first line that is not blank."""
+    lines = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", errors="replace")
+    first = next((line for line in lines if line.strip()), "")
     cuts = {separator: _cut(first, separator) for separator in _SEPARATORS}
     enough = [separator for separator, cells in cuts.items() if len(cells) >= len(ROLES)]
-    numbered = (separator for separator in enough if any(map(_is_number, cuts[separator])))
+    numbered = (separator for separator in enough if any(map(is_finite, cuts[separator])))
     most = max(cuts, key=lambda separator: len(cuts[separator]))
     return next(numbered, enough[0] if enough else most)
 
@@ -243,26 +170,17 @@ def _cut(line: str, separator: str) -> list[str]:
     if len(separator) > 1:
         return line.split(separator)
     try:
-        return next(csv.reader([line], delimiter=separator))
+        return next(csv.reader([line], delimiter=separator), [])
     except csv.Error:
         return []
-
-
-def _is_number(cell: str) -> bool:
-    return _numbers([cell], 1) is not None
 
 
 def _counted(cells: Sequence[str]) -> str:
     return f"{len(cells)} cell{'s' if len(cells) > 1 else ''}"
 
 
-def _sorted(
-    code_of: dict[str, int], codes: NDArray[np.int64]
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return names in order, whole numbers as numbers, and the codes that go with them."""
-    names: NDArray[Any] = np.array([name.strip() for name in code_of])
-    plain = all(name.isdecimal() and name.isascii() and str(int(name)) == name for name in names)
-    if plain and names.dtype.itemsize < 19 * 4:
-        names = names.astype(np.int64)
-    found, index = np.unique(names, return_inverse=True)
-    return found, index[codes]
+def _sorted(names: NDArray[Any], codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return names in order, without blanks around them, and the codes that go with them."""
+    stripped = np.char.strip(names) if names.dtype.kind == "U" else names
+    found, index = np.unique(stripped, return_inverse=True)
+    return found, index[codes].astype(np.int64)

@@ -1,15 +1,21 @@
-"""Rows: what a file of rows holds, whatever its format."""
+"""Rows: what a file of rows holds, and the rules that all formats share."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import FileFormatError, PairrankError
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+_PLAIN_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
+_WHOLE_NUMBER = re.compile(r"\s*[+-]?[0-9]+(\.0*)?\s*\Z")
+_EXACT_UP_TO = 2.0**53
 
 
 class Rows(NamedTuple):
@@ -27,7 +33,7 @@ class Rows(NamedTuple):
         Row weights, float64.
     feature_names : list of str or None
     comments : list of str or None
-        What follows `#` in svmlight text, one string a row, empty where there is none.
+        The text after `#` in svmlight text, one string per row, empty where there is none.
     """
 
     X: np.ndarray[Any, Any] | sparse.csr_array
@@ -53,3 +59,79 @@ def check_rows(rows: Rows) -> None:
         raise PairrankError(
             f"feature_names has {len(rows.feature_names)} names, X has {n_features} columns"
         )
+
+
+def check_dtype(dtype: Any) -> np.dtype[Any]:
+    """Return the dtype of X, float64 or float32; refuse another."""
+    if np.dtype(dtype) not in (np.float64, np.float32):
+        raise PairrankError(f"dtype is float64 or float32, not {np.dtype(dtype)}")
+    return np.dtype(dtype)
+
+
+def names_of(file: str, what: str, texts: Sequence[str]) -> np.ndarray[Any, Any]:
+    """Return different texts as int64 where all are whole numbers, else as text.
+
+    A number counts as whole only as `str(int)` writes it: "01" and "1" stay two names.
+    """
+    stripped = [text.strip() for text in texts]
+    if all(map(_PLAIN_INTEGER.match, stripped)):
+        return np.array([int(text) for text in stripped], dtype=np.int64)
+    for text in texts:
+        if "\0" in text:
+            raise FileFormatError(
+                f"{file}: the {what} {text!r} holds a NUL character, which arrays of text drop; "
+                "remove it"
+            )
+    return np.array(texts, dtype=str)
+
+
+def refuse_merged_labels(texts: Iterable[tuple[int, str]], place: Callable[[int], str]) -> None:
+    """Refuse whole numbers that float64 would round, so that two labels would become one.
+
+    Parameters
+    ----------
+    texts : iterable of (int, str)
+        Rows and their labels as the file has them, finite numbers.
+    place : callable
+        Says where a row is: "data.csv, line 3".
+    """
+    for row, text in texts:
+        if _WHOLE_NUMBER.match(text) and int(text.partition(".")[0]) != int(float(text)):
+            raise FileFormatError(
+                f"{place(row)}: the label {text.strip()} is not exact in float64, which would "
+                f"merge it with others (whole numbers are exact up to 2**53); use smaller ones"
+            )
+
+
+def may_be_rounded(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return the rows whose labels are so large that whole numbers may be rounded."""
+    return np.flatnonzero(np.abs(labels) >= _EXACT_UP_TO)
+
+
+def narrowed(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return finite float64 values as `dtype`; those that overflow become infinite, silently."""
+    with np.errstate(over="ignore"):
+        return values.astype(dtype, copy=False)
+
+
+def overflow_error(place: str, value: float) -> FileFormatError:
+    """Return the error for a value that float32 cannot hold."""
+    return FileFormatError(
+        f"{place}: {value!r} overflows float32; read it as float64 (--dtype float64), or scale it"
+    )
+
+
+def is_word(text: str) -> bool:
+    """Whether a cell is text: neither empty nor a number, NaN and infinity included."""
+    try:
+        number(text)
+    except ValueError:
+        return bool(text.strip())
+    return False
+
+
+def number(text: str) -> float:
+    """Return float(text), without Python's 1_000."""
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
-import re
 from typing import IO, Any, Literal
 
 import numpy as np
 from scipy import sparse as sp
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._growing import GrowingArray
 from pairrank.io._streams import name_of, open_source, whole_lines
 from pairrank.io._svmlight_errors import explain
-from pairrank.io.rows import Rows
+from pairrank.io.rows import (
+    Rows,
+    check_dtype,
+    names_of,
+    narrowed,
+    overflow_error,
+    refuse_merged_labels,
+)
 
 _BLOCK = 4 << 20
 _SPARSE_BELOW = 0.25
-_INTEGER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 
 
 def read_svmlight(
@@ -32,7 +38,7 @@ def read_svmlight(
     """Read svmlight text, with or without `qid:`, as LETOR's files are.
 
     A line is `label [qid:query] index:value ... [# comment]`; blank lines and lines of comment only
-    are passed over. Numbers are rounded correctly.
+    are ignored. Numbers are rounded correctly.
 
     Parameters
     ----------
@@ -48,26 +54,27 @@ def read_svmlight(
     sparse : bool or "auto"
         Whether X is CSR. "auto": where the file states fewer than a quarter of the values.
     comments : bool
-        Whether to keep the comments, one string a row.
+        Whether to keep the comments, one string per row.
 
     Returns
     -------
     Rows
-        `X`, `y`, `qid` (int64 where all are whole numbers, else text, None where there is none) and
-        `comments`.
+        `X`, `y`, `qid` (int64 where all are plain whole numbers, else text as in the file, None
+        where there is none) and `comments`.
 
     Raises
     ------
     FileFormatError
         A line that cannot be read, with its number; rows with and without qid; no rows; an index
-        beyond `n_features`; compressed data that is cut.
+        beyond `n_features`; a value that overflows float32; a label that float64 would round to
+        another; compressed data that is cut.
     FileAccessError
         A file that cannot be opened.
 
     Notes
     -----
     One pass, O(bytes), in blocks of 4 MiB. Its arrays grow in place: beyond what it returns it
-    holds an index (4 bytes) a stated value where X is dense, the values too where rows leave some
+    holds an index (4 bytes) per stated value where X is dense, the values too where rows leave some
     out, and a quarter of slack.
 
     Examples
@@ -81,9 +88,7 @@ def read_svmlight(
     (array([2., 0.]), array([7, 7]))
     """
     _check_options(zero_based, n_features, sparse)
-    dtype = np.dtype(dtype)
-    if dtype not in (np.float64, np.float32):
-        raise PairrankError(f"dtype is float64 or float32, not {dtype}")
+    dtype = check_dtype(dtype)
     reader = _Reader(name_of(source), dtype, comments)
     with open_source(source) as stream:
         for block in whole_lines(stream, _BLOCK):
@@ -99,6 +104,37 @@ def _check_options(zero_based: Any, n_features: int | None, sparse: Any) -> None
         raise PairrankError(f"n_features is {n_features}; X needs one column at least")
 
 
+class _GrowingArray:
+    """A one-dimensional array that takes parts, in O(1) per element.
+
+    It grows by a quarter through `ndarray.resize`: for large arrays the system moves pages and
+    copies nothing.
+    """
+
+    def __init__(self, dtype: Any) -> None:
+        self._array = np.empty(1024, dtype=dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def append(self, part: np.ndarray[Any, Any]) -> None:
+        """Copy `part` to the end, cast to the array's dtype."""
+        end = self._size + len(part)
+        if end > len(self._array):
+            self._array.resize(end + end // 4, refcheck=False)
+        self._array[self._size : end] = part
+        self._size = end
+
+    def take(self) -> np.ndarray[Any, Any]:
+        """Return what it holds, cut to its size; it is empty afterwards."""
+        array = self._array
+        array.resize(self._size, refcheck=False)
+        self._array = np.empty(0, dtype=array.dtype)
+        self._size = 0
+        return array
+
+
 class _Reader:
     """Takes blocks of text and keeps what they state in arrays that grow."""
 
@@ -108,12 +144,12 @@ class _Reader:
         self.kernel = kernel
         self.name = name
         self.dtype = dtype
-        self.labels = GrowingArray(np.float64)
-        self.row_ends = GrowingArray(np.int64)
-        self.indices = GrowingArray(np.int32)
-        self.values = GrowingArray(dtype)
+        self.labels = _GrowingArray(np.float64)
+        self.row_ends = _GrowingArray(np.int64)
+        self.indices = _GrowingArray(np.int32)
+        self.values = _GrowingArray(dtype)
         self.comments: list[str] | None = [] if comments else None
-        self.codes = GrowingArray(np.int32)
+        self.codes = _GrowingArray(np.int32)
         self.code_of: dict[bytes, int] = {}
         self.line = 1
         self.state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
@@ -134,21 +170,48 @@ class _Reader:
         runs = np.empty((n_lines, 3), dtype=np.int64)
         comments = np.empty((n_lines, 2), dtype=np.int64)
         long_tokens = np.empty((n_lines + n_colons, 4), dtype=np.int64)
+        first_line = self.line
         self.line = kernel.parse_block(
             text, self.line, labels, row_ends, indices, values, runs, comments, long_tokens, state
         )
         if state[kernel.ERROR] != kernel.FINE:
             token = block[state[kernel.ERROR_START] : state[kernel.ERROR_END]]
             raise explain(self.name, int(state[kernel.ERROR]), int(state[kernel.ERROR_LINE]), token)
-        for start, end, slot, is_value in long_tokens[: state[kernel.N_LONG]].tolist():
-            (values if is_value else labels)[slot] = float(block[start:end])
+
+        def place(row: int) -> str:
+            return f"{self.name}, line {_line_of(block, row) + first_line}"
+
         n_rows, n_entries = int(state[kernel.N_ROWS]), int(state[kernel.N_ENTRIES])
+        tokens = long_tokens[: state[kernel.N_LONG]]
+        self._read_long(block, (tokens, labels, values, indices, row_ends[:n_rows]), place)
         self._keep_qid(block, runs[: state[kernel.N_RUNS]], n_rows)
         self._keep_comments(block, comments[:n_rows])
         self.labels.append(labels[:n_rows])
         self.row_ends.append(row_ends[:n_rows] + len(self.values))
         self.indices.append(indices[:n_entries])
-        self.values.append(values[:n_entries])
+        kept = narrowed(values[:n_entries], self.dtype)
+        overflows = np.isinf(kept)
+        if overflows.any():
+            entry = int(overflows.argmax())
+            row = int(np.searchsorted(row_ends[:n_rows], entry, side="right"))
+            raise overflow_error(f"{place(row)}: index {indices[entry]}", float(values[entry]))
+        self.values.append(kept)
+
+    def _read_long(self, block: bytes, found: tuple[Any, ...], place: Any) -> None:
+        """Read the numbers that the kernel leaves to Python's float."""
+        tokens, labels, values, indices, row_ends = found
+        large = []
+        for start, end, slot, is_value in tokens.tolist():
+            text = block[start:end].decode("ascii")
+            value = float(text)
+            (values if is_value else labels)[slot] = value
+            if math.isinf(value):
+                row = int(np.searchsorted(row_ends, slot, side="right")) if is_value else slot
+                what = f"value in '{indices[slot]}:{text}'" if is_value else f"label '{text}'"
+                raise FileFormatError(f"{place(row)}: the {what} is not finite; scale it")
+            if not is_value:
+                large.append((slot, text))
+        refuse_merged_labels(large, place)
 
     def _keep_qid(self, block: bytes, runs: np.ndarray[Any, Any], n_rows: int) -> None:
         if len(runs) == 0:
@@ -234,6 +297,11 @@ class _Reader:
             raise FileFormatError(
                 f"{self.name}: the qid {error.object!r} is not UTF-8 text; save the file as UTF-8"
             ) from error
-        whole = all(_INTEGER.match(text) for text in texts)
-        names = np.array([int(text) for text in texts] if whole else texts)
-        return names[self.codes.take()]
+        return names_of(self.name, "qid", texts)[self.codes.take()]
+
+
+def _line_of(block: bytes, row: int) -> int:
+    """Return the number of the line that holds a row, from 0; blank and comment lines hold none."""
+    lines = enumerate(block.split(b"\n"))
+    held = (number for number, line in lines if line.strip(b" \t\r")[:1] not in (b"", b"#"))
+    return next(itertools.islice(held, row, None))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank import _validation as validation
+from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.kernels.kernel import FloatArray, Kernel, KernelColumns
 from pairrank.kernels.landmarks import (
@@ -194,10 +195,14 @@ class FeatureMap:
         PairrankError
             If a kernel value is not finite, or X has other features than the training rows.
         """
+        from pairrank.compiled import products
+
         features = np.empty((X.shape[0], self.n_components_), dtype=X.dtype)
         for rows, values in self._blocks(X):
+            product = np.empty((values.shape[0], self.n_components_))
+            products.multiply(np.ascontiguousarray(values), self.projection_, product)
             with np.errstate(over="ignore", invalid="ignore"):
-                np.matmul(values, self.projection_, out=features[rows], casting="same_kind")
+                features[rows] = product
             _check_finite(features[rows], rows.start)
         return features
 
@@ -225,10 +230,9 @@ class FeatureMap:
         Costs one kernel value a row and landmark, and no n_components_ numbers a row.
         """
         result = np.empty(X.shape[0])
-        with np.errstate(over="ignore", invalid="ignore"):
-            weights = self.projection_ @ coef
-            for rows, values in self._blocks(X):
-                result[rows] = values @ weights
+        weights = Design(self.projection_).scores(coef)
+        for rows, values in self._blocks(X):
+            result[rows] = Design(values).scores(weights)
         return result
 
     def params(self) -> dict[str, Any]:

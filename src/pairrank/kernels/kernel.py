@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank import _validation as validation
+from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 
 FloatArray = NDArray[np.float64]
@@ -18,6 +20,8 @@ FloatArray = NDArray[np.float64]
 NAMES = ("rbf", "poly", "precomputed")
 
 _CHUNK = 1 << 20
+_TILE_ROWS = 64
+"""A callable always sees so many rows at once."""
 
 
 @dataclass(frozen=True)
@@ -35,10 +39,10 @@ class Kernel:
     ----------
     function : "rbf", "poly", "precomputed" or callable
         A callable takes matrices of shapes (a, n_features) and (b, n_features) and returns the
-        (a, b) matrix of kernel values; it is called on blocks of rows. With "precomputed", rows are
-        rows of the kernel matrix: k(x, every training row).
+        (a, b) matrix of kernel values; it is called on tiles of 64 rows. With "precomputed", rows
+        are rows of the kernel matrix: k(x, every training row).
     gamma : float, "scale" or None
-        Of rbf and poly, which alone heed these three, as in scikit-learn: None is 1/n_features,
+        Of rbf and poly, as are the next two, as in scikit-learn: None is 1/n_features,
         "scale" is 1/(n_features times the variance of X), or 1 where that is 0.
     degree : int
         Of poly, at least 1.
@@ -104,9 +108,11 @@ class Kernel:
 class KernelColumns:
     """The columns k(., landmarks) of a kernel matrix: rows in, values out, finite or an error.
 
-    "rbf" and "poly" are computed in float64, whatever the rows are. Dense rows of "rbf" are centred
-    at the landmarks' median first: squared distances are had from products, which would lose their
-    digits under an offset. CSR rows cannot be centred.
+    "rbf" and "poly" are computed in float64, whatever the rows are, and a row's values depend on
+    the row alone, to the bit. Squared distances of dense rows are sums of squared differences,
+    which lose no digits to an offset; those of CSR rows come from inner products. A callable is
+    called on tiles of a fixed number of rows, the last one filled up with copies of its last row,
+    so that no value depends on how many rows are asked for.
 
     Parameters
     ----------
@@ -124,13 +130,6 @@ class KernelColumns:
         self.kernel = kernel
         self.n_landmarks = landmarks.shape[0]
         self.landmarks = landmarks
-        self._centre: FloatArray | None = None
-        if not kernel.is_precomputed and not callable(kernel.function):
-            self.landmarks = landmarks.astype(np.float64, copy=False)
-            if kernel.function == "rbf" and not sparse.issparse(landmarks):
-                with np.errstate(over="ignore", invalid="ignore"):
-                    self._centre = np.median(self.landmarks, axis=0)
-                    self.landmarks = self.landmarks - self._centre
 
     def __call__(self, X: Any, first: int = 0) -> NDArray[Any]:
         """Return the values of some rows, (n_rows, n_landmarks); `first` numbers them in errors."""
@@ -141,7 +140,7 @@ class KernelColumns:
             row, column = (int(at) for at in np.unravel_index(np.argmin(finite), finite.shape))
             raise PairrankError(
                 f"the kernel of row {first + row} with landmark {column} is {values[row, column]}: "
-                "kernel values must be finite; scale the features, or mend the kernel"
+                "kernel values must be finite; scale the features, or correct the kernel"
             )
         return values
 
@@ -149,25 +148,58 @@ class KernelColumns:
         function = self.kernel.function
         if self.kernel.is_precomputed:
             whole = self.n_landmarks == X.shape[1]
-            values = X if whole else X[:, self.landmarks]
-            return values.toarray() if sparse.issparse(values) else np.asarray(values)
+            return _dense(X if whole else X[:, self.landmarks])
         if callable(function):
             return self._called(function, X)
-        from sklearn import config_context
-        from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+        both_sparse = sparse.issparse(X) and sparse.issparse(self.landmarks)
+        by_distance = function == "rbf"
+        values = self._of_sparse(X, by_distance) if both_sparse else self._of_dense(X, by_distance)
+        gamma: Any = 1.0 / X.shape[1] if self.kernel.gamma is None else self.kernel.gamma
+        if by_distance:
+            values *= -gamma
+            return np.exp(values, out=values)
+        values *= gamma
+        values += self.kernel.coef0
+        return np.power(values, self.kernel.degree, out=values)
 
-        if self._centre is not None:
-            X = (X.toarray() if sparse.issparse(X) else X) - self._centre
-        gamma = self.kernel.gamma
-        with config_context(assume_finite=True):
-            if function == "rbf":
-                return rbf_kernel(X, self.landmarks, gamma=gamma)
-            degree, coef0 = self.kernel.degree, self.kernel.coef0
-            return polynomial_kernel(X, self.landmarks, gamma=gamma, degree=degree, coef0=coef0)
+    def _of_dense(self, X: Any, by_distance: bool) -> FloatArray:
+        """Return squared distances or inner products."""
+        from pairrank.compiled import products
+
+        values = np.empty((X.shape[0], self.n_landmarks))
+        product = products.squared_distances if by_distance else products.multiply
+        product(np.ascontiguousarray(_dense(X)), self._columns, values)
+        return values
+
+    def _of_sparse(self, X: Any, by_distance: bool) -> FloatArray:
+        X = X.astype(np.float64)
+        values: FloatArray = (X @ self._sparse_columns).toarray()
+        if by_distance:
+            values *= -2.0
+            values += _squared_norms(X)[:, None]
+            values += _squared_norms(self.landmarks.astype(np.float64))
+            np.maximum(values, 0.0, out=values)
+        return values
+
+    @functools.cached_property
+    def _columns(self) -> FloatArray:
+        return np.ascontiguousarray(_dense(self.landmarks).T, dtype=np.float64)
+
+    @functools.cached_property
+    def _sparse_columns(self) -> Any:
+        return self.landmarks.astype(np.float64).T.tocsr()
 
     def _called(self, function: Callable[[Any, Any], Any], X: Any) -> NDArray[Any]:
-        values = function(X, self.landmarks)
-        values = values.toarray() if sparse.issparse(values) else np.asarray(values)
+        """Return a callable's values, tile by tile."""
+        tiles = []
+        for start in range(0, X.shape[0], _TILE_ROWS):
+            rows = np.arange(start, start + _TILE_ROWS)
+            tiles.append(self._tile(function, X[np.minimum(rows, X.shape[0] - 1)]))
+        values = np.concatenate(tiles) if tiles else np.empty((0, self.n_landmarks))
+        return values[: X.shape[0]]
+
+    def _tile(self, function: Callable[[Any, Any], Any], X: Any) -> NDArray[Any]:
+        values = _dense(function(X, self.landmarks))
         wanted = (X.shape[0], self.n_landmarks)
         if values.shape != wanted or values.dtype.kind not in "fiub":
             raise PairrankError(
@@ -176,6 +208,14 @@ class KernelColumns:
                 "each row of X, one column for each row of Y"
             )
         return values if values.dtype.kind == "f" else values.astype(np.float64)
+
+
+def _dense(matrix: Any) -> NDArray[Any]:
+    return matrix.toarray() if sparse.issparse(matrix) else np.asarray(matrix)
+
+
+def _squared_norms(X: Any) -> FloatArray:
+    return Design(X.multiply(X).tocsr()).scores(np.ones(X.shape[1]))
 
 
 def _variance(X: Any) -> float:

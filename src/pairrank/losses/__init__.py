@@ -1,9 +1,55 @@
-"""What a pair costs, as small frozen records; each names its pair sum."""
+"""What a pair costs: formulas with their derivatives and the family that a fast sum can use."""
 
+from typing import Any
+
+from pairrank._protocols import PairLoss
+from pairrank.exceptions import PairrankError
+from pairrank.losses._phi import OfPhi
+from pairrank.losses.exponential import Exponential as Exponential
 from pairrank.losses.hinge import Hinge as Hinge
 from pairrank.losses.hinge import SquaredHinge as SquaredHinge
+from pairrank.losses.huberised_hinge import HuberisedHinge as HuberisedHinge
+from pairrank.losses.modified_huber import ModifiedHuber as ModifiedHuber
 from pairrank.losses.sigmoids import Logistic as Logistic
 from pairrank.losses.sigmoids import Probit as Probit
 from pairrank.losses.sigmoids import Raykar as Raykar
 from pairrank.losses.square import Square as Square
 from pairrank.losses.tube import Tube as Tube
+
+LOSSES: dict[str, Any] = {
+    "squared_hinge": SquaredHinge,
+    "hinge": Hinge,
+    "logistic": Logistic,
+    "probit": Probit,
+    "raykar": Raykar,
+    "exponential": Exponential,
+    "modified_huber": ModifiedHuber,
+    "huberised_hinge": HuberisedHinge,
+}
+"""The losses of preferences, by the name that users choose them by."""
+
+
+def as_loss(loss: Any) -> PairLoss:
+    """Return the loss of a name in `LOSSES`, or made of any object that has `phi`.
+
+    Parameters
+    ----------
+    loss : str or object
+        An object's ``phi(d, magnitude=0.0, order=0)`` takes and returns arrays; without `family` it
+        is summed pair by pair, without `smooth` it has a second derivative.
+
+    Raises
+    ------
+    PairrankError
+        If it is neither.
+    """
+    if isinstance(loss, str) and loss in LOSSES:
+        made: PairLoss = LOSSES[loss]()
+        return made
+    if isinstance(loss, type) or not callable(getattr(loss, "phi", None)):
+        names = ", ".join(map(repr, LOSSES))
+        raise PairrankError(f"loss must be one of {names}, or an object with phi, got {loss!r}")
+    if hasattr(loss, "family") and hasattr(loss, "smooth"):
+        given: PairLoss = loss
+        return given
+    return OfPhi(loss, bool(getattr(loss, "smooth", True)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairrank._protocols import FloatArray, PiecewisePolynomial
-from pairrank.exceptions import PairrankError
+from pairrank.losses._phi import checked_order
 
 
 @dataclass(frozen=True)
@@ -43,12 +43,13 @@ class SquaredHinge:
         The second derivative is the generalised one: 2 where the pair violates, else 0.
         `magnitude` plays no part: a preference has a direction only.
         """
+        checked_order(order)
         over = np.maximum(self.margin - np.asarray(d, dtype=np.float64), 0.0)
         if order == 0:
             return over * over
         if order == 1:
             return -2.0 * over
-        return np.where(over > 0.0, 2.0, 0.0) if order == 2 else _refuse_order(order)
+        return np.where(over > 0.0, 2.0, 0.0)
 
 
 @dataclass(frozen=True)
@@ -80,13 +81,10 @@ class Hinge:
 
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each margin (order 0), its subgradient (1), or zeros (2)."""
+        checked_order(order)
         over = np.maximum(self.margin - np.asarray(d, dtype=np.float64), 0.0)
         if order == 0:
             return over
         if order == 1:
             return np.where(over > 0.0, -1.0, 0.0)
-        return np.zeros_like(over) if order == 2 else _refuse_order(order)
-
-
-def _refuse_order(order: int) -> FloatArray:
-    raise PairrankError(f"phi has derivatives of order 0, 1 and 2, got {order!r}")
+        return np.zeros_like(over)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from pairrank._protocols import FloatArray, Sigmoidal
-from pairrank.exceptions import PairrankError
+from pairrank.losses._phi import checked_order
 
 _SCALE = np.sqrt(3.0) / np.pi
 """a = sqrt(3)/pi, which gives the normal distribution the logistic's variance."""
@@ -39,11 +39,11 @@ class Logistic:
         `magnitude` plays no part: a preference has a direction only.
         """
         d = np.asarray(d, dtype=np.float64)
-        if order == 0:
+        if checked_order(order) == 0:
             return -special.log_expit(d)
         if order == 1:
             return -special.expit(-d)
-        return special.expit(d) * special.expit(-d) if order == 2 else _refuse_order(order)
+        return special.expit(d) * special.expit(-d)
 
 
 @dataclass(frozen=True)
@@ -72,11 +72,11 @@ class Probit:
         `magnitude` plays no part: a preference has a direction only.
         """
         d = np.asarray(d, dtype=np.float64)
-        if order == 0:
+        if checked_order(order) == 0:
             return np.maximum(-d, 0.0) + _normal_tail(_SCALE * np.abs(d)) / _SCALE
         if order == 1:
             return -special.ndtr(-_SCALE * d)
-        return _SCALE * _normal_density(_SCALE * d) if order == 2 else _refuse_order(order)
+        return _SCALE * _normal_density(_SCALE * d)
 
 
 @dataclass(frozen=True)
@@ -112,9 +112,10 @@ def _normal_density(x: FloatArray) -> FloatArray:
 
 
 def _normal_tail(x: FloatArray) -> FloatArray:
-    """Return pdf(x) - x Phi(-x) for x >= 0, far out by a continued fraction.
+    """Return pdf(x) - x Phi(-x) for x >= 0, the normal distribution's tail integrated.
 
-    There the two nearly cancel; see `pairrank.compiled.sigmoids.normal_tail`.
+    Far out the two nearly cancel: with Mills' ratio 1/(x + k), k = 1/(x + 2/(x + 3/(x + ..))), the
+    difference is pdf(x) k/(x + k).
     """
     k = np.zeros_like(x)
     far = np.maximum(x, _FAR)
@@ -123,7 +124,3 @@ def _normal_tail(x: FloatArray) -> FloatArray:
     with np.errstate(under="ignore"):
         direct = _normal_density(x) - np.minimum(x, _FAR) * special.ndtr(-x)
         return np.where(x < _FAR, direct, _normal_density(x) * (k / (far + k)))
-
-
-def _refuse_order(order: int) -> FloatArray:
-    raise PairrankError(f"phi has derivatives of order 0, 1 and 2, got {order!r}")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairrank._protocols import FloatArray, Squares
-from pairrank.exceptions import PairrankError
+from pairrank.losses._phi import checked_order
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,8 @@ class Square:
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each difference d, or its first or second derivative by d."""
         over = magnitude - np.asarray(d, dtype=np.float64)
-        if order == 0:
+        if checked_order(order) == 0:
             return over * over
         if order == 1:
             return -2.0 * over
-        if order == 2:
-            return np.full_like(over, 2.0)
-        raise PairrankError(f"phi has derivatives of order 0, 1 and 2, got {order!r}")
+        return np.full_like(over, 2.0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, Tubes
 from pairrank.exceptions import PairrankError
+from pairrank.losses._phi import checked_order
 
 
 @dataclass(frozen=True)
@@ -59,14 +60,12 @@ class Tube:
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each difference d, or its first or second derivative by d.
 
-        At the kink derivatives are 0: a difference that is off by exactly epsilon pulls at nothing.
+        At the kink derivatives are 0: a difference that is off by exactly epsilon costs nothing.
         """
         miss = magnitude - np.asarray(d, dtype=np.float64)
         over = np.maximum(np.abs(miss) - self.epsilon, 0.0)
-        if order == 0:
+        if checked_order(order) == 0:
             return over * over if self.n == 2 else over
         if order == 1:
             return -np.sign(miss) * (2.0 * over if self.n == 2 else np.where(over > 0.0, 1.0, 0.0))
-        if order == 2:
-            return np.where((over > 0.0) & (self.n == 2), 2.0, 0.0)
-        raise PairrankError(f"phi has derivatives of order 0, 1 and 2, got {order!r}")
+        return np.where((over > 0.0) & (self.n == 2), 2.0, 0.0)

@@ -1,14 +1,21 @@
-"""What every metric checks before any work, and the layout of rows by query."""
+"""What every metric checks, the layout of rows by query, and means over pairs of rows."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank._validation import as_float_array, check_labels, check_query_ids, check_weights
+from pairrank._validation import (
+    check_choice,
+    check_labels,
+    check_numbers,
+    check_query_ids,
+    check_weights,
+)
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.preferences._codes import query_codes
 
@@ -29,40 +36,25 @@ def check_rows(
 ) -> Judged:
     """Return labels, scores, queries and weights as arrays of one length, or say what is wrong."""
     judged = check_scored(None, scores, qid, sample_weight)
-    labels = check_labels(y_true)
+    labels = check_labels(y_true, name="y_true")
     if labels.dtype.kind not in "fiu" and not text:
         raise PairrankError(
             "y_true holds text, which has no order of its own: give numbers, or an OrderGraph "
             "to a metric that takes a graph"
         )
-    _same_length(labels, "y_true", judged.scores)
+    if labels.size != judged.scores.size:
+        raise PairrankError(
+            f"y_true has {labels.size} entries but there are {judged.scores.size} scores: give one "
+            "per row"
+        )
     return judged._replace(labels=labels)
 
 
 def check_scored(y_true: Any, scores: Any, qid: Any, sample_weight: Any) -> Judged:
     """Check all but `y_true`, which is taken as it is."""
-    values = check_scores(scores)
-    queries = check_query_ids(qid)
-    if queries is not None:
-        _same_length(queries, "qid", values)
-    if sample_weight is not None and np.ndim(sample_weight) == 1:
-        _same_length(sample_weight, "sample_weight", values)
-    return Judged(y_true, values, queries, check_weights(sample_weight, values.size))
-
-
-def check_scores(scores: Any) -> FloatArray:
-    """Return scores as a contiguous float64 array of one dimension, all finite."""
-    values = as_float_array(scores, "scores")
-    if values.ndim == 2 and values.shape[1] == 1:
-        values = values[:, 0]
-    if values.ndim != 1:
-        raise PairrankError(f"scores must have one dimension, got shape {values.shape}")
-    if not np.isfinite(values).all():
-        row = int((~np.isfinite(values)).argmax())
-        raise PairrankError(
-            f"scores contains {values[row]} in row {row}; remove the row or replace the value"
-        )
-    return np.ascontiguousarray(values)
+    values = check_numbers(scores, "scores")
+    weight = check_weights(sample_weight, values.size)
+    return Judged(y_true, values, check_query_ids(qid, values.size), weight)
 
 
 class ByQuery(NamedTuple):
@@ -119,8 +111,59 @@ def nothing_to_measure(what: str) -> float:
     return float("nan")
 
 
-def _same_length(values: Any, name: str, scores: FloatArray) -> None:
-    if len(values) != scores.size:
-        raise PairrankError(
-            f"{name} has {len(values)} entries but there are {scores.size} scores: one a row"
-        )
+def mean_over_differences(
+    y_true: Any,
+    scores: Any,
+    *,
+    qid: Any,
+    sample_weight: Any,
+    average: str,
+    per_query: bool,
+    mean_of: Callable[[FloatArray, FloatArray, FloatArray, NDArray[np.int64]], FloatArray],
+) -> Any:
+    """Return the mean over the queries of what `mean_of` finds for each.
+
+    Parameters
+    ----------
+    y_true, scores, qid, sample_weight : array-like of shape (n_rows,)
+        As metrics take them.
+    average : {"pairs", "queries"}
+        Queries weigh the square of their weight, or the same.
+    per_query : bool
+        Return {qid: value} instead.
+    mean_of : callable
+        Takes labels, scores and weights by query, all its own, and where each query begins; a
+        query's weights sum to 1. Returns a value a query.
+    """
+    check_choice(average, "average", ("pairs", "queries"))
+    judged = check_rows(y_true, scores, qid, sample_weight)
+    rows = by_query(judged)
+    if rows.starts.size == 1:
+        return {} if per_query else nothing_to_measure("there is no row")
+    weight = np.ones(rows.order.size) if judged.weight is None else judged.weight[rows.order]
+    totals = np.add.reduceat(weight, rows.starts[:-1])
+    shares = weight / np.repeat(totals, np.diff(rows.starts))
+    labels = judged.labels[rows.order].astype(np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        means = mean_of(labels, judged.scores[rows.order], shares, rows.starts)
+    if per_query:
+        return as_mapping(rows.identifiers, means, np.ones(means.size, dtype=bool))
+    if average == "queries":
+        return float(means.mean())
+    scaled = np.ldexp(totals, -np.frexp(totals.max())[1])
+    return float(np.average(means, weights=scaled**2))
+
+
+def residuals(labels: FloatArray, scores: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
+    """Return scores less labels, up to a constant a query; one near all scores is taken off first.
+
+    It is the score nearest to zero: an offset that a query's scores share costs no digits then, and
+    one huge score costs the others none.
+    """
+    sizes = np.diff(starts)
+    least = np.repeat(np.minimum.reduceat(np.abs(scores), starts[:-1]), sizes)
+    above = np.logical_or.reduceat(scores == least, starts[:-1])
+    base = labels[starts[:-1]]
+    return (scores - np.where(np.repeat(above, sizes), least, -least)) - (
+        labels - np.repeat(base, sizes)
+    )

@@ -15,6 +15,7 @@ from pairrank.metrics._inputs import (
     nothing_to_measure,
 )
 from pairrank.preferences import Levels
+from pairrank.preferences._codes import totals_around
 
 
 def kendall_tau(
@@ -85,7 +86,9 @@ def kendall_tau(
         every = sizes * (sizes - 1) // 2
     else:
         counts = weigh_full(layout, levels.weight.copy(), *groups)
-        every = _weight_of_all_pairs(levels)
+        lighter, _ = totals_around(levels.weight, starts)
+        query = np.repeat(np.arange(levels.n_queries), np.diff(starts))
+        every = np.bincount(query, levels.weight * lighter, levels.n_queries)
     excess, by_label = counts[:, 0] - counts[:, 2], counts[:, :3].sum(axis=1)
     if variant == "b":
         ratio = np.divide(counts[:, 3], by_label, out=np.zeros(excess.size), where=by_label > 0)
@@ -99,14 +102,3 @@ def kendall_tau(
     if not counted.any():
         return nothing_to_measure("no query has rows of different labels and scores")
     return float(taus[counted].mean())
-
-
-def _weight_of_all_pairs(levels: Levels) -> np.ndarray:
-    """Sum the weight of all unordered pairs of rows of each query, equal labels included."""
-    assert levels.weight is not None
-    starts, weight = levels.query_start, levels.weight
-    if weight.size == 0:
-        return np.zeros(0)
-    total = np.add.reduceat(weight, starts[:-1])
-    squares = np.add.reduceat(weight * weight, starts[:-1])
-    return (total * total - squares).clip(0.0) / 2

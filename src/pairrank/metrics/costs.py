@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank._validation import check_number, check_power
-from pairrank.metrics._inputs import FloatArray
-from pairrank.metrics._means import mean_over_differences, residuals
+from pairrank.metrics._inputs import FloatArray, mean_over_differences, residuals
 
 
 def hinge_rank_cost(
@@ -203,7 +202,7 @@ def tube_cost(
     0.3333333333333333
     """
     check_number(epsilon, "epsilon", inclusive=True)
-    mean_of = partial(_beyond_tube, epsilon=float(epsilon), squared=_is_square(n))
+    mean_of = partial(beyond_tube, epsilon=float(epsilon), squared=_is_square(n))
     return mean_over_differences(
         y_true, scores, qid=qid, sample_weight=sample_weight, average=average,
         per_query=per_query, mean_of=mean_of,
@@ -225,7 +224,7 @@ def _misranked(
     magnitude: bool,
 ) -> FloatArray:
     """Return the mean cost of misranked pairs over the ordered pairs of each query."""
-    from pairrank.compiled.misranked import misranked_costs
+    from pairrank.compiled.costs import misranked_costs
 
     query = np.repeat(np.arange(starts.size - 1), np.diff(starts))
     order = np.lexsort((scores, labels, query))
@@ -233,7 +232,7 @@ def _misranked(
     return np.where(np.isnan(costs), np.inf, costs)
 
 
-def _beyond_tube(
+def beyond_tube(
     labels: FloatArray,
     scores: FloatArray,
     shares: FloatArray,
@@ -243,8 +242,8 @@ def _beyond_tube(
     squared: bool,
 ) -> FloatArray:
     """Return the mean cost beyond the tube over the ordered pairs of each query."""
+    from pairrank.compiled.costs import tube_costs
     from pairrank.compiled.segment_sort import sort_segments_with
-    from pairrank.compiled.tube import tube_costs
 
     values = residuals(labels, scores, starts)
     sort_segments_with(values, shares, starts, np.empty_like(values), np.empty_like(values))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairrank.metrics._inputs import FloatArray
-from pairrank.metrics._means import mean_over_differences, residuals
+from pairrank.metrics._inputs import FloatArray, mean_over_differences, residuals
+from pairrank.metrics.costs import beyond_tube
 
 
 def msd(
@@ -110,8 +111,7 @@ def m1d(
 
     Notes
     -----
-    Costs O(m log m) for m rows: the residuals s - y are sorted, and each gap between neighbours
-    counts for the pairs that it separates.
+    Costs O(m log m) for m rows: it is `tube_cost` with epsilon = 0.
 
     References
     ----------
@@ -124,27 +124,21 @@ def m1d(
     """
     return mean_over_differences(
         y_true, scores, qid=qid, sample_weight=sample_weight, average=average,
-        per_query=per_query, mean_of=_distances,
+        per_query=per_query, mean_of=partial(beyond_tube, epsilon=0.0, squared=False),
     )  # fmt: skip
 
 
 def _squares(
     labels: FloatArray, scores: FloatArray, shares: FloatArray, starts: NDArray[np.int64]
 ) -> FloatArray:
-    """Return the mean of (r_i - r_j)^2 over the ordered pairs of each query."""
+    """Return the mean of (r_i - r_j)^2 over the ordered pairs of each query.
+
+    The residual of a query's heaviest row is taken off first: however heavy the row is, the mean of
+    the others keeps its digits.
+    """
     sizes = np.diff(starts)
     centred = residuals(labels, scores, starts)
+    heavy = np.flatnonzero(shares == np.repeat(np.maximum.reduceat(shares, starts[:-1]), sizes))
+    centred -= np.repeat(centred[heavy[np.searchsorted(heavy, starts[:-1])]], sizes)
     centred -= np.repeat(np.add.reduceat(shares * centred, starts[:-1]), sizes)
     return 2.0 * np.add.reduceat(shares * centred * centred, starts[:-1])
-
-
-def _distances(
-    labels: FloatArray, scores: FloatArray, shares: FloatArray, starts: NDArray[np.int64]
-) -> FloatArray:
-    """Return the mean of |r_i - r_j| over the ordered pairs of each query."""
-    from pairrank.compiled.gaps import absolute_differences
-    from pairrank.compiled.segment_sort import sort_segments_with
-
-    values = residuals(labels, scores, starts)
-    sort_segments_with(values, shares, starts, np.empty_like(values), np.empty_like(values))
-    return absolute_differences(values, shares, starts)

@@ -1,9 +1,11 @@
-"""SearchedRanker: what rankers share whose regularisation is chosen by folds of queries."""
+"""SearchedRanker: what rankers share whose regularisation is chosen by cross-validation."""
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,51 +13,81 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
+from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._pair_loss import PairLossRanker
-from pairrank.exceptions import NoPairsError, NoPairsWarning
-from pairrank.model_selection.folds import splits_of
+from pairrank.estimators._rows import Rows
+from pairrank.exceptions import NoPairsError, NoPairsWarning, ZeroWeightsWarning
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
-from pairrank.model_selection.splits import Split
+from pairrank.model_selection.splits import Split, splits_of
 
-ADOPTED = (
-    *("coef_", "feature_map_", "coef_cov_", "standard_errors_"),
-    *("n_iter_", "status_", "history_", "objective_", "gap_", "n_pairs_"),
-)
-"""The attributes of a fitted ranker that a search offers as its own."""
+Learn = Callable[[FloatArray], None]
+"""Learns from all rows with the chosen value of each target."""
 
 
 class SearchedRanker(BaseRanker, ABC):
-    """A ranker whose regularisation is chosen by cross-validation, whole queries a fold.
+    """A ranker whose regularisation is chosen by cross-validation, in folds of whole queries.
 
-    Every fold follows the path of ascending values, each fit starting from the last; the best value
-    is then fitted on all rows.
+    A subclass names the ranker that it searches for; its constructor and the descriptions of its
+    parameters are derived from that ranker's.
+
+    Parameters
+    ----------
+    ranker : type
+        The class of the ranker.
+    strength : str
+        The parameter that is chosen; with an s, it names the values to try.
+    values : tuple of float
+        The values to try by default.
+    weakest_last : bool
+        Whether the largest value regularises least. The strongest of equally good values is chosen.
+    without : tuple of str
+        Parameters of the ranker that the search does not have.
+    **own : object
+        Further parameters of the search, with their defaults.
     """
 
+    _ranker_class: ClassVar[type]
     _strength: ClassVar[str]
-    """The parameter that is chosen; with an s, it names the values to try."""
-    _weaker: ClassVar[bool]
-    """Whether a higher value leaves more to the data: of equals, the lesser is chosen."""
-    _not_in_folds: ClassVar[dict[str, Any]] = {}
-    """Parameters that only the fit on all rows has, and what the folds have for them."""
+    _weakest_last: ClassVar[bool]
 
     cv: Any
     scoring: Any
-    random_state: Any
+    alpha_per_target = False
     scores_: np.ndarray
 
+    def __init_subclass__(
+        cls,
+        *,
+        ranker: type | None = None,
+        strength: str = "",
+        values: tuple[float, ...] = (),
+        weakest_last: bool = False,
+        without: tuple[str, ...] = ("warm_start",),
+        **own: Any,
+    ) -> None:
+        if ranker is not None:
+            cls._ranker_class, cls._strength, cls._weakest_last = ranker, strength, weakest_last
+            cls._documented_by = (ranker,)
+            own = {"cv": None, "scoring": "pairwise_accuracy", **own}
+            left_out = {strength, *without}
+            cls.__init__ = _constructor(f"{strength}s", values, own, ranker, left_out)  # type: ignore[method-assign]
+        super().__init_subclass__()
+
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
-        """Choose the regularisation by cross-validation, then learn from every preference.
+        """Choose the regularisation by cross-validation, then learn from all rows.
 
         Parameters
         ----------
         X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+            With ``kernel="precomputed"`` the kernel matrix of the rows.
         y : array-like of shape (n_rows,), or Pairs
+            Of RankRLSCV also (n_rows, n_targets).
         qid : array-like of shape (n_rows,), optional
-            Query identifiers; None: all rows are one query, and folds are of rows.
+            Query identifiers; None: all rows are one query, and folds are made of rows.
         sample_weight : array-like of shape (n_rows,), optional
-            Row weights, in training and in scoring.
+            Row weights, in training and in scoring. Each row is left out as one row, whatever its
+            weight.
 
         Returns
         -------
@@ -66,90 +98,97 @@ class SearchedRanker(BaseRanker, ABC):
         ValueError
             If input or a parameter is wrong, or no fold has pairs to learn from and to judge by.
         """
-        grid = check_positive_values(np.ravel(getattr(self, self._name)), self._name)
-        scorer = get_query_scorer(self.scoring)
-        X, y, qid, sample_weight = self._check_fit_input(X, y, qid, sample_weight)
-        ranker = self._ranker()
-        ranker._check_parameters()
-        ranker._check_beside(X, qid)
-        ranker._preferences(y, qid, sample_weight, X.shape[0], None)
-        rows = {"qid": qid, "sample_weight": sample_weight}
-        judged = clone(ranker).set_params(**self._not_in_folds)
+        name = f"{self._strength}s"
+        grid = check_positive_values(getattr(self, name), name)
+        get_query_scorer(self.scoring)
+        rows = self._check_rows(X, y, qid, sample_weight)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", NoPairsWarning)
-            self.scores_ = np.array(
-                [
-                    _scores_of_fold(judged, X, y, rows, split, (self._strength, grid), scorer)
-                    for split in splits_of(self.cv, X, y, qid, self.random_state)
-                ]
-            )
-        best = self._best_place()
-        value = float(grid[best])
-        setattr(self, f"{self._name}_", grid)
-        setattr(self, f"{self._strength}_", value)
-        self._adopt(ranker.set_params(**{self._strength: value}).fit(X, y, **rows))
+            for category in (NoPairsWarning, ZeroWeightsWarning):
+                warnings.simplefilter("ignore", category)
+            scores, learn = self._search(rows, grid)
+        chosen = self._choose(scores, grid)
+        setattr(self, f"{name}_", grid)
+        learn(chosen)
         return self
 
-    @property
-    def _name(self) -> str:
-        return f"{self._strength}s"
-
     @abstractmethod
-    def _ranker(self) -> PairLossRanker:
-        """Return the ranker that is fitted, its regularisation not yet chosen."""
+    def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
+        """Return the scores, (n_folds, n_values, n_targets), and how to learn from all rows."""
 
-    def _shared_parameters(self) -> dict[str, Any]:
-        own = (self._name, "cv", "scoring")
-        return {name: value for name, value in self.get_params().items() if name not in own}
+    def _ranker(self, **parameters: Any) -> Any:
+        """Return the ranker with the parameters that it shares with the search, and others."""
+        known = inspect.signature(self._ranker_class).parameters
+        shared = {name: value for name, value in self.get_params().items() if name in known}
+        return self._ranker_class(**shared | parameters)
 
-    def _best_place(self) -> int:
-        """Return where the mean score is highest; of equals, where regularisation is strongest."""
-        scored = ~np.isnan(self.scores_).all(axis=1)
-        if not scored.any():
-            raise NoPairsError("no fold has pairs to learn from and to judge by; take fewer folds")
-        means = np.nanmean(self.scores_[scored], axis=0)
-        self.best_score_ = float(means.max())
-        equals = np.flatnonzero(means == means.max())
-        return int(equals[0] if self._weaker else equals[-1])
+    def _choose(self, scores: FloatArray, grid: FloatArray) -> FloatArray:
+        """Keep the scores and the best value; return the value for each target."""
+        counts = (~np.isnan(scores)).sum(axis=0)
+        judged = counts.any(axis=0)
+        if not judged.all():
+            which = "" if judged.size == 1 else f" of target {int(judged.argmin())}"
+            raise NoPairsError(f"no pair{which} to judge by was left out; take fewer folds")
+        sums = np.nansum(scores, axis=0)
+        means = np.divide(sums, counts, out=np.full(sums.shape, -np.inf), where=counts > 0).T
+        each = bool(self.alpha_per_target) and len(means) > 1
+        judge = means if each else means.mean(axis=0, keepdims=True)
+        place = judge.argmax(axis=1)
+        if not self._weakest_last:
+            place = grid.size - 1 - judge[:, ::-1].argmax(axis=1)
+        best = judge[np.arange(len(judge)), place]
+        self.scores_ = scores if len(means) > 1 else scores[:, :, 0]
+        self.best_score_ = best if each else float(best[0])
+        setattr(self, f"{self._strength}_", grid[place] if each else float(grid[place[0]]))
+        return np.broadcast_to(grid[place], len(means))
 
-    def _adopt(self, ranker: PairLossRanker) -> None:
-        """Take over what the ranker has learnt from all rows."""
-        self.best_estimator_ = ranker
-        for name in ADOPTED:
-            self.__dict__.pop(name, None)
-            if hasattr(ranker, name):
-                setattr(self, name, getattr(ranker, name))
+
+class FoldSearch(SearchedRanker):
+    """A search that fits the path of values in every fold, each fit starting from the last."""
+
+    _not_in_folds: ClassVar[dict[str, Any]] = {}
+    """Parameters that only the fit on all rows has, and their values in folds."""
+
+    def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
+        ranker, scorer = self._ranker(), get_query_scorer(self.scoring)
+        ranker._check_parameters()
+        ranker._preferences(rows)
+        tried = {"param": self._strength, "values": grid, "scoring": scorer}
+        judged = clone(ranker).set_params(**self._not_in_folds)
+        splits = splits_of(self.cv, rows.X, rows.y, rows.qid, self.random_state)
+        scores = [_scores_of_fold(judged, rows, split, tried) for split in splits]
+
+        def learn(values: FloatArray) -> None:
+            for name in _learnt(getattr(self, "best_estimator_", None)):
+                self.__dict__.pop(name, None)
+            ranker.set_params(**{self._strength: float(values[0])})
+            ranker.fit(rows.X, rows.y, **rows.layout)
+            self.best_estimator_ = ranker
+            for name, value in _learnt(ranker).items():
+                setattr(self, name, value)
+
+        return np.array(scores)[:, :, None], learn
 
 
-def _scores_of_fold(
-    ranker: PairLossRanker,
-    X: Any,
-    y: Any,
-    rows: dict[str, Any],
-    split: Split,
-    tried: tuple[str, np.ndarray],
-    scorer: Any,
-) -> np.ndarray:
+def _learnt(ranker: Any) -> dict[str, Any]:
+    """Return the fitted attributes of a ranker, except those on the columns of X."""
+    return {
+        name: value
+        for name, value in getattr(ranker, "__dict__", {}).items()
+        if name.endswith("_") and not name.endswith("_in_")
+    }
+
+
+def _scores_of_fold(ranker: Any, rows: Rows, split: Split, tried: dict[str, Any]) -> np.ndarray:
     """Return the scores of a fold's test rows along the path over its training rows."""
-    param, grid = tried
-    train, test = (
-        {name: _take(value, part) for name, value in {"y": y, **rows}.items()} for part in split
-    )
-    train["X"], _ = _safe_split(ranker, X, None, split[0])
-    test["X"], _ = _safe_split(ranker, X, None, split[1], split[0])
+    given = {"y": rows.y, **rows.layout}
+    train, test = ({name: _take(value, part) for name, value in given.items()} for part in split)
+    train["X"], _ = _safe_split(ranker, rows.X, None, split[0])
+    test["X"], _ = _safe_split(ranker, rows.X, None, split[1], split[0])
     validation = {f"{name}_val": value for name, value in test.items()}
     try:
-        path = regularization_path(
-            ranker,
-            **train,
-            **validation,
-            param=param,
-            values=grid,
-            scoring=scorer,
-            warm_start=True,
-        )
+        path = regularization_path(ranker, **train, **validation, **tried, warm_start=True)
     except NoPairsError:
-        return np.full(grid.size, np.nan)
+        return np.full(tried["values"].size, np.nan)
     if path.interrupted:
         raise KeyboardInterrupt("the search was interrupted before its folds could be compared")
     return np.asarray(path.scores)
@@ -157,3 +196,30 @@ def _scores_of_fold(
 
 def _take(values: Any, rows: np.ndarray) -> Any:
     return None if values is None else _safe_indexing(values, rows)
+
+
+def _constructor(
+    name: str, values: tuple[float, ...], own: dict[str, Any], ranker: type, without: set[str]
+) -> Callable[..., None]:
+    """Return an `__init__` of the values to try, the search's own and the ranker's parameters."""
+    kind = inspect.Parameter
+    inner = inspect.signature(ranker, eval_str=True).parameters.values()
+    parameters = [
+        kind("self", kind.POSITIONAL_OR_KEYWORD),
+        kind(name, kind.POSITIONAL_OR_KEYWORD, default=values, annotation=Any),
+        *(kind(key, kind.KEYWORD_ONLY, default=value) for key, value in own.items()),
+        *(each for each in inner if each.name not in without),
+    ]
+    signature = inspect.Signature(parameters)
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        bound = signature.bind(self, *args, **kwargs)
+        bound.apply_defaults()
+        for key, value in list(bound.arguments.items())[1:]:
+            setattr(self, key, value)
+
+    __init__.__signature__ = signature  # type: ignore[attr-defined]
+    __init__.__annotations__ = {
+        each.name: each.annotation for each in parameters if each.annotation is not kind.empty
+    }
+    return __init__

@@ -1,4 +1,4 @@
-"""GreedyRankRLS: the features that serve RankRLS best on what is left out, one by one."""
+"""GreedyRankRLS: forward selection of features by RankRLS's error on what is left out."""
 
 from __future__ import annotations
 
@@ -12,21 +12,19 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank.estimators._multi_target import checked_targets
+from pairrank._protocols import FloatArray
+from pairrank.estimators._rows import Rows
+from pairrank.estimators._targets import checked_targets
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection.folds import splits_of
-from pairrank.model_selection.rls_comparisons import Comparisons
+from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_greedy import BlocksLeftOut, LeftOut, PairsLeftOut
-from pairrank.model_selection.rls_rows import CentredRows
-from pairrank.model_selection.rls_scores import (
+from pairrank.model_selection.splits import (
     LEAVE_PAIR_OUT,
     LEAVE_QUERY_OUT,
     check_left_out,
-    least_squares,
+    splits_of,
 )
 from pairrank.preferences import Pairs
-
-FloatArray = NDArray[np.float64]
 
 _SMALL = 200
 _EQUAL = 1e-12
@@ -40,21 +38,21 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
     .. math:: \sum_q \frac1{2 n_q} \sum_{i, j \in q} w_i w_j
               \bigl((y_i - y_j) - (s_i - s_j)\bigr)^2
 
-    where the scores s of a query are learnt from all other queries, with the features so far (of
-    rows left out in folds, q runs over the part of each query in each fold; of pairs, every pair
-    has scores of its own). No ranker is fitted for that: every candidate's error is found in closed
-    form, in O(rows).
+    where the scores s of a query are learnt from all other queries, with the features so far (with
+    folds of rows, q runs over the part of each query in each fold; with pairs, every pair has
+    scores of its own). No ranker is fitted: the error of each candidate has a closed form, in
+    O(rows).
 
     Parameters
     ----------
     n_features_to_select : int, float or None, default None
-        How many features, or what part of them; None: as long as the error falls.
+        The number of features, or the share of them; None: as long as the error falls.
     alpha : float, default 1.0
         RankRLS's.
     cv : None, "leave-query-out", "leave-pair-out", int, splitter or iterable of splits
         What is left out in turn: each query; every two rows of a single query, which costs O(rows)
         times as much (of `Pairs`, each comparison, at no such cost); or folds, as in `RankSVMCV`,
-        which must share out the rows. None is "leave-query-out" where there are two queries, else
+        with each row in one of them. None is "leave-query-out" where there are two queries, else
         "leave-pair-out" for Pairs and up to 200 rows, and 10 folds of rows beyond.
     random_state : int, RandomState or None, default None
         Seeds folds; None is a fixed seed.
@@ -72,7 +70,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         RankRLS's weights on the chosen features, as `transform` orders them.
     n_features_to_select_ : int
     cv_ : object
-        What `cv` stood for.
+        The way to leave rows out that `cv` stands for.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names.
@@ -80,9 +78,9 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
     Notes
     -----
     Choosing k of n features of m rows costs O(k m n), leaving pairs of rows out O(k m^2 n). Memory
-    is 16 bytes an entry of X, sparse ones too: rows centred by query are dense. Several targets are
-    chosen for together, by the sum of their errors. The features are meant to be of like size:
-    scale them first.
+    is 16 bytes per entry of X, zeros of sparse X included: rows centred by query are dense. Several
+    targets share the features, chosen by the sum of their errors. Scale features to similar size
+    first.
 
     References
     ----------
@@ -140,7 +138,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         qid = validation.check_query_ids(qid, X.shape[0])
         weight = validation.check_weights(sample_weight, X.shape[0])
         wanted = self._wanted(X.shape[1])
-        problem = least_squares(X, y, qid, weight)
+        problem = least_squares(Rows(X, y, qid, weight))
         self.cv_ = self._method(problem)
         one_query = problem.query_start.size == 2
         with np.errstate(over="ignore", invalid="ignore"):
@@ -150,7 +148,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Say to scikit-learn that sparse rows and several targets are welcome, and one needed."""
+        """Tell scikit-learn that sparse rows and several targets are accepted, and one needed."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
@@ -175,7 +173,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         if isinstance(wanted, Real) and not isinstance(wanted, bool) and 0 < wanted < 1:
             return max(1, int(wanted * n_features))
         raise PairrankError(
-            "n_features_to_select must be a number of features, a part of them between 0 and 1, or "
+            "n_features_to_select must be a number of features, a share between 0 and 1, or "
             f"None, got {wanted!r}"
         )
 
@@ -230,8 +228,8 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
             rest[test] = False
             if again.any() or not np.array_equal(np.sort(train), np.flatnonzero(rest)):
                 raise PairrankError(
-                    f"fold {fold} of cv does not go with the others: every row must be left out "
-                    "once, and learnt from in all other folds"
+                    f"fold {fold} of cv does not fit the others: every row must be left out once, "
+                    "and be a training row of all other folds"
                 )
             fold_of[test] = fold
         if (fold_of < 0).any():
@@ -265,5 +263,11 @@ def _weights(
     """Return RankRLS's weights on some features; O(m k^2)."""
     columns = np.hstack([problem.columns(slice(at, at + 1)) for at in features.tolist()])
     gram = columns.T @ columns + alpha * np.eye(features.size)
-    weights = np.linalg.solve(gram, columns.T @ problem.b).T.astype(np.float64)
+    try:
+        weights = np.linalg.solve(gram, columns.T @ problem.b).T.astype(np.float64)
+    except np.linalg.LinAlgError:
+        raise PairrankError(
+            f"the selected features depend on one another and alpha = {alpha:g} is lost beside "
+            "them in float64: raise alpha, or scale the features down"
+        ) from None
     return weights if len(weights) > 1 else weights[0]

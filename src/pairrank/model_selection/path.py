@@ -1,9 +1,9 @@
-"""Regularisation paths: one fit a value, each from the last one's solution."""
+"""Regularisation paths: one fit per value, each from the solution of the last one."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -12,16 +12,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from pairrank._protocols import FloatArray
 from pairrank._validation import as_float_array
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection.scorers import get_query_scorer, requested
 
-FloatArray = NDArray[np.float64]
 PAPER_VALUES = tuple(2.0**power for power in range(-15, 11))
 """C = 2^-15 .. 2^10, the search of Lee & Lin 2014, Section 4.4."""
 
 _PENALTIES = ("alpha",)
-"""Parameters that multiply the penalty: the greater, the more regularised."""
+"""Parameters that multiply the penalty: larger values regularise more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +41,12 @@ class RegularizationPath:
     n_iters : int64 array of shape (n_values,)
         Solver iterations that each fit took.
     best_index : int, or None
-        Where the score is highest, the most regularised of equals; None without a score.
+        The index of the highest score, of equals the most regularised; None without a score.
     best_estimator : estimator, or None
         The fitted estimator at that value.
     interrupted : bool
-        Whether Ctrl-C ended the path; it holds the values finished before, or the weights so far
-        of the first value where none was.
+        Whether Ctrl-C ended the path; it holds the values finished before, or, where there is none,
+        the weights so far at the first value.
     """
 
     param: str
@@ -98,9 +98,9 @@ def regularization_path(
     warm_start: bool = False,
     fit_params: Mapping[str, Any] | None = None,
 ) -> RegularizationPath:
-    """Fit an estimator at each value of a parameter and pick by validation rows.
+    """Fit an estimator at each value of a parameter and choose by validation rows.
 
-    With its defaults and validation rows this is the search over C of the paper, in one call.
+    With its defaults and validation rows this is the paper's search over C.
 
     Parameters
     ----------
@@ -122,12 +122,12 @@ def regularization_path(
     scoring : str or callable
         A name that `get_query_scorer` knows, or a scorer.
     warm_start : bool
-        Start each fit from the last one's solution, where the estimator can, and stop at a tenth
-        of its `tol`, lest a neighbour's solution pass for an answer. False starts each from zero,
-        as the paper did.
+        Start each fit from the solution of the last one, where the estimator can, and stop at a
+        tenth of its `tol`, so that the start is not taken for the answer. False starts each fit
+        from zero, as in the paper.
     fit_params : mapping, optional
-        Further arguments of every fit, such as the X_val and y_val that stop the descents of
-        ``RankRLS(regularization="hybrid")``; the path's own are not handed to it.
+        Further arguments of every fit, such as the X_val and y_val that stop
+        ``RankRLS(regularization="hybrid")``; the path's own validation rows are not passed to fit.
 
     Returns
     -------
@@ -141,9 +141,9 @@ def regularization_path(
 
     Notes
     -----
-    Costs one fit a value; from a neighbour's solution a fit takes a few iterations. Ctrl-C ends the
-    path: `values` and the rest hold what was finished. A fit that it cut short competes with none;
-    it is kept only where no other was finished.
+    Costs one fit per value; a warm start takes a few iterations. Ctrl-C ends the path: `values` and
+    the rest hold the fits that were finished. A fit that was cut short is kept only where no other
+    was finished.
 
     References
     ----------
@@ -177,9 +177,9 @@ def regularization_path(
 
 
 class _Walk:
-    """What a path has reached: the fits that were finished, and the best of them.
+    """The fits of a path that were finished, and the best of them.
 
-    `stricter` says that a later, greater value regularises more, so that it wins among equals.
+    `stricter`: a larger value regularises more, so that the last of equals is the best.
     """
 
     def __init__(self, model: Any, stricter: bool) -> None:
@@ -190,7 +190,7 @@ class _Walk:
         self.interrupted = False
 
     def goes_on(self, fit: Callable[[], Any], score: Callable[[], float | None]) -> bool:
-        """Fit, score and note one more value; False where Ctrl-C came in between."""
+        """Fit, score and record one more value; False if Ctrl-C interrupted it."""
         try:
             fit()
             ranker = _last_step(self.model)
@@ -272,9 +272,9 @@ def _last_step(model: Any) -> Any:
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
-def check_positive_values(values: Iterable[float], name: str) -> FloatArray:
-    """Return a grid of positive numbers, ascending, or say which value is none."""
-    grid = _as_grid(as_float_array(list(values), name))
+def check_positive_values(values: ArrayLike, name: str) -> FloatArray:
+    """Return a grid of positive numbers, ascending; an error names a value that is not one."""
+    grid = _as_grid(as_float_array(values, name))
     wrong = ~(np.isfinite(grid) & (grid > 0))
     if wrong.any():
         raise PairrankError(f"{name} must be positive and finite, got {grid[wrong][0]}")

@@ -1,4 +1,4 @@
-"""What RankRLS would err by on what is left out, with any one feature more than it has."""
+"""RankRLS's error on what is left out, for every feature that could be added next."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.model_selection.rls_problem import Equations
-
-FloatArray = NDArray[np.float64]
+from pairrank._protocols import FloatArray
+from pairrank.model_selection.rls_equations import Equations
 
 _ENTRIES = 1 << 17
 _ALONE = 1e-11
 
 
 class LeftOut(Protocol):
-    """The state of a greedy search: the features chosen so far, and what they leave."""
+    """The state of a greedy search: the features chosen so far, and the error that remains."""
 
     error: float
-    """The squared error on what is left out, with the features chosen."""
+    """The squared error on what is left out, with the chosen features."""
 
     def errors(self) -> FloatArray:
         """Return the error with each feature added, (n_features,)."""
@@ -32,11 +31,11 @@ class LeftOut(Protocol):
 
 
 class _Chosen:
-    """The residuals of chosen features S, and what each other feature would take off them.
+    """The residuals of chosen features S, and how each other feature would change them.
 
     With G = (I + A_S A_S'/alpha)^-1, kept are C = G A, a row a feature, the residuals r = G b,
-    `scale` = alpha + a_j' C_j and `pull` = a_j' r; choosing f takes C_f C_f'/scale_f off G, which
-    costs O(m) a feature. Equations may stand in another order than the problem's.
+    `scale` = alpha + a_j' C_j and `moment` = a_j' r; choosing f takes C_f C_f'/scale_f off G, which
+    costs O(m) per feature. `order` is the order of equations, which may differ from the problem's.
     """
 
     def __init__(self, problem: Equations, alpha: float, order: NDArray[np.int64]) -> None:
@@ -49,18 +48,18 @@ class _Chosen:
         self.r = problem.b[order]
         self.root = problem.root[order]
         self.scale = alpha + np.einsum("fm,fm->f", self.C, self.C)
-        self.pull = self.C @ self.r
+        self.moment = self.C @ self.r
 
     def shares(self, feature: int) -> FloatArray:
-        """Return how much of C_f each C_j loses where feature f is chosen, (n_features,)."""
+        """Return the multiple of C_f that each C_j loses if feature f is chosen, (n_features,)."""
         column = self._problem.columns(slice(feature, feature + 1))[self._order, 0]
         return self.C @ column / self.scale[feature]
 
     def choose(self, feature: int, shares: FloatArray) -> None:
-        """Bring everything but C up to date."""
-        pull, scale = self.pull[feature].copy(), self.scale[feature]
-        self.r -= np.outer(self.C[feature] / scale, pull)
-        self.pull -= np.outer(shares, pull)
+        """Update everything but C."""
+        moment, scale = self.moment[feature].copy(), self.scale[feature]
+        self.r -= np.outer(self.C[feature] / scale, moment)
+        self.moment -= np.outer(shares, moment)
         self.scale = self.scale - shares**2 * scale
 
     def parts(self) -> Iterator[slice]:
@@ -73,27 +72,20 @@ class _Chosen:
 class BlocksLeftOut:
     r"""Blocks of equations left out in turn: queries, folds of queries or of rows, comparisons.
 
-    For a block F with M = G - U U', U the unit vectors of the queries that it cuts, the residuals
-    of its rows under the weights and query means of all other rows are r_F = (M_FF)^-1 (G b)_F.
-    With T_j = (M_FF)^-1 C_j for every block, adding feature j makes them
+    For a block F with M = G - U U', U the unit vectors of the queries that it splits, the residuals
+    of its rows by the weights and query means of all other rows are r_F = (M_FF)^-1 (G b)_F.
+    With T_j = (M_FF)^-1 C_j for every block, adding feature j changes them to
 
     .. math:: r_F + T_j \, \frac{C_j' r_F - a_j' G b}{\alpha + a_j' C_j - C_j' T_j}
 
-    (products with r_F and T_j over the block), and T itself changes by multiples of T_f alone, so
-    that neither M nor its inverse is ever formed. What counts is each query's centred part of r_F.
-
-    Parameters
-    ----------
-    problem : Equations
-    alpha : float
-    block_of : int array of shape (n_equations,)
-        The block of each equation.
-    centred : bool
-        Whether residuals are known up to a constant within a query: of rows, not of comparisons.
+    (products with r_F and T_j over the block), and T changes by multiples of T_f only, so that
+    neither M nor its inverse is ever formed. The error is that of the centred part of r_F in each
+    query. `block_of` is the block of each equation; `centred` says that residuals are known up to a
+    constant within a query: of rows, not of comparisons.
 
     Notes
     -----
-    Choosing costs O(m) a feature, so do the errors; 16 bytes an entry of X.
+    Choosing and the errors cost O(m) per feature; 16 bytes per entry of X.
 
     References
     ----------
@@ -126,8 +118,8 @@ class BlocksLeftOut:
             spare = scale - self._sums(C * T)
             squares = self._products(T, T)
             for target, left in enumerate(self._left.T):
-                pull = state.pull[part, target, None]
-                step = _ratio(self._sums(C * left) - pull, spare, scale)
+                moment = state.moment[part, target, None]
+                step = _ratio(self._sums(C * left) - moment, spare, scale)
                 result[part] += (step * (2 * self._products(T, left[None]) + step * squares)).sum(1)
         return result
 
@@ -138,7 +130,7 @@ class BlocksLeftOut:
         own = self._sums((u * p)[None])[0]
         spare = state.scale[feature] - own
         scale = state.scale[feature]
-        steps = _ratio(self._sums(u * self._left.T) - state.pull[feature][:, None], spare, scale)
+        steps = _ratio(self._sums(u * self._left.T) - state.moment[feature][:, None], spare, scale)
         self._left += (p * self._spread(steps)).T
         shares = state.shares(feature)
         state.choose(feature, shares)
@@ -166,7 +158,7 @@ class BlocksLeftOut:
         return result - np.add.reduceat(means * other, self._cells_of_block, axis=1)
 
     def _cut_queries(self, query_of: NDArray[np.int64]) -> None:
-        """Begin with the inverse of I - U U' where blocks cut queries."""
+        """Start from the inverse of I - U U' where blocks split queries."""
         root, cells = self._state.root, self._cells
         lengths = np.diff(np.append(cells, root.size))
         held = np.add.reduceat(root**2, cells)
@@ -180,17 +172,9 @@ class BlocksLeftOut:
 
 
 class PairsLeftOut:
-    """Any two rows of one query left out in turn: what counts is the error of their difference.
+    """Any two rows of one query left out in turn; the error is that of their difference.
 
-    Parameters
-    ----------
-    problem : Equations
-        Rows of one query.
-    alpha : float
-
-    Notes
-    -----
-    The errors cost O(m^2) a feature, and 8 m^2 bytes: for small data.
+    The errors cost O(m^2) per feature, and 8 m^2 bytes: for small data.
     """
 
     def __init__(self, problem: Equations, alpha: float) -> None:
@@ -206,7 +190,7 @@ class PairsLeftOut:
         result = np.empty(state.scale.size)
         for feature, (u, scale) in enumerate(zip(state.C, state.scale, strict=True)):
             step = u / scale
-            left = state.r - np.outer(step, state.pull[feature])
+            left = state.r - np.outer(step, state.moment[feature])
             result[feature] = self._of(self._M - np.outer(step, u), left)
         return result
 
@@ -233,9 +217,9 @@ class PairsLeftOut:
 
 
 def _ratio(values: FloatArray, spare: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return values / spare; 0 where a block holds all there is of a feature.
+    """Return values / spare; 0 where one block holds a feature entirely.
 
-    The rows beside the block then give that feature no weight: nothing changes.
+    The other rows then give that feature no weight, so that nothing changes.
     """
     values, spare = np.broadcast_arrays(values, spare)
     return np.divide(values, spare, out=np.zeros(values.shape), where=spare > _ALONE * scale)

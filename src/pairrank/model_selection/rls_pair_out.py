@@ -1,4 +1,4 @@
-"""What RankRLS predicts for any two rows, or any comparison, left out of its training."""
+"""RankRLS's predictions for two rows, or for a comparison, left out of the training data."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import warnings
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankWarning
-from pairrank.model_selection.rls_rows import CentredRows
+from pairrank.model_selection.rls_equations import CentredRows
 from pairrank.model_selection.rls_shortcuts import LEAST_LEFT, NOISE_BITS, TIE_BITS, Spectrum
-
-FloatArray = NDArray[np.float64]
 
 _ENTRIES = 1 << 19
 _ALONE = 1e-10
@@ -24,32 +22,18 @@ _CLOSE = 1e-3
 
 
 def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
-    r"""Return the share of pairs of rows ordered rightly by weights learnt without both rows.
+    r"""Return the share of pairs of rows in the right order by weights learnt without both rows.
 
-    For rows i, j of a query, e, the residuals under the weights (and the query's mean) learnt
-    without both, solve a system of two equations:
+    The residuals e of rows i, j of a query, by the weights (and the query's mean) learnt without
+    both, solve a system of two equations:
 
     .. math:: (I - u u' - H)_{ij,ij} \, e = (b - H b)_{ij}
 
     with u the query's unit vector, sqrt(v_i / n_q); the margin is (y_i - y_j) less the difference
-    of e / sqrt(v). A query of two rows goes as a whole. Pairs of equal labels are not counted; a
-    margin that is 0 but for rounding counts half; a pair weighs the product of its rows' weights.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Of `CentredRows`.
-    alphas : float64 array of shape (n_alphas,)
-
-    Returns
-    -------
-    float64 array of shape (n_alphas, n_targets)
-            NaN for a target without a pair of unequal labels.
-
-    Warns
-    -----
-    PairrankWarning
-        Where digits are lost to a feature of large scale that two rows have to themselves.
+    of e / sqrt(v). A query of two rows is left out as a whole. Pairs of equal labels do not count;
+    a margin that is 0 up to rounding counts half; a pair weighs the product of its rows' weights.
+    The result has shape (n_alphas, n_targets), with NaN for a target without unequal labels. A
+    warning says where digits are lost to a feature of large scale that only two rows have.
 
     Notes
     -----
@@ -80,9 +64,9 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
             least = min(least, left)
     if least < _ALONE:
         warnings.warn(
-            "some feature belongs almost to two rows alone (all others have "
-            f"{least:.0e} of it), so that digits are lost where they are left out: scale the "
-            "features, or raise the least alpha",
+            f"two rows hold almost all of some feature (the others have {least:.0e} of it), so "
+            "that digits are lost where the two are left out: scale the features, or raise the "
+            "smallest alpha",
             PairrankWarning,
             stacklevel=2,
         )
@@ -91,22 +75,14 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
 
 
 def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
-    """Return the margin of each comparison under the weights learnt from all others.
+    """Return the margin of each comparison by the weights learnt from all others.
 
-    Parameters
-    ----------
-    spectrum : Spectrum
-        Of `Comparisons`.
-    alphas : float64 array of shape (n_alphas,)
-
-    Returns
-    -------
-    float64 array of shape (n_alphas, n_equations)
+    The shape is (n_alphas, n_equations).
 
     Notes
     -----
-    Costs O(n_pairs min(n_pairs, d)) an alpha; a comparison that is learnt from almost alone, so
-    that 1 - H has lost its digits, takes an eigendecomposition of its own.
+    Costs O(n_pairs min(n_pairs, d)) per alpha. Where a feature is learnt from one comparison almost
+    alone, so that 1 - H has lost its digits, that comparison takes its own eigendecomposition.
     """
     problem = spectrum.problem
     result = np.empty((alphas.size, problem.root.size))
@@ -134,7 +110,7 @@ def _right_weights(
     remain: FloatArray,
     close: tuple[FloatArray, FloatArray, FloatArray] | None,
 ) -> tuple[FloatArray, float]:
-    """Return the weight of the pairs of one query ordered rightly at one alpha, a target each.
+    """Return the weight of one query's pairs in the right order at one alpha, for each target.
 
     And the least that I - u u' - H keeps of a pair, about its smaller eigenvalue there.
 
@@ -174,10 +150,10 @@ def _right_weights(
 
 
 class _Centred(NamedTuple):
-    """Rows G of eigenvectors that the queries' unit vectors u have no part in: dual data alone.
+    """Rows G of the eigenvectors orthogonal to the queries' unit vectors u; dual problems only.
 
-    I - u u' - H = G (alpha / (S + alpha)) G' is had from them with all its digits, where alpha is
-    so small beside S that the difference of 1 - u_i^2 and H_ii would have lost them.
+    They give I - u u' - H = G (alpha / (S + alpha)) G' with all digits where alpha is so small
+    beside S that the difference of 1 - u_i^2 and H_ii would lose them.
     """
 
     G: FloatArray
@@ -186,7 +162,7 @@ class _Centred(NamedTuple):
 
     @classmethod
     def of(cls, spectrum: Spectrum) -> Self | None:
-        """Turn the eigenvectors of 0 until the u are among them; None where they are not."""
+        """Rotate the eigenvectors of 0 so that they include the u; None where they cannot."""
         problem = spectrum.problem
         sizes = np.diff(problem.query_start)
         if not spectrum.is_dual or sizes.max() <= 2:

@@ -1,4 +1,4 @@
-"""RankRLS at every alpha from one eigendecomposition, and its predictions for queries left out."""
+"""RankRLS at all alphas from one eigendecomposition, and predictions for queries left out."""
 
 from __future__ import annotations
 
@@ -8,25 +8,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection.rls_problem import Equations
-
-FloatArray = NDArray[np.float64]
+from pairrank.model_selection.rls_equations import Equations
 
 _LARGEST = 20_000
 _ENTRIES = 1 << 22
 TIE_BITS = 36
-"""Scores that agree to 2^-36 of the largest beside them are tied: they differ by rounding alone."""
+"""Scores that agree to 2^-36 of the largest of a query count as tied: the rest is rounding."""
 NOISE_BITS = 46
 LEAST_LEFT = 1e-6
-"""What I - H may keep of a row that is left out before 1 - H has lost too many digits."""
+"""Where I - H keeps less of a row that is left out, 1 - H has lost too many digits."""
 
 
 class Spectrum:
-    r"""The eigendecomposition of A'A or of A A', whichever is smaller, and what follows from it.
+    r"""The eigendecomposition of A'A or of A A', whichever is smaller.
 
     With S the eigenvalues, the weights are U (S + alpha)^-1 U' A' b or A' V (S + alpha)^-1 V' b.
-    What is asked of some equations q has one form in both, F_q being their rows of A U or of V:
+    The quantities of equations q have one form in both, where F_q are their rows of A U or of V:
 
     .. math:: H_{qq} = F_q D F_q', \quad (I - H)_{qq} = c I + F_q E F_q',
         \quad b_q - (H b)_q = c \, b_q + F_q E \mu
@@ -118,8 +117,8 @@ class Spectrum:
     def coefs_without(self, query: int, alphas: FloatArray) -> FloatArray:
         """Return the weights learnt from all other queries, (n_alphas, n_features, n_targets).
 
-        By an eigendecomposition of A'A less the query's part, O(d^3); made anew from the other
-        queries, O(m d^2), where they hold next to nothing of some feature.
+        By an eigendecomposition of A'A less the query's part, O(d^3); or from the other queries,
+        O(m d^2), where they hold almost nothing of some feature.
         """
         if np.diff(self.problem.query_start)[query] > self.values.size:
             gram, target = self._gram.copy(), self._target.copy()
@@ -133,30 +132,21 @@ class Spectrum:
         return others.coefs(alphas).transpose(0, 2, 1)
 
     def noise(self, F: FloatArray, root: FloatArray, alphas: FloatArray) -> FloatArray:
-        """Return what left-out scores of a query's rows F may be off by, (n_alphas, n_targets)."""
+        """Return the error of left-out scores of a query's rows F, (n_alphas, n_targets)."""
         length = (np.linalg.norm(F, axis=1) / root).max(initial=0.0)
         weights = self.shrinkage(alphas)[:, :, None] * self.moments
         return 2.0**-NOISE_BITS * length * np.linalg.norm(weights, axis=1)
 
 
 def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
-    r"""Return what is predicted for each query by the weights learnt from all others.
+    r"""Return the predictions for each query by the weights learnt from all others.
 
     Leaving query q out leaves the other queries' centring and normalisation as they are, so that
 
     .. math:: b_q - A_q w_{-q} = ((I - H)_{qq})^{-1} (b - H b)_q
 
-    is exact, whatever the weights of rows. For rows it is their centred scores, for comparisons
-    their margins.
-
-    Parameters
-    ----------
-    spectrum : Spectrum
-    alphas : float64 array of shape (n_alphas,)
-
-    Returns
-    -------
-    float64 array of shape (n_alphas, n_equations, n_targets)
+    is exact for any row weights. For rows these are centred scores, for comparisons margins, of
+    shape (n_alphas, n_equations, n_targets).
 
     Notes
     -----
@@ -178,7 +168,13 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
         for query in within[sizes[within] <= factor.shape[1]]:
             rows = slice(int(starts[query]), int(starts[query + 1]))
             F = factor[rows.start - part.start : rows.stop - part.start]
-            found = _without_block(spectrum, F, problem.b[rows], alphas)
+            try:
+                found = _without_block(spectrum, F, problem.b[rows], alphas)
+            except np.linalg.LinAlgError:
+                raise PairrankError(
+                    f"left-out scores cannot be computed in float64 at alpha = {alphas.min():g}: "
+                    "leave out such small alphas, or scale the features"
+                ) from None
             if found is not None:
                 (result[:, rows], grown), handled[query] = found, True
                 off = spectrum.noise(F, problem.root[rows], alphas)
@@ -202,8 +198,8 @@ def _without_block(
 ) -> tuple[FloatArray, FloatArray] | None:
     """Return A_q w_{-q} at every alpha, from the rows F of query q; O(m_q^2 rank + m_q^3) each.
 
-    And by what rounding is multiplied in it: the norm of the inverse of (I - H)_qq, 1 or more.
-    None where a query is learnt from almost alone, so that 1 - H has lost its digits.
+    Also return the factor that rounding grows by: the norm of the inverse of (I - H)_qq, at least
+    1. None where a feature is learnt from this query almost alone: 1 - H has then lost its digits.
     """
     if not spectrum.is_dual:
         weighted = F * spectrum.remainder(alphas.min(keepdims=True))
@@ -218,11 +214,10 @@ def _without_block(
         left = weighted @ F.T
         left += spectrum.base * np.eye(b.shape[0])
         residual = np.linalg.solve(left, weighted @ spectrum.moments + spectrum.base * b)
+        lowest = np.linalg.eigvalsh(left)[:, 0]
         others = spectrum.moments - F.T @ residual
         result[start : start + step] = F @ (spectrum.shrinkage(some)[:, :, None] * others)
-        grown[start : start + step] = 1.0 / np.linalg.eigvalsh(left)[:, 0].clip(
-            2.0**-NOISE_BITS, 1.0
-        )
+        grown[start : start + step] = 1.0 / lowest.clip(2.0**-NOISE_BITS, 1.0)
     return result, grown
 
 
@@ -247,7 +242,7 @@ def _solved(
 def _eigen(matrix: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the eigenvalues, 0 where they are rounding, and eigenvectors of a semidefinite matrix.
 
-    An alpha far below the largest eigenvalue would tell what is rounding from 0.
+    With an alpha far below the largest eigenvalue, rounding would not act as 0.
     """
     if not np.isfinite(matrix).all():
         raise PairrankError("products of features overflow: scale the features down")

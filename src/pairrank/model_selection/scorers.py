@@ -1,4 +1,4 @@
-"""Scorers that hand qid and row weights to a ranking metric."""
+"""Scorers that pass queries and row weights to a ranking metric."""
 
 from __future__ import annotations
 
@@ -10,51 +10,42 @@ from typing import Any
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from pairrank.exceptions import PairrankError
-from pairrank.metrics import kendall_tau, mean_ndcg, ndcg_score, pairwise_accuracy, wmw_score
-
-GRAPH_METRICS = (pairwise_accuracy, wmw_score)
+from pairrank.metrics._names import METRICS, Metric, metric_named, metric_of
 
 
 class QueryScorer:
     """A metric as scikit-learn's searches call it: (estimator, X, y, qid, sample_weight) to number.
 
-    Made by `make_query_scorer`. It asks metadata routing for `qid` and `sample_weight`, so that
-    both reach the metric without further settings.
+    Created by `make_query_scorer`. It requests `qid` and `sample_weight` from metadata routing, so
+    that both reach the metric without further settings.
 
     Parameters
     ----------
-    metric : callable
-        ``metric(y_true, scores, *, qid=None, sample_weight=None, **options)``.
-    sign : float
-        1 where more is better, -1 where less is: searches maximise.
-    options : dict
-        Further arguments of the metric.
+    metric : Metric
+        A function ``metric(y_true, scores, *, qid=None, sample_weight=None, **options)``, its
+        options, and whether more is better: where less is, the score is the negated value.
     """
 
-    def __init__(self, metric: Callable[..., float], sign: float, options: dict[str, Any]) -> None:
+    def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        self.sign = sign
-        self.options = options
         self.requests: dict[str, Any] = {"qid": True, "sample_weight": True}
 
     def __call__(
         self, estimator: Any, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None
     ) -> float:
-        """Return the metric of the estimator's predictions, times the sign."""
-        options = self.options
-        if self.metric in GRAPH_METRICS and "graph" not in options:
-            options = {**options, "graph": _graph_of(estimator)}
+        """Return the metric of the estimator's predictions, negated where less is better."""
         scores = estimator.predict(X)
-        value = self.metric(y, scores, qid=qid, sample_weight=sample_weight, **options)
-        return self.sign * float(value)
+        options = self.metric.arguments(_ranker_in(estimator))
+        value = self.metric.function(y, scores, qid=qid, sample_weight=sample_weight, **options)
+        return float(value) if self.metric.greater_is_better else -float(value)
 
     def __repr__(self) -> str:
-        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
-        sign = "" if self.sign > 0 else ", greater_is_better=False"
-        return f"make_query_scorer({self.metric.__name__}{sign}{options})"
+        options = "".join(f", {name}={value!r}" for name, value in self.metric.options.items())
+        sign = "" if self.metric.greater_is_better else ", greater_is_better=False"
+        return f"make_query_scorer({self.metric.function.__name__}{sign}{options})"
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the request for qid and sample_weight, as scikit-learn's routing asks for it."""
+        """Return the request for qid and sample_weight, for scikit-learn's routing."""
         request = MetadataRequest(owner=self)
         for name, alias in self.requests.items():
             request.score.add_request(param=name, alias=alias)
@@ -71,7 +62,7 @@ class QueryScorer:
         Returns
         -------
         QueryScorer
-            A changed copy: the ready scorers are shared and stay as they are.
+            A changed copy; the predefined scorers do not change.
         """
         unknown = sorted(set(requests) - set(self.requests))
         if unknown:
@@ -82,7 +73,7 @@ class QueryScorer:
 
 
 def make_query_scorer(
-    metric: Callable[..., float], *, greater_is_better: bool = True, **options: Any
+    metric: Callable[..., float], *, greater_is_better: bool | None = None, **options: Any
 ) -> QueryScorer:
     """Make a scorer of a metric that takes qid and sample_weight.
 
@@ -91,11 +82,13 @@ def make_query_scorer(
     metric : callable
         ``metric(y_true, scores, *, qid=None, sample_weight=None, **options)``, as in
         `pairrank.metrics`.
-    greater_is_better : bool
-        False negates the metric, since searches maximise.
+    greater_is_better : bool, optional
+        False negates the metric, since searches maximise. None: as `pairrank.metrics` means its
+        own metrics, and True for any other.
     **options : Any
         Further arguments of the metric. Without `graph`, pairwise accuracy and WMW take the order
-        graph of the estimator that they judge, where it has one.
+        graph of the estimator that they judge, where it has one; `tube_cost` takes its `epsilon`
+        and `n`.
 
     Returns
     -------
@@ -103,25 +96,18 @@ def make_query_scorer(
 
     Examples
     --------
+    >>> from pairrank.metrics import msd, ndcg_score
     >>> make_query_scorer(ndcg_score, k=5)
     make_query_scorer(ndcg_score, k=5)
+    >>> make_query_scorer(msd)
+    make_query_scorer(msd, greater_is_better=False)
     """
-    return QueryScorer(metric, 1.0 if greater_is_better else -1.0, options)
-
-
-pairwise_accuracy_scorer = make_query_scorer(pairwise_accuracy)
-wmw_scorer = make_query_scorer(wmw_score)
-kendall_tau_scorer = make_query_scorer(kendall_tau)
-mean_ndcg_scorer = make_query_scorer(mean_ndcg)
-ndcg_at_10_scorer = make_query_scorer(ndcg_score, k=10)
-
-READY = {
-    "pairwise_accuracy": pairwise_accuracy_scorer,
-    "wmw_score": wmw_scorer,
-    "kendall_tau": kendall_tau_scorer,
-    "mean_ndcg": mean_ndcg_scorer,
-    "ndcg_score": make_query_scorer(ndcg_score),
-}
+    if not callable(metric):
+        raise PairrankError(f"metric must be a function of labels and scores, got {metric!r}")
+    known = metric_of(metric, options)
+    if greater_is_better is not None:
+        known = known._replace(greater_is_better=greater_is_better)
+    return QueryScorer(known)
 
 
 def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float]:
@@ -130,8 +116,9 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     Parameters
     ----------
     scoring : str or callable
-        "pairwise_accuracy", "wmw_score", "kendall_tau", "mean_ndcg", "ndcg_score", or "ndcg@k"
-        for any number k; or a scorer (estimator, X, y, ...).
+        "pairwise_accuracy", "wmw", "kendall_tau", "mean_ndcg", "ndcg", "ndcg@k" for any number k;
+        "msd", "m1d", "tube_cost", "hinge_rank_cost", "hinge_magnitude_cost", which are negated; or
+        a scorer (estimator, X, y, ...).
 
     Returns
     -------
@@ -140,7 +127,7 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     Raises
     ------
     PairrankError
-        If there is no such scorer.
+        If there is no such metric.
 
     Examples
     --------
@@ -149,32 +136,23 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     """
     if callable(scoring):
         return scoring
-    name, at, depth = str(scoring).partition("@")
-    if at and name == "ndcg" and depth.isdecimal() and int(depth):
-        return make_query_scorer(ndcg_score, k=int(depth))
-    if scoring not in READY:
-        raise PairrankError(
-            f"there is no scorer {scoring!r}; take one of {', '.join(READY)}, ndcg@k or a callable"
-        )
-    return READY[scoring]
+    return QueryScorer(metric_named(scoring))
+
+
+READY = {name: QueryScorer(metric) for name, metric in METRICS.items()}
+"""The scorers of all metrics by name."""
+
+pairwise_accuracy_scorer = READY["pairwise_accuracy"]
+wmw_scorer = READY["wmw"]
+kendall_tau_scorer = READY["kendall_tau"]
+mean_ndcg_scorer = READY["mean_ndcg"]
+ndcg_at_10_scorer = QueryScorer(metric_named("ndcg@10"))
 
 
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of the metadata that a scorer is to be handed.
+    """Return the part of the metadata (`qid`, `sample_weight`) that a scorer is to be given.
 
-    A scorer with metadata routing is handed what it requests; any other callable what its signature
-    takes.
-
-    Parameters
-    ----------
-    scorer : callable
-        ``scorer(estimator, X, y, ...)``.
-    metadata : dict
-        What there is: `qid`, `sample_weight`.
-
-    Returns
-    -------
-    dict
+    That is the part it requests by metadata routing, or else the part its signature takes.
 
     Examples
     --------
@@ -197,13 +175,12 @@ def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[st
     return {name: value for name, value in metadata.items() if name in taken}
 
 
-def _graph_of(estimator: Any) -> Any:
-    """Return the order graph of a ranker, also inside a pipeline or a search; else "full"."""
-    while not hasattr(estimator, "graph"):
+def _ranker_in(estimator: Any) -> Any:
+    """Return the ranker inside a pipeline or a fitted search, or the estimator itself."""
+    while True:
         if hasattr(estimator, "best_estimator_"):
             estimator = estimator.best_estimator_
         elif hasattr(estimator, "steps"):
             estimator = estimator.steps[-1][1]
         else:
-            return "full"
-    return estimator.graph
+            return estimator

@@ -1,39 +1,44 @@
-"""QueryKFold: folds of whole queries."""
+"""Folds for model choice: whole queries (QueryKFold), or rows dealt out by label."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import BaseCrossValidator
+from sklearn.model_selection import BaseCrossValidator, KFold
 from sklearn.utils import check_random_state
 
-from pairrank._validation import check_number, check_query_ids
+from pairrank._validation import check_choice, check_identifiers, check_number
 from pairrank.exceptions import PairrankError
+from pairrank.preferences import Pairs
 from pairrank.preferences._codes import query_codes
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
+LEAVE_QUERY_OUT, LEAVE_PAIR_OUT = "leave-query-out", "leave-pair-out"
+"""What RankRLSCV and GreedyRankRLS leave out in closed form."""
 
 
 class QueryKFold(BaseCrossValidator):
-    """K folds of whole queries: no query is torn between training and test rows.
+    """K folds of whole queries: no query is split between training and test rows.
 
-    It takes queries by `qid`, as the rankers do. Under scikit-learn's metadata routing
-    (``sklearn.set_config(enable_metadata_routing=True)``) grid search and cross-validation hand
-    the `qid` of their `fit` on to it by themselves.
+    Queries are given as `qid`, as for the rankers. With scikit-learn's metadata routing
+    (``sklearn.set_config(enable_metadata_routing=True)``) grid search and cross-validation pass
+    the `qid` of their `fit` to it.
 
     Parameters
     ----------
     n_splits : int
         Folds, at least 2 and at most as many as there are queries.
     shuffle : bool
-        Deal queries out in random order, not in their order of appearance.
+        Take queries in random order, not in their order of appearance.
     random_state : int, RandomState or None
-        Seeds the shuffling; not used without it.
+        Seeds the shuffling; ignored without it.
     stratify_by_size : bool
-        Give every fold as many large and small queries as the others, so that their rows balance.
+        Balance the rows of the folds: each gets as many large and small queries as the others.
 
     Raises
     ------
@@ -74,12 +79,13 @@ class QueryKFold(BaseCrossValidator):
         Parameters
         ----------
         X, y, groups, qid : object
-            Not used; grid search passes them.
+            Ignored; grid search passes them.
 
         Returns
         -------
         int
         """
+        check_number(self.n_splits, "n_splits", low=2, inclusive=True, integer=True)
         return int(self.n_splits)
 
     def split(self, X: Any, y: Any = None, groups: Any = None, qid: Any = None) -> Iterator[Split]:
@@ -90,9 +96,9 @@ class QueryKFold(BaseCrossValidator):
         X : array-like of shape (n_rows, n_features)
             Only its rows are counted.
         y : array-like of shape (n_rows,) or Pairs, optional
-            Not used. Of Pairs, indexing by a fold's rows keeps the pairs inside the fold.
+            Ignored. Indexing Pairs by the rows of a fold keeps the pairs inside the fold.
         groups : object
-            Not used: queries come as `qid`, so that the rankers learn of them too.
+            Ignored: queries come as `qid`, so that the rankers get them too.
         qid : array-like of shape (n_rows,)
             Query identifiers, any hashable values in any order.
 
@@ -100,15 +106,14 @@ class QueryKFold(BaseCrossValidator):
         -------
         iterator of (ndarray of int, ndarray of int)
         """
-        check_number(self.n_splits, "n_splits", low=2, inclusive=True, integer=True)
-        identifiers = check_query_ids(qid)
-        if identifiers is None:
+        self.get_n_splits()
+        if qid is None:
             raise PairrankError(_no_qid(groups))
-        n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
-        if identifiers.size != n_rows:
-            raise PairrankError(f"qid has {identifiers.size} entries for {n_rows} rows of X")
-        fold_of = self._fold_of_rows(identifiers)
-        return self._iterate(fold_of)
+        try:
+            n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+        except (TypeError, IndexError):
+            raise PairrankError(f"X must have rows to split, got {X!r}") from None
+        return self._iterate(self._fold_of_rows(check_identifiers(qid, "qid", n_rows)))
 
     def _iterate(self, fold_of: NDArray[np.int64]) -> Iterator[Split]:
         for fold in range(self.n_splits):
@@ -125,7 +130,11 @@ class QueryKFold(BaseCrossValidator):
             )
         order = np.argsort(first_row)
         if self.shuffle:
-            order = check_random_state(self.random_state).permutation(order)
+            try:
+                generator = check_random_state(self.random_state)
+            except ValueError as error:
+                raise PairrankError(f"random_state is not a seed: {error}") from None
+            order = generator.permutation(order)
         fold_of_query = np.empty(sizes.size, dtype=np.int64)
         if self.stratify_by_size:
             order = order[np.argsort(-sizes[order], kind="stable")]
@@ -144,3 +153,70 @@ def _no_qid(groups: Any) -> str:
     if groups is not None:
         return f"QueryKFold takes queries as qid, not as groups: {remedy}"
     return f"no qid reached QueryKFold: {remedy}"
+
+
+def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: Any) -> Iterable[Split]:
+    """Return the (training rows, test rows) that `cv` stands for.
+
+    An int (None: 5) means a QueryKFold where there is a qid, else folds of rows. Splitters other
+    than QueryKFold get the qid as their groups, which they may ignore.
+    """
+    cv = 5 if cv is None else cv
+    if isinstance(cv, Integral):
+        check_number(cv, "cv", low=2, inclusive=True, integer=True)
+        if qid is None:
+            return _folds_of_rows(y, X.shape[0], int(cv), seed)
+        cv = QueryKFold(int(cv))
+    if isinstance(cv, QueryKFold):
+        return cv.split(X, y, qid=qid)
+    is_text = isinstance(cv, (str, bytes))
+    is_splitter = hasattr(cv, "split") and not is_text
+    if is_text or isinstance(cv, Mapping) or not (is_splitter or isinstance(cv, Iterable)):
+        raise PairrankError(
+            f"cv must be a number of folds, a splitter, or (training rows, test rows) pairs; got "
+            f"{cv!r}"
+        )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
+        splits = list(cv.split(X, y, qid) if is_splitter else cv)
+    if not splits:
+        raise PairrankError("cv holds no split: give (training rows, test rows) pairs")
+    return [_checked(split, at, X.shape[0]) for at, split in enumerate(splits)]
+
+
+def _checked(split: Any, at: int, n_rows: int) -> Split:
+    """Return a split as two arrays of row numbers, or say what is wrong with it."""
+    try:
+        train, test = (np.arange(n_rows)[np.asarray(rows)] for rows in split)
+    except (TypeError, ValueError, IndexError) as error:
+        raise PairrankError(
+            f"split {at} of cv is not (training rows, test rows) of {n_rows} rows: {error}"
+        ) from None
+    for rows, name in ((train, "training"), (test, "test")):
+        if rows.ndim != 1 or not rows.size:
+            raise PairrankError(f"split {at} of cv has no {name} rows in one dimension")
+    return train, test
+
+
+def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Split]:
+    """Deal rows out in the order of their (first) labels, equal ones at random; Pairs by KFold."""
+    if n_folds > n_rows:
+        raise PairrankError(f"{n_rows} rows cannot make {n_folds} folds: take a smaller cv")
+    seed = 0 if seed is None else seed
+    if isinstance(y, Pairs):
+        return KFold(n_folds, shuffle=True, random_state=seed).split(y)
+    labels = y if y.ndim == 1 else y[:, 0]
+    order = check_random_state(seed).permutation(n_rows)
+    fold_of = np.empty(n_rows, dtype=np.int64)
+    fold_of[order[np.argsort(labels[order], kind="stable")]] = np.arange(n_rows) % n_folds
+    return ((np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds))
+
+
+def check_left_out(cv: str, n_queries: int) -> None:
+    """Raise a PairrankError where `cv` names nothing that can be left out."""
+    check_choice(cv, "cv", (LEAVE_QUERY_OUT, LEAVE_PAIR_OUT))
+    if cv == LEAVE_QUERY_OUT and n_queries < 2:
+        raise PairrankError(
+            'cv="leave-query-out" needs at least two queries, and there is one: give qid, or take '
+            'cv="leave-pair-out" or a number of folds'
+        )

@@ -40,11 +40,11 @@ class Piece:
         self._start, self._sizes = start, np.diff(start)
 
     def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values a group, (.., n_groups), at each row of the piece."""
+        """Return values per group, (.., n_groups), at each row of the piece."""
         return np.repeat(values[..., self.groups], self._sizes, axis=-1)
 
     def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
-        """Add values a row of the piece to the `sums` of the groups, (.., n_groups)."""
+        """Add values per row of the piece to the `sums` of the groups, (.., n_groups)."""
         sums[..., self.groups] += np.add.reduceat(values, self._start[:-1], axis=-1)
 
     def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
@@ -103,7 +103,7 @@ class HullObjective:
 
     Notes
     -----
-    A product with X costs O(n_rows n_features); memory beside X is 12 bytes a row, and 64 MB of
+    A product with X costs O(n_rows n_features); memory beside X is 12 bytes per row, and 64 MB of
     centred rows at the most.
 
     References
@@ -172,7 +172,7 @@ class HullObjective:
         return result
 
     def by_group(self, values: FloatArray) -> FloatArray:
-        """Return the sums of values a row, (.., n_rows), over each group, (.., n_groups)."""
+        """Return the sums of values per row, (.., n_rows), over each group, (.., n_groups)."""
         return np.add.reduceat(values, self._start[:-1], axis=-1)
 
     def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
@@ -203,8 +203,8 @@ class HullObjective:
 
         def precondition(vector: FloatArray) -> FloatArray:
             scaled = inverse * vector
-            pulled = linalg.cho_solve(factor, rows @ scaled, check_finite=False)
-            return scaled - inverse * (rows.T @ pulled)
+            by_row = linalg.cho_solve(factor, rows @ scaled, check_finite=False)
+            return scaled - inverse * (rows.T @ by_row)
 
         return precondition
 

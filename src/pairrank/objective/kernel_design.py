@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
 from pairrank._protocols import FloatArray
+from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 
 _NEGATIVE = 1e-8
@@ -24,7 +25,7 @@ class KernelDesign:
 
     Parameters
     ----------
-    K : ndarray, sparse matrix or LinearOperator of shape (n_rows, n_rows)
+    K : ndarray, CSR matrix or LinearOperator of shape (n_rows, n_rows)
         Symmetric and positive semidefinite; `K @ v` is all that is asked of it.
 
     Notes
@@ -38,12 +39,14 @@ class KernelDesign:
         self.n_rows = self.n_features = int(K.shape[0])
         dtype = getattr(K, "dtype", None)
         self.dtype = np.dtype(np.float32 if dtype == np.float32 else np.float64)
+        is_matrix = isinstance(K, np.ndarray) or sparse.issparse(K)
+        self._design = Design(K) if is_matrix else None
         self._norm = 0.0
 
     @property
     def precision(self) -> float:
         """The relative rounding to expect of a sum of many products."""
-        return 1e-12 if self.dtype == np.float64 else 1e-7
+        return 1e-7 if self._design is None and self.dtype == np.float32 else 1e-12
 
     def rounding(self) -> FloatArray:
         """Return zeros: the gradient is that by the scores itself."""
@@ -52,7 +55,11 @@ class KernelDesign:
     def scores(self, a: FloatArray) -> FloatArray:
         """Return K a, (n_rows,) float64; a PairrankError where a'K a is plainly negative."""
         with np.errstate(over="ignore", invalid="ignore"):
-            result = np.asarray(self.K @ a.astype(self.dtype, copy=False), dtype=np.float64)
+            if self._design is not None:
+                result = self._design.scores(a)
+            else:
+                product = self.K @ a.astype(self.dtype, copy=False)
+                result = np.asarray(product, dtype=np.float64)
             if result.shape != (self.n_rows,):
                 raise PairrankError(
                     f"the kernel operator returned shape {result.shape} for a vector of "

@@ -1,221 +1,274 @@
-"""PairObjective: X, preferences, loss and penalty to loss, gradient and Hessian product."""
+"""Problem and PairObjective: X, preferences, loss and penalty, and what a solver sees of them."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Curvature, FloatArray, LinearMap, PairLoss
+from pairrank._protocols import (
+    Curvature,
+    Evaluated,
+    FloatArray,
+    LinearMap,
+    PairLoss,
+    Point,
+    Squares,
+    Tubes,
+)
 from pairrank.design import Design, norm_of
-from pairrank.objective.diagonal import (
+from pairrank.losses import Square
+from pairrank.objective.hessians import (
+    ENOUGH_ENTRIES,
+    ExactHessian,
+    HessianModel,
     InverseDiagonal,
-    inverse_diagonal,
     is_even,
     spread_of_features,
 )
-from pairrank.objective.line_sample import LineSample
+from pairrank.objective.kernel_design import KernelDesign
+from pairrank.objective.offsets import without_offset
 from pairrank.pair_sums import bind
-from pairrank.preferences import Preferences
+from pairrank.preferences import Differences, Preferences
 
-_ENOUGH_ENTRIES = 1 << 18
-"""Entries of X that tell whether features are of one size."""
 _ROUNDING = 0.1
-"""A gradient at zero below this part of the precision of its terms is none: X is constant."""
+"""A gradient at 0 below this part of the precision of its terms is rounding: X is constant."""
 
 
-class PairObjective:
-    r"""penalty/2 \|w\|^2 + factor * sum over pairs of phi(w'(x_i - x_j)), as a solver sees it.
+@dataclass(frozen=True, eq=False)
+class Problem:
+    r"""penalty/2 \|w\|^2 + factor * the sum of a loss over preferences at the scores X w.
 
     Parameters
     ----------
-    X : ndarray or CSR matrix of shape (n_rows, n_features)
-    preferences : Levels or Pairs
-        Over the rows of X, already scaled by their normalisation.
+    X : ndarray or CSR matrix of shape (n_rows, n_features), or LinearOperator
+        Features, or the kernel matrix of the rows where `is_kernel`.
+    preferences : Levels, Pairs or Differences
+        Over the rows of X, already scaled by their reduction.
     loss : PairLoss
-        What a pair costs.
-    factor, penalty : float
-        What the pair sum and the squared norm are multiplied by.
-    route, eps : str, float
-        The pair sum's algorithm and error, see `pairrank.pair_sums.bind`.
+    penalty, factor : float
+        What half the squared norm and the pair sum are multiplied by.
+    algorithm, eps : str, float
+        How the pair sum is computed, and its error; see `pairrank.pair_sums.bind`.
+    is_kernel : bool
+        Whether X is a kernel matrix and the coefficients are dual; the norm is then a'K a.
+    """
+
+    X: Any
+    preferences: Preferences | Differences
+    loss: PairLoss
+    penalty: float = 1.0
+    factor: float = 1.0
+    algorithm: str = "auto"
+    eps: float = 1e-6
+    is_kernel: bool = False
+
+    @functools.cached_property
+    def design(self) -> Design | KernelDesign:
+        """X as the map from coefficients to scores."""
+        if self.is_kernel:
+            return KernelDesign(self.X)
+        return Design(without_offset(self.X, self.preferences))
+
+    @property
+    def features(self) -> Any:
+        """The features that `design` multiplies by, or the kernel matrix."""
+        return self.X if isinstance(self.design, KernelDesign) else self.design.X
+
+    def changed(self, **changes: Any) -> Problem:
+        """Return the problem with other fields; the same features stand for X."""
+        return replace(self, **{"X": self.features, **changes})
+
+    @property
+    def is_of_differences(self) -> bool:
+        """Whether the loss compares differences of labels with those of scores."""
+        return isinstance(self.loss.family, Squares | Tubes)
+
+    def with_target(self, target: FloatArray | None) -> Problem:
+        """Return the same problem for another column of labels; None: for those it has."""
+        if target is None or not isinstance(self.preferences, Differences):
+            return self
+        return self.changed(preferences=self.preferences.with_target(target))
+
+    def curvature_at_zero(self) -> FloatArray:
+        """Return about the diagonal of the pair sum's Hessian by equal scores, (n_rows,).
+
+        That of a tube is the diagonal of squares; O(n_rows), of Pairs O(n_pairs).
+        """
+        if self.is_of_differences:
+            squares = bind(Square(), self.preferences)
+            at_zero = squares.at(np.zeros(self.preferences.n_rows))
+            return np.asarray(at_zero.curvature().diagonal())
+        assert not isinstance(self.preferences, Differences)
+        wins, losses = self.preferences.wins_and_losses()
+        return float(self.loss.phi(np.zeros(1), order=2)[0]) * (wins + losses)
+
+    @functools.cached_property
+    def uneven_diagonal(self) -> InverseDiagonal | None:
+        """The inverse of the Hessian's diagonal at w = 0; None where it is even.
+
+        As if all rows that are compared were compared with all. Every k-th row of X decides whether
+        features are of one size.
+        """
+        design = self.design
+        if isinstance(design, KernelDesign):
+            return None
+        degree, every = self.curvature_at_zero(), _stride(design)
+        if is_even(spread_of_features(Design(design.X[::every]), degree[::every])):
+            return None
+        return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
+
+
+class PairObjective:
+    r"""A `Problem` as an objective: penalty/2 \|w\|^2 is left to the solver.
+
+    Parameters
+    ----------
+    problem : Problem
     model : HessianModel, optional
-        Where the Hessian comes from; None: from every pair.
-    line : LineSample, optional
-        What lengthens or shortens a step before it is tried; None: nothing does.
+        An approximate Hessian; None: that of every pair.
+    inverse : LinearMap, optional
+        What preconditions where the model does not; None: the inverse of the Hessian's diagonal
+        where features differ in size.
 
     Notes
     -----
-    A gradient costs two products with X and a pair sum; so does a Hessian product.
+    A gradient costs two products with X and a pair sum; so does a Hessian product. At w = 0 value
+    and gradient are computed once.
     """
 
     def __init__(
         self,
-        X: Any,
-        preferences: Preferences,
-        loss: PairLoss,
-        *,
-        factor: float,
-        penalty: float,
-        route: str = "auto",
-        eps: float = 1e-6,
+        problem: Problem,
         model: HessianModel | None = None,
-        line: LineSample | None = None,
+        inverse: LinearMap | None = None,
     ) -> None:
-        self.design = X if isinstance(X, Design) else Design(X)
-        self.loss, self.factor, self.penalty = loss, factor, penalty
-        self.pair_sum = bind(loss, preferences, route=route, eps=eps)
-        self.n_features = self.design.n_features
-        self.precision = self.design.precision
-        self.model, self.line = model, line
-        self.preferences = preferences
-        self._scores_at: tuple[FloatArray, FloatArray] | None = None
-        cost, slope = (float(loss.phi(np.zeros(1), order=order)[0]) for order in (0, 1))
-        wins, losses = preferences.wins_and_losses()
-        self._every = -(-self.design.n_entries // _ENOUGH_ENTRIES)
-        self._some_degrees = (wins + losses)[:: self._every].copy()
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._loss_at_zero = factor * cost * preferences.total_weight
-            pull = slope * (wins - losses)
-            self.pull = self._pull_at_zero = factor * norm_of(pull)
-            self._gradient_at_zero = factor * self.design.transposed(pull)
-            self.reference_norm = float(np.linalg.norm(self._gradient_at_zero))
-            rounding = _ROUNDING * self.precision * factor * self._absolute_pull
-            if self.reference_norm <= rounding < np.inf:
-                self._gradient_at_zero[:] = self.reference_norm = self._pull_at_zero = 0.0
+        self.problem, self.model, self.inverse = problem, model, inverse
+        self.design = problem.design
+        self.n_features, self.precision = self.design.n_features, self.design.precision
+        self.penalty, self.factor = problem.penalty, problem.factor
+        self.pair_sum = bind(
+            problem.loss, problem.preferences, pair_sum=problem.algorithm, eps=problem.eps
+        )
+        self._zero = self._at_zero()
 
-    def loss_and_gradient(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return factor times the pair sum, and its gradient; no penalty.
-
-        At w = 0 all scores are equal, and both are known in closed form.
-        """
+    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
+        """Return factor times the pair sum and its gradient, without the penalty."""
         if not w.any():
-            self.pull = self._pull_at_zero
-            return self._loss_at_zero, self._gradient_at_zero.copy()
-        scores = self._scores(w)
-        value, gradient = self.pair_sum.at(scores)[:2]
-        self.pull = self.factor * norm_of(gradient)
-        return self.factor * value, self.factor * self.design.transposed(gradient)
-
-    @functools.cached_property
-    def rounding(self) -> FloatArray:
-        """What rounding may add to each entry of a gradient of pull 1, (n_features,)."""
-        return self.design.rounding()
-
-    @property
-    def value_error(self) -> float:
-        """What the loss may be off by, since the pair sum is."""
-        return self.factor * self.pair_sum.error
-
-    @property
-    def gradient_error(self) -> float:
-        """About what the gradient may be off by: every row's by the same part of its pairs.
-
-        The sum of absolute contributions is judged by every k-th row of X.
-        """
-        if self.pair_sum.error == 0.0:
-            return 0.0
-        return self.value_error / self.preferences.total_weight * self._absolute_pull
-
-    @functools.cached_property
-    def _absolute_pull(self) -> float:
-        """The norm of sum over rows of the weight of their pairs times the row's absolute values.
-
-        Times a relative error of every row's part of the gradient it bounds that of the whole.
-        """
-        some = Design(abs(self.design.X[:: self._every]))
-        return self._every * float(np.linalg.norm(some.transposed(self._some_degrees)))
+            error = self.pair_sum.error
+            of_value, of_gradient = self._errors(error, 2.0 * error)
+            return self._zero._replace(value_error=of_value, gradient_error=of_gradient)
+        if scores is None:
+            scores = self.design.scores(w)
+        found = self.pair_sum.at(scores)
+        return self._point(w, scores, found)
 
     def sharpen(self) -> bool:
         """Let the pair sum take a smaller error."""
-        return self.pair_sum.sharpen()
+        return bool(self.pair_sum.sharpen())
 
-    def hessian(self, w: FloatArray) -> LinearMap:
-        """Return the (generalised) Hessian at `w`, of every pair or of the model's sample."""
-        scores = self._scores(w)
+    def refine(self) -> bool:
+        """Ask the model for a better Hessian."""
+        return self.model is not None and self.model.refine()
+
+    def _point(
+        self,
+        w: FloatArray,
+        scores: FloatArray,
+        found: Evaluated,
+    ) -> Point:
+        of_value, of_gradient = self._errors(found.error, found.gradient_error)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return Point(
+                value=self.factor * found.value,
+                gradient=self.factor * self.design.transposed(found.gradient),
+                scores=scores,
+                hessian=functools.partial(self._hessian, w, scores, found.curvature),
+                preconditioner=functools.partial(self._preconditioner, w),
+                rounding=lambda: self._rounding,
+                score_norm=self.factor * norm_of(found.gradient),
+                value_error=of_value,
+                gradient_error=of_gradient,
+            )
+
+    def _at_zero(self) -> Point:
+        """Return the point of equal scores, in closed form where the loss ignores magnitudes.
+
+        A gradient that is rounding alone is 0.
+        """
+        problem = self.problem
+        scores = np.broadcast_to(0.0, self.design.n_rows)
+        if problem.is_of_differences:
+            found = self.pair_sum.at(scores)
+        else:
+            assert not isinstance(problem.preferences, Differences)
+            cost, slope = (float(problem.loss.phi(np.zeros(1), order=k)[0]) for k in (0, 1))
+            wins, losses = problem.preferences.wins_and_losses()
+            value, score_gradient = cost * problem.preferences.total_weight, slope * (wins - losses)
+            found = Evaluated(
+                value, score_gradient, 0.0, lambda: self.pair_sum.at(scores).curvature()
+            )
+        zero = self._point(np.zeros(self.n_features), scores, found)
+        if self._is_rounding(zero):
+            zero = zero._replace(gradient=np.zeros(self.n_features), score_norm=0.0)
+        zero.gradient.flags.writeable = False
+        return zero
+
+    def _is_rounding(self, zero: Point) -> bool:
+        """Whether a gradient may be rounding alone: every k-th row of X gives its size."""
+        design = self.design
+        if isinstance(design, KernelDesign):
+            return False
+        some = Design(design.X[:: _stride(design)])
+        size = np.sqrt(_stride(design) * some.squares_transposed(np.ones(some.n_rows)))
+        unit = max(_ROUNDING * design.precision, 2.0 * float(np.finfo(design.dtype).eps))
+        off = zero.score_norm * size * unit
+        return bool(((np.abs(zero.gradient) <= off) & (off < np.inf)).all())
+
+    def _errors(self, of_sum: float, of_rows: float) -> tuple[float, float]:
+        """Return the errors of value and gradient, from those of the sum and of its row gradients.
+
+        That of the gradient is an estimate: rows count by the weight of their pairs.
+        """
+        if not of_sum and not of_rows:
+            return 0.0, 0.0
+        of_gradient = float(0.5 * self.factor * of_rows * self._absolute_share)
+        return self.factor * of_sum, of_gradient
+
+    @functools.cached_property
+    def _rounding(self) -> FloatArray:
+        return self.design.rounding()
+
+    @functools.cached_property
+    def _absolute_share(self) -> float:
+        """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
+        preferences, design = self.problem.preferences, self.design
+        assert isinstance(design, Design)
+        assert not isinstance(preferences, Differences)
+        every = _stride(design)
+        wins, losses = preferences.wins_and_losses()
+        absolute = Design(abs(design.X[::every])).transposed((wins + losses)[::every])
+        return every * float(np.linalg.norm(absolute)) / preferences.total_weight
+
+    def _hessian(
+        self, w: FloatArray, scores: FloatArray, curvature: Callable[[], Curvature]
+    ) -> LinearMap:
+        """Return the (generalised) Hessian, of the model or of every pair."""
         modelled = None if self.model is None else self.model.hessian(w, scores)
         if modelled is not None:
             return modelled
-        return ExactHessian(self.design, self.pair_sum.curvature(scores), self.factor, self.penalty)
+        return ExactHessian(self.design, curvature(), self.factor, self.penalty)
 
-    def preconditioner(self, w: FloatArray) -> LinearMap | None:
-        """Return the inverse of the model's Hessian, or else of a diagonal that is uneven."""
+    def _preconditioner(self, w: FloatArray) -> LinearMap | None:
+        """Return the model's inverse, the given one, or that of an uneven diagonal."""
         inverse = None if self.model is None else self.model.inverse(w)
-        if inverse is not None:
-            return inverse
-        return self._inverse_diagonal
-
-    @functools.cached_property
-    def _inverse_diagonal(self) -> InverseDiagonal | None:
-        """The inverse of the Hessian's diagonal at w = 0, or None where it is even.
-
-        As if all rows that are compared were compared with all. Where features are of one size,
-        which every k-th row tells, it would save nothing, and the paper's own steps are taken.
-        """
-        bend = float(self.loss.phi(np.zeros(1), order=2)[0])
-        some = Design(self.design.X[:: self._every])
-        if is_even(spread_of_features(some, bend * self._some_degrees)):
-            return None
-        wins, losses = self.preferences.wins_and_losses()
-        spread = spread_of_features(self.design, bend * (wins + losses))
-        return inverse_diagonal(self.factor * spread, self.penalty)
-
-    def refine(self) -> bool:
-        """Ask the model for a larger sample, then do without the line; False when all is exact."""
-        if self.model is not None and self.model.refine():
-            return True
-        changes, self.line = self.line is not None, None
-        return changes
-
-    def reach(self, w: FloatArray, step: FloatArray, slope: float) -> float:
-        """Return the multiple of `step` to take from `w`; costs one product with X."""
-        if self.line is None:
-            return 1.0
-        scores, change = self._scores(w), self.design.scores(step)
-        multiple = self.line.minimum(
-            scores,
-            change,
-            slope=slope / self.factor,
-            bend=self.penalty * float(step @ step) / self.factor,
-        )
-        self._scores_at = (w + multiple * step, scores + multiple * change)
-        return multiple
-
-    def _scores(self, w: FloatArray) -> FloatArray:
-        if self._scores_at is None or not np.array_equal(self._scores_at[0], w):
-            self._scores_at = (w.copy(), self.design.scores(w))
-        return self._scores_at[1]
+        inverse = self.inverse if inverse is None else inverse
+        return self.problem.uneven_diagonal if inverse is None else inverse
 
 
-class HessianModel(Protocol):
-    """Where an objective's Hessian comes from, other than from every pair."""
-
-    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
-        """Return a Hessian at `w`, penalty included; None: that of every pair is better."""
-        ...
-
-    def inverse(self, w: FloatArray) -> LinearMap | None:
-        """Return its inverse, to precondition with; None: there is none."""
-        ...
-
-    def refine(self) -> bool:
-        """Come nearer to the exact Hessian; False where that cannot be."""
-        ...
-
-
-class ExactHessian:
-    """penalty I + factor X' H X for the curvature H of a pair sum."""
-
-    def __init__(self, design: Design, curvature: Curvature, factor: float, penalty: float) -> None:
-        self.design, self.curvature, self.factor, self.penalty = design, curvature, factor, penalty
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`; two products with X and one with the curvature.
-
-        `v` is scaled to 1 before, lest huge features meet it squared in float32.
-        """
-        size = float(np.abs(v).max(initial=0.0))
-        if not 0.0 < size < np.inf:
-            return self.penalty * v
-        bent = self.curvature.matvec(self.design.scores(v / size))
-        return self.penalty * v + size * self.factor * self.design.transposed(bent)
+def _stride(design: Design) -> int:
+    """Return k so that every k-th row of X has enough entries to judge its features by."""
+    return -(-design.n_entries // ENOUGH_ENTRIES)

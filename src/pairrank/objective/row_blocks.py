@@ -34,8 +34,8 @@ def whole_queries(
     """
     start, last = 0, query_start.size - 1
     while start < last:
-        reach = query_start[start] + limit
-        stop = max(start + 1, int(np.searchsorted(query_start, reach, "right")) - 1)
+        furthest = query_start[start] + limit
+        stop = max(start + 1, int(np.searchsorted(query_start, furthest, "right")) - 1)
         first = int(query_start[start])
         yield slice(first, int(query_start[stop])), query_start[start : stop + 1] - first
         start = stop

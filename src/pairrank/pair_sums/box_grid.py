@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
+
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled import box_levels, box_products, boxes
-from pairrank.pair_sums.box_plan import QueryPlan
-from pairrank.pair_sums.box_rule import BoxRule
-from pairrank.pair_sums.box_sum import FEW_BOXES, occupied, span
-from pairrank.pair_sums.box_tables import children_map, coarse_blocks, limits_of
-from pairrank.pair_sums.profiles import Profile
+from pairrank.compiled import box_grid, boxes
+from pairrank.pair_sums.box_sum import (
+    FEW_BOXES,
+    children_map,
+    coarse_blocks,
+    limits_of,
+    occupied,
+    span,
+)
+from pairrank.pair_sums.profiles import BoxRule, Profile
+from pairrank.preferences import Levels
+from pairrank.preferences._codes import group_totals
 
 _NONE = np.empty(0)
 _NO_PLACES = np.empty(0, dtype=np.int32)
@@ -69,7 +79,9 @@ class BoxGrid:
         most = max(4 * FEW_BOXES, self.scores.size) // self.plan.n_codes
         if count <= most:
             self.keys = first + np.arange(count)
-            self._slot = (np.floor(self.scores / self.rule.coarse) - first).astype(np.int32)
+            self._slot = np.empty(self.scores.size, np.int32)
+            width = (1.0 / self.rule.fine, self.rule.children)
+            boxes.boxes_from(self.scores, *width, first, self._slot)
             return
         keys, self._slot = occupied(self.rule, self.scores)
         self.keys = keys if keys.size <= most or self.plan.n_codes == 1 else _NONE
@@ -80,10 +92,11 @@ class BoxGrid:
         rows = (self.scores, plan.code, weight, shift)
         if self.fine:
             fine = boxes.fine_moments(*rows, plan.n_codes, *self._fine, self._at, self._u)
-            return box_products.moments_up(fine, children_map(rule))
+            return box_grid.moments_up(fine, children_map(rule))
         return boxes.coarse_moments(
-            *rows, self._slot, plan.n_codes, 1.0 / rule.coarse, self.keys.size, rule.degree
-        )
+            *rows, self._slot, plan.n_codes, 1.0 / rule.fine, rule.children, self.keys.size,
+            rule.degree,
+        )  # fmt: skip
 
     def meet(
         self,
@@ -93,13 +106,13 @@ class BoxGrid:
         pulls: bool = False,
         value_of: tuple[Profile, ...] = (),
     ) -> tuple[FloatArray, float]:
-        """Return what the codes make of one another; see `box_levels.meet_levels`.
+        """Return what the codes make of one another; see `box_grid.meet_levels`.
 
         `value_of` is a cost and its even part, where the value is wanted too.
         """
         plan, rule = self.plan, self.rule
         tables = [(coarse_blocks(x, rule), limits_of(x)) for x in value_of] or 2 * [_NO_TABLES]
-        return box_levels.meet_levels(
+        return box_grid.meet_levels(
             self.keys, moments, plan.segment, plan.below, plan.below_start, plan.above,
             plan.above_start, rule.coarse, coarse_blocks(profile, rule), limits_of(profile), pulls,
             *tables[0], *tables[1],
@@ -126,15 +139,217 @@ class BoxGrid:
         rows = (self.scores, plan.code, plan.weight, v, shift)
         if self.fine:
             up = children_map(self.rule)
-            down = (box_products.series_down(series, up), box_products.series_down(less, up))
-            per_width, first, n_boxes = self._fine
+            down = (box_grid.series_down(series, up), box_grid.series_down(less, up))
+            per_fine, first, n_boxes = self._fine
             places = (self._at, self._u)
-            boxes.add_fine(*rows, n_boxes, per_width, first, factor, *down, here, *places)
+            boxes.add_fine(*rows, n_boxes, per_fine, first, factor, *down, here, *places)
         else:
-            per_width, n_boxes = 1.0 / self.rule.coarse, self.keys.size
-            degree = self.rule.degree
+            rule = self.rule
             boxes.add_coarse(
-                *rows, self._slot, per_width, n_boxes, degree, factor, series, less, here
-            )
+                *rows, self._slot, 1.0 / rule.fine, rule.children, self.keys.size, rule.degree,
+                factor, series, less, here,
+            )  # fmt: skip
         if not direct:
             result[plan.rows] += here
+
+
+IntArray = NDArray[np.int64]
+
+LARGE_LEVEL = 24
+"""Levels of so many rows have boxes of their own; smaller ones share a segment's."""
+LARGE_EDGE = 2_000
+"""Edges of so many pairs go through boxes, others pair by pair."""
+GREATEST_SHARE = 7.0 / 8.0
+"""No small level may hold more of its segment's weight."""
+SEGMENT_FACTOR = 8.0
+"""1/(1 - GREATEST_SHARE): what eps must be divided by, for an error relative to the pairs' weight.
+
+With a segment, a row's sum runs over all rows and is off by eps of their weight, where those of
+other levels weigh 1/8 of it at the least. Half the sum of e over a segment of weight W is off by
+eps W^2/2, and its pairs weigh at least (1 - 7/8) W^2/2.
+"""
+
+_NO_LINKS = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class QueryPlan:
+    """One query as a box sum sees it; positions are its rows in the user's order.
+
+    Attributes
+    ----------
+    query : int
+    rows : slice or int32 array of shape (n,)
+        The user's rows.
+    level_code : int64 array of shape (n_levels,)
+        The code of each level of the query.
+    code : int32 array of shape (n,) or (0,)
+        Each row's code; empty where there is one.
+    weight : float64 array of shape (n,) or (0,)
+    segment : bool array of shape (n_codes,)
+        Whether a code is a segment of small levels.
+    below, below_start, above, above_start : int64 arrays
+        The codes that an edge of the graph joins; empty where it is full.
+    pull, balance : float64 arrays of shape (n,) or (0,)
+        For rows of segments: weight * (the weight below in the segment, plus half the row's own);
+        weight * (the weight below less that above, in the segment). Else 0.
+    self_weight : float64 array of shape (n,) or (0,)
+        The weight of rows of segments, else 0.
+    runs : int64 array of shape (n_runs, 4)
+        What goes pair by pair, as for `pairrank.compiled.box_pairs.pairs_of_runs`: small edges, and
+        levels of two rows or more in segments.
+    """
+
+    query: int
+    rows: slice | NDArray[np.int32]
+    level_code: IntArray
+    code: NDArray[np.int32]
+    weight: FloatArray
+    segment: NDArray[np.bool_]
+    below: IntArray
+    below_start: IntArray
+    above: IntArray
+    above_start: IntArray
+    pull: FloatArray
+    balance: FloatArray
+    self_weight: FloatArray
+    runs: IntArray
+
+    @property
+    def n_codes(self) -> int:
+        """The number of codes."""
+        return self.segment.size
+
+
+def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
+    """Return the plan of a query, in O(rows + edges log edges).
+
+    Levels of `large_level` rows have boxes of their own.
+    """
+    first, last = int(levels.query_group[query]), int(levels.query_group[query + 1])
+    starts = levels.group_start[first : last + 1]
+    row_of = levels.row_of[starts[0] : starts[-1]]
+    sizes = np.diff(starts)
+    weight = None if levels.weight is None else levels.weight[starts[0] : starts[-1]]
+    totals = group_totals(sizes, starts - starts[0], weight)
+    runs = np.empty((0, 4), dtype=np.int64)
+    links = (_NO_LINKS, _NO_LINKS, _NO_LINKS, _NO_LINKS)
+    if levels.edges is None:
+        code_of, segment = _codes_of_full(sizes, totals, large_level)
+    else:
+        bounds = np.searchsorted(levels.edges[:, 0], [first, last])
+        joined = levels.edges[bounds[0] : bounds[1]] - first
+        large = sizes[joined[:, 0]] * sizes[joined[:, 1]] > LARGE_EDGE
+        runs = np.column_stack(
+            [starts[joined[~large, end] + step] for end in (0, 1) for step in (0, 1)]
+        )
+        code_of, segment, links = _codes_of_graph(sizes.size, joined[large])
+    place = _Places(row_of, levels.n_rows)
+    by_row = np.repeat(code_of, sizes).astype(np.int32)
+    code = place.in_order(by_row) if segment.size > 1 else np.empty(0, dtype=np.int32)
+    in_segment = segment[code_of]
+    pull = balance = self_weight = _NONE
+    if in_segment.any():
+        w = np.ones(row_of.size) if weight is None else weight
+        below, above = weights_around(code_of, totals, segment)
+        member = np.repeat(in_segment, sizes)
+        pull = place.in_order(np.where(member, w * (np.repeat(below, sizes) + 0.5 * w), 0.0))
+        balance = place.in_order(np.where(member, w * np.repeat(below - above, sizes), 0.0))
+        self_weight = place.in_order(np.where(member, w, 0.0))
+        chosen = np.flatnonzero(in_segment & (sizes > 1))
+        ends = (starts[chosen], starts[chosen + 1])
+        runs = np.column_stack((*ends, ends[0], ends[0]))
+    return QueryPlan(
+        query, place.rows, code_of, code, _NONE if weight is None else place.in_order(weight),
+        segment, *links, pull, balance, self_weight, runs,
+    )  # fmt: skip
+
+
+class _Places:
+    """The rows of a query in the user's order, and the way there from the layout."""
+
+    def __init__(self, row_of: NDArray[np.int32], n_rows: int) -> None:
+        low, high = int(row_of.min()), int(row_of.max())
+        self._at: NDArray[np.int32] | None = None
+        self.rows: slice | NDArray[np.int32]
+        if high - low + 1 == row_of.size:
+            self.rows = slice(low, high + 1)
+            self._at = row_of if low == 0 else row_of - np.int32(low)
+            self._order = None
+        else:
+            self._order = np.argsort(row_of, kind="stable")
+            self.rows = row_of[self._order]
+
+    def in_order(self, values: NDArray) -> NDArray:
+        """Bring a value a place of the layout to the user's order."""
+        if self._order is not None:
+            return values[self._order]
+        result = np.empty_like(values)
+        result[self._at] = values
+        return result
+
+
+def _codes_of_full(
+    sizes: IntArray, totals: FloatArray, large_level: int
+) -> tuple[IntArray, NDArray[np.bool_]]:
+    """Return each level's code and which codes are segments, under the full graph."""
+    alone = sizes >= large_level
+    while True:
+        new = np.ones(sizes.size, dtype=bool)
+        new[1:] = alone[1:] | alone[:-1]
+        code_of = np.cumsum(new) - 1
+        members = np.bincount(code_of)
+        share = totals / np.bincount(code_of, totals)[code_of]
+        heavy = ~alone & (members[code_of] > 1) & (share > GREATEST_SHARE)
+        if not heavy.any():
+            lonely = members == 1
+            return code_of, ~lonely
+        alone |= heavy
+
+
+def _codes_of_graph(
+    n_levels: int, joined: IntArray
+) -> tuple[IntArray, NDArray[np.bool_], tuple[IntArray, IntArray, IntArray, IntArray]]:
+    """Return each level's code, which are segments (none), and the links between codes.
+
+    Levels without a large edge share one code that is joined with none.
+    """
+    code_of = np.zeros(n_levels, dtype=np.int64)
+    coded = np.unique(joined)
+    code_of[coded] = np.arange(coded.size)
+    if coded.size < n_levels:
+        idle = np.ones(n_levels, dtype=bool)
+        idle[coded] = False
+        code_of[idle] = coded.size
+    n_codes = coded.size + (coded.size < n_levels)
+    low, high = code_of[joined].T
+    counts = np.arange(n_codes + 1)
+    by_high, by_low = np.argsort(high, kind="stable"), np.argsort(low, kind="stable")
+    links = (
+        low[by_high], np.searchsorted(high[by_high], counts),
+        high[by_low], np.searchsorted(low[by_low], counts),
+    )  # fmt: skip
+    return code_of, np.zeros(n_codes, dtype=bool), links
+
+
+def weights_around(
+    level_code: IntArray, totals: FloatArray, segment: NDArray[np.bool_]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of what each level has, (n_levels,), below it and above it in its segment."""
+    below, above = np.zeros(totals.size), np.zeros(totals.size)
+    starts = np.searchsorted(level_code, np.arange(segment.size + 1))
+    for code in np.flatnonzero(segment):
+        here = slice(starts[code], starts[code + 1])
+        below[here][1:] = _running(totals[here])[:-1]
+        above[here][:-1] = _running(totals[here][::-1])[-2::-1]
+    return below, above
+
+
+def _running(values: FloatArray) -> FloatArray:
+    """Return running sums, by blocks: for n values 2 sqrt(n) roundings in a row, not n."""
+    width = math.isqrt(values.size) + 1
+    blocks = np.zeros((-(-values.size // width), width))
+    blocks.reshape(-1)[: values.size] = values
+    blocks = np.cumsum(blocks, axis=1)
+    blocks[1:] += np.cumsum(blocks[:-1, -1])[:, np.newaxis]
+    return blocks.reshape(-1)[: values.size]

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.compiled import box_pairs
-from pairrank.pair_sums.box_rule import BoxRule, box_rule
 from pairrank.pair_sums.box_sum import Moments, evaluate, product_of, summarise
-from pairrank.pair_sums.profiles import BEND, COST, SIGMOID, Profile
+from pairrank.pair_sums.profiles import BEND, COST, SIGMOID, BoxRule, Profile, box_rule
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -27,7 +26,7 @@ class HalvedQuery:
     """The pairs of one query: of its lower half with its upper half, and so on in both.
 
     Under a graph that is not full, edge by edge. Costs O(rows log levels), or O(rows) an edge.
-    The arguments are those of `pairrank.pair_sums.boxed_queries.BoxedQuery`.
+    The arguments are those of `pairrank.pair_sums.boxes.BoxedQuery`.
     """
 
     def __init__(self, levels: Levels, query: int, kind: int, eps: float, scale: float) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
-from pairrank.compiled import box_products, boxes
-from pairrank.pair_sums.box_rule import BoxRule, box_rule
-from pairrank.pair_sums.box_tables import children_map, coarse_blocks, limits_of
-from pairrank.pair_sums.profiles import Profile
+from pairrank.compiled import box_grid, boxes
+from pairrank.exceptions import PairrankError
+from pairrank.pair_sums.profiles import FINE_DEGREE, MOST, BoxRule, Profile, box_rule
 
 FloatArray = NDArray[np.float64]
 
@@ -29,7 +30,7 @@ class Moments:
     ----------
     rule : BoxRule
     keys : float64 array of shape (n_boxes,)
-        floor(z / H) of each coarse box, ascending.
+        floor(floor(z / h) h / H) of each coarse box, ascending.
     values : float64 array of shape (n_boxes, P)
         The sums of weight * T_k(v) over each box, v from -1 to 1 over it.
     """
@@ -62,7 +63,7 @@ def box_sum(
     profile : Profile
         k.
     sources, targets : float64 arrays of shape (n_sources,) and (n_targets,)
-        z and t, finite, of absolute values up to 1e300.
+        z and t, finite, of absolute values up to 1e305.
     weights : float64 array of shape (n_sources,), optional
         q, of any sign; None: 1 each.
     eps : float
@@ -75,7 +76,7 @@ def box_sum(
     Notes
     -----
     Costs O(n_sources + n_targets) and the product of the coarse boxes, whose number grows with the
-    spread and not with the points; the bound is that of `pairrank.pair_sums.box_rule.error_bound`,
+    spread and not with the points; the bound is that of `pairrank.pair_sums.profiles.error_bound`,
     and rounding adds about 1e-14 times the sums of abs(q) and of abs(q k).
 
     Examples
@@ -111,12 +112,13 @@ def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = N
             _NO_WEIGHT,
         )
         keys = first + np.arange(count)
-        values = box_products.moments_up(fine, children_map(rule))
+        values = box_grid.moments_up(fine, children_map(rule))
     else:
         keys, slot = occupied(rule, sources)
         values = boxes.coarse_moments(
-            sources, _NO_CODE, q, 0.0, slot, 1, 1.0 / rule.coarse, keys.size, rule.degree
-        )
+            sources, _NO_CODE, q, 0.0, slot, 1, 1.0 / rule.fine, rule.children, keys.size,
+            rule.degree,
+        )  # fmt: skip
     return Moments(rule, keys, values.reshape(keys.size, rule.degree))
 
 
@@ -130,22 +132,22 @@ def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatAr
     else:
         keys, slot = occupied(rule, targets)
     series = np.empty(keys.size * rule.degree)
-    box_products.product(
+    box_grid.product(
         keys, moments.keys, moments.values.reshape(-1), coarse_blocks(profile, rule),
         limits_of(profile), rule.coarse, series,
     )  # fmt: skip
     result = np.zeros(targets.size)
     none = _NO_WEIGHT
     if dense:
-        fine = box_products.series_down(series, children_map(rule))
+        fine = box_grid.series_down(series, children_map(rule))
         boxes.add_fine(
             targets, _NO_CODE, none, none, 0.0, keys.size * rule.children, 1.0 / rule.fine,
             first * rule.children, 1.0, fine, none, result, _NO_CODE, none,
         )  # fmt: skip
     else:
         boxes.add_coarse(
-            targets, _NO_CODE, none, none, 0.0, slot, 1.0 / rule.coarse, keys.size, rule.degree,
-            1.0, series, none, result,
+            targets, _NO_CODE, none, none, 0.0, slot, 1.0 / rule.fine, rule.children, keys.size,
+            rule.degree, 1.0, series, none, result,
         )  # fmt: skip
     return result
 
@@ -154,7 +156,7 @@ def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
     """Return the sum of q_i q_j k(t_i - z_j) over all targets and sources, from their moments."""
     rule = targets.rule
     series = np.empty(targets.values.size)
-    box_products.product(
+    box_grid.product(
         targets.keys, sources.keys, sources.values.reshape(-1), coarse_blocks(profile, rule),
         limits_of(profile), rule.coarse, series,
     )  # fmt: skip
@@ -164,7 +166,7 @@ def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
 def occupied(rule: BoxRule, points: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
     """Return the keys of the coarse boxes that hold points, ascending, and each point's place."""
     slot = np.empty(points.size, dtype=np.int32)
-    keys = boxes.occupied_boxes(points, 1.0 / rule.coarse, slot)
+    keys = boxes.occupied_boxes(points, 1.0 / rule.fine, rule.children, slot)
     order = np.argsort(keys)
     place = np.empty(keys.size, dtype=np.int32)
     place[order] = np.arange(keys.size, dtype=np.int32)
@@ -172,10 +174,80 @@ def occupied(rule: BoxRule, points: FloatArray) -> tuple[FloatArray, NDArray[np.
 
 
 def span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
-    """Return the key of the first coarse box and the number of boxes between the extremes."""
-    first, last = np.floor(extremes / rule.coarse).tolist()
+    """Return the key of the first coarse box and the number of boxes between the extremes.
+
+    Raises a PairrankError where one is not finite or beyond `MOST`: it has no box.
+    """
+    least, greatest = extremes.tolist()
+    if not (least >= -MOST and greatest <= MOST):
+        raise PairrankError(
+            f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} to "
+            f"{greatest:g}; scale the features down"
+        )
+    first, last = (
+        boxes.coarse_key(extreme, 1.0 / rule.fine, rule.children) for extreme in (least, greatest)
+    )
     return first, last - first + 1.0
 
 
 def _most(n_points: int) -> int:
     return max(FEW_BOXES, n_points // POINTS_A_BOX)
+
+
+def _nodes(n: int) -> FloatArray:
+    return np.cos((np.arange(n) + 0.5) * np.pi / n)
+
+
+def _to_coefficients(n: int) -> FloatArray:
+    """Return the matrix from values at n Chebyshev nodes to Chebyshev coefficients: a DCT."""
+    degree, node = np.arange(n)[:, np.newaxis], np.arange(n) + 0.5
+    matrix = 2.0 / n * np.cos(degree * node * np.pi / n)
+    matrix[0] *= 0.5
+    return matrix
+
+
+@functools.lru_cache(maxsize=64)
+def coarse_blocks(profile: Profile, rule: BoxRule) -> FloatArray:
+    """Return k between coarse boxes as coefficients of T_a(target) T_b(source).
+
+    Of shape (P, (2W + 1) P): row a, for the sources W boxes below to W above the target's, b
+    fastest, so that every output of a product is one contiguous dot product. Read only.
+    """
+    n, near = rule.degree, rule.near
+    node = _nodes(n)
+    away = np.arange(-near, near + 1)[:, np.newaxis, np.newaxis]
+    within = 0.5 * (node[:, np.newaxis] - node)
+    values = profile.function(rule.coarse * (within - away))
+    coefficients = np.einsum("ai,bj,dij->adb", *2 * (_to_coefficients(n),), values, optimize=True)
+    blocks = np.ascontiguousarray(coefficients).reshape(n, -1)
+    blocks.flags.writeable = False
+    return blocks
+
+
+@functools.lru_cache(maxsize=64)
+def limits_of(profile: Profile) -> FloatArray:
+    """Return (c, b) on the left and on the right as one array, (4,)."""
+    limits = np.array([*profile.left, *profile.right])
+    limits.flags.writeable = False
+    return limits
+
+
+@functools.lru_cache(maxsize=64)
+def children_map(rule: BoxRule) -> FloatArray:
+    """Return T_b of a coarse box as polynomials of u in its fine boxes, (P, children p).
+
+    u goes from -1/2 to 1/2 over a fine box; powers of u fastest. Moments go up and polynomials go
+    down by it. Read only.
+    """
+    child = np.arange(rule.children)[:, np.newaxis]
+    v = (2.0 * child + 1.0 + _nodes(FINE_DEGREE)) / rule.children - 1.0
+    values = chebyshev.chebvander(v, rule.degree - 1)
+    to_powers = np.zeros((FINE_DEGREE, FINE_DEGREE))
+    for degree in range(FINE_DEGREE):
+        powers = chebyshev.cheb2poly([0.0] * degree + [1.0])
+        to_powers[: degree + 1, degree] = powers * 2.0 ** np.arange(degree + 1)
+    fitted = to_powers @ _to_coefficients(FINE_DEGREE)
+    result = np.ascontiguousarray(np.einsum("ki,cib->bck", fitted, values))
+    result = result.reshape(rule.degree, -1)
+    result.flags.writeable = False
+    return result

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.preferences import Levels
-from pairrank.preferences._counts import count_pairs
+from pairrank.preferences._codes import count_pairs
 
 IntArray = NDArray[np.int64]
 
@@ -20,6 +20,8 @@ LEAST_ROWS = 20_000
 """Smaller queries are summed exactly."""
 FEW_LEVELS = 256
 """Up to so many levels share one grid; more are cut into so many bands."""
+MIN_BANDS, ROWS_PER_BAND = 4, 2048
+"""A query has at least so many bands, and no more than one for so many rows."""
 PARTS_PER_BAND = (64, 20)
 """How many parts a band has in the first tier, and a part of that in the second."""
 COARSER = (16, 64)
@@ -131,6 +133,11 @@ def _large(levels: Levels) -> IntArray:
     return np.flatnonzero(enough & (levels.query_pair_weight > 0.0))
 
 
+def has_large_queries(levels: Levels) -> bool:
+    """Whether some query is large enough that cells cost less than sorting."""
+    return _large(levels).size > 0
+
+
 def has_many_levels(levels: Levels) -> bool:
     """Whether some query has bands, so that rows must be in the layout's order."""
     if levels.edges is not None:
@@ -156,7 +163,9 @@ def divide(levels: Levels) -> Plan:
         elif n_levels <= FEW_LEVELS:
             units.append(_unit(levels, first, last, of_level, scale))
         else:
-            bands = _cut(levels, first, last, FEW_LEVELS)
+            rows = int(levels.group_start[last] - levels.group_start[first])
+            n_bands = max(MIN_BANDS, min(FEW_LEVELS, rows // ROWS_PER_BAND))
+            bands = _cut(levels, first, last, n_bands)
             band_of = np.repeat(np.arange(bands.size - 1), np.diff(bands))
             units.append(_unit(levels, first, last, band_of, scale))
             cut.append((scale, bands))
@@ -166,8 +175,8 @@ def divide(levels: Levels) -> Plan:
         tier, cut = _tier(levels, cut, parts, coarser)
         if tier is not None:
             tiers.append(tier)
-    parts = _parts(levels, cut)
-    return Plan(units, tiers, parts, _rest(levels, large, np.unique(np.concatenate(exact))))
+    last_parts = _parts(levels, cut)
+    return Plan(units, tiers, last_parts, _rest(levels, large, np.unique(np.concatenate(exact))))
 
 
 def _tier(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
 from pairrank.compiled import cell_bands
 from pairrank.compiled import cells as compiled
-from pairrank.pair_sums._scores import OneByOne, as_scores
+from pairrank.pair_sums._bound import OneByOne, as_scores
 from pairrank.pair_sums.cell_plan import Tier, Unit, divide, has_many_levels
 from pairrank.preferences import Levels
 
@@ -118,6 +118,9 @@ class CellSum:
     bands into groups of about a hundred rows, which are summed exactly. Memory: 4 bytes per row
     and tier, and 12 more for rows that are not in order.
     """
+
+    error = 0.0
+    """Equal scores are summed without an error; others compute their own."""
 
     def __init__(self, levels: Levels, terms: Terms, exact: Callable[[Levels], PairSum]) -> None:
         self.levels, self.terms = levels, terms
@@ -330,6 +333,8 @@ class _TierState:
 
 class InLayout:
     """A sum over rows in the order of their labels, for scores in the user's order."""
+
+    error = 0.0
 
     def __init__(self, levels: Levels, inner: CellSum) -> None:
         self._levels, self._inner = levels, inner

@@ -5,28 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums._scores import BoundSum, OneByOne, as_scores
+from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.preferences import Differences
 
 
 class SquareSum(BoundSum):
-    """The sum over all differences, by the query-centred residual (Airola et al. 2010, Eq. 5)."""
+    """The sum over all differences, by the query-centred residual (Airola et al. 2010, Eq. 5).
+
+    O(n_rows) an evaluation; the Hessian is the same at all scores.
+    """
 
     def __init__(self, differences: Differences) -> None:
-        self.differences = differences
+        self.differences, self.n_rows = differences, differences.n_rows
 
-    def value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        """Return the sum over all pairs and its gradient by the scores, (n_rows,); O(n_rows)."""
+    def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         differences = self.differences
         with np.errstate(over="ignore", invalid="ignore"):
-            residual = differences.target - as_scores(scores, differences.n_rows)
+            residual = differences.target - scores
             residual = differences.centred(residual)
             pull = residual if differences.weight is None else differences.weight * residual
-            value = float(pull @ residual)
-            return (np.inf if np.isnan(value) else value), -2.0 * pull
+            return float(pull @ residual), -2.0 * pull
 
-    def curvature(self, scores: FloatArray) -> SquareCurvature:
-        """Return the Hessian, which is the same at all scores."""
+    def _curvature(self, scores: FloatArray) -> SquareCurvature:
         return SquareCurvature(self.differences)
 
 

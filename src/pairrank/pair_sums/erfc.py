@@ -88,7 +88,7 @@ def fast_erfc_sum(
 
     Beside eps Q_abs, rounding adds about 1e-14 Q_abs; the least eps that is kept is 1e-13 by boxes
     and 1e-16 by series. "direct" errs by 1e-15 Q_abs. The bounds and their proofs are in
-    `pairrank.pair_sums.papers.beaulieu.SeriesRule` and `pairrank.pair_sums.box_rule.error_bound`.
+    `pairrank.pair_sums.papers.beaulieu.SeriesRule` and `pairrank.pair_sums.profiles.error_bound`.
     Differences y - z are formed between near points only: an offset of all points costs no digits
     beyond those it took from the points themselves, and points 1e300 apart cost no more memory than
     others. Where a point lies beyond 1e150, boxes may have no numbers left, and "boxes" means

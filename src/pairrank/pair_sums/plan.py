@@ -2,26 +2,44 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
-from pairrank._protocols import PairLoss, PiecewisePolynomial, Sigmoidal, Squares, Tubes
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import (
+    Exponential,
+    Generic,
+    PairLoss,
+    PiecewisePolynomial,
+    Sigmoidal,
+    Squares,
+    Tubes,
+)
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Differences, Pairs, Preferences
+from pairrank.pair_sums import costs
+from pairrank.pair_sums.cell_plan import has_large_queries
+from pairrank.preferences import Differences, Levels, Pairs, Preferences
+
+IntArray = NDArray[np.int64]
 
 ALGORITHMS: dict[type, tuple[str, ...]] = {
-    PiecewisePolynomial: ("auto", "flat_tree", "selection_tree", "direct"),
+    PiecewisePolynomial: ("auto", "cells", "sorted", "selection_tree", "level_counting", "direct"),
     Sigmoidal: ("auto", "boxes", "beaulieu", "direct"),
+    Exponential: ("auto", "separable", "direct"),
+    Generic: ("auto", "direct"),
     Squares: ("auto",),
     Tubes: ("auto",),
 }
-"""The names that `route` may have, by the family of the loss."""
+"""The names that `pair_sum` may have, by the family of the loss."""
 
 
 def bind(
     loss: PairLoss,
     preferences: Preferences | Differences,
     *,
-    route: str = "auto",
+    pair_sum: str = "auto",
     eps: float = 1e-6,
 ) -> Any:
     """Return the pair sum of a loss over preferences.
@@ -33,15 +51,18 @@ def bind(
         Over the rows of an X; Pairs must be bound to them. Squares and tubes are summed over
         Differences or Pairs (which keep their magnitudes: ``bound(..., ties=False)``), other losses
         over Levels or Pairs.
-    route : str, default "auto"
-        The algorithm. For hinges over Levels: "flat_tree" (sorted scores and merges),
-        "selection_tree" (Lee & Lin 2014, Algorithm 2) or "direct" (one accumulator per level). For
-        logistic and probit over Levels: "direct" (every pair, exact), "boxes" (linear in the rows)
-        or "beaulieu" (the sum of Raykar 2007, probit only). "auto" takes for each query the one
-        that costs least. Over Pairs every name is one loop over them, exact.
+    pair_sum : str, default "auto"
+        The algorithm. "direct" is every pair, for any loss. For hinges over Levels: "cells"
+        (linear in the rows, to a computed error), "sorted" (sorted scores and merges, exact),
+        "selection_tree" (Lee & Lin 2014, Algorithm 2) or
+        "level_counting" (one accumulator per level). For logistic and probit over Levels: "boxes"
+        (linear in the rows) or "beaulieu" (the sum of Raykar 2007, probit only). For exponentials:
+        "separable". "auto" takes the one that costs least, for each query. Over Pairs every name is
+        one loop over them, exact.
     eps : float, default 1e-6
         Between 0 and 1. For logistic and probit a row's gradient may be off by eps times the weight
-        of its pairs, the value by eps times the weight of all. Other sums are exact.
+        of its pairs, the value by eps times the weight of all. Cell sums compute their own error;
+        other sums are exact.
 
     Returns
     -------
@@ -50,70 +71,119 @@ def bind(
     Raises
     ------
     PairrankError
-        If the route does not exist for this loss, eps is out of range, or the preferences are of a
-        kind that the loss is not summed over.
+        If the algorithm does not exist for this loss, eps is out of range, the preferences are of a
+        kind that the loss is not summed over, or there are too many pairs to sum them one by one.
     """
     family = loss.family
     names = ALGORITHMS[type(family)]
-    if route not in names:
+    if pair_sum not in names:
         listed = ", ".join(map(repr, names))
-        raise PairrankError(f"there is no pair sum route {route!r}; choose one of {listed}")
+        raise PairrankError(
+            f"pair_sum={pair_sum!r} does not exist for this loss; choose one of {listed}"
+        )
     if isinstance(family, Squares | Tubes):
-        return _of_differences(family, preferences)
-    assert not isinstance(preferences, Differences)
+        return _of_differences(loss, family, preferences)
+    if isinstance(preferences, Differences):
+        raise PairrankError(f"the loss {type(loss).__name__} is summed over Levels or Pairs")
     if isinstance(family, Sigmoidal):
-        return _sigmoidal(family, preferences, route, eps)
-    assert isinstance(family, PiecewisePolynomial)
-    return _hinge(family, preferences, route)
-
-
-def _of_differences(family: Squares | Tubes, preferences: Preferences | Differences) -> Any:
+        return _sigmoidal(loss, family, preferences, pair_sum, eps)
     if isinstance(preferences, Pairs):
-        if isinstance(family, Squares):
-            from pairrank.pair_sums.pairs_square import PairsSquareSum
+        return _made("explicit", "ExplicitSum", preferences, loss)
+    if isinstance(family, PiecewisePolynomial) and pair_sum != "direct":
+        return _piecewise(family, preferences, pair_sum)
+    if isinstance(family, Exponential) and pair_sum != "direct":
+        return _made("separable", "SeparableSum", preferences, family.rate)
+    return _direct(loss, preferences, pair_sum)
 
-            return PairsSquareSum(preferences)
-        from pairrank.pair_sums.pairs_tube import PairsTubeSum
 
-        return PairsTubeSum(preferences, family.epsilon, family.power == 2)
+def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:
+    """Return the queries of each part of a sigmoidal sum, by its name in `sigmoid.PARTS`.
+
+    Queries without a pair are left out. Every algorithm but "auto" takes all queries, "auto" gives
+    each query to what costs least: pair by pair, one interval, or boxes.
+    """
+    with_pairs = costs.pairs_of_queries(levels) > 0.0
+    if pair_sum != "auto":
+        return {pair_sum: np.flatnonzero(with_pairs)}
+    direct, boxed = costs.direct_cost(levels, kind), costs.boxed_cost(levels)
+    spanned = costs.spanned_cost(levels)
+    in_spans = (costs.EXACT * spanned < direct) & (spanned < boxed)
+    in_boxes = (boxed < direct) & ~in_spans
+    return {
+        "direct": np.flatnonzero(with_pairs & ~in_spans & ~in_boxes),
+        "spans": np.flatnonzero(with_pairs & in_spans),
+        "boxes": np.flatnonzero(with_pairs & in_boxes),
+    }
+
+
+def _made(module: str, name: str, *args: Any, **kwargs: Any) -> Any:
+    """Return a new sum of a class; its module is imported now, since numba takes long to load."""
+    return getattr(import_module(f"pairrank.pair_sums.{module}"), name)(*args, **kwargs)
+
+
+def _direct(loss: PairLoss, levels: Levels, pair_sum: str) -> Any:
+    return _made("direct", "DirectSum", levels, loss, insist=pair_sum == "direct")
+
+
+def _of_differences(
+    loss: PairLoss, family: Squares | Tubes, preferences: Preferences | Differences
+) -> Any:
+    if isinstance(preferences, Pairs):
+        return _made("explicit", "ExplicitSum", preferences, loss)
     if not isinstance(preferences, Differences):
         what = "squares" if isinstance(family, Squares) else "tubes"
         raise PairrankError(
             f"{what} are summed over Differences or Pairs, not {type(preferences).__name__}"
         )
     if isinstance(family, Squares):
-        from pairrank.pair_sums.centred_squares import SquareSum
-
-        return SquareSum(preferences)
-    from pairrank.pair_sums.tube_sums import TubeSum
-
-    return TubeSum(preferences, family.epsilon, family.power == 2)
+        return _made("centred_squares", "SquareSum", preferences)
+    return _made("sorted", "TubeSum", preferences, family.epsilon, family.power == 2)
 
 
-def _hinge(family: PiecewisePolynomial, preferences: Preferences, route: str) -> Any:
-    ((margin, power, _),) = family.terms
-    squared = power == 2
-    if isinstance(preferences, Pairs):
-        from pairrank.pair_sums.pairs_hinge import PairsHingeSum
+def _piecewise(family: PiecewisePolynomial, levels: Levels, pair_sum: str) -> Any:
+    """Return a sum by cells where queries are large and the loss is smooth, else by sorting."""
+    terms = family.terms
+    single = len(terms) == 1 and terms[0][2] == 1.0
+    if pair_sum in ("selection_tree", "level_counting") and levels.edges is None:
+        if not single:
+            raise PairrankError(
+                f"pair_sum={pair_sum!r} sums the hinge and the squared hinge only; choose 'auto', "
+                "'cells', 'sorted' or 'direct'"
+            )
+        return _made("papers.sweeps", "SweptSum", levels, terms[0][0], terms[0][1] == 2, pair_sum)
 
-        return PairsHingeSum(preferences, margin, squared)
-    if route in ("selection_tree", "direct") and preferences.edges is None:
-        from pairrank.pair_sums.papers.sweeps import SweptHingeSum
+    def by_sorting(some: Levels) -> Any:
+        if single:
+            return _made("sorted", "SortedSum", some, terms[0][0], terms[0][1] == 2)
+        return _made("sorted", "SortedTerms", some, terms)
 
-        return SweptHingeSum(preferences, margin, squared, route)
-    from pairrank.pair_sums.hinge_sums import HingeSum
+    is_smooth = all(power == 2 for _, power, _ in terms)
+    if pair_sum == "cells" or (pair_sum == "auto" and is_smooth and has_large_queries(levels)):
+        return _made("cells", "cell_sum", levels, terms, by_sorting)
+    return by_sorting(levels)
 
-    return HingeSum(preferences, margin, squared)
 
-
-def _sigmoidal(family: Sigmoidal, preferences: Preferences, route: str, eps: float) -> Any:
+def _sigmoidal(
+    loss: PairLoss, family: Sigmoidal, preferences: Levels | Pairs, pair_sum: str, eps: float
+) -> Any:
     if not 0.0 < eps < 1.0:
         raise PairrankError(f"eps must lie between 0 and 1, got {eps!r}; 1e-6 is usual")
-    if route == "beaulieu" and family.slope == "logistic":
+    if pair_sum == "beaulieu" and family.slope == "logistic":
         raise PairrankError(
-            "the route 'beaulieu' sums erfc functions only: take the loss 'probit' or 'raykar', "
-            "or the route 'boxes'"
+            "pair_sum='beaulieu' sums erfc functions only: take the loss 'probit' or 'raykar', "
+            "or pair_sum='boxes'"
         )
-    from pairrank.pair_sums import sigmoid_sums
 
-    return sigmoid_sums.bind(preferences, family.value, family.slope, route, float(eps))
+    def one(name: str, algorithm: str) -> Any:
+        if isinstance(preferences, Pairs):
+            return _made("explicit", "ExplicitSum", preferences, loss, Sigmoidal(name, name))
+        from pairrank.pair_sums.sigmoid import KINDS, SigmoidSum
+
+        queries = divide_queries(preferences, KINDS[name], algorithm)
+        return SigmoidSum(preferences, KINDS[name], queries, float(eps))
+
+    followed = one(family.slope, pair_sum)
+    if family.value == family.slope:
+        return followed
+    reported = one(family.value, "auto" if pair_sum == "beaulieu" else pair_sum)
+    return _made("sigmoid", "MixedSum", reported, followed)

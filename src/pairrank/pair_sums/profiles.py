@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-FloatArray = NDArray[np.float64]
+from pairrank.exceptions import PairrankError
 
-LOGISTIC, PROBIT = 0, 1
-"""The integer codes of the losses, as in `pairrank.compiled.sigmoids`."""
+FloatArray = NDArray[np.float64]
 
 _A = math.sqrt(3.0) / math.pi
 _CRAMER = 2.0 * 1.0865 / math.sqrt(2.0 * math.pi)
@@ -171,3 +172,128 @@ ERFC = Profile(
     lambda D: float(special.erfc(D)), (2.0, 0.0), _ZERO,
 )  # fmt: skip
 """The complementary error function of t - z."""
+
+
+FINE_DEGREE = 4
+"""p: moments of a fine box. The compiled loops are written out for four."""
+LEAST_EPS = 1e-13
+"""Below this, rounding is larger than what any rule leaves."""
+MOST = 1e305
+"""The greatest absolute value that a score may have: divided by h, 2**-10 or more, it is finite."""
+_DEGREES = (4, 6, 8, 10, 12, 14, 16, 20)
+_SPREAD = 16.0
+"""The spread of scores that the cheapest rule is chosen for."""
+
+
+class BoxRule(NamedTuple):
+    """The widths and degrees of a box sum.
+
+    Attributes
+    ----------
+    fine : float
+        h, the width of a fine box, a power of two: so that s/h is exact.
+    coarse : float
+        H, the width of a coarse box, a power of two times h.
+    degree : int
+        P, moments of a coarse box; a fine box has `FINE_DEGREE`.
+    near : int
+        W: coarse boxes further apart than this meet through the limits of k alone.
+    """
+
+    fine: float
+    coarse: float
+    degree: int
+    near: int
+
+    @property
+    def children(self) -> int:
+        """The number of fine boxes in a coarse one."""
+        return round(self.coarse / self.fine)
+
+
+def check_eps(eps: float) -> float:
+    """Return eps as a float, or raise a PairrankError unless 0 < eps < 1."""
+    if isinstance(eps, bool) or not (isinstance(eps, (int, float)) or hasattr(eps, "dtype")):
+        raise PairrankError(f"eps must be a number between 0 and 1, got {eps!r}")
+    if not 0.0 < float(eps) < 1.0:
+        raise PairrankError(f"eps must lie between 0 and 1, both excluded, got {eps!r}")
+    return float(eps)
+
+
+@functools.cache
+def lebesgue(n: int) -> float:
+    """Return the Lebesgue constant of interpolation at n Chebyshev nodes (of the first kind)."""
+    return sum(1.0 / math.tan((2 * k - 1) * math.pi / (4 * n)) for k in range(1, n + 1)) / n
+
+
+def error_bound(rule: BoxRule, profile: Profile) -> float:
+    """Return what a box sum may be off by at the most, as a multiple of the sum of abs(weights).
+
+    Let I be interpolation at the p Chebyshev nodes of the fine box of the target (It) and of the
+    source (Iz), J likewise at the P nodes of the coarse boxes. Near boxes replace k(t - z) by
+    It Iz Jt Jz k, far ones by the limit of k, which interpolation leaves as it is (it is affine).
+    With L_p the Lebesgue constant, |I| <= L_p, and E_p(h) the error of one interpolation,
+
+        |k - It Iz k| <= |k - It k| + |It (k - Iz k)| <= (1 + L_p) E_p(h),
+        |It Iz (k - Jt Jz k)| <= L_p^2 (1 + L_P) E_P(H),
+
+    so the sum is off by at most sum |q| times
+
+        (1 + L_p) E_p(h) + L_p^2 (1 + L_P) E_P(H) + tail(W H).
+
+    Sums that have no fine boxes keep (1 + L_P) E_P(H) + tail(W H), which is less. The error of one
+    interpolation is at most 2 (h/4)^p / p! times the greatest p-th derivative: for the logistic S,
+    with x = h/(4 pi) and lam(n) the sum of (2k-1)^-n, it is (4/pi) x^p lam(p+1), for its integral
+    (4/p) x^p lam(p), for its derivative 4 (p+1)/pi^2 x^p lam(p+2); for Phi(a d), with y = a h/4, it
+    is 0.867 y^p sqrt((p-1)!)/p!, for its integral and derivative 0.867/a y^p sqrt((p-2)!)/p! and
+    0.867 a y^p / sqrt(p!) (Cramer's bound), for erfc twice that of Phi with a = sqrt(2).
+
+    Rounding adds about 1e-14 times the sum of abs(weights) and that of the absolute terms; terms
+    that grow with t - z, and meet across empty boxes, one rounding a box.
+    """
+    p, tail = FINE_DEGREE, profile.tail(rule.near * rule.coarse)
+    fine = (1.0 + lebesgue(p)) * profile.degree_error(p, rule.fine)
+    return fine + _coarse_error(rule.degree, rule.coarse, profile) + tail
+
+
+def _coarse_error(degree: int, width: float, profile: Profile) -> float:
+    factor = lebesgue(FINE_DEGREE) ** 2 * (1.0 + lebesgue(degree))
+    return factor * profile.degree_error(degree, width)
+
+
+@functools.lru_cache(maxsize=256)
+def box_rule(profiles: tuple[Profile, ...], eps: float) -> BoxRule:
+    """Return the cheapest rule whose `error_bound` is at most eps for each of the profiles.
+
+    Costs some hundred evaluations of the bound, once.
+    """
+    eps = max(eps, LEAST_EPS)
+    reach = 1.0
+    while max(profile.tail(reach) for profile in profiles) > 0.05 * eps:
+        reach += 0.25
+    best, least = None, math.inf
+    for fine_log in range(-10, 3):
+        fine = 2.0**fine_log
+        share = (1.0 + lebesgue(FINE_DEGREE)) * max(
+            profile.degree_error(FINE_DEGREE, fine) for profile in profiles
+        )
+        if share > 0.95 * eps:
+            break
+        for degree in _DEGREES:
+            for coarse_log in range(fine_log, 5):
+                coarse = 2.0**coarse_log
+                rule = BoxRule(fine, coarse, degree, math.ceil(reach / coarse))
+                if (cost := _cost(rule)) >= least:
+                    continue
+                rest = max(_coarse_error(degree, coarse, profile) for profile in profiles)
+                if share + rest <= 0.95 * eps:
+                    best, least = rule, cost
+    assert best is not None
+    return best
+
+
+def _cost(rule: BoxRule) -> float:
+    """Return about the nanoseconds of what does not grow with the rows."""
+    boxes = _SPREAD / rule.coarse + 1.0
+    product = boxes * min(boxes, 2 * rule.near + 1) * rule.degree**2 * 0.1
+    return product + boxes * rule.children * (4.0 + rule.degree)

@@ -1,4 +1,4 @@
-"""Labels and query identifiers to dense integer codes."""
+"""Labels and query identifiers to dense integer codes; pairs of groups counted without a list."""
 
 from __future__ import annotations
 
@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import NoPairsError, PairrankError
 
+FloatArray = NDArray[np.float64]
 _SMALL_SPAN = 1 << 16
+_LARGEST_SCALE = 1e200
+"""Pairs are not scaled up by more: their sums and squares must stay numbers."""
 
 
 def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -73,8 +76,6 @@ def _hashed_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     known: dict[Any, int] = {}
     codes = np.empty(qid.size, dtype=np.int32)
     for row, identifier in enumerate(qid):
-        if identifier is None or identifier != identifier:
-            raise PairrankError(f"qid is missing in row {row}; give every row its query")
         try:
             codes[row] = known.setdefault(identifier, len(known))
         except TypeError:
@@ -82,3 +83,106 @@ def _hashed_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     distinct = np.empty(len(known), dtype=object)
     distinct[:] = list(known)
     return distinct, codes
+
+
+def count_pairs(
+    group_start: NDArray[np.int64],
+    query_group: NDArray[np.int64],
+    edges: NDArray[np.int64] | None,
+    weight: FloatArray | None,
+) -> tuple[int, FloatArray]:
+    """Return the number of preferences, and their total weight by query; O(groups + edges)."""
+    sizes = np.diff(group_start)
+    counts = _pairs_by_query(sizes, query_group, edges)
+    if weight is None:
+        return int(counts.sum()), counts.astype(np.float64)
+    totals = group_totals(sizes, group_start, weight)
+    return int(counts.sum()), _weights_by_query(totals, query_group, edges)
+
+
+def group_totals(
+    sizes: NDArray[np.int64], group_start: NDArray[np.int64], weight: FloatArray | None
+) -> FloatArray:
+    """Return what each group weighs, (n_groups,)."""
+    if weight is None or not sizes.size:
+        return sizes.astype(np.float64)
+    return np.add.reduceat(weight, group_start[:-1])
+
+
+def query_of_groups(query_group: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the query of each group, (n_groups,)."""
+    return np.repeat(np.arange(query_group.size - 1), np.diff(query_group))
+
+
+def totals_around(
+    totals: FloatArray, query_group: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the sums of the lower groups of each group's query, and of the higher ones; O(groups).
+
+    Nothing is subtracted: a heavy group costs the others no digits.
+    """
+    from pairrank.compiled.sorted_edges import running_sums
+
+    query = query_of_groups(query_group)
+    upto, onward = (np.empty(totals.size + query_group.size - 1) for _ in range(2))
+    running_sums(totals, query_group[1:], upto, onward)
+    place = np.arange(totals.size) + query
+    return upto[place], onward[place + 1]
+
+
+def _pairs_by_query(
+    sizes: NDArray[np.int64], query_group: NDArray[np.int64], edges: NDArray[np.int64] | None
+) -> NDArray[np.int64]:
+    """Sum over the joined groups of each query of the product of their sizes, exactly."""
+    if edges is None:
+        below = np.cumsum(sizes) - sizes
+        products = sizes * (below - below[query_group[:-1]][query_of_groups(query_group)])
+        ends = query_group
+    else:
+        products = sizes[edges[:, 0]] * sizes[edges[:, 1]]
+        ends = np.searchsorted(edges[:, 0], query_group)
+    running = np.concatenate((np.zeros(1, dtype=products.dtype), np.cumsum(products)))
+    return running[ends[1:]] - running[ends[:-1]]
+
+
+def _weights_by_query(
+    totals: FloatArray, query_group: NDArray[np.int64], edges: NDArray[np.int64] | None
+) -> FloatArray:
+    """Sum over the joined groups of each query of the product of their weights."""
+    query = query_of_groups(query_group)
+    if edges is None:
+        products = totals * totals_around(totals, query_group)[0]
+    else:
+        low, high = edges.T
+        products, query = totals[low] * totals[high], query[low]
+    return np.bincount(query, products, query_group.size - 1).astype(np.float64)
+
+
+def no_pairs(n_rows: int, n_queries: int, labels: NDArray[Any]) -> NoPairsError:
+    """Return the error that says why no row is preferred to another."""
+    if n_rows == 1:
+        return NoPairsError(
+            "there is 1 sample of positive weight, so nothing to compare: give more"
+        )
+    if labels.size == 1:
+        return NoPairsError(
+            f"y holds one class only ({labels[0]}), so no row is preferred to another: give rows "
+            "of at least two labels"
+        )
+    return NoPairsError(
+        f"no preference among {n_rows} rows in {n_queries} queries: every query has one class "
+        "only, or the graph joins none of its labels"
+    )
+
+
+def scale_to(wanted: float, total: Any) -> Any:
+    """Return the factor that brings each total to the weight wanted; 0 where a total is 0."""
+    with np.errstate(over="ignore"):
+        scale = np.divide(wanted, total, out=np.zeros_like(total, dtype=float), where=total > 0)
+    if not np.all(scale <= _LARGEST_SCALE):
+        raise PairrankError(
+            f"the rows weigh {wanted:g}, but their preferences only "
+            f"{np.min(total, initial=np.inf, where=np.greater(total, 0)):g}: drop the "
+            "rows that are in no preference, or keep the weights closer together"
+        )
+    return scale if np.ndim(scale) else float(scale)

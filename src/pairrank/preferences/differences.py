@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import PairrankError
-from pairrank.preferences._codes import query_codes
+from pairrank.preferences._codes import no_pairs, query_codes
 
 FloatArray = NDArray[np.float64]
 _FAR = 1e4
@@ -125,6 +125,14 @@ class Differences:
             shifted = labels - labels[first][self.query_of]
         return self if np.array_equal(shifted, self.target) else replace(self, target=shifted)
 
+    def require_pairs(self, targets: list[Any]) -> None:
+        """Raise a NoPairsError where the labels of no target, (n_rows,), differ within a query."""
+        kept = slice(None) if self.weight is None else self.weight > 0
+        if any(self.with_target(target).target[kept].any() for target in targets):
+            return
+        n_queries = int(np.count_nonzero(self.query_weight))
+        raise no_pairs(targets[0][kept].size, n_queries, np.unique(targets[0][kept]))
+
     def centred(self, values: FloatArray) -> FloatArray:
         """Return values less the weighted mean of their query, as a new array; O(n_rows).
 
@@ -144,7 +152,7 @@ class Differences:
         return result
 
     def _centred_by_query(self, values: FloatArray) -> FloatArray:
-        from pairrank.compiled.squares import centre_by_query
+        from pairrank.compiled.differences import centre_by_query
 
         weight = np.empty(0) if self.weight is None else self.weight
         result, means = np.empty(values.size), np.empty(self.query_weight.size)

@@ -9,17 +9,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
-from pairrank.preferences._codes import level_codes, query_codes
-from pairrank.preferences._counts import (
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.preferences._codes import (
     count_pairs,
     group_totals,
+    level_codes,
+    no_pairs,
+    query_codes,
     query_of_groups,
+    scale_to,
     totals_around,
 )
 from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
+from pairrank.preferences.pairs import Pairs
 
 FloatArray = NDArray[np.float64]
+_PAIRS_PER_EDGE = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +106,8 @@ class Levels:
         Notes
         -----
         Costs O(m) for whole-number labels of small span, else O(m log m); an explicit graph adds
-        O(edges * groups).
+        O(edges), and O(k log n) per group, where k is the smaller, n the larger of the groups of
+        its query and the labels above its own.
         """
         graph = as_graph(graph)
         if y.size >= 2**31:
@@ -189,21 +195,8 @@ class Levels:
 
     def require_pairs(self) -> None:
         """Raise a NoPairsError that says why, where there is no preference to learn from."""
-        if self.n_pairs:
-            return
-        if self.row_of.size == 1:
-            raise NoPairsError(
-                "there is 1 sample of positive weight, so nothing to compare: give more"
-            )
-        if self.labels.size == 1:
-            raise NoPairsError(
-                f"y holds one class only ({self.labels[0]}), so no row is preferred to another: "
-                "give rows of two labels at least"
-            )
-        raise NoPairsError(
-            f"no preference among {self.row_of.size} rows in {self.n_queries} queries: "
-            "every query has one class only, or the graph joins none of its labels"
-        )
+        if not self.n_pairs:
+            raise no_pairs(self.row_of.size, self.n_queries, self.labels)
 
     def reduced(self, reduction: str) -> Levels:
         """Return the same preferences, scaled as `reduction` says.
@@ -215,11 +208,35 @@ class Levels:
         if reduction == "sum":
             return replace(self, pair_scale=1.0)
         if reduction != "query":
-            return replace(self, pair_scale=self.row_weight / self.pair_weight)
-        total = self.query_pair_weight
-        mean = self.row_weight / self.n_queries
-        scale = np.divide(mean, total, out=np.zeros_like(total), where=total > 0)
+            return replace(self, pair_scale=scale_to(self.row_weight, self.pair_weight))
+        scale = scale_to(self.row_weight / self.n_queries, self.query_pair_weight)
         return replace(self, pair_scale=scale)
+
+    def compact(self) -> Levels | Pairs:
+        """Return the same preferences as Pairs where a graph joins groups of few rows.
+
+        An edge costs a sum more than a comparison does: up to 16 comparisons per edge are listed.
+        O(edges), and O(comparisons) where they are listed.
+        """
+        if self.edges is None or self.n_pairs > _PAIRS_PER_EDGE * len(self.edges):
+            return self
+        sizes, (low, high) = np.diff(self.group_start), self.edges.T
+        counts = sizes[low] * sizes[high]
+        edge = np.repeat(np.arange(counts.size), counts)
+        within = np.arange(edge.size) - (np.cumsum(counts) - counts)[edge]
+        in_high, in_low = np.divmod(within, sizes[low][edge])
+        winner = self.group_start[high][edge] + in_high
+        loser = self.group_start[low][edge] + in_low
+        pairs = Pairs(self.row_of[winner], self.row_of[loser], n_rows=self.n_rows)
+        pairs.row_weight = self.row_weight
+        if self.weight is not None:
+            pairs.weight = self.weight[winner] * self.weight[loser]
+        if np.ndim(self.pair_scale) == 0:
+            pairs.pair_scale = float(self.pair_scale)
+        else:
+            scale = np.asarray(self.pair_scale)[query_of_groups(self.query_group)][low][edge]
+            pairs.weight = scale if pairs.weight is None else scale * pairs.weight
+        return pairs
 
 
 def _kept_rows(sample_weight: FloatArray | None) -> NDArray[np.int32] | None:
@@ -281,26 +298,22 @@ def _explicit_edges(
     group_level: NDArray[np.int32],
     query_group: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    level_of_label = {label: level for level, label in enumerate(labels.tolist())}
-    absent = {end for edge in graph.edges for end in edge if end not in level_of_label}
-    if absent:
-        names = ", ".join(sorted(map(repr, absent)))
+    level_of = {label: level for level, label in enumerate(labels.tolist())}
+    levels = np.array([level_of.get(label, -1) for label in graph.labels])
+    if (levels < 0).any():
+        absent = (repr(graph.labels[at]) for at in np.flatnonzero(levels < 0))
         warnings.warn(
-            f"the order graph names labels that are absent from y: {names}; its edges to them say "
-            "nothing here: check how they are written, or leave them out",
+            f"the order graph names labels that are absent from y: {', '.join(sorted(absent))}; "
+            "its edges to them say nothing here: check how they are written, or leave them out",
             PairrankWarning,
             stacklevel=2,
         )
-    query_of_group = np.repeat(np.arange(query_group.size - 1), np.diff(query_group))
-    key = query_of_group * np.int64(labels.size) + group_level
-    found = []
-    for low, high in graph.edges:
-        if low in absent or high in absent:
-            continue
-        lows = np.flatnonzero(group_level == level_of_label[low])
-        wanted = query_of_group[lows] * np.int64(labels.size) + level_of_label[high]
-        at = np.minimum(np.searchsorted(key, wanted), key.size - 1)
-        hit = key[at] == wanted
-        found.append(np.column_stack((lows[hit], at[hit])))
-    edges = np.concatenate(found) if found else np.empty((0, 2), dtype=np.int64)
-    return edges[np.lexsort((edges[:, 1], edges[:, 0]))]
+    from pairrank.compiled.layout import joined_groups
+
+    low, high = levels[graph.codes[(levels[graph.codes] >= 0).all(axis=1)]].T
+    order = np.lexsort((high, low))
+    start = np.searchsorted(low[order], np.arange(labels.size + 1))
+    joined = (group_level, query_group, start, high[order])
+    edges = np.empty((joined_groups(*joined, np.empty((0, 2), dtype=np.int64)), 2), dtype=np.int64)
+    joined_groups(*joined, edges)
+    return edges

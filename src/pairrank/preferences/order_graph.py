@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Literal
+from itertools import chain
+from typing import Any, Literal, Self
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+
+from pairrank._validation import refuse_hidden
 from pairrank.exceptions import PairrankError
 
 
@@ -24,11 +30,15 @@ class OrderGraph:
     ----------
     edges : tuple of (low, high)
         The distinct edges, in the order given.
+    labels : tuple
+        The distinct labels at the ends of edges.
+    codes : int64 array of shape (n_edges, 2)
+        The edges as indices into `labels`.
 
     Raises
     ------
     PairrankError
-        If an edge is not a pair, has an end that is no label (a NaN, a list), joins a label with
+        If an edge is not a pair, has an end that is not a label (a NaN, a list), joins a label with
         itself, or closes a cycle.
 
     Notes
@@ -42,16 +52,23 @@ class OrderGraph:
     """
 
     edges: tuple[tuple[Hashable, Hashable], ...]
+    labels: tuple[Hashable, ...]
+    codes: NDArray[np.int64]
 
     def __init__(self, edges: Iterable[tuple[Hashable, Hashable]]) -> None:
-        if isinstance(edges, str) or not isinstance(edges, Iterable):
+        refuse_hidden(edges, "an OrderGraph")
+        if isinstance(edges, str) or not np.iterable(edges):
             raise PairrankError(f"an OrderGraph is made of edges (low, high), got {edges!r}")
-        self.edges = tuple(dict.fromkeys(_as_edge(edge) for edge in edges))
+        known: dict[Any, Hashable] = {}
+        self.edges = tuple(dict.fromkeys(_as_edge(edge, known) for edge in edges))
         if not self.edges:
             raise PairrankError("an OrderGraph needs at least one edge (low, high)")
-        cycle = _find_cycle(self.edges)
-        if cycle:
-            path = " < ".join(repr(label) for label in cycle)
+        code = {label: at for at, label in enumerate(dict.fromkeys(known.values()))}
+        self.labels = tuple(code)
+        ends = map(code.__getitem__, chain.from_iterable(self.edges))
+        self.codes = np.fromiter(ends, np.int64, 2 * len(self.edges)).reshape(-1, 2)
+        if _has_cycle(self.codes, len(code)):
+            path = " < ".join(repr(label) for label in _find_cycle(self.edges))
             raise PairrankError(f"the order graph has a cycle: {path}; remove one of its edges")
 
     def __eq__(self, other: object) -> bool:
@@ -59,6 +76,9 @@ class OrderGraph:
 
     def __hash__(self) -> int:
         return hash(frozenset(self.edges))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
 
     def __repr__(self) -> str:
         return f"OrderGraph({list(self.edges)!r})"
@@ -71,31 +91,37 @@ def as_graph(graph: Any) -> Graph:
     """Return a valid graph, from "full", "chain", an OrderGraph or its edges."""
     if isinstance(graph, OrderGraph) or (isinstance(graph, str) and graph in ("full", "chain")):
         return graph  # type: ignore[return-value]
-    if isinstance(graph, str) or not isinstance(graph, Iterable):
+    if isinstance(graph, str) or not np.iterable(graph):
         raise PairrankError(f'graph must be "full", "chain" or an OrderGraph, got {graph!r}')
     return OrderGraph(graph)
 
 
-def _as_edge(edge: Any) -> tuple[Hashable, Hashable]:
-    if isinstance(edge, str) or not isinstance(edge, Iterable):
-        raise PairrankError(f"an edge of an order graph is a pair (low, high), got {edge!r}")
-    ends = tuple(edge)
+def _as_edge(edge: Any, known: dict[Any, Hashable]) -> tuple[Hashable, Hashable]:
+    """Return an edge as two labels; `known` remembers the ends that are labels."""
+    try:
+        ends = () if isinstance(edge, str) else tuple(edge)
+    except TypeError:
+        ends = ()
     if len(ends) != 2:
         raise PairrankError(f"an edge of an order graph is a pair (low, high), got {edge!r}")
-    low, high = _as_label(ends[0], edge), _as_label(ends[1], edge)
+    low, high = _as_label(ends[0], edge, known), _as_label(ends[1], edge, known)
     if low == high:
         raise PairrankError(f"an edge of the order graph joins {low!r} with itself; remove it")
     return low, high
 
 
-def _as_label(end: Any, edge: Any) -> Hashable:
+def _as_label(end: Any, edge: Any, known: dict[Any, Hashable]) -> Hashable:
     """Return an end of an edge as `y` may hold it: a single number or text."""
-    label = end.item() if getattr(end, "ndim", None) == 0 else end
+    try:
+        return known[end]
+    except (KeyError, TypeError):
+        label = end.item() if getattr(end, "ndim", None) == 0 else end
     if not _is_label(label):
         raise PairrankError(
             f"the edge {edge!r} of the order graph ends in {label!r}, which is no label: give "
             "numbers or text, as in y"
         )
+    known[label] = label
     return label
 
 
@@ -108,27 +134,32 @@ def _is_label(label: Any) -> bool:
         return False
 
 
+def _has_cycle(codes: NDArray[np.int64], n_labels: int) -> bool:
+    """Whether two labels lie above one another; O(labels + edges)."""
+    from scipy.sparse.csgraph import connected_components
+
+    joined = coo_array((np.ones(len(codes), dtype=bool), codes.T), shape=(n_labels, n_labels))
+    n_parts, _ = connected_components(joined.tocsr(), connection="strong")
+    return bool(n_parts < n_labels)
+
+
 def _find_cycle(edges: tuple[tuple[Hashable, Hashable], ...]) -> list[Hashable]:
-    """Return the labels of one cycle, the first repeated at the end, or nothing."""
+    """Return the labels of one cycle, of which there is one, the first repeated at the end."""
     above: dict[Hashable, list[Hashable]] = {}
     for low, high in edges:
         above.setdefault(low, []).append(high)
     finished: set[Hashable] = set()
     for root in above:
-        if root in finished:
-            continue
-        path, on_path = [root], {root}
-        pending = [iter(above[root])]
-        while pending:
+        path, pending = {root: None}, [iter(above[root])]
+        while pending and root not in finished:
             label = next(pending[-1], None)
             if label is None:
                 pending.pop()
-                finished.add(path[-1])
-                on_path.discard(path.pop())
-            elif label in on_path:
-                return [*path[path.index(label) :], label]
+                finished.add(path.popitem()[0])
+            elif label in path:
+                labels = list(path)
+                return [*labels[labels.index(label) :], label]
             elif label not in finished:
-                path.append(label)
-                on_path.add(label)
+                path[label] = None
                 pending.append(iter(above.get(label, ())))
     return []

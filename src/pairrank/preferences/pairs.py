@@ -7,10 +7,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairrank import _validation as validation
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.preferences._codes import query_codes
+from pairrank.preferences._codes import query_codes, scale_to
 
 FloatArray = NDArray[np.float64]
+_LARGEST_PRODUCT = 1e200
 
 
 class Pairs:
@@ -25,7 +27,8 @@ class Pairs:
     i, j : array-like of int, shape (n_pairs,)
         The preferred row and the other.
     weight : array-like of float, shape (n_pairs,), optional
-        Non-negative weights; None: 1 each. They multiply the product of the rows' weights.
+        Weights, 0 or between 1e-100 and 1e100; None: 1 each. They multiply the product of the
+        rows' weights.
     magnitude : array-like of float, shape (n_pairs,), optional
         The difference wanted by square and tube losses; None: 1 each. 0 is a tie: other losses
         count it in both directions at half the weight, and take no other magnitude.
@@ -36,7 +39,7 @@ class Pairs:
     ------
     PairrankError
         If lengths differ, an index is not a whole number or out of range, i[k] equals j[k], a
-        weight is negative, or a number is not finite.
+        weight is negative or out of range, or a number is not finite.
 
     Notes
     -----
@@ -64,8 +67,8 @@ class Pairs:
         if first.size != second.size:
             raise PairrankError(f"i has {first.size} entries and j {second.size}: one pair each")
         highest = int(max(first.max(initial=-1), second.max(initial=-1)))
-        if n_rows is not None and (int(n_rows) != n_rows or n_rows < 0):
-            raise PairrankError(f"n_rows must be a whole number from 0, got {n_rows!r}")
+        if n_rows is not None:
+            validation.check_number(n_rows, "n_rows", inclusive=True, integer=True)
         self.n_rows = highest + 1 if n_rows is None else int(n_rows)
         if self.n_rows >= 2**31:
             raise PairrankError(f"{self.n_rows} rows are too many: at most 2**31 - 1")
@@ -84,9 +87,8 @@ class Pairs:
         self.j: NDArray[np.int32] = second.astype(np.int32, copy=False)
         self.weight = _as_numbers(weight, "weight", first.size)
         self.magnitude = _as_numbers(magnitude, "magnitude", first.size)
-        if self.weight is not None and (self.weight < 0).any():
-            at = int((self.weight < 0).argmax())
-            raise PairrankError(f"weight[{at}] = {self.weight[at]} is negative")
+        if self.weight is not None:
+            validation.check_weight_range(self.weight, "weight")
         self.pair_scale = 1.0
         self.row_weight = float(self.n_rows)
 
@@ -214,6 +216,7 @@ class Pairs:
     def _weighted(self, sample_weight: FloatArray) -> Pairs:
         product = sample_weight[self.i] * sample_weight[self.j]
         weight = product if self.weight is None else product * self.weight
+        validation.check_weight_range(weight, "weight (times the rows' weights)", _LARGEST_PRODUCT)
         result = self._resized(self.n_rows)
         result.weight = weight
         result.row_weight = float(sample_weight.sum())
@@ -243,14 +246,12 @@ class Pairs:
         self, reduction: str, codes: NDArray[np.int32] | None, sample_weight: FloatArray | None
     ) -> None:
         if reduction == "rows" or codes is None:
-            self.pair_scale = self.row_weight / self.pair_weight
+            self.pair_scale = scale_to(self.row_weight, self.pair_weight)
             return
         weight = np.ones(self.n_pairs) if self.weight is None else self.weight
         query = codes[self.i]
         kept = codes if sample_weight is None else codes[sample_weight > 0]
-        mean = self.row_weight / np.unique(kept).size
-        total = np.bincount(query, weight)
-        factor = np.divide(mean, total, out=np.zeros_like(total), where=total > 0)
+        factor = scale_to(self.row_weight / np.unique(kept).size, np.bincount(query, weight))
         self.weight = weight * factor[query]
 
 
@@ -268,11 +269,13 @@ def _check_queries(pairs: Pairs, qid: NDArray[Any]) -> NDArray[np.int32]:
 
 
 def _as_index(values: ArrayLike, name: str) -> NDArray[Any]:
-    index = np.asarray(values)
+    index = validation.as_array(values, name)
     if index.ndim != 1:
         raise PairrankError(f"{name} must have one dimension, got shape {index.shape}")
     if index.dtype.kind in "iu":
         return index.astype(np.int64) if index.dtype == np.uint64 else index
+    if index.dtype.kind == "O":
+        index = validation.as_float_array(index, name)
     whole = index.dtype.kind == "f" and (np.abs(index) < 2**31).all() and (index % 1 == 0).all()
     if index.size and not whole:
         raise PairrankError(f"{name} must hold row numbers (whole numbers from 0)")
@@ -282,12 +285,7 @@ def _as_index(values: ArrayLike, name: str) -> NDArray[Any]:
 def _as_numbers(values: ArrayLike | None, name: str, size: int) -> FloatArray | None:
     if values is None:
         return None
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise PairrankError(f"{name} must hold numbers: {error}") from None
-    except OverflowError:
-        raise PairrankError(f"{name} holds a number beyond the largest float; remove it") from None
+    numbers = validation.as_float_array(values, name)
     if numbers.shape != (size,):
         raise PairrankError(f"{name} has shape {numbers.shape}, but there are {size} pairs")
     if not np.isfinite(numbers).all():

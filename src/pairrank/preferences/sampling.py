@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.preferences._counts import count_pairs
+from pairrank.preferences._codes import count_pairs
 from pairrank.preferences.levels import Levels
 from pairrank.preferences.pairs import Pairs
 

@@ -2,17 +2,17 @@
 
 from pairrank.recommend.evaluation import Evaluation as Evaluation
 from pairrank.recommend.evaluation import evaluate_users as evaluate_users
-from pairrank.recommend.imputers import impute as impute
-from pairrank.recommend.problems import UserProblem as UserProblem
-from pairrank.recommend.problems import UserProblems as UserProblems
-from pairrank.recommend.problems import UserTask as UserTask
 from pairrank.recommend.protocols import CortesProtocol as CortesProtocol
 from pairrank.recommend.protocols import LeaveOneOutProtocol as LeaveOneOutProtocol
 from pairrank.recommend.protocols import RaykarProtocol as RaykarProtocol
+from pairrank.recommend.protocols import UserProblem as UserProblem
+from pairrank.recommend.protocols import UserProblems as UserProblems
+from pairrank.recommend.protocols import UserTask as UserTask
 from pairrank.recommend.rankers import UserRankers as UserRankers
 from pairrank.recommend.rankers import fit_users as fit_users
+from pairrank.recommend.rankers import suited_params as suited_params
 from pairrank.recommend.recommendations import Recommendations as Recommendations
 from pairrank.recommend.recommendations import recommend as recommend
 from pairrank.recommend.references import References as References
-from pairrank.recommend.suiting import suited_params as suited_params
+from pairrank.recommend.references import impute as impute
 from pairrank.recommend.table import RatingsTable as RatingsTable

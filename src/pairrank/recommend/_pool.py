@@ -1,4 +1,4 @@
-"""Work on user after user, by chunks in parallel; an interrupt keeps what is done."""
+"""Work on users one by one, in chunks on several processes; an interrupt keeps what is done."""
 
 from __future__ import annotations
 
@@ -12,27 +12,19 @@ from threadpoolctl import threadpool_limits
 Progress = Callable[[int, int], None]
 """Called with the number of users done and of all users."""
 
-_CHUNKS_A_JOB = 8
+_CHUNKS_PER_JOB = 8
 _LARGEST_CHUNK = 64
 
 
 class Outcome(NamedTuple):
-    """What work on users came to.
-
-    Attributes
-    ----------
-    results : list
-        In the order of the tasks; of those that were done.
-    interrupted : bool
-        Whether Ctrl-C left tasks undone.
-    """
+    """The results of the tasks that were done, in their order, and whether Ctrl-C left some."""
 
     results: list[Any]
     interrupted: bool
 
 
 class Interrupted:
-    """What work returns where Ctrl-C cut it short and was heeded by a ranker's fit."""
+    """The result of work that Ctrl-C cut short within a ranker's fit."""
 
 
 def work_on(
@@ -44,25 +36,12 @@ def work_on(
 ) -> Outcome:
     """Call `work` on every task, in chunks on several processes, each with one thread of BLAS.
 
-    A user's matrices are small: with two threads, waiting for one another, they take up to ten
-    times as long. joblib leaves its processes one thread where there is one of them a core.
-
-    Parameters
-    ----------
-    work : callable
-        That pickles; arrays that it holds are shared by memory map.
-    tasks : sequence
-    n_jobs : int, optional
-        Processes, as joblib counts them; None: one, or what `joblib.parallel_config` says.
-    callback : callable, optional
-        Told how far it is.
-
-    Returns
-    -------
-    Outcome
+    A user's matrices are small: two threads wait for one another and take up to ten times as long.
+    joblib itself gives each of as many processes as cores one thread. `work` must pickle; its
+    arrays are shared by memory map.
     """
     n_workers = effective_n_jobs(n_jobs)
-    size = min(_LARGEST_CHUNK, -(-len(tasks) // (n_workers * _CHUNKS_A_JOB)))
+    size = min(_LARGEST_CHUNK, -(-len(tasks) // (n_workers * _CHUNKS_PER_JOB)))
     chunks = [tasks[at : at + size] for at in range(0, len(tasks), size)] if tasks else []
     results: list[Any] = []
     try:
@@ -81,7 +60,7 @@ def work_on(
 def _chunk_results(
     work: Callable[[Any], Any], chunks: list[Any], n_workers: int, n_jobs: int | None
 ) -> Iterator[list[Any]]:
-    """Yield the results of chunk after chunk, each a list."""
+    """Yield the results of each chunk, a list."""
     if n_workers == 1:
         for chunk in chunks:
             with threadpool_limits(1, user_api="blas"):

@@ -11,15 +11,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from pairrank.recommend._pool import Interrupted, Progress, work_on
-from pairrank.recommend.problems import UserProblems, UserTask
-from pairrank.recommend.rankers import warn_of_unconverged
+from pairrank.recommend.protocols import UserProblems, UserTask
+from pairrank.recommend.rankers import Setting, UserFit, fit_one, warn_of_unconverged
 from pairrank.recommend.sharing import SharedFeatures
-from pairrank.recommend.table import RatingsTable
-
-FloatArray = NDArray[np.float64]
 
 
 def _misranking(y_true: Any, scores: Any, *, qid: Any, per_query: bool) -> dict[Any, float]:
@@ -54,20 +52,20 @@ class Evaluation:
     Attributes
     ----------
     users : ndarray of shape (n_users,)
-        The names of those who were judged.
+        The names of the users who were judged.
     metrics : dict of str to ndarray of shape (n_users,)
         "accuracy" (pairs in the right order, tied scores half), "wmw" (tied scores right, as Raykar
         counts), "misranking" (tied scores wrong: Cortes, Eq. 32), "msd" and "m1d" (Eq. 30, 31).
         NaN where the metric has no pair.
     n_train, n_test : int64 array of shape (n_users,)
     seconds : ndarray of shape (n_users,)
-        Of each fit, its features or kernel values included.
+        Of each fit, including its features or kernel values.
     n_skipped : int
-        Users who rated too little, or all alike where a ranker needs a preference.
+        Users who rated too few items, or all equally where a ranker needs a preference.
     n_unconverged : int
         Fits that stopped early.
     interrupted : bool
-        Whether Ctrl-C left users out; what is here is done.
+        Whether Ctrl-C left users out.
     """
 
     users: NDArray[Any]
@@ -80,7 +78,7 @@ class Evaluation:
     interrupted: bool
 
     def mean(self, metric: str) -> float:
-        """Return a metric's mean over the users who have it; NaN where none has."""
+        """Return a metric's mean over the users who have it; NaN where nobody has."""
         values = self._known(metric)
         return float(values.mean()) if values.size else float("nan")
 
@@ -117,14 +115,14 @@ def evaluate_users(
         Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings less
         their mean; it is cloned for each user. Kernels "rbf" and "poly" are computed once for all.
     n_jobs : int, optional
-        Processes, as joblib counts them.
+        The number of processes, as in joblib.
     callback : callable, optional
         Called with the number of users done and of all, chunk by chunk.
 
     Returns
     -------
     Evaluation
-        The same for any `n_jobs`, but for rounding and seconds.
+        The same for any `n_jobs`, except rounding and seconds.
 
     Raises
     ------
@@ -139,8 +137,8 @@ def evaluate_users(
 
     Notes
     -----
-    Costs a fit a user, and inner products of the rated items' rows or of all items' rows, whichever
-    are fewer. The metrics are taken of all users at once.
+    Costs one fit per user, and the inner products of the rated items' rows or of all items' rows,
+    whichever are fewer. Metrics are computed for all users at once.
 
     Examples
     --------
@@ -156,7 +154,8 @@ def evaluate_users(
         task.train.size * (task.train.size + task.test.size) for task in problems.tasks
     )
     shared = SharedFeatures(problems.references, ranker, n_products)
-    work = partial(_judge, shared, table, problems.named)
+    users = np.array([task.user for task in problems.tasks])
+    work = partial(_judge, Setting(table, users, shared, problems.named))
     results, interrupted = work_on(work, problems.tasks, n_jobs=n_jobs, callback=callback)
     judged = [result for result in results if result is not None]
     if not judged:
@@ -178,23 +177,18 @@ def evaluate_users(
     )
 
 
-def _judge(shared: SharedFeatures, table: RatingsTable, named: bool, task: UserTask) -> Any:
+def _judge(setting: Setting, task: UserTask) -> _Judged | Interrupted | None:
     """Return a user's test ratings and scores; None where there is no preference to learn from."""
-    user = task.user
-    items, ratings = table.items_of(user), table.ratings_of(user)
-    trained = items[task.train]
     start = time.perf_counter()
-    try:
-        fitted, converged = shared.fit(user, trained, ratings[task.train])
-    except NoPairsError as error:
-        if named:
-            raise NoPairsError(f"user {table.user_ids[user]!s}: {error}; leave them out") from None
-        return None
+    fitted = fit_one(setting, task.user, task.train)
     seconds = time.perf_counter() - start
-    if getattr(fitted, "status_", None) == "interrupted":
-        return Interrupted()
-    scores = shared.scores(fitted, user, trained, items[task.test])
-    return _Judged(task, ratings[task.test], scores, converged, seconds)
+    if not isinstance(fitted, UserFit):
+        return fitted
+    items = setting.table.items_of(task.user)
+    trained, tested = items[task.train], items[task.test]
+    scores = setting.shared.scores(fitted.ranker, task.user, trained, tested)
+    ratings = setting.table.ratings_of(task.user)[task.test]
+    return _Judged(task, ratings, scores, fitted.converged, seconds)
 
 
 def _measure(users: NDArray[np.int64], judged: list[_Judged]) -> dict[str, FloatArray]:

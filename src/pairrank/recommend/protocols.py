@@ -1,36 +1,173 @@
-"""The papers' protocols: which users refer, which are judged, and how their ratings are split."""
+"""The papers' protocols: which users refer, who is judged, and how ratings are split."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.recommend.problems import UserProblems, split_users
 from pairrank.recommend.references import References, draw_references
-from pairrank.recommend.table import RatingsTable
+from pairrank.recommend.table import IntArray, RatingsTable
 
-IntArray = NDArray[np.int64]
+LEAST_PER_SIDE = 2
+"""A pair takes two ratings: at least so many to learn from, and as many to judge by."""
+
+
+class UserTask(NamedTuple):
+    """A user, and which of their ratings to learn from and which to judge by.
+
+    Attributes
+    ----------
+    user : int
+        Index into the table's users.
+    train, test : int64 array
+        Positions among the user's ratings; no position is in both.
+    """
+
+    user: int
+    train: IntArray
+    test: IntArray
+
+
+class UserProblem(NamedTuple):
+    """One user's rows, as any estimator takes them.
+
+    Attributes
+    ----------
+    user : Any
+        The user's name.
+    X_train, X_test : ndarray of shape (n_rows, n_references)
+    y_train, y_test : ndarray of shape (n_rows,)
+    items_train, items_test : int64 array
+        Indices of the rated items.
+    """
+
+    user: Any
+    X_train: FloatArray
+    y_train: FloatArray
+    X_test: FloatArray
+    y_test: FloatArray
+    items_train: IntArray
+    items_test: IntArray
 
 
 @dataclass(frozen=True)
-class RaykarProtocol:
-    """Random users refer; of each user judged, 70 % of the ratings are to learn from.
+class UserProblems:
+    """What a protocol draws: users, the split of their ratings, and references for all of them.
+
+    Iterating yields one `UserProblem` per user and makes its features; `evaluate_users` makes fewer
+    of them. No feature of a user's problem uses a rating of that user.
+
+    Attributes
+    ----------
+    table : RatingsTable
+    references : References
+    tasks : list of UserTask
+    n_skipped : int
+        Users of the protocol who rated too few items.
+    named : bool
+        Whether the users were asked for by name: one that cannot be fitted is then an error.
+    """
+
+    table: RatingsTable
+    references: References
+    tasks: list[UserTask]
+    n_skipped: int = 0
+    named: bool = False
+
+    def __len__(self) -> int:
+        return len(self.tasks)
+
+    def __iter__(self) -> Iterator[UserProblem]:
+        for user, train, test in self.tasks:
+            items, ratings = self.table.items_of(user), self.table.ratings_of(user)
+            yield UserProblem(
+                self.table.user_ids[user],
+                self.references.rows(items[train], user=user),
+                ratings[train],
+                self.references.rows(items[test], user=user),
+                ratings[test],
+                items[train],
+                items[test],
+            )
+
+
+class Protocol(ABC):
+    """What the protocols share: the draw and the split of ratings."""
+
+    train_share: float
+    impute: str
+    users: Sequence[Any] | None
+
+    def draw(self, ratings: Any, random_state: Any = None) -> UserProblems:
+        """Return the problems of one draw.
+
+        Parameters
+        ----------
+        ratings : RatingsTable, Ratings or (user, item, rating)
+        random_state : int, Generator or None
+            Draws users, splits and samples; the same seed gives the same problems.
+
+        Returns
+        -------
+        UserProblems
+
+        Raises
+        ------
+        PairrankError
+            If there are too few users, or one that is named is unknown or rated too little.
+        """
+        generator = np.random.default_rng(random_state)
+        table, judged, refer = self._choose(RatingsTable.build(ratings), generator)
+        references = References.build(table, refer, impute=self.impute, random_state=generator)
+        named = self.users is not None
+        tasks = _split_users(table, judged, self.train_share, generator, named=named)
+        return UserProblems(table, references, tasks, int(judged.size - len(tasks)), named)
+
+    @abstractmethod
+    def _choose(
+        self, table: RatingsTable, generator: np.random.Generator
+    ) -> tuple[RatingsTable, IntArray, IntArray]:
+        """Return the ratings to use, the users to judge and those who refer."""
+
+    def _judged(
+        self,
+        table: RatingsTable,
+        candidates: IntArray,
+        n_users: int,
+        generator: np.random.Generator,
+    ) -> IntArray:
+        """Return the users to judge: those named, or so many of the candidates."""
+        if self.users is not None:
+            return table.find_users(self.users)
+        validation.check_number(n_users, "n_users", low=1, inclusive=True, integer=True)
+        if candidates.size < n_users:
+            raise PairrankError(
+                f"n_users={n_users}, but only {candidates.size} of {table.n_users} users can be "
+                "judged here; ask for fewer"
+            )
+        return np.sort(generator.choice(candidates, n_users, replace=False))
+
+
+@dataclass(frozen=True)
+class RaykarProtocol(Protocol):
+    """Random users refer; 70 % of the ratings of each judged user are for learning.
 
     Attributes
     ----------
     n_references : int
         The paper's d, 50 to 1600.
     n_users : int
-        How many users are judged, at random from those who are no reference.
+        The number of users judged, at random among those who do not refer.
     min_ratings : int
-        Those judged have so many ratings at least. The paper does not say; by the small spread of
-        its Table 2 its users have hundreds.
+        The least number of ratings of a judged user. The paper gives none; by the small spread in
+        its Table 2, its users have hundreds.
     train_share : float
     impute : "gaussian", "gaussian-item" or "median"
         See `pairrank.recommend.impute`.
@@ -58,49 +195,31 @@ class RaykarProtocol:
     impute: str = "gaussian"
     users: Sequence[Any] | None = None
 
-    def draw(self, ratings: Any, random_state: Any = None) -> UserProblems:
-        """Return the problems of one draw.
-
-        Parameters
-        ----------
-        ratings : RatingsTable, Ratings or (user, item, rating)
-        random_state : int, Generator or None
-            Draws users, splits and samples; the same seed, the same problems.
-
-        Returns
-        -------
-        UserProblems
-
-        Raises
-        ------
-        PairrankError
-            If there are too few users, or one that is named is unknown or rated too little.
-        """
-        table, generator = RatingsTable.build(ratings), np.random.default_rng(random_state)
+    def _choose(
+        self, table: RatingsTable, generator: np.random.Generator
+    ) -> tuple[RatingsTable, IntArray, IntArray]:
         able = np.flatnonzero(table.counts >= self.min_ratings)
-        judged = _judged(table, self.users, able, self.n_users, generator)
+        judged = self._judged(table, able, self.n_users, generator)
         others = np.setdiff1d(np.arange(table.n_users), judged)
-        chosen = draw_references(table, others, self.n_references, generator)
-        references = References.build(table, chosen, impute=self.impute, random_state=generator)
-        return _problems(table, references, judged, self, generator)
+        return table, judged, draw_references(table, others, self.n_references, generator)
 
 
 @dataclass(frozen=True)
-class CortesProtocol:
-    """Reviewers of one group by activity refer; half of each test reviewer's ratings is to learn.
+class CortesProtocol(Protocol):
+    """Reviewers of one activity group refer; half of each test reviewer's ratings is for learning.
 
     Attributes
     ----------
     group : (int, int)
-        Reference reviewers have so many ratings: at least the first, fewer than the second. The
-        paper's groups are (20, 40), (40, 60) and (60, 80).
+        The number of ratings of reference reviewers: at least the first, less than the second.
+        The paper's groups are (20, 40), (40, 60) and (60, 80).
     n_references : int
         Drawn at random from the group, once for all test reviewers of a draw (the paper draws anew
         for each); none of them is a test reviewer.
     n_users : int
         The number of test reviewers.
     activity : (int, int)
-        Test reviewers have so many ratings, both ends included.
+        The number of ratings of test reviewers, both ends included.
     train_share : float
     impute : "median", "gaussian" or "gaussian-item"
     users : sequence of names, optional
@@ -128,46 +247,28 @@ class CortesProtocol:
     impute: str = "median"
     users: Sequence[Any] | None = None
 
-    def draw(self, ratings: Any, random_state: Any = None) -> UserProblems:
-        """Return the problems of one draw.
-
-        Parameters
-        ----------
-        ratings : RatingsTable, Ratings or (user, item, rating)
-        random_state : int, Generator or None
-            Draws users and splits; the same seed, the same problems.
-
-        Returns
-        -------
-        UserProblems
-
-        Raises
-        ------
-        PairrankError
-            If there are too few users of that activity, or one that is named is unknown or rated
-            too little.
-        """
-        table, generator = RatingsTable.build(ratings), np.random.default_rng(random_state)
+    def _choose(
+        self, table: RatingsTable, generator: np.random.Generator
+    ) -> tuple[RatingsTable, IntArray, IntArray]:
         counts = table.counts
         active = np.flatnonzero((counts >= self.activity[0]) & (counts <= self.activity[1]))
-        judged = _judged(table, self.users, active, self.n_users, generator)
+        judged = self._judged(table, active, self.n_users, generator)
         group = np.flatnonzero((counts >= self.group[0]) & (counts < self.group[1]))
-        chosen = draw_references(table, np.setdiff1d(group, judged), self.n_references, generator)
-        references = References.build(table, chosen, impute=self.impute, random_state=generator)
-        return _problems(table, references, judged, self, generator)
+        others = np.setdiff1d(group, judged)
+        return table, judged, draw_references(table, others, self.n_references, generator)
 
 
 @dataclass(frozen=True)
-class LeaveOneOutProtocol:
-    """Each reviewer in turn is judged, and all the others refer; for the sparse Book-Crossing.
+class LeaveOneOutProtocol(Protocol):
+    """Each reviewer is judged in turn, and all others refer; for the sparse Book-Crossing.
 
     Attributes
     ----------
     min_user_ratings : int
-        Only users with so many ratings are kept,
+        Only users with at least so many ratings are kept.
     min_item_ratings : int
-        then only items that so many of them have rated. The paper's 200 and 10 leave 131 reviewers
-        and 89 books of the whole Book-Crossing.
+        Then only items that at least so many of them have rated. The paper's 200 and 10 leave 131
+        reviewers and 89 books of the whole Book-Crossing.
     train_share : float
     impute : "median", "gaussian" or "gaussian-item"
     users : sequence of names, optional
@@ -192,26 +293,10 @@ class LeaveOneOutProtocol:
     impute: str = "median"
     users: Sequence[Any] | None = None
 
-    def draw(self, ratings: Any, random_state: Any = None) -> UserProblems:
-        """Return the problems of one draw.
-
-        Parameters
-        ----------
-        ratings : RatingsTable, Ratings or (user, item, rating)
-        random_state : int, Generator or None
-            Draws the splits; the same seed, the same problems.
-
-        Returns
-        -------
-        UserProblems
-            Of the users and items kept.
-
-        Raises
-        ------
-        PairrankError
-            If fewer than two users are left, or one that is named is unknown or rated too little.
-        """
-        table = RatingsTable.build(ratings).restricted(
+    def _choose(
+        self, table: RatingsTable, generator: np.random.Generator
+    ) -> tuple[RatingsTable, IntArray, IntArray]:
+        table = table.restricted(
             min_user_ratings=self.min_user_ratings, min_item_ratings=self.min_item_ratings
         )
         if table.n_users < 2:
@@ -219,42 +304,41 @@ class LeaveOneOutProtocol:
                 f"one user is left with {self.min_user_ratings} ratings, and nobody to refer to; "
                 "ask for fewer"
             )
-        generator = np.random.default_rng(random_state)
         everyone = np.arange(table.n_users)
         judged = everyone if self.users is None else table.find_users(self.users)
-        references = References.build(table, everyone, impute=self.impute, random_state=generator)
-        return _problems(table, references, judged, self, generator)
+        return table, judged, everyone
 
 
-Protocol = RaykarProtocol | CortesProtocol | LeaveOneOutProtocol
-
-
-def _judged(
+def _split_users(
     table: RatingsTable,
-    names: Sequence[Any] | None,
-    candidates: IntArray,
-    n_users: int,
+    users: IntArray,
+    train_share: float,
     generator: np.random.Generator,
-) -> IntArray:
-    """Return the users to judge: those named, or so many of the candidates."""
-    if names is not None:
-        return table.find_users(names)
-    validation.check_number(n_users, "n_users", low=1, inclusive=True, integer=True)
-    if candidates.size < n_users:
+    *,
+    named: bool,
+) -> list[UserTask]:
+    """Return a random split of each user's ratings, two at least on either side.
+
+    Users with fewer than four ratings are left out; if they are named, that is an error.
+    """
+    validation.check_number(train_share, "train_share")
+    if train_share >= 1.0:
+        raise PairrankError(f"train_share must be above 0 and below 1, got {train_share!r}")
+    tasks: list[UserTask] = []
+    for user, count in zip(users.tolist(), table.counts[users].tolist(), strict=True):
+        if count < 2 * LEAST_PER_SIDE:
+            if named:
+                raise PairrankError(
+                    f"user {table.user_ids[user]!s} has {count} ratings; {2 * LEAST_PER_SIDE} are "
+                    "needed, two to learn from and two to judge by: leave them out"
+                )
+            continue
+        n_train = round(train_share * count)
+        n_train = min(max(n_train, LEAST_PER_SIDE), count - LEAST_PER_SIDE)
+        places = generator.permutation(count)
+        tasks.append(UserTask(user, np.sort(places[:n_train]), np.sort(places[n_train:])))
+    if not tasks:
         raise PairrankError(
-            f"n_users={n_users}, but only {candidates.size} of {table.n_users} users can be judged "
-            "here; ask for fewer"
+            f"none of {users.size} users has the {2 * LEAST_PER_SIDE} ratings that a split takes"
         )
-    return np.sort(generator.choice(candidates, n_users, replace=False))
-
-
-def _problems(
-    table: RatingsTable,
-    references: References,
-    judged: IntArray,
-    protocol: Protocol,
-    generator: np.random.Generator,
-) -> UserProblems:
-    named = protocol.users is not None
-    tasks, n_skipped = split_users(table, judged, protocol.train_share, generator, named=named)
-    return UserProblems(table, references, tasks, n_skipped, named)
+    return tasks

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError
 from pairrank.recommend._pool import Interrupted, Progress, work_on
 from pairrank.recommend.rankers import (
@@ -19,9 +20,7 @@ from pairrank.recommend.rankers import (
     fit_one,
     warn_of_unconverged,
 )
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from pairrank.recommend.table import IntArray
 
 
 @dataclass(frozen=True)
@@ -37,10 +36,10 @@ class Recommendations:
     score : float64 array of shape (n_recommendations,)
         By the user's ranker; comparable within a user.
     n_users : int
-        How many users have recommendations.
+        The number of users with recommendations.
     n_skipped : int
-        Users who rated too little, all alike or nothing that a reference rated, or to whom no item
-        is new.
+        Users who rated too few items, all equally, or nothing that a reference rated, or for whom
+        no item is new.
     interrupted : bool
         Whether Ctrl-C left users out.
     """
@@ -81,7 +80,7 @@ def recommend(
     n_jobs: int | None = None,
     callback: Progress | None = None,
 ) -> Recommendations:
-    """Rank for each user the items that they have not rated; one ranker a user, on all ratings.
+    """Rank for each user the items that they have not rated, by one ranker per user.
 
     Parameters
     ----------
@@ -89,36 +88,35 @@ def recommend(
     users : sequence of names, optional
         None: everyone who has rated two items.
     top : int
-        How many items a user gets, if so many are new to them.
+        The number of items for each user, if so many are new to them.
     ranker : estimator, optional
         See `fit_users`.
     n_references : int
         The users with the most ratings, whose ratings of an item are its features.
     min_support : int
-        Items that fewer of the references have rated are not recommended: of those that none has
-        rated nothing is known.
+        Items that fewer of the references have rated are not recommended.
     impute : "median", "gaussian" or "gaussian-item"
         See `pairrank.recommend.impute`.
     duplicates : "error", "mean" or "last"
-        What becomes of several ratings of one item by one user.
+        How several ratings of one item by one user are handled.
     random_state : int, Generator or None
-        Of the Gaussian samples.
+        Seeds the Gaussian samples.
     n_jobs : int, optional
-        Processes, as joblib counts them.
+        The number of processes, as in joblib.
     callback : callable, optional
         Called with the number of users done and of all, chunk by chunk.
 
     Returns
     -------
     Recommendations
-        In the order of `users`; of equal scores the item first in the table is first. Ctrl-C keeps
-        the users who are done.
+        In the order of `users`; equal scores in the order of the table. Ctrl-C keeps the users
+        that are done.
 
     Raises
     ------
     PairrankError
-        If ratings are none or wrong, a parameter is out of range, or a user who is named is
-        unknown, rated too little, all alike, or nothing that a reference rated.
+        If there are no ratings, one is wrong, a parameter is out of range, or a named user is
+        unknown, rated too few items, all equally, or nothing that a reference rated.
 
     Warns
     -----
@@ -127,8 +125,8 @@ def recommend(
 
     Notes
     -----
-    Costs a fit and O(n_items n_references) a user. Holds 8 n_items n_references bytes, and with a
-    shared kernel 8 n_items^2 more; no ranker outlives its user.
+    Costs one fit and O(n_items n_references) per user. Holds 8 n_items n_references bytes, and with
+    a shared kernel 8 n_items^2 more; rankers are not kept.
 
     Examples
     --------
@@ -187,13 +185,10 @@ def _rank_one(
 
 
 def _nothing_known(setting: Setting, user: int) -> str | None:
-    """Return why nothing is known of a user's taste, whatever the ranker; None where something is.
-
-    Scores would all be equal then, but for rounding.
-    """
+    """Return why a user's scores would all be equal, whatever the ranker; else None."""
     table, references = setting.table, setting.shared.references
     if np.ptp(table.ratings_of(user)) == 0.0:
-        return "rated all alike, which says nothing of what they like better; leave them out"
+        return "rated all items equally, which shows no preference; leave them out"
     own = int(references.column_of(user) is not None)
     if references.support[table.items_of(user)].max() > own:
         return None

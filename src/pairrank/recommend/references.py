@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.recommend.imputers import fill_by_draws
-from pairrank.recommend.imputers import impute as fill_gaps
-from pairrank.recommend.table import RatingsTable
+from pairrank.recommend.table import IntArray, RatingsTable
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+IMPUTERS = ("median", "gaussian", "gaussian-item")
 
 
 @dataclass(frozen=True)
 class References:
-    """Reference users and their ratings of every item; make them with `build`.
+    """Reference users and their ratings of every item; create them with `build`.
 
     Attributes
     ----------
     users : int64 array of shape (n_references,)
         Indices into the table's users.
     matrix : float64 array of shape (n_items, n_references)
-        Their ratings, and what the imputer put where there is none.
+        Their ratings, with gaps filled.
     support : int64 array of shape (n_items,)
-        How many of them have rated each item.
+        The number of them who have rated each item.
     draws : float64 array of shape (n_items, n_references), optional
-        What gaps drew, NaN where there is none; where an item's gaps take the moments of its
-        ratings, which are then taken anew for a reference user, without their own rating.
+        For "gaussian-item": the standard normal draw of each gap, NaN where there is a rating. A
+        reference user's own rows fill gaps again, without their own rating.
     """
 
     users: IntArray
@@ -51,11 +49,11 @@ class References:
         ----------
         table : RatingsTable
         users : array-like of int
-            Indices of users; each of them has rated something.
+            Indices of users; each has rated something.
         impute : "median", "gaussian" or "gaussian-item"
             See `pairrank.recommend.impute`.
         random_state : int, Generator or None
-            Of the Gaussian samples.
+            Seeds the Gaussian samples.
 
         Returns
         -------
@@ -64,7 +62,7 @@ class References:
         Raises
         ------
         PairrankError
-            If there is no user, or one comes twice; if `impute` is unknown.
+            If there is no user, or one twice; if `impute` is unknown.
 
         Notes
         -----
@@ -89,31 +87,18 @@ class References:
             known[table.items_of(user), column] = table.ratings_of(user)
         support = np.count_nonzero(~np.isnan(known), axis=1)
         generator = np.random.default_rng(random_state)
-        if impute != "gaussian-item":
-            return cls(chosen, fill_gaps(known, impute, generator), support)
-        draws = generator.standard_normal(known.shape)
-        matrix = fill_by_draws(known, draws, 1, lambda: known)
-        draws[~np.isnan(known)] = np.nan
+        matrix, draws = _imputed(known, impute, generator)
         return cls(chosen, matrix, support, draws)
 
     def column_of(self, user: int) -> int | None:
-        """Return where a user stands among the references; None where they do not."""
+        """Return the column of a user among the references, or None."""
         found = np.flatnonzero(self.users == user)
         return int(found[0]) if found.size else None
 
     def rows(self, items: IntArray, *, user: int) -> FloatArray:
-        """Return the features of items for a user, whose own ratings are never among them.
+        """Return the features of items for a user, (n_items, n_references).
 
-        Parameters
-        ----------
-        items : int64 array of shape (n_rows,)
-        user : int
-            Where they are a reference user, their column is left out, and what gaps take from an
-            item's ratings is taken from those of the others.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_references), or one column less
+        A reference user's own column is left out, so that no feature uses their ratings.
         """
         own = self.column_of(user)
         if own is None:
@@ -123,10 +108,10 @@ class References:
             return rows
         draws = np.delete(self.draws[items], own, axis=1)
         known = np.where(np.isnan(draws), rows, np.nan)
-        return fill_by_draws(known, draws, 1, partial(self._ratings_but, own, self.draws))
+        return _filled(known, draws, 1, partial(self._ratings_but, own, self.draws))
 
     def _ratings_but(self, column: int, draws: FloatArray) -> FloatArray:
-        """Return the ratings of the references but one, all in a row."""
+        """Return the ratings of all references but one, in one dimension."""
         known = np.isnan(draws)
         known[:, column] = False
         return self.matrix[known]
@@ -135,25 +120,7 @@ class References:
 def draw_references(
     table: RatingsTable, candidates: IntArray, n_references: int, generator: np.random.Generator
 ) -> IntArray:
-    """Return so many of the candidates, at random and in ascending order.
-
-    Parameters
-    ----------
-    table : RatingsTable
-        Whose users they are, for the error.
-    candidates : int64 array
-    n_references : int
-    generator : numpy.random.Generator
-
-    Returns
-    -------
-    ndarray of int64
-
-    Raises
-    ------
-    PairrankError
-        If there are fewer.
-    """
+    """Return so many of the candidates, at random and in ascending order."""
     validation.check_number(n_references, "n_references", low=1, inclusive=True, integer=True)
     if candidates.size < n_references:
         raise PairrankError(
@@ -161,3 +128,87 @@ def draw_references(
             "be references here; ask for fewer"
         )
     return np.sort(generator.choice(candidates, n_references, replace=False))
+
+
+def impute(known: FloatArray, how: str, generator: np.random.Generator) -> FloatArray:
+    """Return the ratings of reference users with every gap filled, from their ratings alone.
+
+    Parameters
+    ----------
+    known : ndarray of shape (n_items, n_references)
+        NaN where there is no rating; every reference user has at least one.
+    how : "median", "gaussian" or "gaussian-item"
+        The median of the reference user's ratings (Cortes); samples of a Gaussian with the mean and
+        variance of the reference user's ratings, or of the item's ratings by the reference users
+        (Raykar's "the available ratings provided by the other users" can be read as either; an
+        item that none of them has rated takes the moments of all their ratings).
+    generator : numpy.random.Generator
+        Draws the samples.
+
+    Returns
+    -------
+    ndarray of shape (n_items, n_references)
+
+    Raises
+    ------
+    PairrankError
+        If `how` is none of these.
+
+    Notes
+    -----
+    Costs O(n_items n_references), and a sort of each column for the medians.
+
+    References
+    ----------
+    Cortes et al. 2007, Section 4.1; Raykar et al. 2007, Section 7.
+
+    Examples
+    --------
+    >>> known = np.array([[1.0, np.nan], [2.0, 4.0], [5.0, np.nan]])
+    >>> impute(known, "median", np.random.default_rng(0))
+    array([[1., 4.],
+           [2., 4.],
+           [5., 4.]])
+    """
+    return _imputed(known, how, generator)[0]
+
+
+def _imputed(
+    known: FloatArray, how: str, generator: np.random.Generator
+) -> tuple[FloatArray, FloatArray | None]:
+    """Return the ratings with gaps filled; for "gaussian-item" also the draws, NaN at ratings."""
+    validation.check_choice(how, "impute", IMPUTERS)
+    if how == "median":
+        return np.where(np.isnan(known), np.nanmedian(known, axis=0), known), None
+    draws = generator.standard_normal(known.shape)
+    matrix = _filled(known, draws, 0 if how == "gaussian" else 1, lambda: known)
+    if how == "gaussian":
+        return matrix, None
+    draws[~np.isnan(known)] = np.nan
+    return matrix, draws
+
+
+def _filled(
+    known: FloatArray, draws: FloatArray, axis: int, everything: Callable[[], FloatArray]
+) -> FloatArray:
+    """Return ratings with each gap filled by its standard normal draw, scaled and shifted.
+
+    Mean and variance are those of the known ratings along the axis (0: by reference user, 1: by
+    item), or of `everything()` where none is known.
+    """
+    gaps = np.isnan(known)
+    counts = np.count_nonzero(~gaps, axis=axis, keepdims=True)
+    filled = np.where(gaps, 0.0, known)
+    mean = filled.sum(axis=axis, keepdims=True) / np.maximum(counts, 1)
+    filled -= mean
+    filled[gaps] = 0.0
+    np.square(filled, out=filled)
+    variance = filled.sum(axis=axis, keepdims=True) / np.maximum(counts, 1)
+    if not counts.all():
+        others = everything()
+        mean = np.where(counts, mean, np.nanmean(others))
+        variance = np.where(counts, variance, np.nanvar(others))
+    np.multiply(draws, np.sqrt(variance), out=filled)
+    filled += mean
+    np.copyto(filled, known, where=~gaps)
+    return filled

@@ -6,27 +6,25 @@ import warnings
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
 
+from pairrank._protocols import FloatArray
 from pairrank.kernels import Kernel
 from pairrank.recommend.references import References
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from pairrank.recommend.table import IntArray
 
 _MOST_ITEMS = 8192
 """The inner products of so many items take half a gigabyte."""
 
 
 class SharedFeatures:
-    """One ranker's view of the references, from which it is fitted to user after user.
+    """The features of one ranker, from which it is fitted to one user after another.
 
-    A ranker with the kernel "rbf" or "poly" on every row (and gamma a number or None) is fitted on
-    kernel values, as its "precomputed": both kernels need inner products of rows only. Where the
-    users ask for more products than the items have, those of all items are computed once.
-    Any other estimator gets the rows.
+    A ranker with kernel "rbf" or "poly" on every row (gamma a number or None) is fitted on kernel
+    values, as "precomputed": both kernels need inner products of rows only. Where the users need
+    more products than there are between all items, those are computed once. Any other estimator
+    gets the rows.
 
     Parameters
     ----------
@@ -34,7 +32,7 @@ class SharedFeatures:
     ranker : estimator
         Anything with `fit(X, y)` and `predict(X)` that scikit-learn can clone.
     n_products : int
-        How many inner products of rows all users together need.
+        The number of inner products of rows that all users together need.
 
     Notes
     -----
@@ -56,37 +54,22 @@ class SharedFeatures:
         n_items = references.matrix.shape[0]
         if n_items <= _MOST_ITEMS and n_products > n_items * n_items // 2:
             centred = references.matrix - self.centre
-            self.products = centred @ centred.T
+            self.products = _inner_products(centred, centred)
 
     def fit(self, user: int, items: IntArray, ratings: FloatArray) -> tuple[Any, bool]:
-        """Return the ranker fitted to a user's ratings, and whether it converged.
+        """Return the ranker fitted to a user's ratings of items, and whether it converged.
 
         Regressors get ratings less their mean, and need no intercept; rankers get them as they are,
-        as the labels that an order graph may name.
-
-        Parameters
-        ----------
-        user : int
-            Their own ratings are no features.
-        items : int64 array of shape (n_rows,)
-        ratings : ndarray of shape (n_rows,)
-
-        Returns
-        -------
-        fitted estimator, bool
-
-        Raises
-        ------
-        NoPairsError
-            By rankers that need a preference, where all ratings are equal.
+        because an order graph may name them. Where all ratings are equal, rankers that need a
+        preference raise a NoPairsError.
         """
         X = self._between(user, items, items)
         ranker = clone(self.ranker)
-        with warnings.catch_warnings(record=True) as told:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", ConvergenceWarning)
             ranker.fit(X, ratings - ratings.mean() if self.centred else ratings)
         slow = False
-        for warning in told:
+        for warning in caught:
             if issubclass(warning.category, ConvergenceWarning):
                 slow = True
             else:
@@ -94,20 +77,9 @@ class SharedFeatures:
         return ranker, not slow
 
     def scores(self, fitted: Any, user: int, trained: IntArray, items: IntArray) -> FloatArray:
-        """Return a fitted ranker's scores of items for a user; of most items as of all.
+        """Return the scores of items for a user, by the ranker that `fit` returned for `trained`.
 
-        Parameters
-        ----------
-        fitted : estimator
-            What `fit` returned for this user,
-        user : int
-        trained : int64 array
-            and these items.
-        items : int64 array of shape (n_rows,)
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), float64
+        Where most items are asked for, all are scored.
         """
         matrix = self.references.matrix
         most = 2 * items.size > len(matrix)
@@ -134,18 +106,19 @@ class SharedFeatures:
     ) -> tuple[FloatArray, FloatArray, FloatArray, int]:
         """Return inner products of rows, their squares, and how many features they have.
 
-        "rbf" sees differences only, which are of rows less `centre`: no digit goes to an offset.
+        "rbf" depends on differences only, so rows are taken less `centre`: an offset would cost
+        digits.
         """
         own = self.references.column_of(user)
         if self.products is None or (own is not None and self.references.draws is not None):
             rows = self.references.rows(items, user=user) - self.centre
             if others is items:
-                products = rows @ rows.T
+                products = _inner_products(rows, rows)
                 squares = products.diagonal().copy()
                 return products, squares, squares, rows.shape[1]
             columns = self.references.rows(others, user=user) - self.centre
             squares, other_squares = (np.einsum("ij,ij->i", each, each) for each in (rows, columns))
-            return rows @ columns.T, squares, other_squares, rows.shape[1]
+            return _inner_products(rows, columns), squares, other_squares, rows.shape[1]
         products = self.products[np.ix_(items, others)]
         squares = self.products[items, items]
         other_squares = self.products[others, others]
@@ -153,16 +126,23 @@ class SharedFeatures:
         if own is not None:
             column = self.references.matrix[:, own] - self.centre
             products -= np.outer(column[items], column[others])
-            squares, other_squares = (
-                squares - column[items] ** 2,
-                other_squares - column[others] ** 2,
-            )
+            squares = squares - column[items] ** 2
+            other_squares = other_squares - column[others] ** 2
             width -= 1
         return products, squares, other_squares, width
 
 
+def _inner_products(rows: FloatArray, others: FloatArray) -> FloatArray:
+    """Return inner products, each of which depends on its two rows alone, to the bit."""
+    from pairrank.compiled import products
+
+    values = np.empty((len(rows), len(others)))
+    products.multiply(np.ascontiguousarray(rows), np.ascontiguousarray(others.T), values)
+    return values
+
+
 def _shared_kernel(ranker: Any) -> Kernel | None:
-    """Return a kernel where the ranker can as well be given its values, checked."""
+    """Return the ranker's kernel, checked, where kernel values can replace the rows; else None."""
     params = ranker.get_params(deep=False)
     name, gamma = params.get("kernel"), params.get("gamma")
     every_row = params.get("kernel_features", "exact") in ("auto", "exact")

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 
-FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 DUPLICATES = ("error", "mean", "last")
@@ -21,7 +21,7 @@ _SHOWN = 5
 
 @dataclass(frozen=True)
 class RatingsTable:
-    """Ratings, checked once, by user and then by item; make one with `build`.
+    """Ratings, checked once, sorted by user and item; create one with `build`.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class RatingsTable:
             with columns user, item and rating, or three sequences of equal length: names of users
             and of items, any that sort, and finite numbers.
         duplicates : "error", "mean" or "last"
-            What becomes of several ratings of one item by one user.
+            How several ratings of one item by one user are handled.
 
         Returns
         -------
@@ -145,7 +145,12 @@ class RatingsTable:
             That names the users who have rated nothing; if no name is given.
         """
         index = {name: at for at, name in enumerate(self.user_ids.tolist())}
-        asked = list(dict.fromkeys(np.atleast_1d(np.asarray(names)).tolist()))
+        listed = [names] if isinstance(names, str) or not np.iterable(names) else names
+        wanted = validation.check_identifiers(listed, "users").tolist()
+        try:
+            asked = list(dict.fromkeys(wanted))
+        except TypeError as error:
+            raise PairrankError(f"users are asked for by name: {error}") from None
         if not asked:
             raise PairrankError("no user is named; name some, or leave them out for all users")
         unknown = [name for name in asked if name not in index]
@@ -158,23 +163,25 @@ class RatingsTable:
         return np.array([index[name] for name in asked], dtype=np.int64)
 
     def restricted(self, *, min_user_ratings: int = 0, min_item_ratings: int = 0) -> RatingsTable:
-        """Return the ratings of active users, then those of items that enough of them rated.
+        """Return the ratings of active users on items that enough of them rated.
 
         Parameters
         ----------
         min_user_ratings, min_item_ratings : int
-            Users come first; an item's ratings are counted among those who are left.
+            Users are selected first; an item's ratings are counted among the users left.
 
         Returns
         -------
         RatingsTable
-            Without the users and items that no rating is left of.
+            Without users and items that have no rating left.
 
         Raises
         ------
         PairrankError
             If no rating is left.
         """
+        for least in (min_user_ratings, min_item_ratings):
+            validation.check_number(least, "the least ratings", inclusive=True, integer=True)
         user = np.repeat(np.arange(self.n_users), self.counts)
         kept = (self.counts >= min_user_ratings)[user]
         n_raters = np.bincount(self.item[kept], minlength=self.n_items)
@@ -201,7 +208,8 @@ def _columns(
         rating = _checked(ratings.rating, user.size, item.size)
         return user, item, rating, *names
     users, items, rating = _three(ratings)
-    users, items = np.asarray(users), np.asarray(items)
+    users = validation.check_identifiers(users, "users")
+    items = validation.check_identifiers(items, "items")
     rating = _checked(rating, users.size, items.size)
     user_ids, user = _named(users, "users")
     item_ids, item = _named(items, "items")
@@ -210,6 +218,7 @@ def _columns(
 
 def _three(ratings: Any) -> tuple[Any, Any, Any]:
     """Return the three columns, those of a frame by their names."""
+    validation.refuse_hidden(ratings, "ratings")
     if hasattr(ratings, "columns") or isinstance(ratings, Mapping):
         names = list(getattr(ratings, "columns", ratings))
         missing = [role for role in ("user", "item", "rating") if role not in names]
@@ -236,24 +245,22 @@ def _checked(rating: Any, n_users: int, n_items: int) -> FloatArray:
     if not values.shape == (n_users,) == (n_items,):
         raise PairrankError(
             f"users, items and ratings are of different lengths: {n_users}, {n_items} and "
-            f"{values.size}; a rating needs all three"
+            f"{values.size}; every rating needs all three"
         )
     if not values.size:
         raise PairrankError("there is no rating; a rating is a user, an item and a number")
     wrong = ~np.isfinite(values)
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise PairrankError(f"rating {at} is {values[at]}; drop the ratings that are no number")
+        raise PairrankError(f"rating {at} is {values[at]}; drop ratings that are not finite")
     return values
 
 
 def _named(names: NDArray[Any], what: str) -> tuple[NDArray[Any], IntArray]:
-    if names.ndim != 1:
-        raise PairrankError(f"{what} have shape {names.shape}; one name a rating is needed")
     try:
         found, index = np.unique(names, return_inverse=True)
     except TypeError:
         raise PairrankError(
-            f"the names of {what} do not sort; give all as text or as numbers"
-        ) from (None)
+            f"the names of {what} cannot be sorted; give all as text or all as numbers"
+        ) from None
     return found, index

@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, Objective, Solution, Status
+from pairrank._protocols import FloatArray, Status
 from pairrank.solvers.cutting_planes import CuttingPlanes
-from pairrank.solvers.descent import Descent
+from pairrank.solvers.descent import Descent, DescentSolver, Place
 
 _ROUNDING = 4.0
-"""A plane is lowered by so many times the precision of its value: it must be below the loss."""
+"""A plane is lowered by this many times the precision of its value: it must be below the loss."""
 _EXACT = 0.1
 """The part of the gap that the model's minimum may be off by."""
 _LEAST = 100.0
-"""A gap of so many times the precision is the least that can be asked for."""
+"""A gap of this many times the precision is the least that can be asked for."""
 _FIRST_LENGTH = 0.3
 _LEAST_LENGTH = 0.02
 _LONGER, _SHORTER = 1.2, 0.8
 _RETREAT, _RETURN = 0.1, 1.5
 _HIGH = 1e6
-"""Where f is so many times what it is at zero nothing can be learnt."""
+"""Where f is this many times its value at zero, nothing can be learnt."""
 _PATIENCE = 50
-"""Stop where so many cuts in a row have closed less of the gap than rounding could."""
+"""Stop where this many cuts in a row have closed less of the gap than rounding could."""
 
 
 @dataclass(frozen=True)
-class Bundle:
-    r"""Cutting planes with the regulariser kept whole (BMRM: Teo et al. 2010; Joachims 2006).
+class Bundle(DescentSolver):
+    r"""Cutting planes with an exact regulariser (BMRM: Teo et al. 2010; Joachims 2006).
 
     Minimises f(w) = penalty/2 \|w\|^2 + loss(w) for a convex loss of which values and subgradients
     are known. Each evaluation gives a plane below the loss; the least of penalty/2 \|w\|^2 + the
@@ -77,17 +78,8 @@ class Bundle:
 
     max_planes: int = 128
 
-    def __call__(
-        self,
-        objective: Objective,
-        w0: FloatArray,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Minimise the objective from `w0`, or from zero if that is better; see `Solver`."""
-        return _Run(self, objective, w0, tol, callback).run(max_iter)
+    def _descent(self, *start: Any) -> Descent:
+        return _Run(self, *start)
 
 
 class _Run(Descent):
@@ -95,95 +87,88 @@ class _Run(Descent):
 
     closed = Status.GAP_CLOSED
 
-    def __init__(
-        self,
-        rule: Bundle,
-        objective: Objective,
-        w0: FloatArray,
-        tol: float,
-        callback: Callback | None,
-    ) -> None:
-        super().__init__(objective, w0, tol, callback)
-        self.planes = CuttingPlanes(objective.n_features, objective.penalty, rule.max_planes)
-        self.length = _FIRST_LENGTH
-        self.lower_bound, self.gap = -np.inf, np.inf
-        self.marked_gap, self.waited = np.inf, 0
+    rule: Bundle
+    planes: CuttingPlanes
+    length = _FIRST_LENGTH
+    lower_bound = -np.inf
+    gap = marked_gap = float("inf")
+    waited = 0
 
     def advance(self) -> Status | None:
-        """Cut once between the best weights and the model's minimum, and look at the model anew."""
+        """Cut once between the best weights and the model's minimum, then update the bound."""
         best, way = self.w, self.furthest - self.w
         while True:
-            slope = self._cut(best + self.length * way)
-            if slope is not None:
+            trial = self._cut(best + self.length * way)
+            if trial is not None:
                 break
             self.length *= _RETREAT
             if not self.length * np.abs(way).max(initial=0.0) > 0.0:
                 return Status.OVERFLOW
-        self._adapt(rises=float(slope @ way) >= 0.0)
+        self._adapt(trial.value, rises=float(trial.gradient @ way) >= 0.0)
         self._bound()
         return self.stuck if self._waits_in_vain() else None
 
-    def _adapt(self, rises: bool) -> None:
+    def _adapt(self, value: float, rises: bool) -> None:
         """Go further where f still fell, and less far where it rose; much less where it is high."""
         short = self.length <= _LEAST_LENGTH
-        if self.latest > _HIGH * self.value_at_zero:
+        if value > _HIGH * self.value_at_zero:
             self.length *= _RETREAT
         elif not rises:
             self.length = min(1.0, self.length * (_RETURN if short else _LONGER))
-        elif not short or self.latest > self.value_at_zero:
+        elif not short or value > self.value_at_zero:
             self.length *= _SHORTER
 
     def _begin(self) -> None:
-        """Cut at zero, and at the start, if it is another; the better one is the best so far."""
+        """Cut at zero, and at the start if it is another; the better one is the best so far."""
         start, self.w = self.w, np.zeros_like(self.w)
-        self.value = np.inf
-        if self._cut(self.w) is None:
+        self.planes = CuttingPlanes(start.size, self.objective.penalty, self.rule.max_planes)
+        self.value = self.reference_norm = np.inf
+        zero = self._cut(self.w)
+        if zero is None:
             return
-        self.value_at_zero = self.value
+        self.value_at_zero, self.reference_norm = zero.value, zero.norm
         if start.any():
             self._cut(start)
         self._bound()
 
-    def _is_below(self, target: float) -> bool:
-        """Whether the gap is closed; the gradient's target plays no part."""
+    def _ended(self, target: float) -> Status | None:
+        """Return the status if the gap is closed; the gradient's target plays no part."""
         objective, value = self.objective, abs(self.value)
-        fall = 0.5 * objective.reference_norm**2 / objective.penalty
+        fall = 0.5 * self.reference_norm**2 / objective.penalty
         least = min(self.tol, _LEAST * objective.precision) * value
-        return self.gap <= max(least, self.tol * min(value, fall))
+        is_closed = self.gap <= max(least, self.tol * min(value, fall))
+        return self.closed if is_closed else None
 
-    def _cut(self, w: FloatArray) -> FloatArray | None:
-        """Add the plane that touches the loss at w; return f's subgradient there, None: overflow.
+    def _cut(self, w: FloatArray) -> Place | None:
+        """Add the plane that touches the loss at w; return f there, None where it overflows.
 
         The weights are kept if they are the best so far.
         """
-        objective = self.objective
-        self.n_evaluations += 1
-        loss, slope = objective.loss_and_gradient(w)
-        value = loss + 0.5 * objective.penalty * float(w @ w)
-        reach = float(slope @ w)
-        if not (np.isfinite(value) and np.isfinite(reach) and np.isfinite(slope @ slope)):
+        place = self.evaluate(w)
+        loss, slope = place.point.value, place.point.gradient
+        tangent = float(slope @ w)
+        if not (np.isfinite(place.value) and np.isfinite(tangent) and np.isfinite(slope @ slope)):
             return None
-        rounding = _ROUNDING * objective.precision * abs(loss) if w.any() else 0.0
-        rounding += objective.pull * float(objective.rounding @ np.abs(w))
-        self.planes.add(slope, loss - reach - rounding - objective.value_error, objective.pull)
-        gradient = slope + objective.penalty * w
-        self.latest = value
-        if value < self.value:
-            self.w, self.value, self.gradient = w, value, gradient
-        return gradient
+        rounding = _ROUNDING * self.objective.precision * abs(loss) if w.any() else 0.0
+        rounding += place.point.score_norm * float(place.point.rounding() @ np.abs(w))
+        offset = loss - tangent - rounding - place.point.value_error
+        self.planes.add(slope, offset, place.point.score_norm)
+        if place.value < self.value:
+            self.move(place)
+        return place
 
     def _bound(self) -> None:
         """Find the model's minimum, and with it a lower bound.
 
         Slopes that may be off by e in their entries tilt the model by e'|w| at the most, which
-        lowers its minimum by e'|w| there and |e|^2/(2 penalty). A bound above the best value would
-        prove that rounding is more than that, and nothing else.
+        lowers its minimum by e'|w| there and |e|^2/(2 penalty). A bound above the best value only
+        proves that rounding is more than that.
         """
-        objective = self.objective
         gap = self.gap if np.isfinite(self.gap) else 0.0
-        self.furthest, bound, pull = self.planes.minimum(_EXACT * gap)
-        off = pull * objective.rounding
-        bound -= float(off @ np.abs(self.furthest)) + 0.5 * float(off @ off) / objective.penalty
+        self.furthest, bound, score_norm = self.planes.minimum(_EXACT * gap)
+        off = score_norm * self.point.rounding()
+        bound -= float(off @ np.abs(self.furthest))
+        bound -= 0.5 * float(off @ off) / self.objective.penalty
         self.lower_bound = max(self.lower_bound, bound)
         if self.lower_bound > self.value + self.noise:
             self.lower_bound = -np.inf

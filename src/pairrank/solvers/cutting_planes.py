@@ -14,7 +14,7 @@ _FIRST = 16
 _MOST_BYTES = 1 << 28
 _FEWEST = 16
 _PATIENCE = 30
-"""So many minima in a row a plane may have no weight before it is dropped."""
+"""A plane that has no weight in this many minima in a row is dropped."""
 
 
 class ModelMinimum(NamedTuple):
@@ -22,8 +22,8 @@ class ModelMinimum(NamedTuple):
 
     w: FloatArray
     lower_bound: float
-    pull: float = 0.0
-    """The mean of the planes' pulls by their weights."""
+    score_norm: float
+    """The mean of the planes' score norms by their weights."""
 
 
 class CuttingPlanes:
@@ -37,9 +37,9 @@ class CuttingPlanes:
     n_features : int
     penalty : float
     max_planes : int
-        More are never kept, nor as many as would take more than 256 MB, but 16 always. Where one
-        more comes, the planes of least weight give way to their sum in the last minimum, which
-        leaves the bound as it was. A plane that has had no weight for long is dropped before.
+        The most that are kept; fewer where they would take more than 256 MB, but at least 16. If
+        one more comes, the planes of least weight are replaced by their sum in the last minimum,
+        which leaves the bound as it was. A plane without weight for long is dropped before.
 
     Notes
     -----
@@ -56,16 +56,16 @@ class CuttingPlanes:
         self.penalty, self.max_planes = penalty, min(max_planes, within)
         self.n_planes = 0
         self._slopes = np.empty((min(_FIRST, self.max_planes), n_features))
-        self._offsets, self._pulls = np.empty((2, self.max_planes))
+        self._offsets, self._score_norms = np.empty((2, self.max_planes))
         self._products = np.empty((self.max_planes, self.max_planes))
         self._weights = np.zeros(self.max_planes)
         self._idle = np.zeros(self.max_planes, dtype=np.int64)
 
-    def add(self, slope: FloatArray, offset: float, pull: float = 0.0) -> None:
-        """Add the plane slope'w + offset, whose slope may be off in proportion to `pull`."""
+    def add(self, slope: FloatArray, offset: float, score_norm: float = 0.0) -> None:
+        """Add the plane slope'w + offset, whose slope may be off in proportion to `score_norm`."""
         if self.n_planes == self.max_planes:
             self._merge()
-        self._append(slope, offset, pull)
+        self._append(slope, offset, score_norm)
 
     def minimum(self, accuracy: float) -> ModelMinimum:
         """Return where the model is least, to an accuracy of its value; then drop what is idle."""
@@ -78,28 +78,30 @@ class CuttingPlanes:
         self._weights[:n] = weights
         self._idle[:n] += 1
         self._idle[:n][weights > 0.0] = 0
-        pull = float(weights @ self._pulls[:n])
+        score_norm = float(weights @ self._score_norms[:n])
         self._keep(np.flatnonzero(self._idle[:n] <= _PATIENCE))
-        return ModelMinimum(w, bound, pull)
+        return ModelMinimum(w, bound, score_norm)
 
     def _merge(self) -> None:
-        """Put the planes' sum by their weights in the place of the lighter half of them."""
+        """Replace the lighter half of the planes by the sum of all by their weights."""
         n = self.n_planes
         slope = self._weights[:n] @ self._slopes[:n]
-        offset, pull = (float(self._weights[:n] @ v[:n]) for v in (self._offsets, self._pulls))
+        offset, score_norm = (
+            float(self._weights[:n] @ v[:n]) for v in (self._offsets, self._score_norms)
+        )
         heaviest = np.argsort(-self._weights[:n], kind="stable")[: n // 2]
         self._keep(np.sort(heaviest))
         self._weights[: self.n_planes] = 0.0
-        self._append(slope, offset, pull)
+        self._append(slope, offset, score_norm)
         self._weights[self.n_planes - 1] = 1.0
 
-    def _append(self, slope: FloatArray, offset: float, pull: float) -> None:
+    def _append(self, slope: FloatArray, offset: float, score_norm: float) -> None:
         n = self.n_planes
         if n == self._slopes.shape[0]:
             wider = np.empty((min(2 * n, self.max_planes), slope.size))
             wider[:n] = self._slopes
             self._slopes = wider
-        self._slopes[n], self._offsets[n], self._pulls[n] = slope, offset, pull
+        self._slopes[n], self._offsets[n], self._score_norms[n] = slope, offset, score_norm
         self._weights[n], self._idle[n] = float(n == 0), 0
         self._products[n, : n + 1] = self._slopes[: n + 1] @ slope
         self._products[: n + 1, n] = self._products[n, : n + 1]
@@ -113,6 +115,6 @@ class CuttingPlanes:
             if place != plane:
                 self._slopes[place] = self._slopes[plane]
         self._products[:n, :n] = self._products[np.ix_(kept, kept)]
-        for values in (self._offsets, self._pulls, self._weights, self._idle):
+        for values in (self._offsets, self._score_norms, self._weights, self._idle):
             values[:n] = values[kept]
         self.n_planes = n

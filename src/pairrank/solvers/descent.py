@@ -1,13 +1,24 @@
-"""Descent: what every method of descent shares: its point, its stops, its history."""
+"""Descent: what all iterative solvers share: the current point, stops and history."""
 
 from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, Objective, Solution, Status, Step
+from pairrank._protocols import (
+    Callback,
+    FloatArray,
+    LinearMap,
+    Objective,
+    Point,
+    Solution,
+    Status,
+    Step,
+    StepLength,
+)
 
 _DOUBLE = 1e-9
 """An objective less precise than this sums in float32."""
@@ -15,38 +26,74 @@ _SMALL = 0.1
 """The part of its target that a gradient's error may take."""
 
 
+class Place(NamedTuple):
+    """Coefficients, and the objective there with the penalty."""
+
+    w: FloatArray
+    value: float
+    gradient: FloatArray
+    norm: float
+    """The gradient's norm."""
+    point: Point
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether value and gradient are finite."""
+        return bool(np.isfinite(self.value + self.norm))
+
+
 class Descent(ABC):
-    """One run from a start to a stop; a method says how it advances by one step.
+    """One run from a start to a stop; a subclass says how it advances by one step.
 
     Parameters
     ----------
+    rule : DescentSolver
+        The solver's parameters.
     objective : Objective
-        What is minimised, with the penalty added here.
+        The penalty is added here.
     w0 : ndarray of shape (n_features,)
-        Where it starts, unless zero is better.
+        The start; zero is taken instead where it is better.
     tol : float
-        It stops at |gradient| <= tol times the objective's reference norm.
+        It stops at |gradient| <= tol * |gradient at 0|.
     callback : callable or None
-        Called with every `Step`; what is true stops the run.
+        Called with every `Step`; a true result stops the run.
 
     Attributes
     ----------
-    w, value, gradient : the current point, and the objective there, penalty included
+    step_length : StepLength or None
+        How far along a step to evaluate first; None: the step as it is.
+    metric : LinearMap or None
+        The inner product u'Mv of coefficients by which norms are taken; None: u'v.
+    w, value, gradient, norm, point : the current `Place`
+    reference_norm : float
+        |gradient at 0|.
     n_iter, n_evaluations, n_products : int
         Steps taken, evaluations of loss and gradient, products with the Hessian.
     history : list of Step
     gap : float
-        How far the value may be above the minimum, where the method knows.
+        How far the value may be above the minimum; NaN where the method has no bound.
     """
 
     closed = Status.CONVERGED
-    """How a run ends that has reached `tol`."""
+    """The status of a run that has reached `tol`."""
     gap = float("nan")
+    value: float
+    gradient: FloatArray
+    norm: float
+    point: Point
+    reference_norm: float
 
     def __init__(
-        self, objective: Objective, w0: FloatArray, tol: float, callback: Callback | None
+        self,
+        rule: Any,
+        objective: Objective,
+        w0: FloatArray,
+        tol: float,
+        callback: Callback | None,
     ) -> None:
-        self.objective, self.callback, self.tol = objective, callback, tol
+        self.rule, self.objective, self.callback, self.tol = rule, objective, callback, tol
+        self.step_length: StepLength | None = getattr(rule, "step_length", None)
+        self.metric: LinearMap | None = getattr(rule, "metric", None)
         self.w = np.array(w0, dtype=np.float64)
         self.history: list[Step] = []
         self.n_iter = self.n_evaluations = self.n_products = 0
@@ -65,41 +112,65 @@ class Descent(ABC):
     def advance(self) -> Status | None:
         """Take one step; return why none could be taken."""
 
-    def evaluate(self, w: FloatArray) -> tuple[float, FloatArray]:
-        """Return the objective and its gradient, penalty included."""
+    def evaluate(self, w: FloatArray, scores: FloatArray | None = None) -> Place:
+        """Evaluate the objective and its gradient, penalty included."""
         self.n_evaluations += 1
-        loss, gradient = self.objective.loss_and_gradient(w)
-        penalty = self.objective.penalty
-        return loss + 0.5 * penalty * float(w @ w), gradient + penalty * w
+        point, penalty = self.objective.at(w, scores), self.objective.penalty
+        value = point.value + 0.5 * penalty * self.squared(w)
+        gradient = point.gradient + penalty * w
+        return Place(w, value, gradient, float(np.sqrt(self.squared(gradient))), point)
+
+    def squared(self, v: FloatArray) -> float:
+        """Return v'v, or v'Mv where there is a metric."""
+        if self.metric is None or not v.any():
+            return float(v @ v)
+        return max(float(v @ self.metric.matvec(v)), 0.0)
+
+    def move(self, place: Place) -> None:
+        """Make a place the current one."""
+        self.w, self.value, self.gradient, self.norm, self.point = place
+
+    def first_length(self, step: FloatArray) -> tuple[float, FloatArray | None]:
+        """Return the multiple of a step to try first, and the scores there if they are known."""
+        if self.step_length is None:
+            return 1.0, None
+        return self.step_length(self.point, step, float(self.gradient @ step))
 
     def sharpen(self) -> bool:
         """Ask for smaller errors, and evaluate the point again; False where they cannot be."""
         if not self.objective.sharpen():
             return False
-        self.value, self.gradient = self.evaluate(self.w)
+        self.move(self.evaluate(self.w, self.point.scores))
         return True
+
+    def refine(self) -> bool:
+        """Use a better Hessian, then steps as they are; False where nothing is approximate."""
+        if self.objective.refine():
+            return True
+        changes, self.step_length = self.step_length is not None, None
+        return changes
 
     @property
     def noise(self) -> float:
-        """The change of the value that tells nothing: rounding, and what sums may be off by."""
-        return self.objective.precision * abs(self.value) + self.objective.value_error
+        """Changes of the value up to this may be rounding, or errors of the sums."""
+        return self.objective.precision * abs(self.value) + self.point.value_error
 
     @property
     def stuck(self) -> Status:
-        """Why no step helps any more, where it is not a failure."""
+        """The status where no step lowers the objective, but nothing has failed."""
         single = self.objective.precision > _DOUBLE
         return Status.PRECISION if single else Status.NO_PROGRESS
 
     def _descend(self, max_iter: int) -> Status:
         self._begin()
-        if not np.isfinite(self.value) or not np.isfinite(self.objective.reference_norm):
+        if not np.isfinite(self.value) or not np.isfinite(self.reference_norm):
             return Status.OVERFLOW
-        target = self.tol * self.objective.reference_norm
         while True:
             if self._report():
                 return Status.STOPPED
-            if self._is_below(target):
-                return self.closed
+            status = self._ended(self.tol * self.reference_norm)
+            if status is not None:
+                return status
             if self.n_iter >= max_iter:
                 return Status.MAX_ITER
             status = self.advance()
@@ -108,27 +179,45 @@ class Descent(ABC):
             self.n_iter += 1
 
     def _begin(self) -> None:
-        """Evaluate the start; one that is worse than zero is none, nor is the model behind it."""
-        self.value, self.gradient = self.evaluate(self.w)
-        if not self.w.any():
-            return
-        at_zero = np.zeros_like(self.w)
-        value, gradient = self.evaluate(at_zero)
-        if not self.value <= value:
-            self.w, self.value, self.gradient = at_zero, value, gradient
-            self.objective.refine()
+        """Evaluate zero and the start; one that is worse than zero is left, and its model too."""
+        start = self.evaluate(self.w)
+        zero = self.evaluate(np.zeros_like(self.w)) if self.w.any() else start
+        self.reference_norm = zero.norm
+        self.move(start)
+        if not start.value <= zero.value and zero is not start:
+            self.move(zero)
+            self.refine()
 
-    def _is_below(self, target: float) -> bool:
-        """Whether the gradient is, beyond doubt: an error that matters is made smaller first."""
-        while np.linalg.norm(self.gradient) <= target:
-            if self.objective.gradient_error <= _SMALL * target or not self.sharpen():
-                return True
-        return False
+    def _ended(self, target: float) -> Status | None:
+        """Return the status if the gradient is below its target; errors that matter are reduced."""
+        while self.norm <= target:
+            if self.point.gradient_error <= _SMALL * target or not self.sharpen():
+                return self.closed
+        return None
 
     def _report(self) -> bool:
-        norm = float(np.linalg.norm(self.gradient))
         seconds = time.perf_counter() - self.start
         counts = (self.n_evaluations, self.n_products)
-        step = Step(self.n_iter, self.value, norm, self.w, seconds, *counts, self.gap)
+        step = Step(self.n_iter, self.value, self.norm, self.w, seconds, *counts, self.gap)
         self.history.append(step._replace(coef=None))
         return self.callback is not None and bool(self.callback(step))
+
+
+class DescentSolver(ABC):
+    """A solver that is a frozen record of parameters, the `rule` of its `Descent`."""
+
+    @abstractmethod
+    def _descent(self, *start: Any) -> Descent:
+        """Return the run from an objective, w0, tol and callback."""
+
+    def __call__(
+        self,
+        objective: Objective,
+        w0: FloatArray,
+        *,
+        tol: float,
+        max_iter: int,
+        callback: Callback | None = None,
+    ) -> Solution:
+        """Minimise the objective from `w0`; see `Solver`."""
+        return self._descent(objective, w0, tol, callback).run(max_iter)

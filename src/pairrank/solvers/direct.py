@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -17,8 +16,8 @@ from pairrank._protocols import (
     Solution,
     Solver,
     Status,
-    Step,
 )
+from pairrank.solvers.descent import Descent, Place
 
 Inverse = Callable[[FloatArray], FloatArray]
 _ENOUGH = 1e-6
@@ -41,15 +40,15 @@ def primal_inverse(matrix: FloatArray, penalty: float) -> Inverse | None:
     return lambda v: np.asarray(linalg.cho_solve(factor, v, check_finite=False))
 
 
-def dual_inverse(bent: FloatArray, penalty: float) -> Inverse | None:
-    """Return v -> (bent + penalty I)^-1 v by LU, bent = H K for the dual (Eq. 7).
+def dual_inverse(matrix: FloatArray, penalty: float) -> Inverse | None:
+    """Return v -> (matrix + penalty I)^-1 v by LU, matrix = H K for the dual (Eq. 7).
 
     None where the sum is singular or overflows. The matrix is overwritten; O(n_rows^3).
     """
-    bent[np.diag_indices_from(bent)] += penalty
-    if not np.isfinite(bent).all():
+    matrix[np.diag_indices_from(matrix)] += penalty
+    if not np.isfinite(matrix).all():
         return None
-    factor, pivots, failed = linalg.lapack.dgetrf(bent, overwrite_a=True)
+    factor, pivots, failed = linalg.lapack.dgetrf(matrix, overwrite_a=True)
     if failed:
         return None
     return lambda v: np.asarray(linalg.lapack.dgetrs(factor, pivots, v)[0])
@@ -70,7 +69,7 @@ class Direct:
 
     Notes
     -----
-    Costs a factorisation, made before, and three gradients of the objective, at most twelve.
+    Costs three gradients of the objective, at most twelve; the factorisation is made before.
     """
 
     inverse: Inverse | None
@@ -87,73 +86,57 @@ class Direct:
         callback: Callback | None = None,
     ) -> Solution:
         """Minimise the objective; the start, `tol` and `max_iter` play no part of its own."""
-        start = time.perf_counter()
-        history: list[Step] = []
-        best: list[FloatArray] = [np.zeros(objective.n_features)]
+        found = _Run(self, objective, np.zeros(objective.n_features), tol, callback).run(max_iter)
+        if found.status is not Status.NO_PROGRESS or self.otherwise is None:
+            return found
+        return self.otherwise(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
 
-        def report(w: FloatArray, value: float, norm: float) -> bool:
-            n_iter = len(history)
-            seconds = time.perf_counter() - start
-            step = Step(n_iter, value, norm, w, seconds, 1 + 2 * n_iter, 0)
-            history.append(step._replace(coef=None))
-            best[0] = w
-            return callback is not None and bool(callback(step))
 
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                status = self._solve(objective, best[0], report)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        if status is None and self.otherwise is not None:
-            return self.otherwise(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
-        status = Status.NO_PROGRESS if status is None else status
-        return Solution(best[0], status, max(0, len(history) - 1), history)
+class _Run(Descent):
+    """One solution: zero is reported first, then what solves the system."""
 
-    def _solve(
-        self, objective: Objective, zero: FloatArray, report: Callable[..., bool]
-    ) -> Status | None:
-        """Report zero and the solution; None: it is none, and unreported if another takes over."""
-        at_zero = self._evaluate(objective, zero)
-        value, gradient, norm = at_zero
-        if not np.isfinite(value + norm):
+    rule: Direct
+    found: Place
+
+    def advance(self) -> Status | None:
+        """Move to the solution; return why it is none."""
+        if not self.found.is_finite:
             return Status.OVERFLOW
-        w, overflows = zero, False
-        enough = max(_ENOUGH, 10 * objective.precision) * objective.reference_norm
-        if norm > 0.0 and self.inverse is not None:
-            w, value, norm = self._refined(objective, -self.inverse(gradient))
-            overflows = not np.isfinite(value + norm)
-        solved = norm <= enough and not overflows
-        if not solved and self.otherwise is not None:
-            return None
-        if report(zero, at_zero[0], at_zero[2]):
+        self.move(self.found)
+        self.n_iter += 1
+        return Status.STOPPED if self._report() else None
+
+    def _descend(self, max_iter: int) -> Status:
+        """Report zero and the solution; nothing where another solver takes over."""
+        zero = self.evaluate(self.w)
+        self.move(zero)
+        if not zero.is_finite:
+            return Status.OVERFLOW
+        self.found = self._solution(zero)
+        enough = max(_ENOUGH, 10 * self.objective.precision) * zero.norm
+        is_solved = self.found.is_finite and self.found.norm <= enough
+        if not is_solved and self.rule.otherwise is not None:
+            return Status.NO_PROGRESS
+        if self._report():
             return Status.STOPPED
-        if w is zero:
-            return Status.CONVERGED if solved else None
-        if overflows:
-            return Status.OVERFLOW
-        stopped = report(w, value, norm)
-        if not solved:
-            return None
-        return Status.STOPPED if stopped else Status.CONVERGED
+        status = None if self.found is zero else self.advance()
+        if status is Status.OVERFLOW or (status is not None and is_solved):
+            return status
+        return Status.CONVERGED if is_solved else Status.NO_PROGRESS
 
-    def _refined(self, objective: Objective, w: FloatArray) -> tuple[FloatArray, float, float]:
-        """Return weights with their value and gradient norm, refined while the norm halves."""
-        assert self.inverse is not None
-        value, gradient, norm = self._evaluate(objective, w)
+    def _solution(self, zero: Place) -> Place:
+        """Return the solution, refined while the gradient's norm halves; zero if there is none."""
+        inverse = self.rule.inverse
+        if not zero.norm > 0.0 or inverse is None:
+            return zero
+        return self._refined(inverse, self.evaluate(-inverse(zero.gradient)))
+
+    def _refined(self, inverse: Inverse, place: Place) -> Place:
         for _ in range(_REFINEMENTS):
-            refined = w - self.inverse(gradient)
-            again = self._evaluate(objective, refined)
-            before = norm
-            if again[2] < before:
-                w, (value, gradient, norm) = refined, again
-            if not norm < 0.5 * before:
+            before = place.norm
+            again = self.evaluate(place.w - inverse(place.gradient))
+            if again.norm < before:
+                place = again
+            if not place.norm < 0.5 * before:
                 break
-        return w, value, norm
-
-    def _evaluate(self, objective: Objective, w: FloatArray) -> tuple[float, FloatArray, float]:
-        loss, gradient = objective.loss_and_gradient(w)
-        gradient += objective.penalty * w
-        image = w if self.metric is None or not w.any() else self.metric.matvec(w)
-        value = loss + 0.5 * objective.penalty * float(w @ image)
-        pulled = gradient if self.metric is None else self.metric.matvec(gradient)
-        return value, gradient, float(np.sqrt(max(float(gradient @ pulled), 0.0)))
+        return place

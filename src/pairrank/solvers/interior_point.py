@@ -168,7 +168,7 @@ class _Run:
         sums = self._rows.measure(self._weights, self._limits)
         self._force = np.zeros(self._low_groups.size)
         for side, groups in ((0, self._high_groups), (1, self._low_groups)):
-            self._force += 0.5 * sums.pulls[side, groups] / np.bincount(groups)[groups]
+            self._force += 0.5 * sums.totals[side, groups] / np.bincount(groups)[groups]
         self._gap = np.ones(self._force.size)
         self._ratio = self._force
         self._total = sums.products + float(self._force.sum())
@@ -196,26 +196,26 @@ class _Run:
     def _measure(self) -> _Residual:
         sums = self._rows.measure(self._weights, self._limits)
         forces = self._forces(self._force)
-        off = forces - sums.pulls
+        off = forces - sums.totals
         return _Residual(
-            weights=self._weights + sums.drag,
+            weights=self._weights + sums.gradient,
             limits=np.stack((-off[0], off[1])),
             products=sums.products + float(self._force @ self._gap),
             value=sums.cost + 0.5 * float(self._weights @ self._weights),
-            lower_bound=self._dual(forces / np.where(sums.pulls > 0, sums.pulls, 1.0)),
+            lower_bound=self._dual(forces / np.where(sums.totals > 0, sums.totals, 1.0)),
         )
 
     def _dual(self, shares: FloatArray) -> float:
         """Return the dual's value once each group's multipliers are scaled to balance its edges."""
-        drag, squares = self._rows.scaled(shares)
-        return float(self._force.sum() - 0.5 * (drag @ drag) - squares)
+        gradient, squares = self._rows.scaled(shares)
+        return float(self._force.sum() - 0.5 * (gradient @ gradient) - squares)
 
     def _advance(self) -> None:
         """Take a predictor's and corrector's step, as long as is safe."""
         self._stiffness = self._force / self._gap
         system = LimitSystem(self._problem, self._rows.curvature_of, self._stiffness)
         weights, limits, force, gap = self._direction(system, -self._force, None)
-        steepest, products = self._rows.foresee(weights, limits)
+        steepest, products = self._rows.predict(weights, limits)
         length, now = self._length(steepest, force, gap), self._residual.products
         after = (1.0 - length) * now + length**2 * (products + float(force @ gap))
         target = (now / self._total) * (after / now) ** 3
@@ -236,10 +236,10 @@ class _Run:
 
         The edges' forces change by what is `asked` where nothing else moves.
         """
-        drag, pulls = self._rows.known(target)
-        balance = self._forces(asked) - pulls
+        gradient, totals = self._rows.known(target)
+        balance = self._forces(asked) - totals
         weights, limits = system.solve(
-            -self._residual.weights - drag,
+            -self._residual.weights - gradient,
             np.stack((balance[0], -balance[1])) - self._residual.limits,
         )
         gap = limits[0, self._high_groups] - limits[1, self._low_groups]

@@ -1,4 +1,4 @@
-"""Newton's linear system over weights and limits: limits leave first, by a Schur complement."""
+"""Newton's linear system over weights and limits; a Schur complement eliminates the limits."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Piece(Protocol):
     rows: slice
 
     def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values a group at each row of the piece, along the last axis."""
+        """Return values per group at each row of the piece, along the last axis."""
         ...
 
     def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
-        """Add values a row of the piece to the sums of its groups, along the last axis."""
+        """Add values per row of the piece to the sums of its groups, along the last axis."""
         ...
 
     def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
@@ -36,7 +36,7 @@ class Piece(Protocol):
 
 
 class LimitProblem(Protocol):
-    """Rows that pay for crossing limits; limits that keep their distance along edges."""
+    """Rows with a cost for crossing limits, and limits at least 1 apart along edges."""
 
     n_rows: int
     n_features: int
@@ -122,7 +122,7 @@ class LimitSystem:
     -----
     O(n_rows n_features^2 + n_groups (b^2 + b n_features)), b the bandwidth (at most twice the
     groups of a query), where the problem takes matrices; else two products with X and one with
-    the factor of H a step of conjugate gradients.
+    the factor of H per step of conjugate gradients.
     """
 
     def __init__(

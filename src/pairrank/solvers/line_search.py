@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairrank._protocols import FloatArray
+from pairrank.solvers.descent import Place
 
 _EDGE = 0.05
 """A trial keeps at least this part of an interval away from its ends."""
@@ -23,12 +23,11 @@ class Trial(NamedTuple):
     value: float
     slope: float
     """The derivative by the length."""
-    w: FloatArray
-    gradient: FloatArray
+    place: Place
 
     @property
     def is_finite(self) -> bool:
-        """Whether it tells anything."""
+        """Whether value and slope are finite."""
         return bool(np.isfinite(self.value) and np.isfinite(self.slope))
 
 
@@ -160,7 +159,7 @@ def _between(low: Trial, high: Trial, slack: float, done: int) -> float:
     """Return where the minimum between two trials seems to be.
 
     By the cubic through values and slopes, or by the slopes alone where values hardly differ; every
-    third time the middle, lest one end stay for ever.
+    third time the middle, so that neither end stays for ever.
     """
     width = high.length - low.length
     if not np.isfinite(high.slope + (0.0 if slack == np.inf else high.value)):

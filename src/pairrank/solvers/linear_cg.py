@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import (
-    Callback,
-    FloatArray,
-    LinearMap,
-    Objective,
-    Solution,
-    Status,
-    Step,
-)
-
-_DOUBLE = 1e-9
-"""An objective less precise than this sums in float32."""
+from pairrank._protocols import FloatArray, LinearMap, Status
+from pairrank.solvers.descent import Descent, DescentSolver
 
 
 @dataclass(frozen=True)
-class LinearCG:
+class LinearCG(DescentSolver):
     r"""Conjugate gradients (Hestenes & Stiefel 1952) on H s = -g, for a constant Hessian H.
 
     The objective is quadratic and its Hessian H symmetric and positive semidefinite, known by
@@ -47,90 +37,42 @@ class LinearCG:
 
     metric: LinearMap | None = None
 
-    def __call__(
-        self,
-        objective: Objective,
-        w0: FloatArray,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Minimise the objective from `w0`; see `Solver`."""
-        run = _Run(self, objective, w0, callback)
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                status = run.descend(tol * objective.reference_norm, max_iter)
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        return Solution(run.w, status, max(0, len(run.history) - 1), run.history)
+    def _descent(self, *start: Any) -> Descent:
+        return _Run(self, *start)
 
 
-class _Run:
+class _Run(Descent):
     """One descent: the iterate, the residual -g with its image by the metric, the direction."""
 
     residual: FloatArray
     square: float
     direction: FloatArray
     direction_image: FloatArray
+    hessian: LinearMap
 
-    def __init__(
-        self, rule: LinearCG, objective: Objective, w0: FloatArray, callback: Callback | None
-    ) -> None:
-        self.objective, self.metric, self.callback = objective, rule.metric, callback
-        self.w = np.array(w0, dtype=np.float64)
-        self.history: list[Step] = []
-        self.n_iter = self.n_evaluations = self.n_products = 0
-        self.confirmed = np.inf
-        self.start = time.perf_counter()
+    rule: LinearCG
+    confirmed = float("inf")
 
-    def descend(self, target: float, max_iter: int) -> Status:
-        self._evaluate()
-        if not np.isfinite(self.value + self.square):
-            return Status.OVERFLOW
-        hessian = self.objective.hessian(self.w)
-        while not self._report():
-            status = self._confirm(target) if self.square <= target**2 else None
-            if status is None and self.n_iter >= max_iter:
-                status = Status.MAX_ITER
-            if status is None:
-                status = self._advance(hessian)
-            if status is not None:
-                return status
-        return Status.STOPPED
-
-    def _confirm(self, target: float) -> Status | None:
-        """Look at the gradient itself where the recursion is below the target; None: go on."""
-        if self.n_iter:
-            self._evaluate()
-            self.history[-1] = self.history[-1]._replace(value=self.value, gradient_norm=self.norm)
-        if self.square <= target**2:
-            return Status.CONVERGED
-        if not self.square < 0.25 * self.confirmed:
-            return self._at_noise()
-        self.confirmed = self.square
-        return None
-
-    def _advance(self, hessian: LinearMap) -> Status | None:
+    def advance(self) -> Status | None:
         """Take one step along the direction; return why none can be."""
-        product = hessian.matvec(self.direction)
+        product = self.hessian.matvec(self.direction)
         self.n_products += 1
-        bend = float(self.direction_image @ product)
-        if not np.isfinite(bend):
+        curvature = float(self.direction_image @ product)
+        if not np.isfinite(curvature):
             return Status.OVERFLOW
-        if bend <= 0.0:
-            return self._at_noise()
-        length = self.square / bend
+        if curvature <= 0.0:
+            return self.stuck
+        length = self.square / curvature
         w = self.w + length * self.direction
         residual = self.residual
         residual -= length * product
         image, square = self._image(residual)
         if not np.isfinite(square):
             return Status.OVERFLOW
-        self.w, self.n_iter = w, self.n_iter + 1
+        self.w = w
         self.value -= 0.5 * length * self.square
         turn = square / self.square
-        self.square = square
+        self._measure(square)
         self.direction *= turn
         self.direction += residual
         if self.metric is not None:
@@ -138,18 +80,36 @@ class _Run:
             self.direction_image += image
         return None
 
-    def _evaluate(self) -> None:
-        """Take value and gradient as they are at w, and begin anew along the gradient."""
+    def _begin(self) -> None:
+        self._restart()
+        self.reference_norm = self.norm
+        if self.w.any():
+            zero = self.objective.at(np.zeros_like(self.w))
+            self.reference_norm = float(np.sqrt(self.squared(zero.gradient)))
+
+    def _ended(self, target: float) -> Status | None:
+        """Confirm by the gradient itself where the recursion is below the target; None: go on."""
+        if not self.square <= target**2:
+            return None
+        if self.n_iter:
+            self._restart()
+            self.history[-1] = self.history[-1]._replace(value=self.value, gradient_norm=self.norm)
+        if self.square <= target**2:
+            return Status.CONVERGED
+        if not self.square < 0.25 * self.confirmed:
+            return self.stuck
+        self.confirmed = self.square
+        return None
+
+    def _restart(self) -> None:
+        """Evaluate value and gradient at w, and begin anew along the gradient."""
         self.n_evaluations += 1
-        loss, gradient = self.objective.loss_and_gradient(self.w)
-        penalty = self.objective.penalty
-        if self.metric is None:
-            square_norm = float(self.w @ self.w)
-        else:
-            square_norm = float(self.w @ self.metric.matvec(self.w)) if self.w.any() else 0.0
-        self.value = loss + 0.5 * penalty * square_norm
-        self.residual = -(gradient + penalty * self.w)
-        image, self.square = self._image(self.residual)
+        point, penalty = self.objective.at(self.w), self.objective.penalty
+        self.value = point.value + 0.5 * penalty * self.squared(self.w)
+        self.hessian = point.hessian()
+        self.residual = -(point.gradient + penalty * self.w)
+        image, square = self._image(self.residual)
+        self._measure(square)
         self.direction = self.residual.copy()
         self.direction_image = self.direction if self.metric is None else image.copy()
 
@@ -157,17 +117,5 @@ class _Run:
         image = residual if self.metric is None else self.metric.matvec(residual)
         return image, float(residual @ image)
 
-    def _at_noise(self) -> Status:
-        single = self.objective.precision > _DOUBLE
-        return Status.PRECISION if single else Status.NO_PROGRESS
-
-    @property
-    def norm(self) -> float:
-        return float(np.sqrt(max(self.square, 0.0)))
-
-    def _report(self) -> bool:
-        seconds = time.perf_counter() - self.start
-        counts = (self.n_evaluations, self.n_products)
-        step = Step(self.n_iter, self.value, self.norm, self.w, seconds, *counts)
-        self.history.append(step._replace(coef=None))
-        return self.callback is not None and bool(self.callback(step))
+    def _measure(self, square: float) -> None:
+        self.square, self.norm = square, float(np.sqrt(max(square, 0.0)))

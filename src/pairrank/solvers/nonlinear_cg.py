@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, LinearMap, Objective, Solution, Status
-from pairrank.solvers.descent import Descent
+from pairrank._protocols import FloatArray, LinearMap, Status, StepLength
+from pairrank.solvers.descent import Descent, DescentSolver, Place
 from pairrank.solvers.line_search import SlopeSearch, Trial, WolfeSearch
 
 SEARCHES: dict[str, WolfeSearch | SlopeSearch] = {"wolfe": WolfeSearch(), "gradient": SlopeSearch()}
@@ -24,7 +25,7 @@ _PATIENCE = 30
 
 
 @dataclass(frozen=True)
-class NonlinearCG:
+class NonlinearCG(DescentSolver):
     r"""Nonlinear conjugate gradients (Polak & Ribiere 1969), as RankNCG uses them (Raykar 2007).
 
     From the gradient g and the inverse M of a fixed preconditioner (none: M = I) it goes along
@@ -48,11 +49,13 @@ class NonlinearCG:
         that can be done where values and gradients do not agree.
     preconditioned : bool
         Whether to ask the objective for M, once at the start.
+    step_length : StepLength, optional
+        The multiple of a step to try first in a search; None: 1.
 
     Notes
     -----
     A step costs one to three evaluations of loss and gradient. The first step's length comes from
-    one Hessian product, later ones from the step before and the objective's `reach`.
+    one Hessian product, later ones from the step before; `step_length` multiplies them.
 
     References
     ----------
@@ -63,43 +66,26 @@ class NonlinearCG:
 
     search: str = "wolfe"
     preconditioned: bool = True
+    step_length: StepLength | None = None
 
-    def __call__(
-        self,
-        objective: Objective,
-        w0: FloatArray,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Minimise the objective from `w0`; see `Solver`."""
-        return _Run(self, objective, w0, tol, callback).run(max_iter)
+    def _descent(self, *start: Any) -> Descent:
+        return _Run(self, *start)
 
 
 class _Run(Descent):
     """One descent: the current point, and the direction that the last step took."""
 
-    def __init__(
-        self,
-        rule: NonlinearCG,
-        objective: Objective,
-        w0: FloatArray,
-        tol: float,
-        callback: Callback | None,
-    ) -> None:
-        super().__init__(objective, w0, tol, callback)
-        self.rule, self.search = rule, SEARCHES[rule.search]
-        self.inverse: LinearMap | None = None
-        self.direction: FloatArray | None = None
-        self.since_restart = 0
-        self.last: tuple[float, float] | None = None
-        self.least_norm, self.waited = np.inf, 0
+    rule: NonlinearCG
+    inverse: LinearMap | None = None
+    direction: FloatArray | None = None
+    last: tuple[float, float] | None = None
+    since_restart = waited = 0
+    least_norm = float("inf")
 
     def advance(self) -> Status | None:
         """Go along the direction until a step is taken; return why none was."""
         if self.n_iter == 0 and self.rule.preconditioned:
-            self.inverse = self.objective.preconditioner(self.w)
+            self.inverse = self.point.preconditioner()
         while True:
             fresh = self.direction is None
             direction = self._downhill()
@@ -125,22 +111,22 @@ class _Run(Descent):
     def _searched(self, direction: FloatArray) -> tuple[Trial | None, float]:
         """Search along the direction; return what was found and how far along it."""
         slope = float(self.gradient @ direction)
-        unit = self._first_length(direction, slope)
+        unit = self._unit_length(direction, slope)
         if not (np.isfinite(unit) and slope < 0):
             return None, unit
         w, step = self.w, unit * direction
+        first, scores = self.first_length(step)
 
         def probe(length: float) -> Trial:
-            there = w + length * step
-            value, gradient = self.evaluate(there)
-            return Trial(length, value, float(gradient @ step), there, gradient)
+            place = self.evaluate(w + length * step, scores if length == first else None)
+            return Trial(length, place.value, float(place.gradient @ step), place)
 
-        start = Trial(0.0, self.value, unit * slope, w, self.gradient)
-        first = self.objective.reach(w, step, unit * slope)
-        trial = self.search(probe, start, first, self.noise)
+        here = Place(w, self.value, self.gradient, self.norm, self.point)
+        start = Trial(0.0, self.value, unit * slope, here)
+        trial = SEARCHES[self.rule.search](probe, start, first, self.noise)
         return trial, unit * trial.length if trial is not None else unit
 
-    def _first_length(self, direction: FloatArray, slope: float) -> float:
+    def _unit_length(self, direction: FloatArray, slope: float) -> float:
         """Return a length: as much is won as by the last step; at first, by the curvature."""
         norm = float(np.linalg.norm(direction))
         if not (slope < 0 and 0 < norm < np.inf):
@@ -149,16 +135,16 @@ class _Run(Descent):
             length, last_slope = self.last
             return length * last_slope / slope
         unit = direction / norm
-        bend = float(unit @ self.objective.hessian(self.w).matvec(unit))
+        curvature = float(unit @ self.point.hessian().matvec(unit))
         self.n_products += 1
-        return -slope / norm / bend / norm if bend > 0 else 1.0 / norm
+        return -slope / norm / curvature / norm if curvature > 0 else 1.0 / norm
 
     def _take(self, trial: Trial, direction: FloatArray, length: float) -> None:
         """Move to the trial, and turn the direction."""
         old, slope = self.gradient, float(self.gradient @ direction)
-        self.w, self.value, self.gradient = trial.w, trial.value, trial.gradient
+        self.move(trial.place)
         self.last = (length, slope)
-        if np.linalg.norm(self.gradient) <= self.objective.gradient_error and self.sharpen():
+        if self.norm <= self.point.gradient_error and self.sharpen():
             return
         scaled = self._scaled(self.gradient)
         square, across = float(self.gradient @ scaled), float(old @ scaled)
@@ -171,7 +157,7 @@ class _Run(Descent):
 
     def _waits_in_vain(self, trial: Trial) -> bool:
         """Whether steps within the noise have long failed to shorten the gradient."""
-        norm = float(np.linalg.norm(trial.gradient))
+        norm = trial.place.norm
         if norm < _SHORTER * self.least_norm:
             self.least_norm, self.waited = norm, 0
         elif abs(trial.value - self.value) <= self.noise:
@@ -183,7 +169,7 @@ class _Run(Descent):
         if not super().sharpen():
             return False
         self._restart()
-        self.least_norm, self.waited = float(np.linalg.norm(self.gradient)), 0
+        self.least_norm, self.waited = self.norm, 0
         return True
 
     def _restart(self) -> None:

@@ -11,7 +11,7 @@ from pairrank._protocols import FloatArray
 _RIDGE = 1e-12
 """What draws weights to where they are, as a part of the matrix: planes may depend on others."""
 _PATIENCE = 50
-"""End where so many sets in a row have come no nearer: it is rounding."""
+"""End where this many sets in a row have come no nearer: the rest is rounding."""
 
 
 def minimum_on_simplex(
@@ -114,10 +114,10 @@ def _on_plane(
     A constant added to the matrix changes nothing for such weights, and leaves it singular only
     where planes depend on one another.
     """
-    bent = matrix + np.diagonal(matrix).max()
-    bent[np.diag_indices_from(bent)] += ridge
+    shifted = matrix + np.diagonal(matrix).max()
+    shifted[np.diag_indices_from(shifted)] += ridge
     try:
-        factor = linalg.cho_factor(bent, lower=True, overwrite_a=True, check_finite=False)
+        factor = linalg.cho_factor(shifted, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
         return None
     sides = np.column_stack((vector - matrix @ near, np.ones(near.size)))

@@ -3,43 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank._protocols import Callback, FloatArray, LinearMap, Objective, Solution, Status
-from pairrank.solvers.descent import Descent
+from pairrank._protocols import FloatArray, Status, StepLength
+from pairrank.solvers.descent import Descent, DescentSolver
 
 
 @dataclass(frozen=True)
-class Tron:
+class Tron(DescentSolver):
     r"""Trust region Newton (Lin & More 1999; Lin, Weng & Keerthi 2008; Lee & Lin 2014, Sec. 4.1).
 
     Minimises f(w) = loss(w) + penalty/2 \|w\|^2 by steps s that lower the model
     q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35), found by conjugate gradients preconditioned
     with M until \|r\| <= cg_tol \|g\| in the norm of M^-1 or the region's border (Steihaug 1983);
-    a step is taken if it lowers f by eta_0 of what the model foretold (Eq. 36), and Delta follows
+    a step is taken if it lowers f by eta_0 of what the model predicts (Eq. 36), and Delta follows
     Eq. 37. It stops when \|g\| <= tol \|g(0)\| (Eq. 38).
 
-    The objective may ask for a multiple of the step (`reach`), and its Hessian may come from a
-    sample: a step is judged by the true f, and where the objective can `refine` its model it is
-    asked to as soon as the gradient falls too slowly or a step fails. Where sums are not exact and
-    their error may be the reason, they are sharpened first.
+    The Hessian may be approximate and a step may be multiplied (`step_length`), but a step is
+    judged by the exact f. As soon as the gradient falls too slowly or a step fails, the objective
+    is asked to `refine` its Hessian, and then steps are no longer multiplied. Where errors of the
+    sums may be the reason, they are sharpened first.
 
     Parameters
     ----------
     cg_tol : float
         Relative residual at which the inner iterations stop.
     max_cg : int
-        Inner iterations a step at the most.
+        The most inner iterations per step.
+    step_length : StepLength, optional
+        The multiple of a step to try; None: 1.
 
     Notes
     -----
-    A step costs one evaluation of loss and gradient and one Hessian product an inner iteration.
+    A step costs one evaluation of loss and gradient and one Hessian product per inner iteration.
     """
 
     cg_tol: float = 0.1
     max_cg: int = 1000
+    step_length: StepLength | None = None
     eta_0: float = 1e-4
     eta_1: float = 0.25
     eta_2: float = 0.75
@@ -47,17 +50,8 @@ class Tron:
     sigma_2: float = 0.5
     sigma_3: float = 4.0
 
-    def __call__(
-        self,
-        objective: Objective,
-        w0: FloatArray,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None = None,
-    ) -> Solution:
-        """Minimise the objective from `w0`; see `Solver`."""
-        return _Run(self, objective, w0, tol, callback).run(max_iter)
+    def _descent(self, *start: Any) -> Descent:
+        return _Run(self, *start)
 
 
 class _CGStep(NamedTuple):
@@ -70,66 +64,55 @@ class _CGStep(NamedTuple):
 class _Run(Descent):
     """One descent: the current point, its model, and the trust region."""
 
-    def __init__(
-        self,
-        rule: Tron,
-        objective: Objective,
-        w0: FloatArray,
-        tol: float,
-        callback: Callback | None,
-    ) -> None:
-        super().__init__(objective, w0, tol, callback)
-        self.rule, self.radius = rule, np.inf
+    rule: Tron
+    radius = float("inf")
 
     def advance(self) -> Status | None:
         """Shrink the region until a step is taken; return why none was.
 
-        The Hessian is let go before a trial is evaluated: what both hold a row would be the peak.
+        The Hessian is let go before a trial is evaluated: what both hold per row would be the peak.
         """
-        rule, objective = self.rule, self.objective
+        rule = self.rule
         if self.n_iter == 0:
-            self.radius = _inverse_norm(self.gradient, objective.preconditioner(self.w))
+            self.radius = self._inverse_norm()
         furthest = np.inf
         while True:
             found = self._inner(self.radius)
             if not np.isfinite(found.norm + found.decrease):
                 return Status.OVERFLOW
-            multiple = objective.reach(self.w, found.step, float(self.gradient @ found.step))
+            multiple, scores = self.first_length(found.step)
             if multiple * found.norm > furthest:
-                multiple = max(1.0, furthest / found.norm)
+                multiple, scores = max(1.0, furthest / found.norm), None
             found = found._replace(step=multiple * found.step, norm=multiple * found.norm)
-            value, gradient = self.evaluate(self.w + found.step)
             slope = float(self.gradient @ found.step)
-            decrease = self.value - value
+            trial = self.evaluate(self.w + found.step, scores)
+            decrease = self.value - trial.value
             self.radius = self._new_radius(self.radius, found, decrease, slope)
-            old_norm, norm = np.linalg.norm(self.gradient), np.linalg.norm(gradient)
             at_noise = found.decrease <= self.noise and abs(decrease) <= self.noise
-            if decrease > rule.eta_0 * found.decrease or (at_noise and norm < old_norm):
-                self.w, self.value, self.gradient = self.w + found.step, value, gradient
-                slow = norm > 0.5 * old_norm
-                noisy = (at_noise and slow) or norm <= objective.gradient_error
+            if decrease > rule.eta_0 * found.decrease or (at_noise and trial.norm < self.norm):
+                slow = trial.norm > 0.5 * self.norm
+                self.move(trial)
+                noisy = (at_noise and slow) or self.norm <= self.point.gradient_error
                 poor = slow or decrease < rule.eta_1 * found.decrease
                 if not (noisy and self.sharpen()) and poor:
-                    objective.refine()
+                    self.refine()
                 return None
             furthest = self.radius
             if at_noise and self.sharpen():
                 furthest = np.inf
-            elif not objective.refine() and (at_noise or self.radius == 0.0):
+            elif not self.refine() and (at_noise or self.radius == 0.0):
                 return self.stuck
 
     def sharpen(self) -> bool:
         """Ask for smaller errors and trust the model anew; False where they cannot be."""
         if not super().sharpen():
             return False
-        fresh = _inverse_norm(self.gradient, self.objective.preconditioner(self.w))
-        self.radius = max(self.radius, fresh)
+        self.radius = max(self.radius, self._inverse_norm())
         return True
 
     def _inner(self, radius: float) -> _CGStep:
         """Steihaug's conjugate gradients: lower g's + s'Hs/2 within the region."""
-        hessian = self.objective.hessian(self.w)
-        inverse = self.objective.preconditioner(self.w)
+        hessian, inverse = self.point.hessian(), self.point.preconditioner()
         step = np.zeros_like(self.gradient)
         residual = -self.gradient
         scaled = residual if inverse is None else inverse.matvec(residual)
@@ -176,20 +159,21 @@ class _Run(Descent):
         if self.n_iter == 0:
             radius = min(radius, found.norm)
         radius = max(radius, found.norm)
-        bend = -decrease - slope
-        scale = rule.sigma_3 if bend <= 0 else max(rule.sigma_1, -0.5 * slope / bend)
-        reach = scale * found.norm
+        curvature = -decrease - slope
+        scale = rule.sigma_3 if curvature <= 0 else max(rule.sigma_1, -0.5 * slope / curvature)
+        length = scale * found.norm
         if decrease < rule.eta_0 * found.decrease:
-            return min(reach, rule.sigma_2 * radius)
+            return min(length, rule.sigma_2 * radius)
         if decrease < rule.eta_1 * found.decrease:
-            return max(rule.sigma_1 * radius, min(reach, rule.sigma_2 * radius))
+            return max(rule.sigma_1 * radius, min(length, rule.sigma_2 * radius))
         if decrease < rule.eta_2 * found.decrease:
-            return max(rule.sigma_1 * radius, min(reach, rule.sigma_3 * radius))
+            return max(rule.sigma_1 * radius, min(length, rule.sigma_3 * radius))
         if found.on_border:
             return rule.sigma_3 * radius
-        return max(radius, min(reach, rule.sigma_3 * radius))
+        return max(radius, min(length, rule.sigma_3 * radius))
 
-
-def _inverse_norm(gradient: FloatArray, inverse: LinearMap | None) -> float:
-    scaled = gradient if inverse is None else inverse.matvec(gradient)
-    return float(np.sqrt(gradient @ scaled))
+    def _inverse_norm(self) -> float:
+        """Return the gradient's norm by the preconditioner."""
+        inverse = self.point.preconditioner()
+        scaled = self.gradient if inverse is None else inverse.matvec(self.gradient)
+        return float(np.sqrt(self.gradient @ scaled))

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled.sigmoids import PROBIT, PROBIT_SCALE
+from pairrank.compiled.sigmoid import PROBIT, PROBIT_SCALE
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums.boxed_queries import BoxedQueries
-from pairrank.pair_sums.direct_queries import DirectQueries
+from pairrank.pair_sums.boxes import BoxedQueries
+from pairrank.pair_sums.costs import pairs_of_queries
 from pairrank.pair_sums.papers.beaulieu import SeriesSum
-from pairrank.pair_sums.sigmoid_schedule import pairs_of_queries
+from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -39,7 +39,7 @@ class BeaulieuQueries:
     goes pair by pair: queries of few pairs, edges of few pairs, the own sums of small levels.
 
     The value, which the paper does not sum fast, the Hessian and `influence` are those of
-    `pairrank.pair_sums.boxed_queries.BoxedQueries` at the same eps.
+    `pairrank.pair_sums.boxes.BoxedQueries` at the same eps.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class BeaulieuQueries:
     queries : int64 array of shape (n_chosen,)
         The queries that it sums.
     kind : int
-        PROBIT of `pairrank.compiled.sigmoids`.
+        PROBIT of `pairrank.compiled.sigmoid`.
     eps : float
         What a row's gradient may be off by, as a part of the weight of its pairs.
 
@@ -75,7 +75,7 @@ class BeaulieuQueries:
             )
         self.levels, self.eps = levels, eps
         few = pairs_of_queries(levels)[queries] <= FEW_PAIRS
-        self._direct = DirectQueries(levels, queries[few], kind, eps)
+        self._direct = SigmoidPairs(levels, queries[few], kind, eps)
         self._queries = queries[~few]
         self._boxed = BoxedQueries(levels, self._queries, kind, eps)
         scale = np.asarray(levels.pair_scale, dtype=np.float64)

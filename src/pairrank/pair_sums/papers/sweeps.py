@@ -1,29 +1,34 @@
-"""The second and third route of hinge sums: sweeps over the sorted scores of a query."""
+"""Selection tree and level counting: sweeps over the sorted scores of a query."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled.direct import gamma_by_counting, gradient_by_counting
 from pairrank.compiled.layout import scatter
-from pairrank.compiled.selection_tree import gamma_by_selection_tree, gradient_by_selection_tree
-from pairrank.pair_sums.hinge_schedule import Schedule, whole_queries
-from pairrank.pair_sums.hinge_state import BoundHinge, Buffers, SortedScores, sort_scores
-from pairrank.pair_sums.hinge_sums import HingeSum
+from pairrank.compiled.sweeps import (
+    gamma_by_counting,
+    gamma_by_selection_tree,
+    gradient_by_counting,
+    gradient_by_selection_tree,
+)
+from pairrank.pair_sums.sorted import SortedSum
+from pairrank.pair_sums.sorted_schedule import Schedule, whole_queries
+from pairrank.pair_sums.sorted_scores import BoundHinge, Buffers, SortedScores, sort_scores
 from pairrank.preferences import Levels
 
 
-class SweptHingeSum(HingeSum):
+class SweptSum(SortedSum):
     """The same sum by the paper's selection tree, or by one accumulator a level.
 
     For the full graph; under another graph every route goes edge by edge. O(rows log levels) by
-    `"selection_tree"`, O(rows * levels) by `"direct"`, for a gradient as for a Hessian product.
+    `"selection_tree"`, O(rows * levels) by `"level_counting"`, for a gradient as for a Hessian
+    product.
     """
 
-    def __init__(self, levels: Levels, margin: float, squared: bool, route: str) -> None:
+    def __init__(self, levels: Levels, margin: float, squared: bool, algorithm: str) -> None:
         super().__init__(levels, margin, squared)
-        self.by_tree = route == "selection_tree"
+        self.by_tree = algorithm == "selection_tree"
         groups = np.diff(levels.query_group)
         self.n_levels = np.ascontiguousarray(groups[groups > 1])
         self.swept_scale = self.query_scale[groups > 1]
@@ -45,7 +50,7 @@ class SweptScores(SortedScores):
     """Whole queries sorted by score, with the level of each row."""
 
     def __init__(
-        self, owner: SweptHingeSum, schedule: Schedule, scores: FloatArray, buffers: Buffers
+        self, owner: SweptSum, schedule: Schedule, scores: FloatArray, buffers: Buffers
     ) -> None:
         self.schedule, self.buffers = schedule, buffers
         self.scores = scores.copy()
@@ -55,7 +60,7 @@ class SweptScores(SortedScores):
 
     def gradient(self, owner: BoundHinge, factor: float) -> tuple[float, FloatArray]:
         """Return the value, and factor times the gradient without the row's weight and scale."""
-        assert isinstance(owner, SweptHingeSum)
+        assert isinstance(owner, SweptSum)
         sweep = gradient_by_selection_tree if owner.by_tree else gradient_by_counting
         gradient = np.zeros(self.rows.size)
         value = 0.0
@@ -68,7 +73,7 @@ class SweptScores(SortedScores):
 
     def gamma(self, owner: BoundHinge, x: FloatArray, plus: float, minus: float) -> FloatArray:
         """Return each row's sum of x over the rows that it violates with, by direction."""
-        assert isinstance(owner, SweptHingeSum)
+        assert isinstance(owner, SweptSum)
         sweep = gamma_by_selection_tree if owner.by_tree else gamma_by_counting
         gamma = np.zeros(self.rows.size)
         if len(owner.n_levels):

@@ -1,0 +1,217 @@
+"""Commands from functions: groups of options spread out, a model's options from its class."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+import typing
+from collections.abc import Callable, Iterator
+from functools import cache
+from typing import Annotated, Any
+
+import typer
+from rich.markup import escape
+from typer.core import TyperCommand
+
+from pairrank.cli._errors import UsageError
+from pairrank.cli._models import MODELS, Model, flag_of
+from pairrank.cli._options import GRAPH, PANELS, Columns, reader
+
+_OF_A_KERNEL = ("rbf", "poly")
+_NONE = "none"
+_NOT_OFFERED = ("warm_start", "verbose")
+"""There is no earlier fit to start from, and progress is shown anyway."""
+
+_PANELS = {
+    **dict.fromkeys(("regularization", "reduction"), "Strength"),
+    **dict.fromkeys(("patience", "validation_fraction"), "Validation"),
+    **dict.fromkeys(
+        ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"
+    ),
+}  # fmt: skip
+"""Where help shows a parameter, if not in the panel "Model"."""
+
+
+def spread(function: Callable[..., Any], model: str | None = None) -> Callable[..., Any]:
+    """Return a command's function with its groups of parameters spread out into options.
+
+    `columns: Columns` becomes one option per field, and `**params` the options of a model.
+
+    Parameters
+    ----------
+    function : callable
+        What a command does; `OFFERED`, if it has such an attribute, are the only parameters of a
+        model that it takes.
+    model : str, optional
+        A name in MODELS; None: the command without any model's options.
+    """
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    shown: list[inspect.Parameter] = []
+    group, fields = Columns, [field.name for field in dataclasses.fields(Columns)]
+    for each in parameters:
+        if each.kind is each.VAR_KEYWORD:
+            offered = getattr(function, "OFFERED", None)
+            shown += [] if model is None else options_of(MODELS[model], offered)
+        elif isinstance(each.annotation, type) and issubclass(each.annotation, Columns):
+            group = each.annotation
+            hints = typing.get_type_hints(group, include_extras=True)
+            shown += [_option(name, hints[name], getattr(group, name)) for name in fields]
+        else:
+            shown.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+
+    own = {each.name for each in parameters}
+
+    def run(**given: Any) -> Any:
+        if "columns" in own:
+            given["columns"] = group(**{name: given.pop(name) for name in fields})
+        params = {name: given.pop(name) for name in set(given) - own}
+        asked = {name: value for name, value in params.items() if value is not None}
+        asked = {name: None if value == _NONE else value for name, value in asked.items()}
+        return function(**given, **asked)
+
+    shown.sort(key=_place)
+    vars(run)["__signature__"] = inspect.Signature(shown)
+    run.__name__, run.__doc__ = function.__name__, function.__doc__
+    vars(run)["function"] = function
+    return run
+
+
+class ModelCommand(TyperCommand):
+    """A command whose options are those of the model that --model names."""
+
+    def make_context(
+        self, info_name: Any, args: list[str], parent: Any = None, **extra: Any
+    ) -> Any:
+        """Parse the arguments with the model's own options."""
+        callback: Any = self.callback
+        function = callback.function
+        name = _model_in(args, inspect.signature(function).parameters["model"].default)
+        if name not in MODELS:
+            return super().make_context(info_name, args, parent, **extra)
+        app = typer.Typer(add_completion=False)
+        app.command()(spread(function, name))
+        command = typer.main.get_command(app)
+        try:
+            return command.make_context(info_name, args, parent, **extra)
+        except UsageError as error:
+            if not hasattr(error, "possibilities"):
+                raise
+            raise UsageError(_unknown(error, name), error.ctx) from None
+
+
+def _model_in(args: list[str], default: str) -> str:
+    """Return the value of --model among the arguments."""
+    for place, word in enumerate(args):
+        if word == "--model" and place + 1 < len(args):
+            default = args[place + 1]
+        elif word.startswith("--model="):
+            default = word.partition("=")[2]
+    return default
+
+
+def _unknown(error: Any, model: str) -> str:
+    """Return what to say of an option that a model does not have."""
+    flag = error.option_name
+    strengths = {flag_of(each.strength) for each in MODELS.values()}
+    known = [
+        name
+        for name, each in MODELS.items()
+        if flag in {flag_of(option.name) for option in options_of(each)}
+    ]
+    if flag in strengths:
+        return f"Model {model} has no option {flag}; use {flag_of(MODELS[model].strength)}."
+    if known and model not in known:
+        return f"Model {model} has no option {flag}; it is an option of {', '.join(known)}."
+    return str(error.format_message())
+
+
+@cache
+def options_of(
+    model: Model, offered: frozenset[str] | None = None
+) -> tuple[inspect.Parameter, ...]:
+    """Return the parameters of a model's constructor as options.
+
+    Types, choices and defaults are those of its signature, help is its docstring's. Parameters
+    whose type no text at a command line can give are left out.
+
+    Parameters
+    ----------
+    model : Model
+    offered : frozenset of str, optional
+        The parameters to take; None: all.
+    """
+    hints = typing.get_type_hints(model.type.__init__)
+    texts = dict(_described(inspect.getdoc(model.type) or ""))
+    found: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(model.type).parameters.items():
+        reading = _reading(name, hints[name], parameter.default)
+        if reading is None or name in _NOT_OFFERED or (offered and name not in offered):
+            continue
+        default = "" if offered or parameter.default is None else f" [default: {parameter.default}]"
+        option = typer.Option(
+            flag_of(name),
+            rich_help_panel="Strength" if name == model.strength else _PANELS.get(name, "Model"),
+            help=escape(texts.get(name, "") + default),
+            **reading,
+        )
+        found.append(_option(name, Annotated[Any, option], None))
+    return tuple(found)
+
+
+def _reading(name: str, hint: Any, default: Any) -> dict[str, Any] | None:
+    """Return how an option's text becomes a parameter: its parser and metavar, if it can."""
+    if name == "graph":
+        return GRAPH
+    if name == "kernel":
+        return {"parser": _read_kernel, "metavar": "|".join(_OF_A_KERNEL)}
+    if name == "random_state":
+        hint = int
+    parts = typing.get_args(hint) if typing.get_origin(hint) is not typing.Literal else (hint,)
+    parts = parts or (hint,)
+    words = [
+        word
+        for part in parts
+        if typing.get_origin(part) is typing.Literal
+        for word in typing.get_args(part)
+    ]
+    number = next((part for part in (float, int) if part in parts), None)
+    if not words and number is None:
+        return None
+    if type(None) in parts and default is not None:
+        words.append(_NONE)
+    metavar = ([] if number is None else ["NUMBER" if number is float else "INTEGER"]) + words
+    return {"parser": reader(tuple(words), number), "metavar": "|".join(map(str, metavar))}
+
+
+def _read_kernel(name: Any) -> Any:
+    if name == "precomputed":
+        raise typer.BadParameter(
+            "'precomputed' takes a matrix of kernel values, which no file of rows holds: use "
+            f"{' or '.join(_OF_A_KERNEL)}, or fit in Python, which takes functions too."
+        )
+    if name not in _OF_A_KERNEL:
+        listed = " or ".join(_OF_A_KERNEL)
+        raise typer.BadParameter(f"{name!r} is not {listed}; leave it out for linear scores.")
+    return name
+
+
+def _described(docstring: str) -> Iterator[tuple[str, str]]:
+    """Yield each parameter of a numpydoc docstring with the first sentence about it."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?:\n\n|\Z)", docstring, re.DOTALL | re.MULTILINE)
+    entries = re.findall(r"^(\w+) :.*\n((?: +.*\n?)+)", section[1] if section else "", re.MULTILINE)
+    for name, text in entries:
+        sentence = re.split(r"(?<=\.)\s", " ".join(text.split()))[0]
+        yield name, re.sub(r"``?|\\", "", sentence)
+
+
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _place(parameter: inspect.Parameter) -> int:
+    """Return the place of a parameter's panel in help; arguments and other options come first."""
+    info = typing.get_args(parameter.annotation)[1]
+    return PANELS.index(info.rich_help_panel) if info.rich_help_panel in PANELS else -1

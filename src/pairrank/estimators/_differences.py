@@ -1,0 +1,223 @@
+"""Choose how squares and tubes over differences are minimised: directly, by CG, TRON or planes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+
+from pairrank._protocols import Callback, FloatArray, Objective, Solution, Solver, Squares, Status
+from pairrank.design import Design
+from pairrank.estimators._descent import Method, descend
+from pairrank.exceptions import PairrankError
+from pairrank.losses import Square
+from pairrank.objective import (
+    GivenInverse,
+    KernelDesign,
+    PairObjective,
+    Problem,
+    dual_matrix,
+    primal_matrix,
+)
+from pairrank.pair_sums import bind
+from pairrank.preferences import Differences, Pairs
+from pairrank.solvers.bundle import Bundle
+from pairrank.solvers.direct import Direct, Inverse, dual_inverse, primal_inverse
+from pairrank.solvers.linear_cg import LinearCG
+from pairrank.solvers.tron import Tron
+
+LARGEST_SYSTEM = 30_000
+_SMALL_SYSTEM = 1000
+_FLOP = 1e-10
+"""Measured seconds of a product of numbers in a matrix product, of a non-zero in two products with
+X, and of a comparison in one iteration of CG; and the iterations that a fit takes at the least."""
+_ENTRY, _COMPARISON, _ITERATIONS = 3e-9, 1e-8, 30
+
+Minimizer = Callable[..., Solution]
+
+
+def minimizer(problem: Problem, method: Method) -> Minimizer:
+    """Return a function that solves for one column of targets; all share what is factorised.
+
+    Squares: "direct" is one factorisation, primal or dual by shape; "cg" conjugate gradients;
+    "auto" the factorisation where it is cheaper, else TRON preconditioned by the diagonal where
+    features differ in size, else conjugate gradients. Tubes: TRON for power 2, cutting planes for
+    power 1; where least squares are solved by one small factorisation, its solution is the start,
+    and for power 2 its inverse the preconditioner, which is else that diagonal.
+
+    Parameters
+    ----------
+    problem : Problem
+        Of squares or tubes over Differences or Pairs.
+    method : Method
+
+    Returns
+    -------
+    callable
+        ``solve(target, start, callback=None) -> Solution`` for labels, (n_rows,), or None for what
+        the preferences hold, and a start or None for zero.
+
+    Raises
+    ------
+    PairrankError
+        If a direct solution is asked for and cannot be: its matrix is singular, too large, or not
+        known; or if a kernel matrix is not positive semidefinite.
+    """
+    if not isinstance(problem.loss.family, Squares):
+        return _of_tubes(problem, method)
+    iterates = method.solver == "auto" and not direct_is_cheaper(problem)
+    if iterates and problem.uneven_diagonal is not None:
+        return _of_tubes(problem, method)
+    return _of_squares(problem, method)
+
+
+def _of_squares(problem: Problem, method: Method) -> Minimizer:
+    solver = _solver(problem, method.solver)
+
+    def solve(
+        target: FloatArray | None, start: FloatArray | None, callback: Callback | None = None
+    ) -> Solution:
+        objective = PairObjective(problem.with_target(target))
+        return descend(objective, solver, method, start, None, callback)
+
+    return solve
+
+
+def _of_tubes(problem: Problem, method: Method) -> Minimizer:
+    squares = problem.changed(loss=Square())
+    factorised = _inverse(squares) if direct_is_cheaper(squares) else None
+    diagonal = problem.uneven_diagonal if problem.loss.smooth and factorised is None else None
+    solver: Solver = Bundle()
+    if problem.loss.smooth:
+        solver = Tron()
+
+    def solve(
+        target: FloatArray | None, start: FloatArray | None, callback: Callback | None = None
+    ) -> Solution:
+        near, inverse = _near(squares.with_target(target), factorised)
+        objective = PairObjective(problem.with_target(target), inverse=inverse or diagonal)
+        return descend(objective, solver, method, start, near, callback)
+
+    return solve
+
+
+def _near(squares: Problem, inverse: Inverse | None) -> tuple[Solution | None, GivenInverse | None]:
+    """Return what a factorisation gives for squares, and itself if it solves them."""
+    if inverse is None:
+        return None, None
+    found = Direct(inverse)(
+        PairObjective(squares), np.zeros(squares.design.n_features), tol=0.0, max_iter=1
+    )
+    if found.status is Status.CONVERGED:
+        return found, GivenInverse(inverse)
+    return (found if found.status is Status.INTERRUPTED else None), None
+
+
+def _solver(problem: Problem, name: str) -> LinearCG | Direct:
+    """Return the solver of squares that a name means, "auto" by the costs."""
+    metric = problem.design if isinstance(problem.design, KernelDesign) else None
+    if name == "cg" or (name == "auto" and not direct_is_cheaper(problem)):
+        return LinearCG(metric)
+    _require_matrix(problem)
+    inverse = _inverse(problem)
+    if name == "auto":
+        return Direct(inverse, metric, otherwise=LinearCG(metric))
+    return Direct(inverse, metric, otherwise=_refuse)
+
+
+def _refuse(objective: Objective, w0: FloatArray, **options: Any) -> Solution:
+    """Raise the error of a system that no factorisation solves.
+
+    Whether the factorisation fails or its result is useless depends on rounding, which differs
+    between processors: both raise this error.
+    """
+    raise PairrankError(
+        "the normal equations are singular at this precision, or overflow: regularise more (raise "
+        'alpha, or lower C), scale the features to one size, or use solver="cg"'
+    )
+
+
+def direct_is_cheaper(problem: Problem) -> bool:
+    """Compare a factorisation with a few iterations of CG, both at most a thousand wide."""
+    X, design, preferences = problem.X, problem.design, problem.preferences
+    order = _order(problem)
+    if isinstance(X, LinearOperator) or order > _SMALL_SYSTEM:
+        return False
+    iteration = _ENTRY * (X.nnz if sparse.issparse(X) else X.size)
+    n_terms = design.n_rows
+    if isinstance(preferences, Pairs):
+        n_terms = preferences.n_pairs
+        iteration += _COMPARISON * n_terms
+    if _is_dual(problem):
+        wide = 1 if problem.is_kernel else design.n_features
+        return _FLOP * order**2 * (wide + order) <= _ITERATIONS * iteration + 1e-2
+    return _FLOP * n_terms * order**2 <= _ITERATIONS * iteration + 1e-2
+
+
+def _order(problem: Problem) -> int:
+    return min(problem.design.n_rows, problem.design.n_features)
+
+
+def _is_dual(problem: Problem) -> bool:
+    return problem.is_kernel or problem.design.n_features > problem.design.n_rows
+
+
+def _require_matrix(problem: Problem) -> None:
+    if isinstance(problem.X, LinearOperator):
+        raise PairrankError(
+            'solver="direct" factorises the kernel matrix, of which a LinearOperator shows '
+            'products only: use solver="cg"'
+        )
+    order = _order(problem)
+    if order > LARGEST_SYSTEM:
+        raise PairrankError(
+            f'solver="direct" would factorise a matrix of {order} x {order}, at most '
+            f'{LARGEST_SYSTEM} is sensible: use solver="cg"'
+        )
+
+
+def _inverse(problem: Problem) -> Inverse | None:
+    """Return v -> (Hessian)^-1 v by Eq. 6 or Eq. 7; None where the matrix is singular."""
+    design, preferences, penalty = problem.design, problem.preferences, problem.penalty
+    assert isinstance(preferences, Differences | Pairs)
+    if not _is_dual(problem):
+        assert isinstance(design, Design)
+        return primal_inverse(primal_matrix(design, preferences), penalty)
+    kernel = _kernel_matrix(design, preferences)
+    curvature = bind(Square(), preferences).at(np.zeros(design.n_rows)).curvature()
+    of_rows = dual_inverse(curvature.matmat(kernel).T, penalty)
+    if of_rows is None or problem.is_kernel:
+        return of_rows
+
+    def inverse(v: FloatArray) -> FloatArray:
+        """Return the primal inverse times v by the dual one (Henderson & Searle 1981)."""
+        by_row = of_rows(curvature.matvec(design.scores(v)))
+        return (v - design.transposed(_balanced(by_row, preferences))) / penalty
+
+    return inverse
+
+
+def _kernel_matrix(design: Design | KernelDesign, preferences: Differences | Pairs) -> FloatArray:
+    if isinstance(design, Design):
+        return dual_matrix(design, preferences)
+    K: Any = design.K
+    matrix = np.ascontiguousarray(K.toarray() if sparse.issparse(K) else K, dtype=np.float64)
+    design.require_no_negative(matrix)
+    return matrix
+
+
+def _balanced(values: FloatArray, preferences: Differences | Pairs) -> FloatArray:
+    """Return values per row without what rounding adds to their sum over a query, which is 0.
+
+    It would come back multiplied by the features' common offset, and divided by the penalty.
+    """
+    if isinstance(preferences, Pairs):
+        return np.asarray(values - values.mean())
+    weight = preferences.weight
+    if weight is None:
+        return preferences.centred(values)
+    by_weight = np.divide(values, weight, out=np.zeros_like(values), where=weight > 0)
+    return np.asarray(weight * preferences.centred(by_weight))

@@ -1,0 +1,139 @@
+"""Docstrings: what several estimators share is described once and filled in by name."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any, ClassVar
+
+
+def entries(section: str) -> dict[str, str]:
+    """Return the entries of a numpydoc section by name; names joined by commas share one."""
+    found = {}
+    for entry in re.split(r"\n(?=\S)", section.strip("\n")):
+        for name in entry.partition("\n")[0].partition(" :")[0].split(", "):
+            found[name] = entry
+    return found
+
+
+SHARED = entries(r"""
+graph : "full", "chain" or OrderGraph, default "full"
+    Which labels are preferred to which: every higher one, the next higher one present in the
+    query, or explicit edges (low, high).
+reduction : "auto", "rows", "query" or "sum", default "auto"
+    The factor a. "rows": W/T, so that the strength of the regularisation means the same for ten
+    rows and ten million. "sum": 1, the paper's plain sum. "query": W/n_queries times the sum over
+    queries of their mean pair loss. W is the total row weight, T the total pair weight. "auto" is
+    "rows" for labels and "sum" for Pairs, where every further comparison adds evidence.
+kernel : None, "rbf", "poly", "precomputed" or callable, default None
+    k(x, x') for scores that are not linear in x; None is linear. With "precomputed", X is the
+    kernel matrix of the training rows, and k(rows, training rows) for predictions. See
+    `pairrank.kernels.FeatureMap` for this parameter and for gamma, degree, coef0, kernel_features
+    and n_components.
+gamma : float, "scale" or None, default None
+    Of "rbf" and "poly"; None is 1/n_features.
+degree : int, default 3
+    Of "poly".
+coef0 : float, default 1.0
+    Of "poly".
+kernel_features : "auto", "exact" or "nystroem", default "auto"
+    The landmarks of the kernel: every training row, or a sample of them.
+n_components : int, optional
+    The number of landmarks of "nystroem".
+warm_start : bool, default False
+    Start from the previous `coef_`.
+verbose : int, default 0
+    1 prints one line per iteration to standard error.
+random_state : int, RandomState or None, default None
+    Seeds what is drawn: the samples behind "auto" and the landmarks of "nystroem". None is a fixed
+    seed, so that two fits agree.
+coef_ : ndarray of shape (n_features,), float64
+    The weights; with a kernel, those of its features.
+n_iter_ : int
+    Iterations taken; with several targets, the most of any target; 1 for a direct solution.
+best_iteration_ : int
+    The iteration whose weights `coef_` holds; with several targets, that of the last one.
+status_ : str
+    How the solver ended, such as "converged", "gap_closed" or "max_iter".
+history_ : list of Step
+    Value, gradient norm, seconds, evaluations, Hessian products and gap of each iteration; with
+    several targets, a list of such lists.
+objective_ : float
+    The objective at `coef_`; with several targets, their sum.
+gap_ : float
+    How far `objective_` may be above the minimum, at most; known from cutting planes only.
+n_pairs_ : int
+    The number of preferences.
+validation_scores_ : ndarray of shape (n_iter_ + 1,)
+    Pairwise accuracy on the validation rows at each iteration, where validation rows were given.
+feature_map_ : FeatureMap
+    The features of the kernel, where there is one.
+n_features_in_ : int
+    The number of features of X.
+feature_names_in_ : ndarray of str
+    Their names, where X had names.
+alphas : array-like of float
+    The values to try.
+cv : int, splitter or iterable of (training rows, test rows), optional
+    An int (None: 5) means a QueryKFold where there is a qid. Without a qid, rows are dealt out at
+    random within each label, so that every fold spans all labels (Pairs: a shuffled KFold). Other
+    splitters than QueryKFold get the qid as their groups.
+scoring : str or callable, default "pairwise_accuracy"
+    "pairwise_accuracy" over the ranker's own graph, "wmw_score", "mean_ndcg", "ndcg@10",
+    "kendall_tau", or a scorer; see `pairrank.model_selection.get_query_scorer`.
+scores_ : ndarray of shape (n_folds, n_values)
+    The score of each fold at each value. NaN where the training or test rows of the fold hold no
+    pair; the mean is over the other folds.
+""")
+"""Descriptions of parameters and attributes that mean the same in several estimators."""
+
+
+def _sections(doc: str) -> list[str]:
+    """Cut a numpydoc docstring before each of its section titles."""
+    return re.split(r"\n\n(?=[A-Z][a-z]+\n-{4,}\n)", inspect.cleandoc(doc))
+
+
+def completed(doc: str, parameters: list[str], known: dict[str, str]) -> str:
+    """Return a numpydoc docstring with its missing descriptions taken from `known`.
+
+    "Parameters" gets an entry for each of `parameters`, in their order. In "Attributes", a line
+    of bare names becomes their entries.
+    """
+    parts = _sections(doc)
+    for at, part in enumerate(parts):
+        title, _, rest = part.partition("\n")
+        rule, _, body = rest.partition("\n")
+        own = entries(body)
+        if title == "Parameters":
+            wanted = [own.get(name) or known.get(name) for name in parameters]
+        elif title == "Attributes":
+            wanted = [entry if " :" in entry else known[name] for name, entry in own.items()]
+        else:
+            continue
+        parts[at] = "\n".join([title, rule, *dict.fromkeys(filter(None, wanted))])
+    return "\n\n".join(parts)
+
+
+def parameters_of(estimator: type) -> dict[str, str]:
+    """Return the descriptions of the parameters of a class, by name."""
+    for part in _sections(estimator.__doc__ or ""):
+        if part.startswith("Parameters\n"):
+            return entries(part.partition("-\n")[2])
+    return {}
+
+
+class Described:
+    """Completes the docstring of each subclass by what its bases and `SHARED` describe."""
+
+    _descriptions: ClassVar[dict[str, str]] = {}
+    """Entries that replace those of `SHARED` in subclasses."""
+    _documented_by: ClassVar[tuple[type, ...]] = ()
+    """Further classes whose descriptions of parameters hold."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if doc := cls.__dict__.get("__doc__"):
+            known = dict(SHARED)
+            for source in (*reversed(cls.__mro__[1:]), *cls._documented_by):
+                known |= parameters_of(source) | source.__dict__.get("_descriptions", {})
+            cls.__doc__ = completed(doc, list(inspect.signature(cls).parameters), known)

@@ -1,0 +1,265 @@
+"""SolvedRanker: the one `fit` of every ranker whose weights a solver finds."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+from itertools import zip_longest
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from pairrank import _validation as validation
+from pairrank._protocols import Callback, FloatArray, Status
+from pairrank.estimators._base import BaseRanker
+from pairrank.estimators._descent import combined, progress_printer
+from pairrank.estimators._rows import Judge, Rows, Watch, columns_of, row_scores
+from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.metrics import pairwise_accuracy
+
+Solve = Callable[[Any, Any, Any], Any]
+"""From the labels of a target (None: the only one), start and callback to a Solution."""
+
+_OPTIONAL = ("gap_", "validation_scores_", "coef_cov_", "standard_errors_", "limit_qid_")
+"""Attributes that not every fit has; those of an earlier fit are removed."""
+
+
+_REMEDIES = {
+    "C": "raise C",
+    "alpha": "lower alpha",
+    "nu": "raise nu",
+    "epsilon": "lower epsilon",
+}
+"""What to try where all weights are zero, by the parameter."""
+
+
+class _Kept(NamedTuple):
+    """The weights that a target keeps, how it ended, their iteration and their objective."""
+
+    coef: FloatArray
+    status: Status
+    iteration: int
+    objective: float
+
+
+class SolvedRanker(BaseRanker, ABC):
+    """A ranker whose weights a solver finds; each ranker says what is solved.
+
+    A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
+    redefines `_hold_out`, `_judges`, `_progress` and `_conclude`.
+    """
+
+    tol: float
+    max_iter: int
+    verbose: int
+    warm_start: bool = False
+    n_pairs_: int
+    n: int
+
+    patience: int
+    _least_iterations = 0
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        qid_val: Any = None,
+        sample_weight_val: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Learn the weights from every pair.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+            With ``kernel="precomputed"`` the kernel matrix of the rows.
+        y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
+            Labels: numbers, or text where `graph` is an OrderGraph; or explicit comparisons.
+            RankRLS, MPRank and SVRank learn weights for each of several columns;
+            ConvexHullRanker takes labels only.
+        qid : array-like of shape (n_rows,), optional
+            Query identifiers, any hashable values in any order; None: all rows are one query.
+        sample_weight : array-like of shape (n_rows,), optional
+            A pair weighs the product of its rows' weights; weight 2 equals the row twice, 0 its
+            absence.
+        X_val, y_val, qid_val, sample_weight_val : optional
+            Validation rows, for `validation_scores_` and for stopping early.
+        callback : callable, optional
+            Called with a `Step` (ConvexHullRanker: a `BoundStep`) after every iteration; returning
+            True stops the fit.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Before any work, if input is not finite, lengths differ, a parameter is out of range, or
+            there is nothing to learn from.
+        """
+        self._check_parameters()
+        rows = self._check_rows(X, y, qid, sample_weight)
+        targets = columns_of(rows.y)
+        given = {"X_val": X_val, "y_val": y_val, "qid_val": qid_val}
+        held = self._check_held({**given, "sample_weight_val": sample_weight_val}, len(targets))
+        rows, held = self._hold_out(rows, held)
+        preferences = self._preferences(rows)
+        judges = [] if held is None else self._judges(held, len(targets))
+        features = self._learnt_features(rows.X)
+        watches = [] if held is None else self._watches(held, judges, features)
+        starts = self._starts(len(targets), features.shape[1])
+        self.n_pairs_ = preferences.n_pairs
+        solve = self._solver_of(rows, features, preferences)
+        solutions: list[Any] = []
+        for at in range(len(targets)):
+            watch = watches[at] if watches else None
+            shown: Any = combined(self._progress(), watch, callback)
+            target = targets[at] if len(targets) > 1 else None
+            solutions.append(solve(target, starts[at], shown))
+            if solutions[-1].status is Status.INTERRUPTED:
+                break
+        self._keep(solutions, watches, len(targets))
+        self._conclude(rows, features, preferences, solutions)
+        return self
+
+    def _check_parameters(self) -> None:
+        """Check the parameters that all rankers share; each ranker adds its own."""
+        least = self._least_iterations
+        validation.check_number(self.tol, "tol")
+        validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
+        self._check_kernel()
+        validation.check_choices(self)
+
+    @abstractmethod
+    def _preferences(self, rows: Rows) -> Any:
+        """Return what is learnt from, for several targets that of the first; or raise an error."""
+
+    @abstractmethod
+    def _solver_of(self, rows: Rows, features: Any, preferences: Any) -> Solve:
+        """Return how a target is solved."""
+
+    @property
+    def _stops_early(self) -> bool:
+        """Whether the best iterate on validation rows is kept, and `patience` may end the fit."""
+        return False
+
+    def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
+        """Return the rows to learn from and the validation rows, drawn if none were given."""
+        return rows, held
+
+    def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
+        """Return for each target what scores the validation rows' scores: pairwise accuracy."""
+        return [partial(pairwise_accuracy, held.y, graph=self.graph, **held.layout)]
+
+    def _progress(self) -> Callable[[Any], object] | None:
+        """Return a callback that prints one line per iteration, or None."""
+        return progress_printer(self.verbose, self.n_pairs_)
+
+    def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
+        """Set what a ranker offers beside the weights."""
+
+    def _check_held(self, given: dict[str, Any], n_targets: int) -> Rows | None:
+        """Check the validation rows that were given, if any."""
+        there = [name for name, value in given.items() if value is not None]
+        for needed in ("X_val", "y_val"):
+            if there and needed not in there:
+                raise PairrankError(
+                    f"{there[0]} is given without {needed}: validation rows need both X_val and "
+                    "y_val"
+                )
+        if not there:
+            return None
+        rows = self._check_rows(*given.values(), reset=False)
+        n_held = len(columns_of(rows.y))
+        if n_held not in (1, n_targets):
+            raise PairrankError(f"y_val has {n_held} targets, but y {n_targets}")
+        return rows
+
+    def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
+        """Return what scores each iterate of each target on the validation rows."""
+        scores = row_scores(features if held.X is None else self._features(held.X), held.places)
+        patience = int(self.patience) if self._stops_early else None
+        return [Watch(judge, scores, patience) for judge in judges]
+
+    def _starts(self, n_targets: int, n_features: int) -> Any:
+        """Return where each target starts: from the previous weights with `warm_start`."""
+        if not self.warm_start or not hasattr(self, "coef_"):
+            return [None] * n_targets
+        coefs = np.atleast_2d(self.coef_)
+        if coefs.shape != (n_targets, n_features):
+            raise PairrankError(
+                f"warm_start: coef_ is of {coefs.shape[0]} targets and {coefs.shape[1]} features, "
+                f"but y has {n_targets} and X {n_features}"
+            )
+        return coefs
+
+    def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> None:
+        """Set what was found as fitted attributes; warn where a target did not converge.
+
+        Targets that an interrupt left out have weights of zero.
+        """
+        if any(solution.status is Status.OVERFLOW for solution in solutions):
+            raise PairrankError(Status.OVERFLOW.value)
+        for name in _OPTIONAL:
+            self.__dict__.pop(name, None)
+        several = n_targets > 1
+        histories = [solution.history for solution in solutions]
+        kept = [self._kept(*pair) for pair in zip_longest(solutions, watches[: len(solutions)])]
+        self.objective_ = float(sum(one.objective for one in kept))
+        self.best_iteration_ = kept[-1].iteration
+        coefs = np.zeros((n_targets, kept[0].coef.size))
+        coefs[: len(kept)] = [one.coef for one in kept]
+        status = min((one.status for one in kept), key=lambda one: one.ok)
+        self.coef_ = coefs if several else coefs[0]
+        self.n_iter_ = max(solution.n_iter for solution in solutions)
+        self.status_ = status.name.lower()
+        self.history_ = histories if several else histories[0]
+        gaps = [getattr(steps[-1], "gap", np.nan) if steps else np.nan for steps in histories]
+        if not np.isnan(gaps).any():
+            self.gap_ = float(sum(gaps))
+        if watches:
+            curves = np.full((n_targets, self.n_iter_ + 1), np.nan)
+            for curve, watch in zip(curves, watches, strict=True):
+                curve[: len(watch.curve)] = watch.curve[: curve.size]
+            self.validation_scores_ = curves if several else curves[0]
+        if not status.ok:
+            warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
+        elif status is not Status.STOPPED:
+            self._warn_of_zero_weights()
+
+    def _warn_of_zero_weights(self) -> None:
+        """Warn where a fit that counts as finished has learnt nothing, and say what to try."""
+        zero = ~np.atleast_2d(self.coef_).any(axis=1)
+        if not zero.any():
+            return
+        remedies = [remedy for name, remedy in _REMEDIES.items() if hasattr(self, name)]
+        of_target = f" of target {int(zero.argmax())}" if zero.size > 1 else ""
+        reasons = (
+            "features are equal within queries, or so small that the penalty outweighs the loss"
+        )
+        if getattr(self, "n", 2) == 1 or hasattr(self, "epsilon"):
+            reasons += ", or most labels of a query are (nearly) equal"
+            remedies += ["set n=2"] * (self.n == 1)
+        warnings.warn(
+            f"coef_{of_target} is all zero, so every row has the same score: {reasons}. Scale the "
+            f"features to unit variance, {', '.join(remedies)}, or lower tol",
+            ZeroWeightsWarning,
+            stacklevel=4,
+        )
+
+    def _kept(self, solution: Any, watch: Watch | None) -> _Kept:
+        """Return what a target keeps: its solution, or its best iterate where it stops early."""
+        values = [step.value for step in solution.history] or [float("nan")]
+        if watch is None or watch.best is None or not self._stops_early:
+            return _Kept(solution.coef, solution.status, solution.n_iter, values[-1])
+        status = Status.VALIDATED if watch.ran_out else solution.status
+        return _Kept(watch.best, status, watch.best_iteration, values[watch.best_iteration])

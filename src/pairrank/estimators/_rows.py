@@ -1,0 +1,324 @@
+"""Checked rows; validation rows drawn from them; iterates scored on these, and the best one."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse.linalg import LinearOperator
+
+from pairrank._protocols import FloatArray, Step
+from pairrank.design import Design
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.preferences import Levels, Pairs
+from pairrank.preferences._codes import level_codes, query_codes
+
+_BLOCK_ENTRIES = 1 << 19
+Judge = Callable[[FloatArray], float]
+"""From the scores of validation rows to a number; higher is better."""
+
+_REMEDY = "pass X_val, y_val (and qid_val) to fit"
+
+
+class Rows(NamedTuple):
+    """Checked rows: features (or a kernel matrix), labels or Pairs, queries and row weights.
+
+    Validation rows that were drawn have no X, but `places` among the training rows.
+    """
+
+    X: Any
+    y: Any
+    qid: NDArray[Any] | None
+    weight: FloatArray | None
+    places: NDArray[np.intp] | None = None
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Queries and weights, as preferences and metrics take them."""
+        return {"qid": self.qid, "sample_weight": self.weight}
+
+
+def columns_of(y: Any) -> list[Any]:
+    """Return the labels of each target, (n_rows,); of Pairs None, their one target."""
+    if isinstance(y, Pairs):
+        return [None]
+    return [y] if y.ndim == 1 else list(y.T)
+
+
+def draw_held_rows(
+    rows: Rows, fraction: float, generator: np.random.Generator
+) -> tuple[Rows, Rows]:
+    """Hold a fraction out: whole queries; of one query, rows; of its Pairs, comparisons.
+
+    Only queries with a preference are drawn. Rows are drawn along their sorted labels (with several
+    targets, those of the first), so that the lowest and the highest label are among them. X is
+    never copied: rows held out get weight 0.
+
+    Parameters
+    ----------
+    rows : Rows
+    fraction : float
+        Greater than 0 and less than 1.
+    generator : numpy Generator
+
+    Returns
+    -------
+    Rows, Rows
+        What to learn from, and what was held out.
+
+    Raises
+    ------
+    PairrankError
+        If nothing is left to learn from, or to validate on.
+    """
+    y, weight = rows.y, rows.weight
+    codes = None if rows.qid is None else query_codes(rows.qid)[1]
+    if codes is not None and codes.max(initial=0) > 0:
+        held = _whole_queries(y, codes, weight, fraction, generator)
+    elif isinstance(y, Pairs):
+        return _some_comparisons(rows, fraction, generator)
+    else:
+        held = _some_rows(columns_of(y)[0], weight, fraction, generator)
+    places = np.flatnonzero(held)
+    training = np.ones(len(y)) if weight is None else weight.copy()
+    training[places] = 0.0
+    qid, own = (None if part is None else part[places] for part in (rows.qid, weight))
+    return rows._replace(weight=training), Rows(None, y[places], qid, own, places)
+
+
+def _whole_queries(
+    y: Any,
+    codes: NDArray[np.int32],
+    weight: FloatArray | None,
+    fraction: float,
+    generator: np.random.Generator,
+) -> NDArray[np.bool_]:
+    """Mark the rows of the queries drawn among those that hold a preference."""
+    if isinstance(y, Pairs):
+        prefers = np.ones(y.n_pairs, bool) if y.magnitude is None else y.magnitude != 0
+        if weight is not None:
+            prefers &= (weight[y.i] > 0) & (weight[y.j] > 0)
+        eligible = np.unique(codes[y.i[prefers]])
+    else:
+        labels = columns_of(y)[0]
+        kept = slice(None) if weight is None else weight > 0
+        one_of = np.zeros(int(codes.max()) + 1)
+        one_of[codes[kept]] = labels[kept]
+        differs = labels != one_of[codes]
+        if weight is not None:
+            differs &= kept
+        eligible = np.flatnonzero(np.bincount(codes[differs]))
+    if eligible.size < 2:
+        raise PairrankError(
+            f"validation rows are drawn by whole queries, but {eligible.size} of "
+            f"{int(codes.max()) + 1} queries has rows of different labels: {_REMEDY}"
+        )
+    n_drawn = min(max(1, round(fraction * eligible.size)), eligible.size - 1)
+    drawn = np.zeros(int(codes.max()) + 1, dtype=bool)
+    drawn[generator.choice(eligible, n_drawn, replace=False)] = True
+    return drawn[codes]
+
+
+def _some_rows(
+    y: NDArray[Any], weight: FloatArray | None, fraction: float, generator: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Mark one row from each stretch of the sorted labels, the two ends included."""
+    kept = np.arange(y.size) if weight is None else np.flatnonzero(weight > 0)
+    levels, codes = level_codes(y[kept])
+    if kept.size < 4 or levels.size < 2:
+        held = f"{kept.size} sample" + "s" * (kept.size != 1)
+        held += " of one class" if levels.size == 1 else ""
+        raise PairrankError(f"validation rows cannot be drawn from {held}: {_REMEDY}")
+    order = generator.permutation(np.arange(kept.size, dtype=np.int32))
+    order = order[np.argsort(codes[order], kind="stable")]
+    n_drawn = min(max(2, round(fraction * kept.size)), kept.size - 2)
+    places = _one_per_stretch(kept.size, n_drawn, generator)
+    places[0], places[-1] = 0, kept.size - 1
+    held_back = np.zeros(kept.size, dtype=bool)
+    held_back[order[places]] = True
+    if np.unique(codes[~held_back]).size < 2:
+        raise PairrankError(
+            "nearly all labels are equal, so that drawing validation rows leaves fewer than two "
+            f"labels to learn from: {_REMEDY}"
+        )
+    result = np.zeros(y.size, dtype=bool)
+    result[kept[held_back]] = True
+    return result
+
+
+def _some_comparisons(
+    rows: Rows, fraction: float, generator: np.random.Generator
+) -> tuple[Rows, Rows]:
+    pairs = rows.y
+    candidates = np.arange(pairs.n_pairs)
+    if pairs.magnitude is not None:
+        candidates = np.flatnonzero(pairs.magnitude)
+    size = candidates.size
+    if size < 2:
+        raise PairrankError(
+            f"validation comparisons cannot be drawn from {size} of them: {_REMEDY}"
+        )
+    drawn = _one_per_stretch(size, min(max(1, round(fraction * size)), size - 1), generator)
+    held = np.zeros(pairs.n_pairs, dtype=bool)
+    held[candidates[drawn]] = True
+    places = np.arange(pairs.n_rows, dtype=np.intp)
+    own = None if rows.weight is None else rows.weight[places]
+    tested = Rows(None, _chosen(pairs, held), None, own, places)
+    return rows._replace(y=_chosen(pairs, ~held)), tested
+
+
+def _one_per_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
+    """Draw one place from each of `n_drawn` equal stretches of `size` places; ascending."""
+    width = size / n_drawn
+    places = (np.arange(n_drawn) + generator.random(n_drawn)) * width
+    return np.minimum(places, size - 1).astype(np.intp)
+
+
+def _chosen(pairs: Any, keep: NDArray[np.bool_]) -> Pairs:
+    weight = None if pairs.weight is None else pairs.weight[keep]
+    magnitude = None if pairs.magnitude is None else pairs.magnitude[keep]
+    return Pairs(pairs.i[keep], pairs.j[keep], weight, magnitude, n_rows=pairs.n_rows)
+
+
+def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatArray], FloatArray]:
+    """Return w -> the scores of all rows of X, or of some, which are gathered block by block.
+
+    X is a dense or CSR matrix, or a LinearOperator. O(size of the rows) each time, and a block of
+    memory.
+    """
+    if isinstance(X, LinearOperator):
+        return lambda w: np.asarray(X @ w, dtype=np.float64)[slice(None) if rows is None else rows]
+    if rows is None or rows.size == X.shape[0]:
+        return Design(X).scores
+    width = max(1, Design(X).n_entries // max(1, X.shape[0]))
+    step = max(1, _BLOCK_ENTRIES // width)
+
+    def scores(w: FloatArray) -> FloatArray:
+        parts = [Design(X[rows[at : at + step]]).scores(w) for at in range(0, rows.size, step)]
+        return np.concatenate(parts)
+
+    return scores
+
+
+class RankingAccuracy:
+    """1 less the ranking error on validation rows, as a function of their scores.
+
+    Of labels: the mean over queries of the weighted share of preferences in the right order, where
+    a tied score counts half (1 less Eq. 1 of Airola et al. 2010). Of Pairs: the share of all
+    comparisons (Eq. 2, normalised) but those of magnitude 0. It is 0.5 where all scores are equal.
+
+    Parameters
+    ----------
+    y : array of shape (n_rows,), or Pairs
+    qid, weight : array of shape (n_rows,), optional
+
+    Raises
+    ------
+    PairrankError
+        If no query holds two labels. Where only some hold one, those are left out with a warning.
+    """
+
+    def __init__(self, y: Any, qid: NDArray[Any] | None, weight: FloatArray | None) -> None:
+        self.qid = qid
+        self.levels: Levels | None = None
+        if isinstance(y, Pairs):
+            self.comparisons = _oriented(y, qid, weight)
+            return
+        self.levels = Levels.build(y, qid, sample_weight=weight)
+        single = np.flatnonzero(np.diff(self.levels.query_group) < 2)
+        if single.size:
+            self._report_single(self.levels, single)
+
+    def __call__(self, scores: FloatArray) -> float:
+        """Return the accuracy of scores, (n_rows,); NaN where one is not finite; O(m log m)."""
+        from pairrank.compiled import concordance
+
+        if not np.isfinite(scores).all():
+            return float("nan")
+        levels = self.levels
+        if levels is None:
+            no_queries = np.empty(0, dtype=np.int32)
+            counts = concordance.weigh_pairs(scores, *self.comparisons, no_queries, 1)
+        else:
+            of_rows, groups = scores[levels.row_of], (levels.group_start, levels.query_group)
+            if levels.weight is None:
+                counts = concordance.count_full(of_rows, *groups)
+            else:
+                counts = concordance.weigh_full(of_rows, levels.weight.copy(), *groups)
+        total = counts[:, :3].sum(axis=1)
+        counted = total > 0
+        right = (counts[:, 0] + 0.5 * counts[:, 1])[counted] / total[counted]
+        return float(right.mean())
+
+    def _report_single(self, levels: Levels, single: NDArray[np.intp]) -> None:
+        first = int(levels.query_group[single[0]])
+        row, label = levels.row_of[levels.group_start[first]], levels.group_level[first]
+        name = "the one query" if self.qid is None else f"query {self.qid[[row]].tolist()[0]!r}"
+        text = f"{name} of the validation rows has one level ({levels.labels[label]:g})"
+        if single.size == levels.n_queries:
+            raise PairrankError(
+                f"{text}, and so has every other query: no row should rank above another; "
+                "validate on rows of at least two labels"
+            )
+        warnings.warn(
+            f"{text}: {single.size} of {levels.n_queries} queries have one level and are left out "
+            "of the validation scores",
+            PairrankWarning,
+            stacklevel=6,
+        )
+
+
+def _oriented(
+    pairs: Pairs, qid: NDArray[Any] | None, weight: FloatArray | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
+    """Return the preferred rows, the others and the weights (or none) of all but ties."""
+    pairs = pairs.bound(
+        pairs.n_rows if weight is None else weight.size, qid=qid, sample_weight=weight, ties=False
+    )
+    high, low, own = pairs.i, pairs.j, pairs.weight
+    if pairs.magnitude is not None:
+        kept, turned = pairs.magnitude != 0, pairs.magnitude < 0
+        high, low = np.where(turned, low, high)[kept], np.where(turned, high, low)[kept]
+        own = None if own is None else own[kept]
+    if not high.size:
+        raise PairrankError("the validation rows hold no comparison that prefers a row")
+    return high, low, np.empty(0) if own is None else own
+
+
+class Watch:
+    """A callback that scores each iterate on validation rows, keeps the best, and may stop.
+
+    Parameters
+    ----------
+    judge : Judge
+    scores : callable
+        From coefficients to the scores of the validation rows.
+    patience : int, optional
+        Stop after this many iterates in a row without improvement; None: never.
+    """
+
+    def __init__(
+        self,
+        judge: Judge,
+        scores: Callable[[FloatArray], FloatArray],
+        patience: int | None,
+    ) -> None:
+        self.judge, self.scores, self.patience = judge, scores, patience
+        self.curve: list[float] = []
+        self.best: FloatArray | None = None
+        self.best_iteration, self.highest = 0, -np.inf
+        self.ran_out = False
+
+    def __call__(self, step: Step) -> bool:
+        """Score one more iterate; weights that are all zero are never the best."""
+        assert step.coef is not None
+        score = self.judge(self.scores(step.coef))
+        self.curve.append(score)
+        if score > self.highest and step.coef.any():
+            self.best, self.best_iteration, self.highest = step.coef, step.n_iter, score
+        waited = step.n_iter - self.best_iteration
+        self.ran_out = self.patience is not None and waited >= self.patience
+        return self.ran_out

@@ -1,0 +1,136 @@
+"""TargetsMixin: rankers whose labels are numbers, of one target or several."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
+
+from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
+from pairrank.estimators._base import BaseRanker
+from pairrank.estimators._docstrings import entries
+from pairrank.estimators._rows import Judge, RankingAccuracy, Rows, columns_of
+from pairrank.exceptions import PairrankError
+from pairrank.preferences import Pairs
+
+_ASYMMETRY = 1e-8
+_BLOCK_ENTRIES = 1 << 21
+
+
+class TargetsMixin(BaseRanker):
+    """A ranker that learns weights for each column of labels, from rows or a kernel matrix."""
+
+    graph = "full"
+    _least_iterations = 1
+    _descriptions: ClassVar = entries("""
+coef_ : ndarray of shape (n_features,) or (n_targets, n_features), float64
+    The weights; with a kernel, those of its features. Where a "precomputed" kernel matrix is solved
+    as it is (not by SVRank or n = 1): dual coefficients, one per training row.
+validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
+    Pairwise accuracy on the validation rows at each iteration, where there are such rows: the mean
+    over queries, of Pairs over all comparisons. It is 1 less the ranking error (Eq. 1 of Airola et
+    al. 2010; of Pairs Eq. 2 over their number). NaN after the last iteration of a target.
+""")
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that several targets are accepted too."""
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+    @property
+    def _maps_features(self) -> bool:
+        """A precomputed kernel matrix is solved as it is."""
+        return self.kernel is not None and not self._is_precomputed
+
+    def _check_rows(
+        self, X: Any, y: Any, qid: Any, sample_weight: Any, *, reset: bool = True
+    ) -> Rows:
+        rows = super()._check_rows(X, y, qid, sample_weight, reset=reset)
+        if isinstance(rows.y, Pairs):
+            return rows._replace(y=rows.y.bound(rows.X.shape[0], ties=False))
+        return rows
+
+    def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
+        """Return what scores each target's validation rows; one column serves all targets."""
+        own = {"qid": held.qid, "weight": held.weight}
+        if len(columns_of(held.y)) == n_targets > 1:
+            return [RankingAccuracy(column, **own) for column in columns_of(held.y)]
+        return [RankingAccuracy(held.y, **own)] * n_targets
+
+    def _check_y(self, y: Any, n_rows: int | None) -> FloatArray:
+        return checked_targets(y, n_rows)
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        """Return checked rows; a precomputed kernel may be a LinearOperator."""
+        if isinstance(X, LinearOperator):
+            self._check_operator(X, reset=reset)
+        else:
+            X = validation.check_features(self, X, reset=reset)
+        if self._is_precomputed and reset:
+            _require_kernel_matrix(X)
+        return X
+
+    def _check_operator(self, X: LinearOperator, *, reset: bool) -> None:
+        if not self._is_precomputed:
+            raise PairrankError(
+                "X is a LinearOperator, which has no features: pass it as the kernel matrix of the "
+                'rows, with kernel="precomputed"'
+            )
+        if self._maps_features:
+            raise PairrankError(
+                "X is a LinearOperator, whose entries are unknown: pass the kernel matrix itself, "
+                "or take RankRLS or MPRank(n=2), which need products only"
+            )
+        if reset:
+            self.__dict__.pop("feature_names_in_", None)
+            self.n_features_in_ = X.shape[1]
+        elif X.shape[1] != self.n_features_in_:
+            raise PairrankError(
+                f"X has {X.shape[1]} features (columns), but there were {self.n_features_in_} "
+                "training rows: pass k(rows, training rows)"
+            )
+
+
+def checked_targets(y: Any, n_rows: int | None = None) -> FloatArray:
+    """Return labels as float64 of shape (n_rows,), or (n_rows, n_targets) where there are several.
+
+    Raises a PairrankError where they are no finite numbers.
+    """
+    columns = validation.as_array(y, "y")
+    if columns.ndim == 2 and columns.shape[1] > 1:
+        each = [checked_targets(columns[:, at], n_rows) for at in range(columns.shape[1])]
+        return np.column_stack(each)
+    labels = validation.check_labels(y, n_rows)
+    if labels.dtype.kind not in "biuf":
+        raise PairrankError(
+            "y holds text, but differences of labels need numbers: replace each label by its value"
+        )
+    return labels
+
+
+def _require_kernel_matrix(K: Any) -> None:
+    """Raise a PairrankError where a kernel matrix is not square or not symmetric; O(size)."""
+    if K.shape[0] != K.shape[1]:
+        raise PairrankError(
+            f'kernel="precomputed" takes the square kernel matrix of the training rows, got shape '
+            f"{K.shape}; pass k(training, training) to fit, k(rows, training) to predict"
+        )
+    if isinstance(K, LinearOperator):
+        return
+    step = K.shape[0] if sparse.issparse(K) else max(1, _BLOCK_ENTRIES // max(1, K.shape[0]))
+    gap = largest = 0.0
+    for start in range(0, K.shape[0], max(1, step)):
+        rows = slice(start, start + step)
+        gap = max(gap, float(abs(K[rows] - K[:, rows].T).max()))
+        largest = max(largest, float(abs(K[rows]).max()))
+    allowed = _ASYMMETRY if K.dtype == np.float64 else 1e-4
+    if gap > allowed * largest:
+        kind = "sparse " if sparse.issparse(K) else ""
+        raise PairrankError(
+            f"the {kind}kernel matrix is not symmetric: two entries that should be equal differ "
+            f"by {gap:g}; pass (K + K')/2, or a symmetric kernel"
+        )

@@ -1,0 +1,327 @@
+"""Tables in memory by pyarrow: CSV and Parquet through one path, faults with their place."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from pairrank.exceptions import FileFormatError
+from pairrank.io.rows import is_word, may_be_rounded, names_of, number, refuse_merged_labels
+
+_MAGIC = b"PAR1"
+_UNIT_SEPARATOR = "\x1f"
+_REMEDY = "impute a value, drop the row, or drop the column"
+
+
+class Table:
+    """A table whose columns are read by role; errors name the row.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+    columns : pyarrow.Table
+    place : callable
+        Says where a row of the table is in the file: "data.csv, line 3".
+    explain : callable, optional
+        Raises the error that says which cell of the file is no finite number, if there is one.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        columns: Any,
+        place: Callable[[int], str],
+        explain: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.name = name
+        self.columns = columns
+        self.place = place
+        self._explain = explain
+
+    def check_numbers(self, columns: Sequence[str], role: str) -> None:
+        """Refuse columns that are neither numbers nor booleans, all at once."""
+        types = {column: self.columns[column].type for column in columns}
+        wrong = [f"{column!r} ({kind})" for column, kind in types.items() if not is_numeric(kind)]
+        if wrong:
+            raise FileFormatError(
+                f"{self.name}: the columns {', '.join(wrong)} are no numbers, {role} are; drop or "
+                "encode them"
+            )
+
+    def numbers(self, column: str, *, finite: bool = True) -> np.ndarray[Any, Any]:
+        """Return a column of numbers as float64."""
+        cells = self.columns[column]
+        self._refuse(column, cells.is_null().to_numpy(), "is empty")
+        values: np.ndarray[Any, Any] = cells.cast("float64", safe=False).to_numpy()
+        if finite and not np.isfinite(values).all():
+            self._explain()
+            self._refuse(column, ~np.isfinite(values), "is not finite")
+        return values
+
+    def labels(self, column: str) -> np.ndarray[Any, Any]:
+        """Return labels as float64 where all are numbers, as text where all are names."""
+        kind = self.columns[column].type
+        if is_numeric(kind):
+            labels = self.numbers(column)
+            if str(kind) not in ("bool", "float", "double", "halffloat"):
+                self._refuse_merged(labels, self.columns[column])
+            return labels
+        texts = self.texts(column)
+        try:
+            labels = texts.cast("float64").to_numpy()
+        except ValueError:
+            return self._named_or_python_labels(texts.to_pylist())
+        bad = ~np.isfinite(labels)
+        if bad.any():
+            raise self._label_error(int(bad.argmax()), texts, "not a finite number")
+        self._refuse_merged(labels, texts)
+        return labels
+
+    def _named_or_python_labels(self, texts: list[str]) -> np.ndarray[Any, Any]:
+        """Return labels that are names, or numbers that pyarrow does not read but Python does."""
+        named = is_word(texts[0])
+        for row, text in enumerate(texts):
+            if is_word(text) != named or not (named or math.isfinite(number(text))):
+                what = "not a name" if named else "not a finite number"
+                raise self._label_error(row, texts, what)
+        return names_of(self.name, "label", texts) if named else np.array(list(map(number, texts)))
+
+    def _label_error(self, row: int, texts: Any, what: str) -> FileFormatError:
+        return FileFormatError(
+            f"{self.place(row)}: the label {str(texts[row])!r} is {what}, the others are; "
+            "use numbers for all rows, or names for all"
+        )
+
+    def _refuse_merged(self, labels: np.ndarray[Any, Any], cells: Any) -> None:
+        large = may_be_rounded(labels)
+        if large.size:
+            texts = cells.take(large).to_pylist()
+            rows = ((int(row), str(text)) for row, text in zip(large, texts, strict=True))
+            refuse_merged_labels(rows, self.place)
+
+    def names(self, column: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return different names of a column of identifiers, and each row's place among them."""
+        cells = self.columns[column]
+        if is_numeric(cells.type) and str(cells.type) != "bool":
+            values, exact = self.numbers(column), cells.to_numpy()
+            if exact.dtype.kind in "iu":
+                values = exact if exact.dtype == np.uint64 else exact.astype(np.int64)
+            return np.unique(values, return_inverse=True)
+        chunks = self.texts(column).dictionary_encode().unify_dictionaries().chunks
+        names = names_of(self.name, column, chunks[-1].dictionary.to_pylist())
+        return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+
+    def texts(self, column: str) -> Any:
+        """Return a column as a chunked pyarrow array of strings, none of them blank."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        cells = self.columns[column]
+        if pa.types.is_dictionary(cells.type):
+            cells = cells.cast(cells.type.value_type)
+        self._refuse(column, cells.is_null().to_numpy(), "is empty")
+        if not pa.types.is_string(cells.type):
+            cells = pa.chunked_array([pa.array(map(str, cells.to_pylist()), pa.string())])
+        blank = pc.equal(pc.utf8_length(pc.utf8_trim_whitespace(cells)), 0)
+        self._refuse(column, blank.to_numpy(), "is empty")
+        return cells
+
+    def _refuse(self, column: str, bad: np.ndarray[Any, Any], what: str) -> None:
+        if bad.any():
+            raise FileFormatError(
+                f"{self.place(int(np.argmax(bad)))}: column {column!r} {what}; {_REMEDY}"
+            )
+
+    def __len__(self) -> int:
+        return int(self.columns.num_rows)
+
+
+def is_numeric(kind: Any) -> bool:
+    """Whether a pyarrow type is that of numbers or booleans."""
+    import pyarrow as pa
+
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return any(test(kind) for test in tests)
+
+
+def is_parquet(data: bytes) -> bool:
+    """Whether bytes start as a Parquet file does."""
+    return data[:4] == _MAGIC
+
+
+def parquet_header(data: bytes, name: str) -> list[str]:
+    """Return the names of a Parquet file's columns; refuse another file, or one that is cut."""
+    import pyarrow.parquet as pq
+
+    if data[:4] != _MAGIC or data[-4:] != _MAGIC:
+        raise FileFormatError(f"{name} is no Parquet file, or is cut; its ends do not say PAR1")
+    with _undamaged(name):
+        return list(pq.read_schema(io.BytesIO(data)).names)
+
+
+def parquet_table(data: bytes, name: str, columns: Sequence[str]) -> Table:
+    """Return some columns of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    with _undamaged(name):
+        found = pq.read_table(io.BytesIO(data), columns=list(dict.fromkeys(columns)))
+    return Table(name, found, lambda row: f"{name}, row {row} (from 0)")
+
+
+@contextlib.contextmanager
+def _undamaged(name: str) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise FileFormatError(f"{name}: the Parquet file is damaged ({error})") from error
+
+
+class CsvText:
+    """CSV text: its first record, its columns by pyarrow, and its lines where one is at fault.
+
+    pyarrow reads in parallel and tells no line. Where it refuses the text, or a value is not
+    finite, the text is read again record by record to find the line.
+
+    Parameters
+    ----------
+    data : bytes
+        UTF-8 text, blank lines ignored.
+    name : str
+        What messages call the file.
+    separator : str
+        One character, with cells in double quotes; or several, without quotes.
+
+    Attributes
+    ----------
+    first : list of str
+        The cells of the first record that is not blank; empty where there is none.
+    first_line : int
+        The line where it ends.
+    """
+
+    def __init__(self, data: bytes, name: str, separator: str = ",") -> None:
+        self.data = data.removeprefix(b"\xef\xbb\xbf")
+        self.name = name
+        self.quotes = len(separator) == 1
+        if not self.quotes:
+            if _UNIT_SEPARATOR.encode() in data:
+                raise FileFormatError(f"{name} holds the control character 31; remove it")
+            self.data = self.data.replace(separator.encode(), _UNIT_SEPARATOR.encode())
+        self.separator = separator if self.quotes else _UNIT_SEPARATOR
+        self.first_line, self.first = next(self._records(), (0, []))
+
+    def table(
+        self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
+    ) -> Table:
+        """Return some columns.
+
+        Parameters
+        ----------
+        header : sequence of str
+            Names of all columns of the text.
+        numbers, texts : sequence of str
+            Those to read as float64, and those to read as strings.
+        skip : bool
+            Whether the first record is the header.
+        """
+        import pyarrow as pa
+        from pyarrow import csv as arrow_csv
+
+        def explain() -> None:
+            self._explain(header, numbers, skip=skip)
+
+        if self.quotes and self.data.count(b'"') % 2:
+            explain()
+        kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
+        if next(self._records(skip=skip), None) is None:
+            empty = {column: pa.array([], kind) for column, kind in kinds.items()}
+            return Table(self.name, pa.table(empty), self.place(skip=skip))
+        try:
+            found = arrow_csv.read_csv(
+                pa.BufferReader(self.data),
+                arrow_csv.ReadOptions(
+                    column_names=list(header), skip_rows=self.first_line if skip else 0
+                ),
+                arrow_csv.ParseOptions(
+                    delimiter=self.separator,
+                    quote_char='"' if self.quotes else False,
+                    newlines_in_values=self.quotes and b'"' in self.data,
+                ),
+                arrow_csv.ConvertOptions(
+                    column_types=kinds, include_columns=list(kinds), null_values=[]
+                ),
+            )
+        except pa.ArrowInvalid as error:
+            explain()
+            raise FileFormatError(f"{self.name}: {error}; mend the file") from error
+        return Table(self.name, found, self.place(skip=skip), explain)
+
+    def place(self, *, skip: bool) -> Callable[[int], str]:
+        """Return the function that says where the row of a number is, header left out."""
+
+        def of_row(row: int) -> str:
+            line, _ = next(itertools.islice(self._records(skip=skip), row, None))
+            return f"{self.name}, line {line}"
+
+        return of_row
+
+    def _records(self, *, skip: bool = False) -> Iterator[tuple[int, list[str]]]:
+        """Yield the line where each record ends, and its cells; blank lines are passed over."""
+        text = io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="")
+        quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
+        reader = csv.reader(text, delimiter=self.separator, quoting=quoting, strict=True)
+        try:
+            records = ((reader.line_num, cells) for cells in reader if cells)
+            yield from itertools.islice(records, int(skip), None)
+        except UnicodeDecodeError as error:
+            raise FileFormatError(
+                f"{self.name} is not UTF-8 text ({error.reason}); save it as UTF-8"
+            ) from error
+        except csv.Error as error:
+            raise FileFormatError(
+                f"{self.name}, line {reader.line_num}: {error}; check its quotes"
+            ) from error
+
+    def _explain(self, header: Sequence[str], numbers: Sequence[str], *, skip: bool) -> None:
+        """Raise the error for the first record of another length or with a cell that is no number.
+
+        Cells must be finite numbers in the columns `numbers`.
+        """
+        places = {column: header.index(column) for column in numbers}
+        for count, (line, cells) in enumerate(self._records(skip=skip)):
+            where = f"{self.name}, line {line}"
+            if len(cells) != len(header):
+                raise FileFormatError(
+                    f"{where}: {len(cells)} cells, {len(header)} are expected; mend the line"
+                )
+            bad = {column: cells[at] for column, at in places.items() if not is_finite(cells[at])}
+            if not bad:
+                continue
+            column, cell = next(iter(bad.items()))
+            words = [one for one, text in bad.items() if is_word(text)]
+            if count == 0 and 1 < len(bad) == len(words):
+                listed = ", ".join(map(repr, words))
+                what = (
+                    f"the columns {listed} hold text ({cell!r}), not numbers; drop or encode them"
+                )
+                raise FileFormatError(f"{where}: {what}")
+            what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
+            raise FileFormatError(f"{where}: column {column!r}: {what}; {_REMEDY}")
+
+
+def is_finite(cell: str) -> bool:
+    """Whether a cell of text is a finite number."""
+    try:
+        return math.isfinite(number(cell))
+    except ValueError:
+        return False

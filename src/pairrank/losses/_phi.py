@@ -1,0 +1,31 @@
+"""What losses share: the check of a derivative's order, and the loss that is only a function."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pairrank._protocols import FloatArray, Generic
+from pairrank.exceptions import PairrankError
+
+
+def checked_order(order: int) -> int:
+    """Return the order of a derivative; a PairrankError where it is not 0, 1 or 2."""
+    if order not in (0, 1, 2):
+        raise PairrankError(f"phi has derivatives of order 0, 1 and 2, got {order!r}")
+    return order
+
+
+@dataclass(frozen=True)
+class OfPhi:
+    """A loss made of an object that has `phi` but no family: every pair is computed."""
+
+    given: Any
+    smooth: bool = True
+
+    family = Generic()
+
+    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
+        """Return what the object's own `phi` gives."""
+        result: FloatArray = self.given.phi(d, magnitude=magnitude, order=order)
+        return result

@@ -1,0 +1,70 @@
+"""The table of metrics by name, for scorers, searches and the command line: one line per metric."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+from pairrank.exceptions import PairrankError
+from pairrank.metrics.correlation import kendall_tau
+from pairrank.metrics.costs import hinge_magnitude_cost, hinge_rank_cost, tube_cost
+from pairrank.metrics.magnitude import m1d, msd
+from pairrank.metrics.ndcg import mean_ndcg, ndcg_score
+from pairrank.metrics.pairwise import pairwise_accuracy, wmw_score
+
+_NO_OPTIONS: Mapping[str, Any] = {}
+
+
+class Metric(NamedTuple):
+    """A function of `pairrank.metrics` and how to use it."""
+
+    function: Callable[..., Any]
+    judges: Literal["preferences", "gains", "numbers"] = "numbers"
+    """What it judges scores by: preferences (an order graph, also of text labels, or Pairs), labels
+    that are gains (not negative; queries may have weights, rows may not), or any numbers."""
+    greater_is_better: bool = True
+    own: tuple[str, ...] = ()
+    """Arguments that default to the parameters of the judged model, where it has them."""
+    options: Mapping[str, Any] = _NO_OPTIONS
+
+    def arguments(self, model: Any = None) -> dict[str, Any]:
+        """Return the options, completed by the parameters of the model that is judged."""
+        of_model = {name: getattr(model, name) for name in self.own if hasattr(model, name)}
+        return {**of_model, **self.options}
+
+
+METRICS: dict[str, Metric] = {
+    "pairwise_accuracy": Metric(pairwise_accuracy, "preferences", own=("graph",)),
+    "wmw": Metric(wmw_score, "preferences", own=("graph",)),
+    "kendall_tau": Metric(kendall_tau),
+    "mean_ndcg": Metric(mean_ndcg, "gains"),
+    "ndcg": Metric(ndcg_score, "gains"),
+    "msd": Metric(msd, greater_is_better=False),
+    "m1d": Metric(m1d, greater_is_better=False),
+    "tube_cost": Metric(tube_cost, greater_is_better=False, own=("epsilon", "n")),
+    "hinge_rank_cost": Metric(hinge_rank_cost, greater_is_better=False),
+    "hinge_magnitude_cost": Metric(hinge_magnitude_cost, greater_is_better=False),
+}
+"""Name -> metric; "ndcg@k" is NDCG at position k, for any k."""
+
+
+def metric_named(name: Any) -> Metric:
+    """Return the metric of a name in METRICS, or of "ndcg@k".
+
+    Raises
+    ------
+    PairrankError
+        If there is no such metric.
+    """
+    known, at, depth = str(name).partition("@")
+    if at and known == "ndcg" and depth.isdecimal() and int(depth):
+        return METRICS["ndcg"]._replace(options={"k": int(depth)})
+    if str(name) not in METRICS:
+        raise PairrankError(f"there is no metric {name!r}; use one of {', '.join(METRICS)}, ndcg@k")
+    return METRICS[name]
+
+
+def metric_of(function: Callable[..., Any], options: Mapping[str, Any]) -> Metric:
+    """Return a function as a metric: that of the table, or a new one where more is better."""
+    listed = [metric for metric in METRICS.values() if metric.function is function]
+    return (listed[0] if listed else Metric(function))._replace(options=dict(options))

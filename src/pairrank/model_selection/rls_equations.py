@@ -1,0 +1,261 @@
+"""The least-squares problem that RankRLS solves, as equations made a block at a time."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank._protocols import FloatArray
+from pairrank.estimators._rows import Rows
+from pairrank.objective.row_blocks import (
+    block_rows,
+    centred,
+    centred_blocks,
+    centred_query,
+    cut,
+    dense,
+    whole_queries,
+)
+from pairrank.preferences import Levels, Pairs
+from pairrank.preferences._codes import query_codes
+
+_FLAT = 1e-13
+
+
+@dataclass(frozen=True, eq=False)
+class Equations(ABC):
+    """A w = b in the least-squares sense: |A w - b|^2 is the loss of RankRLS.
+
+    The equations (rows of A and b) are grouped by query; A is never held in memory as a whole.
+
+    Attributes
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+    b : float64 array of shape (n_equations, n_targets)
+        The targets.
+    root : float64 array of shape (n_equations,)
+        The square root of each equation's weight.
+    query_start : int64 array of shape (n_queries + 1,)
+        Where each query's equations begin.
+    """
+
+    X: Any
+    b: FloatArray
+    root: FloatArray
+    query_start: NDArray[np.int64]
+
+    @property
+    def n_features(self) -> int:
+        """The columns of X and of A."""
+        return int(self.X.shape[1])
+
+    @property
+    def query_of(self) -> NDArray[np.int64]:
+        """The query of each equation, numbered in their order."""
+        return np.repeat(np.arange(self.query_start.size - 1), np.diff(self.query_start))
+
+    @property
+    @abstractmethod
+    def n_pairs(self) -> int:
+        """The number of differences or comparisons behind the equations."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A): whole queries, and a long query in pieces."""
+
+    @abstractmethod
+    def query_blocks(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A) of one query, a long one in pieces."""
+
+    @abstractmethod
+    def columns(self, features: slice) -> FloatArray:
+        """Return columns of A, (n_equations, n_columns)."""
+
+    def moments(self, values: FloatArray) -> FloatArray:
+        """Return A' v for each column of `values`; one pass over the rows."""
+        result = np.zeros((self.n_features, values.shape[1]))
+        for part, block in self.blocks():
+            result += block.T @ values[part]
+        return result
+
+    def gram(self) -> FloatArray:
+        """Return A'A; O(n_equations d^2)."""
+        result = np.zeros((self.n_features, self.n_features))
+        for _, block in self.blocks():
+            result += block.T @ block
+        return result
+
+    def kernel(self) -> FloatArray:
+        """Return A A'; O(n_equations^2 d), columns of X taken a few at a time."""
+        result = np.zeros((self.root.size, self.root.size))
+        step = block_rows(self.root.size)
+        for first in range(0, self.n_features, step):
+            columns = self.columns(slice(first, first + step))
+            result += columns @ columns.T
+        return result
+
+    def without(self, left_out: NDArray[np.bool_]) -> Self:
+        """Return the problem of all other equations; of rows, whole queries must be left out."""
+        kept = ~left_out
+        lengths = np.bincount(self.query_of[kept])
+        whole = ("X", "query_start")
+        rows = {f.name: getattr(self, f.name)[kept] for f in fields(self) if f.name not in whole}
+        starts = np.concatenate(([0], np.cumsum(lengths[lengths > 0])))
+        return replace(self, query_start=starts, **rows)
+
+
+@dataclass(frozen=True, eq=False)
+class CentredRows(Equations):
+    """Rows of labelled data: A = V^(1/2) (X - mean of the query), b = V^(1/2) (y - its mean).
+
+    V are the row weights, and means are weighted, so that |A w - b|^2 is the sum over queries and
+    differences of w_i w_j ((y_i - y_j) - (s_i - s_j))^2 / (2 n_q), n_q the query's weight.
+
+    Attributes
+    ----------
+    X, b, root, query_start
+        As in `Equations`.
+    row_of : array of shape (n_equations,)
+        The row behind each equation; rows of weight 0 are left out.
+    y : float64 array of shape (n_equations, n_targets)
+        The labels.
+    """
+
+    row_of: NDArray[np.int32]
+    y: FloatArray
+
+    @classmethod
+    def build(
+        cls, X: Any, y: FloatArray, qid: NDArray[Any] | None, sample_weight: FloatArray | None
+    ) -> CentredRows:
+        """Lay checked rows out by query; y has shape (n_rows, n_targets)."""
+        layout = Levels.build(np.zeros(y.shape[0]), qid, sample_weight=sample_weight)
+        root = np.ones(layout.row_of.size) if layout.weight is None else np.sqrt(layout.weight)
+        labels = y[layout.row_of]
+        b = centred(labels.copy(), root, layout.query_start)
+        return cls(X, b, root, layout.query_start, layout.row_of, labels)
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of differences, m_q^2 a query."""
+        return int(np.square(np.diff(self.query_start)).sum())
+
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A), as in `Equations`."""
+        return centred_blocks(self.X, self.row_of, self.root, self.query_start)
+
+    def query_blocks(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A) of one query, as in `Equations`."""
+        part = slice(*map(int, self.query_start[query : query + 2]))
+        return centred_query(self.X, self.row_of, self.root, part)
+
+    def gram(self) -> FloatArray:
+        """Return A'A; O(m d^2), or by sparse products and their correction by the means."""
+        if sparse.issparse(self.X):
+            weighted = self._weighted()
+            means = self._indicator().T @ weighted
+            return (weighted.T @ weighted).toarray() - (means.T @ means).toarray()
+        return super().gram()
+
+    def kernel(self) -> FloatArray:
+        """Return A A'; O(m^2 d), columns of X taken a few at a time, or by sparse products."""
+        if sparse.issparse(self.X):
+            weighted, means = self._weighted(), self._indicator()
+            result = (weighted @ weighted.T).toarray()
+            raw = result.diagonal().copy()
+            result -= means @ (means.T @ result)
+            result -= (means @ (means.T @ result.T)).T
+            flat = result.diagonal() <= _FLAT * raw
+            result[flat], result[:, flat] = 0.0, 0.0
+            return result
+        return super().kernel()
+
+    def columns(self, features: slice) -> FloatArray:
+        """Return columns of A; O(m) each, or O(non-zeros) for all together."""
+        columns = dense(self.X[:, features][self.row_of])
+        return centred(columns, self.root, self.query_start)
+
+    def _weighted(self) -> Any:
+        scale = sparse.diags_array(self.root)
+        return (scale @ sparse.csr_array(self.X)[self.row_of].astype(np.float64)).tocsr()
+
+    def _indicator(self) -> Any:
+        """Return the matrix whose columns are the queries' unit vectors: L = I - P P'."""
+        lengths = np.diff(self.query_start)
+        total = np.add.reduceat(self.root**2, self.query_start[:-1])
+        values = self.root / np.repeat(np.sqrt(total), lengths)
+        shape = (self.root.size, lengths.size)
+        return sparse.csr_array((values, (np.arange(self.root.size), self.query_of)), shape=shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons(Equations):
+    """Comparisons as equations: a row of A is sqrt(weight) (x_i - x_j), b its magnitude.
+
+    Attributes
+    ----------
+    X, b, root, query_start
+        As in `Equations`.
+    first, second : arrays of shape (n_equations,)
+        The preferred row and the other.
+    """
+
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+
+    @classmethod
+    def build(cls, X: Any, pairs: Pairs, codes: NDArray[np.int32] | None) -> Comparisons:
+        """Lay bound comparisons out by the query of their rows."""
+        magnitude = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
+        root = np.ones(pairs.n_pairs) if pairs.weight is None else np.sqrt(pairs.weight)
+        order, ends = np.arange(pairs.n_pairs), np.array([], dtype=np.int64)
+        if codes is not None:
+            order = np.argsort(codes[pairs.i], kind="stable")
+            ends = np.flatnonzero(np.diff(codes[pairs.i[order]])) + 1
+        starts = np.concatenate(([0], ends, [pairs.n_pairs]))
+        root = root[order]
+        b = (root * magnitude[order])[:, None]
+        return cls(X, b, root, starts, pairs.i[order], pairs.j[order])
+
+    @property
+    def n_pairs(self) -> int:
+        """The number of comparisons."""
+        return int(self.root.size)
+
+    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A), as in `Equations`."""
+        limit = block_rows(self.n_features)
+        for part, _ in whole_queries(self.query_start, limit):
+            for piece in cut(part, limit):
+                yield piece, self._rows(piece, slice(None))
+
+    def query_blocks(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A) of one query, as in `Equations`."""
+        limit = block_rows(self.n_features)
+        for piece in cut(slice(*map(int, self.query_start[query : query + 2])), limit):
+            yield piece, self._rows(piece, slice(None))
+
+    def columns(self, features: slice) -> FloatArray:
+        """Return columns of A; O(n_pairs) each."""
+        return self._rows(slice(None), features)
+
+    def _rows(self, part: slice, columns: slice) -> FloatArray:
+        X = self.X[:, columns]
+        first, second = (X[rows[part]].astype(np.float64) for rows in (self.first, self.second))
+        return dense(first - second) * self.root[part, None]
+
+
+def least_squares(rows: Rows) -> CentredRows | Comparisons:
+    """Return the least-squares problem of labels or comparisons; an error where there are none."""
+    if isinstance(rows.y, Pairs):
+        pairs = rows.y.bound(rows.X.shape[0], ties=False, **rows.layout)
+        pairs.require_pairs()
+        codes = None if rows.qid is None else query_codes(rows.qid)[1]
+        return Comparisons.build(rows.X, pairs, codes)
+    return CentredRows.build(rows.X, rows.y.reshape(len(rows.y), -1), rows.qid, rows.weight)

@@ -1,0 +1,95 @@
+"""The Hessian of an objective: exact products, and approximate inverses to precondition with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from pairrank._protocols import Curvature, FloatArray, LinearMap
+from pairrank.design import Design
+from pairrank.objective.kernel_design import KernelDesign
+
+ENOUGH_ENTRIES = 1 << 18
+"""Entries of X that suffice to estimate the size of its features."""
+_CONSTANT = 1e-12
+"""A feature that spreads by less than this part of the widest one is constant but for rounding."""
+_EVEN = 10.0
+"""A diagonal is even where its 90th percentile is at most this many times its 10th."""
+
+
+class HessianModel(Protocol):
+    """An approximate Hessian, cheaper than that of every pair, or its inverse."""
+
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+        """Return a Hessian at `w`, penalty included; None: use that of every pair."""
+        ...
+
+    def inverse(self, w: FloatArray) -> LinearMap | None:
+        """Return an approximate inverse to precondition with; None: there is none."""
+        ...
+
+    def refine(self) -> bool:
+        """Come nearer to the exact Hessian; False where that cannot be."""
+        ...
+
+
+class ExactHessian:
+    """penalty I + factor X' H X for the curvature H of a pair sum."""
+
+    def __init__(
+        self, design: Design | KernelDesign, curvature: Curvature, factor: float, penalty: float
+    ) -> None:
+        self.design, self.curvature, self.factor, self.penalty = design, curvature, factor, penalty
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`; two products with X and one with the curvature.
+
+        `v` is scaled by a power of 2 first: float32 cannot hold the squares of huge features.
+        """
+        largest = float(np.abs(v).max(initial=0.0))
+        if not 0.0 < largest < np.inf:
+            return self.penalty * v
+        size = float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
+        product = self.design.transposed(self.curvature.matvec(self.design.scores(v / size)))
+        return self.penalty * v + size * self.factor * product
+
+
+class GivenInverse:
+    """A known inverse of a Hessian, or about that, by its products alone."""
+
+    def __init__(self, solve: Callable[[FloatArray], FloatArray]) -> None:
+        self.matvec = solve
+
+
+class InverseDiagonal:
+    """The inverse of penalty + factor * the features' spreads; constant features get a little."""
+
+    def __init__(self, spread: FloatArray, factor: float, penalty: float) -> None:
+        lifted = np.maximum(spread, _CONSTANT * spread.max(initial=0.0))
+        self._diagonal = penalty + factor * lifted
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return v divided by the diagonal."""
+        return v / self._diagonal
+
+
+def spread_of_features(design: Design, degree: FloatArray) -> FloatArray:
+    """Return each feature's sum of squares about its mean, rows weighted by `degree`."""
+    total = degree.sum()
+    if not total > 0:
+        return np.zeros(design.n_features)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return design.squares_transposed(degree) - design.transposed(degree) ** 2 / total
+
+
+def is_even(spread: FloatArray) -> bool:
+    """Whether a diagonal preconditioner would save nothing.
+
+    That is where features other than constant ones are of one size, or no size is a finite number.
+    """
+    if not 0.0 < spread.max(initial=0.0) < np.inf:
+        return True
+    low, high = np.percentile(spread[spread >= _CONSTANT * spread.max()], (10, 90))
+    return bool(high <= _EVEN * low)

@@ -1,0 +1,268 @@
+"""Cheap models of an objective: the Hessian of some rows or of bands of levels, a step's length."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from pairrank._protocols import FloatArray, LinearMap, Point, Solution, Solver
+from pairrank.objective.hessians import ExactHessian, GivenInverse
+from pairrank.objective.pair_objective import PairObjective, Problem
+from pairrank.pair_sums import bind
+from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
+
+_ROUGH = 1e-4
+"""The error of the sample's curvature, far below that of sampling."""
+_NEAR = 0.05
+"""Where scores change by less than this, the curvature of a loss of margin 1 hardly changes."""
+_LINE_ROWS = 4096
+_FURTHEST = 1e3
+_MAX_SECANTS = 10
+_ENOUGH = 0.02
+"""A line is minimised to this part of its slope at the start."""
+
+
+class SampledModel:
+    """The Hessian of a sample of rows: value and gradient are those of every pair all the same.
+
+    Parameters
+    ----------
+    problem : Problem
+        Over Levels or Pairs; rows are drawn by `draw_sample`.
+    n_rows : int
+        Rows to draw at first; all are taken where that is half of them or more. `refine` draws
+        four times as many, or leaves the Hessian to every pair.
+    generator : numpy.random.Generator
+
+    Attributes
+    ----------
+    is_whole : bool
+        Whether the sample is all rows, so that the model is exact.
+
+    Notes
+    -----
+    A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). One that rounding
+    leaves without a factorisation ends the model: the Hessian is then that of every pair.
+    """
+
+    def __init__(self, problem: Problem, n_rows: int, generator: np.random.Generator) -> None:
+        self.problem, self.generator = problem, generator
+        self._is_left = False
+        self._known: tuple[FloatArray, SymmetricMatrix] | None = None
+        self._draw(n_rows)
+
+    def start(self, solver: Solver, *, tol: float, max_iter: int) -> Solution:
+        """Return the sample's own solution to a loose tolerance, to start from."""
+        sample = PairObjective(self._sample, _OwnHessian(self))
+        return solver(sample, np.zeros(sample.n_features), tol=tol, max_iter=max_iter)
+
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+        """Return the sample's Hessian at `w`, scaled to stand for every pair."""
+        return self.matrix(w)
+
+    def inverse(self, w: FloatArray) -> LinearMap | None:
+        """Return the inverse of the sample's Hessian; None once every pair's is used."""
+        matrix = self.matrix(w)
+        return None if matrix is None else GivenInverse(matrix.solve)
+
+    def refine(self) -> bool:
+        """Draw a sample four times as large, or leave the Hessian to every pair."""
+        if self._is_left or self.is_whole:
+            return False
+        n_rows = 4 * self._design.n_rows
+        if n_rows > self.problem.design.n_rows // 2:
+            self._is_left = True
+        else:
+            self._draw(n_rows)
+        return True
+
+    def matrix(self, w: FloatArray) -> SymmetricMatrix | None:
+        """Return the sample's Hessian at `w`, factorised; one that was computed nearby serves.
+
+        None once every pair's is used, as where the factorisation fails.
+        """
+        if self._is_left:
+            return None
+        if self._known is None or not self._is_near(self._known[0], w):
+            curvature = self._pair_sum.at(self._design.scores(w)).curvature()
+            matrix = self.problem.factor * (self._columns @ curvature.matmat(self._columns).T)
+            matrix.flat[:: matrix.shape[0] + 1] += self.problem.penalty
+            try:
+                self._known = w.copy(), SymmetricMatrix(matrix)
+            except linalg.LinAlgError:
+                self._is_left = True
+                return None
+        return self._known[1]
+
+    def _is_near(self, known: FloatArray, w: FloatArray) -> bool:
+        """Whether scores differ by less than a sample can tell."""
+        if self.is_whole or np.array_equal(known, w):
+            return bool(np.array_equal(known, w))
+        change = self._design.scores(w - known)
+        return bool(change.std() <= _NEAR)
+
+    def _draw(self, n_rows: int) -> None:
+        problem = self.problem
+        assert not isinstance(problem.preferences, Differences)
+        rows, drawn = draw_sample(problem.preferences, n_rows, self.generator)
+        self.is_whole = drawn.n_pairs == problem.preferences.n_pairs
+        X = problem.features[rows]
+        X = X.toarray() if hasattr(X, "toarray") else X
+        self._sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=1e-6)
+        self._design = self._sample.design
+        self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
+        self._columns: NDArray[Any] = np.ascontiguousarray(X.T, dtype=np.float64)
+        self._known = None
+
+
+class _OwnHessian:
+    """A sampled model in the sample's own problem, where it is exact."""
+
+    def __init__(self, model: SampledModel) -> None:
+        self._model, self.inverse = model, model.inverse
+
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+        return self._model.matrix(w)
+
+    def refine(self) -> bool:
+        return False
+
+
+class SymmetricMatrix:
+    """A positive definite matrix, its products and its solutions; lifted where it is singular.
+
+    Raises a LinAlgError where rounding leaves it far from positive definite.
+    """
+
+    def __init__(self, matrix: FloatArray) -> None:
+        try:
+            factor = linalg.cho_factor(matrix, check_finite=False)
+        except linalg.LinAlgError:
+            size = matrix.shape[0]
+            matrix = matrix + 1e-10 * np.trace(matrix) / size * np.eye(size)
+            factor = linalg.cho_factor(matrix, check_finite=False)
+        self._matrix, self._factor = matrix, factor
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the matrix times `v`."""
+        return self._matrix @ v
+
+    def solve(self, v: FloatArray) -> FloatArray:
+        """Return the inverse times `v`."""
+        return linalg.cho_solve(self._factor, v, check_finite=False)
+
+
+class BandedModel:
+    """The Hessian of every row, its many levels merged into a few bands.
+
+    It leaves out the pairs within a band, about one in `n_bands`, and scales the rest to stand for
+    them: its curvature costs O(m log n_bands), that of every pair O(m log levels). It serves where
+    X is too wide for the Hessian of a sample.
+
+    Parameters
+    ----------
+    problem : Problem
+        Over Levels of the full order graph, with more levels than bands.
+    n_bands : int
+    """
+
+    def __init__(self, problem: Problem, n_bands: int) -> None:
+        assert isinstance(problem.preferences, Levels)
+        self.problem = problem
+        self._pair_sum = bind(problem.loss, merge_levels(problem.preferences, n_bands))
+        self._is_left = False
+
+    def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+        """Return the Hessian of the bands; None once every pair's is used."""
+        if self._is_left:
+            return None
+        problem, curvature = self.problem, self._pair_sum.at(scores).curvature()
+        return ExactHessian(problem.design, curvature, problem.factor, problem.penalty)
+
+    def inverse(self, w: FloatArray) -> None:
+        """Return None: there is no preconditioner here."""
+
+    def refine(self) -> bool:
+        """Leave the Hessian to every pair."""
+        changes, self._is_left = not self._is_left, True
+        return changes
+
+
+class LineSample:
+    """A `StepLength`: the minimum along a step, by the pairs among a sample of rows.
+
+    Along a line only scores change, one number per row, so a few thousand rows tell the best length
+    of a step however many features there are. A Newton step of a hinge falls far short of it while
+    most pairs still violate the margin.
+
+    Parameters
+    ----------
+    problem : Problem
+        Over Levels or Pairs.
+    generator : numpy.random.Generator
+
+    Notes
+    -----
+    A search costs one product with X, and about six pair sums over about 4,096 rows.
+    """
+
+    def __init__(self, problem: Problem, generator: np.random.Generator) -> None:
+        assert not isinstance(problem.preferences, Differences)
+        self._problem = problem
+        self._rows, drawn = draw_sample(problem.preferences, _LINE_ROWS, generator)
+        self._pair_sum = bind(problem.loss, drawn)
+
+    def __call__(self, point: Point, step: FloatArray, slope: float) -> tuple[float, FloatArray]:
+        """Return the multiple of the step that lowers the objective most, and the scores there.
+
+        `slope` is the exact derivative at the point: the sample tells only how it changes, so that
+        near the optimum, where the derivative is smaller than the sample's own error, the multiple
+        is still near the best. The derivative rises, and is followed to its zero: doubling first,
+        then by the Illinois variant of the secant.
+        """
+        problem = self._problem
+        change = problem.design.scores(step)
+        start, direction = point.scores[self._rows], change[self._rows]
+
+        def sampled(t: float) -> float:
+            return float(self._pair_sum.at(start + t * direction).gradient @ direction)
+
+        at_zero, first = sampled(0.0), slope / problem.factor
+        curvature = problem.penalty * float(step @ step) / problem.factor
+
+        def derivative(t: float) -> float:
+            return first + sampled(t) - at_zero + curvature * t
+
+        multiple = _zero_of(derivative, first) if first < 0 else 1.0
+        return multiple, point.scores + multiple * change
+
+
+def _zero_of(derivative: Callable[[float], float], at_zero: float) -> float:
+    """Return about where a rising function that is negative at 0 is zero."""
+    low, low_value = 0.0, at_zero
+    enough = -_ENOUGH * at_zero
+    high, high_value = 1.0, derivative(1.0)
+    while high_value < -enough and high < _FURTHEST:
+        low, low_value, high = high, high_value, 2 * high
+        high_value = derivative(high)
+    side = 0
+    for _ in range(_MAX_SECANTS):
+        if abs(high_value) <= enough or not np.isfinite(high_value) or high_value < 0:
+            break
+        middle = (low * high_value - high * low_value) / (high_value - low_value)
+        value = derivative(middle)
+        if abs(value) <= enough:
+            return middle
+        if value < 0:
+            low, low_value = middle, value
+            high_value = high_value / 2 if side < 0 else high_value
+            side = -1
+        else:
+            high, high_value = middle, value
+            low_value = low_value / 2 if side > 0 else low_value
+            side = 1
+    return high if np.isfinite(high_value) else max(low, 1e-3)

@@ -1,0 +1,123 @@
+"""What all pair sums share: `at` with its check of scores, and products with many vectors."""
+
+from __future__ import annotations
+
+import functools
+from abc import ABC, abstractmethod
+from typing import Protocol
+
+import numpy as np
+
+from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
+from pairrank.exceptions import PairrankError
+
+
+def as_scores(scores: FloatArray, n_rows: int) -> FloatArray:
+    """Return scores as contiguous float64, (n_rows,); an error where there is not one per row."""
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if scores.shape != (n_rows,):
+        raise PairrankError(f"scores have shape {scores.shape}, but there are {n_rows} rows")
+    return scores
+
+
+class BoundSum(ABC):
+    """A pair sum made of a value with its gradient, and a curvature; exact unless it says more."""
+
+    n_rows: int
+    error = 0.0
+    smooth = True
+    """Whether the loss has a curvature to solve with."""
+    most = float(np.finfo(np.float64).max)
+    """The greatest absolute value that a score may have."""
+
+    def at(self, scores: FloatArray) -> Evaluated:
+        """Return value, gradient, error and curvature at the scores.
+
+        Scores that are not finite, or beyond `most`, give the value infinity and a gradient of NaN.
+        """
+        scores = as_scores(scores, self.n_rows)
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self._in_range(scores):
+                value, gradient = self._value_and_gradient(scores)
+            else:
+                value, gradient = np.inf, np.full(self.n_rows, np.nan)
+        value = np.inf if np.isnan(value) else float(value)
+        curvature = functools.partial(self._checked_curvature, scores)
+        return Evaluated(value, gradient, self.error, curvature, 2.0 * self.error)
+
+    def sharpen(self) -> bool:
+        """Return False: the sum is exact."""
+        return False
+
+    def _in_range(self, scores: FloatArray) -> bool:
+        """Return whether no score is NaN or greater than this sum can take."""
+        return not scores.size or bool(-self.most <= scores.min() and scores.max() <= self.most)
+
+    def _require_in_range(self, scores: FloatArray) -> FloatArray:
+        """Return checked scores, or raise a PairrankError."""
+        scores = as_scores(scores, self.n_rows)
+        if not self._in_range(scores):
+            raise PairrankError(
+                f"scores must be finite numbers between {-self.most:g} and {self.most:g} here; "
+                "scale the features down"
+            )
+        return scores
+
+    @abstractmethod
+    def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
+        """Return the sum over all pairs and its gradient at finite scores, (n_rows,)."""
+
+    @abstractmethod
+    def _curvature(self, scores: FloatArray) -> MultipleCurvature:
+        """Return the (generalised) Hessian at these scores, without finding anew what is known."""
+
+    def _checked_curvature(self, scores: FloatArray) -> MultipleCurvature:
+        if not self.smooth:
+            raise PairrankError(
+                "the loss has a kink and so no curvature to solve with: use cutting planes, or a "
+                "smooth loss such as the squared hinge"
+            )
+        return self._curvature(self._require_in_range(scores))
+
+
+class OneByOne(ABC):
+    """A Hessian that many vectors are multiplied by one by one."""
+
+    @abstractmethod
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`, (n_rows,)."""
+
+    def matmat(self, vectors: FloatArray) -> FloatArray:
+        """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
+        result = np.empty_like(vectors, dtype=np.float64)
+        for at, vector in enumerate(vectors):
+            result[at] = self.matvec(vector)
+        return result
+
+
+class QueryCurvature(Protocol):
+    """The Hessian of a part of a sum, at fixed scores."""
+
+    def product(self, v: FloatArray, result: FloatArray) -> None:
+        """Add the Hessian times `v` to `result`."""
+        ...
+
+    def diagonal(self, result: FloatArray) -> None:
+        """Add the diagonal to `result`."""
+        ...
+
+
+class QuerySum(Protocol):
+    """A part of a sum: some queries by one algorithm; arrays are (n_rows,) in the user's order."""
+
+    def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
+        """Add to `gradient`, and return the part of the value."""
+        ...
+
+    def curvature(self, scores: FloatArray) -> QueryCurvature:
+        """Return the Hessian at these scores."""
+        ...
+
+    def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
+        """Add to `result` what `LikelihoodSum.influence` says."""
+        ...

@@ -1,0 +1,141 @@
+"""The pair sums of logistic and probit over levels: each query by the part that serves it best."""
+
+from __future__ import annotations
+
+import importlib
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import Evaluated, FloatArray, LikelihoodSum
+from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
+from pairrank.pair_sums._bound import BoundSum, OneByOne, QueryCurvature, QuerySum, as_scores
+from pairrank.pair_sums.profiles import LEAST_EPS, MOST
+from pairrank.preferences import Levels
+
+IntArray = NDArray[np.int64]
+
+KINDS = {"logistic": LOGISTIC, "probit": PROBIT}
+PARTS = {
+    "direct": ("sigmoid_pairs", "SigmoidPairs"),
+    "spans": ("spans", "SpannedQueries"),
+    "boxes": ("boxes", "BoxedQueries"),
+    "beaulieu": ("papers.beaulieu_queries", "BeaulieuQueries"),
+}
+"""Where the parts of a sum are defined: queries pair by pair, in one interval, by boxes, ..."""
+
+
+class SigmoidSum(BoundSum):
+    """The sum of a sigmoidal loss over the preferences of `Levels`.
+
+    Parameters
+    ----------
+    levels : Levels
+    kind : int
+        LOGISTIC or PROBIT of `pairrank.compiled.sigmoid`.
+    queries : dict of str to int64 array
+        The queries of each part of the sum, by its name in `PARTS`.
+    eps : float
+        What a row's gradient may be off by, as a part of the weight of its pairs.
+
+    Notes
+    -----
+    It costs O(rows) for queries by boxes or in one interval (`SpannedQueries`), and O(pairs) for
+    those pair by pair. `error` is 0 where all queries go pair by pair; rounding is stated in the
+    parts.
+    """
+
+    def __init__(self, levels: Levels, kind: int, queries: dict[str, IntArray], eps: float) -> None:
+        self.levels, self.kind, self.eps, self.n_rows = levels, kind, eps, levels.n_rows
+        self.queries = {name: chosen for name, chosen in queries.items() if chosen.size}
+        self._pairs = self._bind("direct") if "direct" in self.queries else None
+        self._bind_parts()
+
+    def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
+        gradient = np.zeros(scores.size)
+        value = sum(part.value_and_gradient(scores, gradient) for part in self._parts)
+        return float(value), gradient
+
+    def sharpen(self) -> bool:
+        """Lower eps a hundredfold, to 1e-13 at the least; False where that cannot be."""
+        if self.error == 0.0 or self.eps <= LEAST_EPS:
+            return False
+        self.eps = max(0.01 * self.eps, LEAST_EPS)
+        self._bind_parts()
+        return True
+
+    def _curvature(self, scores: FloatArray) -> SigmoidCurvature:
+        return SigmoidCurvature(self, [part.curvature(scores) for part in self._parts])
+
+    def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Return, a row, the sum over its pairs of weight * phi'(d) (v_i - v_j).
+
+        For each row v of `vectors`; both (n_vectors, n_rows). Costs as much as a gradient a vector.
+        """
+        scores = self._require_in_range(scores)
+        result = np.zeros(np.shape(vectors))
+        for vector, row in zip(vectors, result, strict=True):
+            v = as_scores(vector, self.n_rows)
+            for part in self._parts:
+                part.influence(scores, v, row)
+        return result
+
+    def _bind_parts(self) -> None:
+        fast = [self._bind(name) for name in self.queries if name != "direct"]
+        self._parts = fast if self._pairs is None else [self._pairs, *fast]
+        self.error = self.eps * self.levels.total_weight if fast else 0.0
+        if fast:
+            self.most = MOST
+
+    def _bind(self, name: str) -> QuerySum:
+        """Return the part of this name; its module is imported where it is needed."""
+        module, attribute = PARTS[name]
+        part = getattr(importlib.import_module(f"pairrank.pair_sums.{module}"), attribute)
+        return part(self.levels, self.queries[name], self.kind, self.eps)
+
+
+class SigmoidCurvature(OneByOne):
+    """The Hessian of a `SigmoidSum` at fixed scores."""
+
+    def __init__(self, owner: SigmoidSum, parts: list[QueryCurvature]) -> None:
+        self.owner, self.parts = owner, parts
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the Hessian times `v`, (n_rows,)."""
+        v = as_scores(v, self.owner.n_rows)
+        result = np.zeros(v.size)
+        for part in self.parts:
+            part.product(v, result)
+        return result
+
+    def diagonal(self) -> FloatArray:
+        """Return the diagonal, (n_rows,)."""
+        result = np.zeros(self.owner.n_rows)
+        for part in self.parts:
+            part.diagonal(result)
+        return result
+
+
+class MixedSum:
+    """Raykar's mixture: one loss's value is reported, another's gradient followed."""
+
+    def __init__(self, reported: LikelihoodSum, followed: LikelihoodSum) -> None:
+        self.reported, self.followed = reported, followed
+
+    @property
+    def error(self) -> float:
+        """The larger of both errors."""
+        return max(self.reported.error, self.followed.error)
+
+    def at(self, scores: FloatArray) -> Evaluated:
+        """Return the value of the one and the rest of the other; two pair sums."""
+        value = self.reported.at(scores).value
+        return self.followed.at(scores)._replace(value=value, error=self.error)
+
+    def sharpen(self) -> bool:
+        """Sharpen both; False where neither can be."""
+        return any([part.sharpen() for part in (self.reported, self.followed)])
+
+    def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
+        """Return the rows' shares in the gradient that is followed; see `LikelihoodSum`."""
+        return self.followed.influence(scores, vectors)

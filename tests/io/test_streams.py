@@ -1,0 +1,141 @@
+"""Output whole or not at all: short writes, closed streams, signals, read-only files."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from cli_rows import make_rows
+from cli_runs import refused
+from pairrank.exceptions import FileAccessError
+from pairrank.io import Rows, atomic_write, read_rows, write_rows, write_svmlight
+
+
+class ShortWrites(io.RawIOBase):
+    """A raw stream that takes at most seven bytes at a time, as a pipe may."""
+
+    def __init__(self) -> None:
+        self.taken = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data) -> int:
+        self.taken += bytes(data[:7])
+        return min(7, len(data))
+
+
+@pytest.mark.parametrize("mode", ["w", "wb"])
+def test_a_raw_standard_output_gets_every_byte(monkeypatch, mode):
+    raw = ShortWrites()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, "ascii", write_through=True))
+    text = "é, " * 100_000
+    with atomic_write("-", mode) as file:
+        file.write(text if mode == "w" else text.encode())
+    assert raw.taken == text.encode()
+    assert not raw.closed
+
+
+@pytest.mark.parametrize("format", ["svmlight", "csv", "parquet"])
+def test_rows_on_a_raw_standard_output_are_whole(monkeypatch, format):
+    raw, rows = ShortWrites(), Rows(np.arange(6000.0).reshape(2000, 3), np.arange(2000.0))
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, write_through=True))
+    write_rows("-", rows, format=format)
+    back = read_rows(io.BytesIO(bytes(raw.taken)), format=format)
+    assert np.array_equal(back.X, rows.X)
+    assert np.array_equal(back.y, rows.y)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes break as on Unix")
+def test_a_reader_that_leaves_ends_an_unbuffered_command_quietly(tmp_path):
+    write_svmlight(tmp_path / "rows.txt", Rows(np.ones((20_000, 3)), np.ones(20_000)))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pairrank", "convert", tmp_path / "rows.txt", "-", "--to", "csv"],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"},
+    )  # fmt: skip
+    assert process.stdout.readline() == b"label,x1,x2,x3\n"
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    assert process.wait(timeout=120) == 141
+    process.stderr.close()
+
+
+def test_closed_standard_streams_are_named(monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    with pytest.raises(FileAccessError, match="standard output: it is closed"), atomic_write("-"):
+        pass
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(FileAccessError, match="standard input: it is closed"):
+        read_rows("-")
+
+
+TERMINATED = """
+import signal, sys
+from pairrank.io import atomic_write
+
+with atomic_write(sys.argv[1]) as file:
+    file.write(b"half")
+    file.flush()
+    signal.raise_signal(getattr(signal, sys.argv[2]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_termination_leaves_the_old_file_and_no_other(tmp_path, name):
+    (tmp_path / "m").write_text("old")
+    done = subprocess.run(
+        [sys.executable, "-c", TERMINATED, tmp_path / "m", name], timeout=60, check=False
+    )
+    assert done.returncode == -getattr(signal, name)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["m"]
+    assert (tmp_path / "m").read_text() == "old"
+
+
+def test_signals_that_are_handled_already_stay_so(tmp_path, monkeypatch):
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with atomic_write(tmp_path / "m") as file:
+            file.write(b"x")
+            signal.raise_signal(signal.SIGTERM)
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    with atomic_write(tmp_path / "m"):
+        pass
+    assert signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_read_only_file_is_not_replaced(tmp_path, monkeypatch):
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    path.chmod(0o444)
+    with pytest.raises(FileAccessError, match=r"out\.txt: the file is read-only; make it writable"):
+        write_svmlight(path, make_rows(0))
+    write_svmlight(tmp_path / "rows.txt", make_rows(0))
+    monkeypatch.setattr("pairrank.io.read_rows", lambda *_, **__: pytest.fail("work was done"))
+    for command in (["convert", tmp_path / "rows.txt", path], ["train", path, "-o", path]):
+        assert "read-only" in refused(*command)
+    assert path.read_text() == "old"
+
+
+@pytest.mark.parametrize("command", ["convert", "train", "predict"])
+def test_a_value_that_overflows_float32_is_refused_by_every_command(tmp_path, command):
+    write_svmlight(tmp_path / "rows.txt", make_rows(0))
+    if command == "predict":
+        train = [sys.executable, "-m", "pairrank", "train", "rows.txt", "-o", "m", "-q"]
+        subprocess.run(train, cwd=tmp_path, check=True)
+    with open(tmp_path / "rows.txt", "a") as file:
+        file.write("1 qid:9 2:1e39\n")
+    rows, out = tmp_path / "rows.txt", tmp_path / "out.txt"
+    places = {"convert": [rows, out], "train": [rows, "-o", out]}
+    places["predict"] = [tmp_path / "m", rows, "-o", out]
+    said = refused(command, *places[command], "--dtype", "float32")
+    assert "line 61: index 2: 1e+39 overflows float32; read it as float64 (--dtype float64)" in said
+    assert not out.exists()

@@ -1,0 +1,196 @@
+"""Problems as objectives: gradients, Hessians, rounding, and the diagonal preconditioner."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from pairrank import MPRank, Pairs, RankRLS, SVRank
+from pairrank._protocols import Objective, Status
+from pairrank.design import Design
+from pairrank.losses import Hinge, Logistic, Square, SquaredHinge, Tube
+from pairrank.objective import (
+    GivenInverse,
+    InverseDiagonal,
+    PairObjective,
+    Problem,
+    SampledModel,
+    is_even,
+)
+from pairrank.objective import spread_of_features as spread
+from pairrank.pair_sums import bind
+from pairrank.preferences import Differences, Levels
+from pairrank.solvers.tron import Tron
+
+LOSSES = [Square(), Tube(0.3, 2), Tube(0.0, 2)]
+RANKERS = [RankRLS(), MPRank(), MPRank(solver="cg"), MPRank(n=1), SVRank(), SVRank(n=2)]
+
+
+def differences(rng, n_rows):
+    weight = rng.exponential(size=n_rows)
+    return Differences.build(rng.normal(size=n_rows), np.arange(n_rows) % 3, sample_weight=weight)
+
+
+def comparisons(rng, n_rows):
+    i, j = rng.integers(0, n_rows, (2, 90))
+    i, j = i[i != j], j[i != j]
+    return Pairs(i, j, None, rng.normal(size=i.size), n_rows=n_rows)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("build", [differences, comparisons])
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_gradient_and_hessian_are_differences_of_values_and_gradients(loss, build, form):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 3))
+    objective = PairObjective(Problem(form(X), build(rng, 40), loss, penalty=2.0))
+    w, step = rng.normal(size=3), 1e-6
+    point = objective.at(w)
+    for at, unit in enumerate(np.eye(3)):
+        up, down = (objective.at(w + sign * step * unit) for sign in (1, -1))
+        slope = (up.value - down.value) / (2 * step)
+        assert point.gradient[at] == pytest.approx(slope, rel=1e-6, abs=1e-7)
+        column = (up.gradient - down.gradient) / (2 * step) + 2.0 * unit
+        np.testing.assert_allclose(point.hessian().matvec(unit), column, rtol=1e-5, atol=1e-6)
+    zero = objective.at(np.zeros(3))
+    assert zero.value == pytest.approx(objective.at(np.full(3, 1e-12)).value)
+    with pytest.raises(ValueError, match="read-only"):
+        zero.gradient[0] = 1.0
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["hinge", "tube"])
+def test_a_gradient_is_off_by_no_more_than_its_rounding(kind, dtype, form):
+    rng = np.random.default_rng(0)
+    X = rng.normal((0.0, 100.0, 1e4), 1.0, (400, 3)).astype(dtype)
+    if kind == "hinge":
+        levels = Levels.build(np.round(rng.normal(size=400)))
+        problem = Problem(form(X), levels, Hinge(), factor=0.1)
+    else:
+        problem = Problem(form(X), differences(rng, 400), Tube(0.1, 1))
+    objective, pair_sum = PairObjective(problem), bind(problem.loss, problem.preferences)
+    double = X.astype(np.float64)
+    for w in (np.array([0.3, -0.2, 1e-4]), np.zeros(3)):
+        point = objective.at(w)
+        score_gradient = problem.factor * pair_sum.at(problem.design.scores(w)).gradient
+        assert point.score_norm == pytest.approx(np.linalg.norm(score_gradient))
+        off = np.abs(point.gradient - double.T @ score_gradient)
+        assert (off <= point.score_norm * point.rounding()).all()
+        np.testing.assert_allclose(
+            point.rounding(), 2 * np.finfo(dtype).eps * np.linalg.norm(double, axis=0)
+        )
+
+
+@pytest.mark.parametrize(
+    "ranker", [RankRLS(), MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)], ids=str
+)
+@pytest.mark.parametrize("value", [0.1, 1.0, 3.3, 1e3, 1e6])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_constant_features_teach_nothing_and_warn_of_nothing(dtype, value, ranker):
+    rng = np.random.default_rng(0)
+    for labels in (np.arange(2000) % 4, rng.normal(size=2000)):
+        ranker.fit(np.full((2000, 3), value, dtype), labels, qid=np.arange(2000) % 3)
+        assert ranker.status_ in ("converged", "gap_closed")
+        assert not ranker.coef_.any()
+
+
+def test_what_differs_little_teaches_all_the_same():
+    rng = np.random.default_rng(0)
+    X, y = 1e9 + np.round(rng.normal(size=(3000, 1)), 3), rng.normal(size=3000)
+    for ranker in (RankRLS(1.0), MPRank(1e3), SVRank(1e3, n=2)):
+        wanted = clone(ranker).fit(X - 1e9, y)
+        np.testing.assert_allclose(ranker.fit(X, y).coef_, wanted.coef_, rtol=1e-3)
+
+
+def test_a_point_stays_as_it_is_when_others_are_evaluated():
+    rng = np.random.default_rng(0)
+    X, w = rng.normal(size=(40, 3)), rng.normal(size=3)
+    objective = PairObjective(Problem(X, differences(rng, 40), Tube(0.5, 2), penalty=2.0))
+    first = objective.at(w)
+    wanted = [first.value, *first.gradient, *first.scores, *first.hessian().matvec(np.ones(3))]
+    for other in (2.0 * w, np.zeros(3), -w):
+        assert objective.at(other).value != pytest.approx(first.value)
+    kept = [first.value, *first.gradient, *first.scores, *first.hessian().matvec(np.ones(3))]
+    np.testing.assert_array_equal(kept, wanted)
+    again = objective.at(w, first.scores)
+    assert again.value == first.value
+    np.testing.assert_array_equal(again.gradient, first.gradient)
+
+
+def test_an_evaluation_leaves_nothing_behind():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 4, 300).astype(float)
+    problem = Problem(X, Levels.build(y), Logistic(), eps=1e-3, algorithm="boxes")
+    objective = PairObjective(problem)
+    objective.at(np.ones(3)).rounding()
+    before = dict(vars(objective))
+    objective.at(2.0 * np.ones(3)).hessian().matvec(np.ones(3))
+    assert all(vars(objective)[name] is value for name, value in before.items())
+    assert vars(objective).keys() == before.keys()
+
+
+def test_an_objective_has_six_members():
+    members = {name for name in vars(Objective) if not name.startswith("_")}
+    members |= set(Objective.__annotations__)
+    assert members == {"n_features", "penalty", "precision", "at", "sharpen", "refine"}
+    rng = np.random.default_rng(0)
+    objective = PairObjective(Problem(np.ones((40, 1)), differences(rng, 40), Square()))
+    assert all(hasattr(objective, name) for name in members)
+
+
+def test_a_diagonal_saves_steps_where_features_differ_in_size():
+    rng = np.random.default_rng(0)
+    size = np.logspace(0, 5, 40)
+    X = rng.normal(size=(300, 40)) * size
+    weighed = Differences.build(X @ (1 / size) + rng.normal(size=300))
+    problem = Problem(X, weighed, Tube(0.2, 2))
+    wide = spread(problem.design, problem.curvature_at_zero())
+    np.testing.assert_allclose(wide, 2 * 299 / 300 * 300 * X.var(axis=0), rtol=1e-9)
+    found = []
+    for inverse in (GivenInverse(np.array), None):
+        objective = PairObjective(problem, inverse=inverse)
+        found.append(Tron()(objective, np.zeros(40), tol=1e-8, max_iter=200))
+    assert {one.status for one in found} == {Status.CONVERGED}
+    np.testing.assert_allclose(found[0].coef * size, found[1].coef * size, rtol=1e-3)
+    products = [one.history[-1].n_products for one in found]
+    assert 5 * products[1] < products[0]
+
+
+def test_features_of_one_size_are_even_whatever_is_constant():
+    assert is_even(np.array([1.0, 3.0, 5.0]))
+    assert is_even(np.array([1.0, 3.0, 5.0, 1e-20, 0.0]))
+    assert not is_even(np.array([1.0, 30.0, 1000.0]))
+    assert is_even(np.zeros(3))
+    assert is_even(np.empty(0))
+    assert is_even(np.array([1.0, np.inf]))
+    np.testing.assert_array_equal(spread(Design(np.ones((4, 2))), np.zeros(4)), 0.0)
+    lifted = InverseDiagonal(np.array([0.0, 1e14]), 1.0, 1.0).matvec(np.ones(2))
+    np.testing.assert_allclose(lifted, [1 / 101, 1e-14], rtol=1e-6)
+
+
+def test_a_sample_whose_hessian_has_no_factorisation_is_left():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, 200).astype(float)
+    problem = Problem(X, Levels.build(y).reduced("rows"), SquaredHinge(), penalty=-1e9)
+    model = SampledModel(problem, 50, rng)
+    w = np.ones(2)
+    assert model.matrix(w) is None
+    assert model.inverse(w) is None
+    assert not model.refine()
+    exact = PairObjective(problem).at(w).hessian().matvec(w)
+    np.testing.assert_array_equal(PairObjective(problem, model).at(w).hessian().matvec(w), exact)
+
+
+def test_a_changed_problem_keeps_its_features():
+    rng = np.random.default_rng(0)
+    problem = Problem(rng.normal(size=(40, 3)), differences(rng, 40), Square())
+    labels = rng.normal(size=40)
+    other = problem.with_target(labels)
+    assert other.design.X is problem.design.X
+    own = Differences.build(labels, np.arange(40) % 3, sample_weight=problem.preferences.weight)
+    value = PairObjective(Problem(problem.X, own, Square())).at(np.ones(3)).value
+    assert PairObjective(other).at(np.ones(3)).value == pytest.approx(value)
+    assert problem.with_target(None) is problem

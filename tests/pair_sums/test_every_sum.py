@@ -1,0 +1,254 @@
+"""What every pair sum promises, for each loss and algorithm of the table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pairrank.exceptions import PairrankError
+from pairrank.pair_sums import bind, direct
+from pairrank.preferences import Differences, Levels, OrderGraph, Pairs
+from strategies import problems
+from sum_table import (
+    ALGORITHMS,
+    EVERY,
+    LOSSES,
+    assert_sums,
+    assert_within,
+    double_loop,
+    levels_of,
+    pairs_of,
+    random_problem,
+    sum_of,
+)
+
+NOT_EXPONENTIAL = [each for each in EVERY if each[0] != "exponential"]
+
+
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+@given(
+    problem=problems(),
+    reduction=st.sampled_from(("sum", "rows", "query")),
+    eps=st.sampled_from((1e-3, 1e-6, 1e-10, 1e-13)),
+)
+@settings(max_examples=40)
+def test_levels_equal_the_double_loop(name, algorithm, problem, reduction, eps):
+    levels = levels_of(problem, reduction)
+    bound = sum_of(name, algorithm, levels, eps)
+    wanted = double_loop(problem, LOSSES[name].definition, levels)
+    assert_sums(name, bound, problem.scores, problem.v, wanted)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+@given(problem=problems(), reduction=st.sampled_from(("sum", "rows")))
+@settings(max_examples=40)
+def test_explicit_pairs_equal_the_double_loop(name, problem, reduction):
+    levels = levels_of(problem, reduction)
+    i, j = np.array(pairs_of(problem), int).reshape(-1, 2).T
+    n_rows = problem.scores.size
+    pairs = Pairs(i, j, n_rows=n_rows).bound(
+        n_rows, qid=problem.qid, sample_weight=problem.weight, reduction=reduction
+    )
+    bound = bind(LOSSES[name].loss, pairs, eps=1e-3)
+    assert bound.error == 0.0
+    assert not bound.sharpen()
+    wanted = double_loop(problem, LOSSES[name].definition, levels)
+    assert_sums(name, bound, problem.scores, problem.v, wanted)
+
+
+@pytest.mark.parametrize("tile", [1, 7, 100])
+@pytest.mark.parametrize("name", ["exponential", "no family"])
+@pytest.mark.parametrize("graph", ["full", "chain", OrderGraph([(0.0, 2.0), (1.0, 2.0)])])
+def test_tiles_of_any_size_add_up_to_the_same(tile, name, graph, monkeypatch):
+    problem = random_problem(60, 3, queries=4, weighted=True)._replace(graph=graph)
+    levels = levels_of(problem, "query")
+    wanted = double_loop(problem, LOSSES[name].definition, levels)
+    monkeypatch.setattr(direct, "TILE", tile)
+    bound = bind(LOSSES[name].loss, levels, pair_sum="direct")
+    assert_sums(name, bound, problem.scores, problem.v, wanted)
+
+
+@pytest.mark.parametrize("n_levels", [3, 200])
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+def test_gradient_and_curvature_are_the_differences(name, algorithm, n_levels):
+    problem = random_problem(400, n_levels, queries=3)
+    bound = sum_of(name, algorithm, levels_of(problem, "rows"), 1e-12)
+    # Short steps where the loss has pieces, so that few pairs change theirs; else long ones.
+    step = 1e-4 if LOSSES[name].floor else 1e-6
+    below, above = (bound.at(problem.scores + side * step * problem.v) for side in (-1, 1))
+    at = bound.at(problem.scores)
+    if name != "raykar":
+        slope = at.gradient @ problem.v
+        assert (above.value - below.value) / (2 * step) == pytest.approx(slope, rel=1e-5)
+    if LOSSES[name].loss.smooth:
+        product = at.curvature().matvec(problem.v)
+        found = (above.gradient - below.gradient) / (2 * step)
+        size = np.abs(product).max()
+        np.testing.assert_allclose(found, product, rtol=1e-4, atol=1e-3 * size)
+
+
+@pytest.mark.parametrize("n_levels", [2, 6, 300])
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+def test_the_order_of_rows_does_not_matter(name, algorithm, n_levels):
+    problem = random_problem(300, n_levels, queries=4, weighted=True)
+    order = np.random.default_rng(1).permutation(300)
+    shuffled = problem._replace(
+        y=problem.y[order], qid=problem.qid[order], weight=problem.weight[order]
+    )
+    one = sum_of(name, algorithm, levels_of(problem)).at(problem.scores)
+    other = sum_of(name, algorithm, levels_of(shuffled)).at(problem.scores[order])
+    assert other.value == pytest.approx(one.value, rel=1e-12)
+    size = np.abs(one.gradient).max()
+    np.testing.assert_allclose(other.gradient, one.gradient[order], rtol=0, atol=1e-12 * size)
+
+
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+def test_a_weight_of_two_is_the_row_twice(name, algorithm):
+    problem = random_problem(120, 3, queries=3)
+    times = np.random.default_rng(2).integers(0, 3, 120)
+    weighed = sum_of(name, algorithm, levels_of(problem._replace(weight=times * 1.0)), 1e-12)
+    rows = np.repeat(np.arange(120), times)
+    listed = problem._replace(y=problem.y[rows], qid=problem.qid[rows])
+    repeated = sum_of(name, algorithm, levels_of(listed), 1e-12)
+    one, other = weighed.at(problem.scores), repeated.at(problem.scores[rows])
+    assert one.value == pytest.approx(other.value, rel=1e-11)
+    gradient = np.bincount(rows, other.gradient, 120)
+    atol = 1e-11 * np.abs(gradient).max()
+    np.testing.assert_allclose(one.gradient, gradient, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+def test_an_offset_of_all_scores_changes_nothing(name, algorithm):
+    problem = random_problem(200, 4, queries=3)
+    scores = np.round(problem.scores * 64) / 64  # Exact after an offset of 1e7.
+    bound = sum_of(name, algorithm, levels_of(problem), 1e-9)
+    near, far = bound.at(scores), bound.at(scores + 1e7)
+    assert abs(far.value - near.value) <= 2 * bound.error + 1e-12 * near.value
+    weight = np.add(*levels_of(problem).wins_and_losses())
+    # Eps of the weight of the pairs where the sum has an error, else rounding.
+    size = 2e-9 * weight if bound.error else 1e-12 * (weight + np.abs(near.gradient))
+    assert_within(far.gradient, near.gradient, size)
+
+
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+def test_float32_scores_are_taken_as_they_are(name, algorithm):
+    problem = random_problem(60, 3)
+    bound = sum_of(name, algorithm, levels_of(problem))
+    scores = problem.scores.astype(np.float32)
+    found, wanted = bound.at(scores), bound.at(scores.astype(np.float64))
+    assert found.value == wanted.value
+    assert found.gradient.dtype == np.float64
+    np.testing.assert_array_equal(found.gradient, wanted.gradient)
+
+
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+def test_scores_that_are_not_finite_give_infinity(name, algorithm):
+    problem = random_problem(60, 3)
+    pairs = Pairs([0, 1], [2, 3], n_rows=60).bound(60)
+    for bad in (np.nan, np.inf, -np.inf):
+        scores = problem.scores.copy()
+        scores[7] = bad
+        for bound in (
+            sum_of(name, algorithm, levels_of(problem)),
+            bind(LOSSES[name].loss, pairs),
+        ):
+            found = bound.at(scores)
+            assert found.value == np.inf
+            assert np.isnan(found.gradient).all()
+
+
+FINITE = {"squared_hinge": 1e150, "squared_hinge of margin 0": 1e150, "no family": 1e150}
+"""How far scores may lie apart for a finite value; 300 powers of ten by default."""
+
+
+@pytest.mark.parametrize(("name", "algorithm"), NOT_EXPONENTIAL)
+def test_far_scores_stay_finite_or_give_infinity_without_a_warning(name, algorithm):
+    problem = random_problem(60, 3)
+    bound = sum_of(name, algorithm, levels_of(problem))
+    pairs = bind(LOSSES[name].loss, Pairs([0, 1], [2, 3], n_rows=60).bound(60))
+    for each in (bound, pairs):
+        found = each.at(FINITE.get(name, 1e300) * problem.scores)
+        assert np.isfinite(found.value)
+        assert np.isfinite(found.gradient).all()
+        if LOSSES[name].loss.smooth:
+            assert np.isfinite(found.curvature().matvec(problem.v)).all()
+    if name in FINITE:
+        assert bound.at(1e200 * problem.scores).value == np.inf
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS["exponential"])
+def test_exponentials_of_far_scores_are_exact_until_they_overflow(algorithm):
+    levels = Levels.build(np.array([0.0, 1.0, 0.0, 1.0]), np.array([0, 0, 1, 1]))
+    bound = sum_of("exponential", algorithm, levels)
+    # Each query has margins of its own size at an offset of its own.
+    found = bound.at(np.array([-1e3, -1e3 + 2.0, 1e3, 1e3 - 345.0]))
+    assert found.value == pytest.approx(np.exp(-2.0) + np.exp(345.0), rel=1e-12)
+    wanted = np.array([np.exp(-2.0), -np.exp(-2.0), np.exp(345.0), -np.exp(345.0)])
+    np.testing.assert_allclose(found.gradient, wanted, rtol=1e-12)
+    assert bound.at(np.array([-1e3, 1e3, -1e3, 1e3])).value == 0.0
+    assert bound.at(np.array([1e3, -1e3, 0.0, 0.0])).value == np.inf
+    mixed = Levels.build(np.array([0.0, 1.0, 1.0]))
+    found = sum_of("exponential", algorithm, mixed).at(np.array([-1e3, -1e3, 1e3]))
+    assert found.value == 1.0
+    np.testing.assert_array_equal(found.gradient, [1.0, -1.0, 0.0])
+
+
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+def test_results_are_the_callers(name, algorithm):
+    problem = random_problem(300, 4, queries=3)
+    bound = sum_of(name, algorithm, levels_of(problem))
+    found = bound.at(problem.scores)
+    kept = found.gradient.copy()
+    smooth = LOSSES[name].loss.smooth
+    curvature = found.curvature() if smooth else None
+    product = curvature.matvec(problem.v) if smooth else None
+    bound.at(-2.0 * problem.scores)
+    np.testing.assert_array_equal(found.gradient, kept)
+    if smooth:
+        np.testing.assert_array_equal(curvature.matvec(problem.v), product)
+        np.testing.assert_array_equal(found.curvature().matvec(problem.v), product)
+    assert bound.at(problem.scores).value == found.value
+
+
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+def test_labels_without_a_preference_sum_to_nothing(name, algorithm):
+    for graph in ("full", "chain"):
+        bound = sum_of(name, algorithm, Levels.build(np.zeros(4), graph=graph))
+        found = bound.at(np.arange(4.0))
+        assert found.value == bound.error == 0.0
+        assert not found.gradient.any()
+        if LOSSES[name].loss.smooth:
+            assert not found.curvature().diagonal().any()
+            assert not found.curvature().matvec(np.arange(4.0)).any()
+
+
+@pytest.mark.parametrize(("name", "algorithm"), EVERY)
+def test_wrong_requests_are_refused(name, algorithm):
+    problem, loss = random_problem(60, 3), LOSSES[name].loss
+    levels = levels_of(problem)
+    pairs = bind(loss, Pairs([0, 1], [2, 3], n_rows=60).bound(60))
+    for bound in (sum_of(name, algorithm, levels), pairs):
+        with pytest.raises(PairrankError, match=r"shape \(59,\), but there are 60 rows"):
+            bound.at(problem.scores[1:])
+        if not loss.smooth:
+            with pytest.raises(PairrankError, match="no curvature"):
+                bound.at(problem.scores).curvature()
+    with pytest.raises(PairrankError, match="'fast' does not exist for this loss; choose"):
+        bind(loss, levels, pair_sum="fast")
+    with pytest.raises(PairrankError, match="Levels or Pairs"):
+        bind(loss, Differences.build(problem.y))
+
+
+def test_too_many_pairs_for_the_direct_sum_are_refused_with_the_time(monkeypatch):
+    levels = Levels.build(np.arange(200_000) % 2.0)
+    monkeypatch.setattr(direct, "MOST_PAIRS", 10**10 - 1)
+    with pytest.raises(PairrankError, match=r"10,000,000,000 pairs would take about 4 minutes"):
+        bind(LOSSES["modified_huber"].loss, levels)
+    assert bind(LOSSES["modified_huber"].loss, levels, pair_sum="direct").n_rows == 200_000
+
+
+def test_several_hinges_in_one_loss_are_not_sorted():
+    with pytest.raises(PairrankError, match="sums the hinge and the squared hinge only"):
+        bind(LOSSES["modified_huber"].loss, Levels.build(np.arange(3.0)), pair_sum="sorted")
