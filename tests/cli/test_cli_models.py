@@ -107,7 +107,10 @@ def test_options_that_are_left_out_are_the_models_own(folder, tmp_path):
     ("options", "names"),
     [
         (["--alpha", "1"], ["Model ranksvm has no option --alpha; use -C."]),
-        (["--eps", "0.1"], ["Model ranksvm has no option --eps; it is an option of rankncg."]),
+        (
+            ["--eps", "0.1"],
+            ["Model ranksvm has no option --eps; it is an option of rankncg, pairwise."],
+        ),
         (["--model", "rankncg", "-C", "1"], ["Model rankncg has no option -C; use --alpha."]),
         (["--model", "rankncg", "--eps", "0"], ["--eps must be a finite number above 0, got 0.0"]),
         (["--model", "rankncg", "--eps", "1"], ["--eps must be below 1, got 1.0"]),

@@ -224,7 +224,7 @@ def test_progress_and_control_c_are_as_for_the_others(folder, tmp_path, monkeypa
     [
         (
             ["--graph", "chain"],
-            "--graph; it is an option of ranksvm, rankncg, hull.",
+            "--graph; it is an option of ranksvm, rankncg, pairwise, hull.",
         ),
         (["--loss", "x"], "Model rankrls has no option --loss"),
         (["--reduction", "query"], "Model rankrls has no option --reduction"),
@@ -265,6 +265,6 @@ def test_its_options_are_no_other_models(model, option):
 
 def test_a_direct_solution_takes_no_iterations_to_stop(folder, tmp_path):
     options = ["--regularization", "iteration", "--solver", "direct"]
-    assert "--solver direct takes none: use --solver cg" in misused(
+    assert "--solver direct has none: use --solver cg" in misused(
         *training(folder, tmp_path, *options)
     )

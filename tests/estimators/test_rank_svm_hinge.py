@@ -155,6 +155,7 @@ def test_float32_rows_are_proven_as_far_as_float64_rows(rows):
     assert fine.objective_ - fine.gap_ <= double.objective_
 
 
+@pytest.mark.filterwarnings("ignore:feature . is as large as:pairrank.exceptions.PairrankWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("offset", [0.0, 30.0, 1e3, 1e5])
 @pytest.mark.parametrize("C", [0.01, 1.0, 1e4])

@@ -23,7 +23,7 @@ from pairrank import (
 )
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.losses import SquaredHinge
-from pairrank.objective import SampledModel
+from pairrank.objective import Problem, SampledModel
 from pairrank.objective.offsets import without_offset
 from pairrank.preferences import Differences, Levels
 
@@ -138,15 +138,8 @@ def test_a_hessian_without_a_factorisation_gives_way_to_every_pair(rows):
     X, y, qid = rows
     levels = Levels.build(y, qid)
     far = sparse.csr_array(X + 1e12)
-    model = SampledModel(
-        far,
-        levels,
-        SquaredHinge(),
-        factor=1.0,
-        penalty=1e-30,
-        n_rows=300,
-        generator=np.random.default_rng(0),
-    )
+    problem = Problem(far, levels, SquaredHinge(), penalty=1e-30)
+    model = SampledModel(problem, 300, np.random.default_rng(0))
     w = np.zeros(4)
     assert model.hessian(w, np.zeros(300)) is None
     assert model.inverse(w) is None

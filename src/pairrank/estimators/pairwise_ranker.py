@@ -75,7 +75,17 @@ class PairwiseRanker(PairLossRanker):
 
     def __init__(
         self,
-        loss: Any = "exponential",
+        loss: Literal[
+            "exponential",
+            "modified_huber",
+            "huberised_hinge",
+            "hinge",
+            "squared_hinge",
+            "logistic",
+            "probit",
+            "raykar",
+        ]
+        | PairLoss = "exponential",
         *,
         C: float = 1.0,
         graph: Any = "full",
@@ -88,7 +98,16 @@ class PairwiseRanker(PairLossRanker):
         n_components: int | None = None,
         eps: float = 1e-6,
         solver: Literal["auto", "tron", "ncg", "bundle"] = "auto",
-        pair_sum: str = "auto",
+        pair_sum: Literal[
+            "auto",
+            "sorted",
+            "selection_tree",
+            "level_counting",
+            "boxes",
+            "beaulieu",
+            "separable",
+            "direct",
+        ] = "auto",
         tol: float = 1e-3,
         max_iter: int = 1000,
         warm_start: bool = False,

@@ -136,6 +136,8 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     """
     if callable(scoring):
         return scoring
+    if isinstance(scoring, str) and scoring in READY:
+        return READY[scoring]
     return QueryScorer(metric_named(scoring))
 
 
