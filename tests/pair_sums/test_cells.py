@@ -10,11 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from definitions import preferences_of
-from pairrank.pair_sums import cell_plan
+from pairrank import RankSVM
+from pairrank._protocols import PiecewisePolynomial
+from pairrank.pair_sums import bind, cell_plan
 from pairrank.pair_sums.cells import cell_sum
 from pairrank.pair_sums.sorted import SortedSum, SortedTerms
 from pairrank.preferences import Levels
 from strategies import problems
+
+pytestmark = pytest.mark.numeric
 
 TERMS = {
     "squared hinge": ((1.0, 2, 1.0),),
@@ -233,3 +237,28 @@ def test_planes_of_the_hinge_lie_below_it(seed):
     value = SortedSum(levels, 1.0, False).at(there).value
     below = plane.value + plane.gradient @ (there - here)
     assert below <= value + 1e-12 * n * n
+
+
+@pytest.mark.parametrize("name", TERMS)
+def test_a_large_query_of_a_smooth_loss_is_summed_by_cells(name):
+    margin_terms = TERMS[name]
+
+    class Loss:
+        family = PiecewisePolynomial(margin_terms)
+        smooth = all(power == 2 for _, power, _ in margin_terms)
+
+    levels = Levels.build(np.arange(50.0) % 3)
+    chosen = type(bind(Loss(), levels)).__name__
+    assert chosen == ("CellSum" if Loss.smooth else "SortedSum")
+    assert type(bind(Loss(), levels, pair_sum="cells")).__name__ == "CellSum"
+
+
+@pytest.mark.parametrize("n_levels", [2, 5, 400])
+def test_a_fit_by_cells_ends_at_the_optimum_of_the_exact_sum(n_levels):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    z = X @ [1.0, -1.0, 0.5] + rng.normal(size=400)
+    y = np.digitize(z, np.quantile(z, np.linspace(0, 1, n_levels + 1)[1:-1])).astype(float)
+    by_cells = RankSVM(tol=1e-10, pair_sum="cells").fit(X, y)
+    exact = RankSVM(tol=1e-10, pair_sum="sorted").fit(X, y)
+    np.testing.assert_allclose(by_cells.coef_, exact.coef_, rtol=1e-7)

@@ -100,6 +100,7 @@ class PairwiseRanker(PairLossRanker):
         solver: Literal["auto", "tron", "ncg", "bundle"] = "auto",
         pair_sum: Literal[
             "auto",
+            "cells",
             "sorted",
             "selection_tree",
             "level_counting",

@@ -4,93 +4,25 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
 from pairrank.compiled import cell_bands
 from pairrank.compiled import cells as compiled
 from pairrank.pair_sums._bound import OneByOne, as_scores
+from pairrank.pair_sums.cell_grid import CELLS_PER_MARGIN, Grid, cells_per_score, make_grid
 from pairrank.pair_sums.cell_plan import Tier, Unit, divide, has_many_levels
 from pairrank.preferences import Levels
 
 Terms = tuple[tuple[float, int, float], ...]
 
-CELLS_PER_MARGIN = 256
-"""Cells per margin at first: a relative error of about 1e-8 in the value, 2e-6 in the gradient."""
 FINER = 16
-"""`sharpen` divides the width of a cell by this."""
-CELLS_PER_SPREAD = 4096
-"""No more cells than this over the scores where a margin is far below their spread."""
-_LARGEST_CELL = 2.0**52
-_SAMPLE = 4096
-_FEW_OUTSIDE = 16
+"""`sharpen` divides the width of a cell by this, once: more cells add more rounding."""
 _UNIT_ROUNDING = 2.0**-53
 _NONE = np.empty(0)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """Cells of width 1/per_h: `position` has their numbers, contiguous from first to last."""
-
-    per_h: float
-    position: NDArray[np.int64]
-    first: int
-    last: int
-
-    @property
-    def place(self) -> tuple[float, NDArray[np.int64], int, int]:
-        """What compiled functions need to find the cell of a score."""
-        return self.per_h, self.position, self.first, self.last
-
-
-def cells_per_score(scores: FloatArray, margin: float, cells: float) -> float:
-    """Return 1/h, a power of two: about `cells` per margin, but not too many over the scores.
-
-    NaN where the scores are not finite, or too large for cells of their size.
-    """
-    low, high = compiled.range_of(scores)
-    spread = high - low
-    if not np.isfinite(spread):
-        return float("nan")
-    per_h = 2.0 ** np.ceil(np.log2(cells / margin)) if margin > 0.0 else np.inf
-    if not margin > 0.0 and spread > 0.0:
-        per_h = 2.0 ** np.floor(np.log2(CELLS_PER_SPREAD / CELLS_PER_MARGIN * cells / spread))
-    if not 0.0 < per_h < np.inf:
-        per_h = 1.0
-    fits = max(abs(low), abs(high)) * per_h < _LARGEST_CELL
-    return float(per_h) if fits else float("nan")
-
-
-def make_grid(scores: FloatArray, per_h: float, most: int) -> Grid | None:
-    """Return the cells of width 1/per_h that hold the scores; None if more than `most`.
-
-    Rows far from the others get cells of their own, so that they do not stretch the grid.
-    """
-    low, high = compiled.range_of(scores)
-    start, stop = int(np.floor(low * per_h)), int(np.floor(high * per_h)) + 1
-    if stop - start <= most:
-        return Grid(per_h, np.arange(start, stop), 0, stop - start - 1)
-    return _grid_with_outsiders(scores, per_h, most)
-
-
-def _grid_with_outsiders(scores: FloatArray, per_h: float, most: int) -> Grid | None:
-    """Return a contiguous window of cells around the middle, and the cells of the rows beyond."""
-    sample = scores[:: max(1, scores.size // _SAMPLE)]
-    middle = int(np.floor(np.median(sample) * per_h))
-    start, stop = middle - most // 4, middle + most // 4
-    outside = compiled.cells_outside(scores, per_h, start, stop, scores.size // _FEW_OUTSIDE)
-    if outside.size > scores.size // _FEW_OUTSIDE:
-        return None
-    outside = np.unique(outside)
-    below = outside[outside < start]
-    if outside.size > most // 2:
-        return None
-    position = np.concatenate((below, np.arange(start, stop), outside[outside >= stop]))
-    return Grid(per_h, position, below.size, below.size + stop - start - 1)
 
 
 class CellSum:
@@ -157,11 +89,11 @@ class CellSum:
         return Evaluated(float(value), gradient, float(error), curvature, float(gradient_error))
 
     def sharpen(self) -> bool:
-        """Divide the cells' width by 16, or go over to the exact sum; False where it is exact."""
+        """Divide the cells' width by 16, next time sum exactly; False where it is exact."""
         if self.is_exact:
             return False
         self.finer *= FINER
-        self.is_exact = self.finer > FINER**3
+        self.is_exact = self.finer > FINER
         return True
 
     def _states(self, scores: FloatArray) -> list[_UnitState | _TierState] | None:
@@ -221,7 +153,8 @@ class _UnitState:
                     + beyond * (f if power == 2 else float(f > 0.0))
                 )
             )
-        rounding = (unit.n_rows + 8.0 * position.size) * _UNIT_ROUNDING
+        fullest = unit.n_rows if unit.weight.size else moments[..., 0].max()
+        rounding = (fullest + 8.0 * position.size) * _UNIT_ROUNDING
         self.error += rounding * abs(self.value)
 
     def add_gradient(self, scores: FloatArray, gradient: FloatArray) -> None:

@@ -90,7 +90,7 @@ def bind(
     if isinstance(preferences, Pairs):
         return _made("explicit", "ExplicitSum", preferences, loss)
     if isinstance(family, PiecewisePolynomial) and pair_sum != "direct":
-        return _piecewise(family, preferences, pair_sum)
+        return _piecewise(loss, family, preferences, pair_sum)
     if isinstance(family, Exponential) and pair_sum != "direct":
         return _made("separable", "SeparableSum", preferences, family.rate)
     return _direct(loss, preferences, pair_sum)
@@ -140,16 +140,20 @@ def _of_differences(
     return _made("sorted", "TubeSum", preferences, family.epsilon, family.power == 2)
 
 
-def _piecewise(family: PiecewisePolynomial, levels: Levels, pair_sum: str) -> Any:
-    """Return a sum by cells where queries are large and the loss is smooth, else by sorting."""
+def _piecewise(loss: PairLoss, family: PiecewisePolynomial, levels: Levels, pair_sum: str) -> Any:
+    """Return a sum by cells where queries are large and the loss is smooth, else an exact one.
+
+    That is by sorting for the hinge and its square. Several terms nearly cancel where scores are
+    far apart, so they are summed pair by pair unless queries are large.
+    """
     terms = family.terms
     single = len(terms) == 1 and terms[0][2] == 1.0
+    if not single and pair_sum not in ("auto", "cells"):
+        raise PairrankError(
+            f"pair_sum={pair_sum!r} sums the hinge and the squared hinge only; choose 'auto', "
+            "'cells' or 'direct'"
+        )
     if pair_sum in ("selection_tree", "level_counting") and levels.edges is None:
-        if not single:
-            raise PairrankError(
-                f"pair_sum={pair_sum!r} sums the hinge and the squared hinge only; choose 'auto', "
-                "'cells', 'sorted' or 'direct'"
-            )
         return _made("papers.sweeps", "SweptSum", levels, terms[0][0], terms[0][1] == 2, pair_sum)
 
     def by_sorting(some: Levels) -> Any:
@@ -160,7 +164,7 @@ def _piecewise(family: PiecewisePolynomial, levels: Levels, pair_sum: str) -> An
     is_smooth = all(power == 2 for _, power, _ in terms)
     if pair_sum == "cells" or (pair_sum == "auto" and is_smooth and has_large_queries(levels)):
         return _made("cells", "cell_sum", levels, terms, by_sorting)
-    return by_sorting(levels)
+    return by_sorting(levels) if single else _direct(loss, levels, pair_sum)
 
 
 def _sigmoidal(
