@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -150,7 +149,9 @@ def divide(levels: Levels) -> Plan:
     large = _large(levels)
     if not large.size:
         return Plan([], [], None, levels if levels.n_pairs else None)
-    units, exact = [], [levels.query_group]
+    units = []
+    begins = np.zeros(levels.group_level.size + 1, dtype=bool)
+    begins[levels.query_group] = True
     cut: list[tuple[float, IntArray]] = []
     scales = np.broadcast_to(levels.pair_scale, levels.n_queries)
     for query in large.tolist():
@@ -169,14 +170,14 @@ def divide(levels: Levels) -> Plan:
             band_of = np.repeat(np.arange(bands.size - 1), np.diff(bands))
             units.append(_unit(levels, first, last, band_of, scale))
             cut.append((scale, bands))
-        exact.append(first + of_level)
+        begins[first:last] = True
     tiers = []
     for parts, coarser in zip(PARTS_PER_BAND, COARSER, strict=True):
         tier, cut = _tier(levels, cut, parts, coarser)
         if tier is not None:
             tiers.append(tier)
     last_parts = _parts(levels, cut)
-    return Plan(units, tiers, last_parts, _rest(levels, large, np.unique(np.concatenate(exact))))
+    return Plan(units, tiers, last_parts, _rest(levels, large, np.flatnonzero(begins)))
 
 
 def _tier(
@@ -186,24 +187,30 @@ def _tier(
     bands, scales, part_start, finer = [], [], [], []
     n_before = 0
     for scale, borders in cut:
-        parts_of = []
-        for low, high in pairwise(borders.tolist()):
-            rows = int(levels.group_start[high] - levels.group_start[low])
-            parts = _cut(levels, low, high, max(1, min(n_parts, rows // EXACT_ROWS)))
-            parts_of.append(parts[:-1])
-            bands.append((n_before, n_before + parts.size - 1))
-            scales.append(scale)
-            n_before += parts.size - 1
-        borders = np.append(np.concatenate(parts_of), borders[-1])
-        finer.append((scale, borders))
-        part_start.append(levels.group_start[borders])
-        n_before += 1
+        parts = _cut_each(levels, borders, n_parts)
+        places = n_before + np.searchsorted(parts, borders)
+        bands.append(np.column_stack((places[:-1], places[1:])))
+        scales.append(np.full(borders.size - 1, scale))
+        finer.append((scale, parts))
+        part_start.append(levels.group_start[parts])
+        n_before += parts.size
     if not bands:
         return None, finer
-    several = np.array(bands, dtype=np.int64)
+    several = np.concatenate(bands)
     kept = several[:, 1] - several[:, 0] > 1
     starts = np.concatenate(part_start)
-    return Tier(several[kept], starts, np.array(scales)[kept], coarser), finer
+    return Tier(several[kept], starts, np.concatenate(scales)[kept], coarser), finer
+
+
+def _cut_each(levels: Levels, borders: IntArray, n_parts: int) -> IntArray:
+    """Return the borders, in groups, of at most n parts of each band between `borders`."""
+    starts = levels.group_start
+    first, rows = starts[borders[:-1]], np.diff(starts[borders])
+    counts = np.maximum(np.minimum(n_parts, rows // EXACT_ROWS), 1)
+    band = np.repeat(np.arange(counts.size), counts)
+    within = np.arange(band.size) - (np.cumsum(counts) - counts)[band]
+    wanted = first[band] + within * (rows / counts)[band]
+    return np.unique(np.concatenate((np.searchsorted(starts, wanted), borders)))
 
 
 def _parts(levels: Levels, cut: list[tuple[float, IntArray]]) -> Tier | None:
