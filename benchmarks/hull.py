@@ -210,7 +210,6 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="rounds of timing in turn")
     parser.add_argument("--largest", type=int, default=10**6, help="rows of the growth's last step")
     options = parser.parse_args()
-    harness.use_own_cache()
     limits = harness.one_thread()
     print("## ConvexHullRanker\n")
     print(harness.header("clarabel"))

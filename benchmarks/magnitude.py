@@ -270,7 +270,6 @@ def options_of() -> argparse.Namespace:
 def main() -> None:
     """Print every table as Markdown."""
     options = options_of()
-    harness.use_own_cache()
     limits = harness.one_thread()
     print("## Magnitude-preserving ranking and collaborative filtering\n")
     print(harness.header())

@@ -157,7 +157,6 @@ def main() -> None:
     parser.add_argument("--pairs-child", help=argparse.SUPPRESS)
     parser.add_argument("--only", choices=["rows", "pairs"], help="one of the tables")
     options = parser.parse_args()
-    harness.use_own_cache()
     limits = harness.one_thread()
     if options.child:
         print(json.dumps(fit_here(Case(*json.loads(options.child)))))

@@ -16,18 +16,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.special import expit
+
 import _harness as harness
-
-harness.use_own_cache()
-
-import numpy as np  # noqa: E402
-from scipy.special import expit  # noqa: E402
-
-import _sigmoid_tables as sigmoids  # noqa: E402
-from _trees import double_loop, prsvm_plus, tree_by_levels, tree_by_scores  # noqa: E402
-from pairrank.losses import SquaredHinge, Tube  # noqa: E402
-from pairrank.pair_sums import bind  # noqa: E402
-from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
+import _sigmoid_tables as sigmoids
+from _trees import double_loop, prsvm_plus, tree_by_levels, tree_by_scores
+from pairrank.losses import SquaredHinge, Tube
+from pairrank.pair_sums import bind
+from pairrank.preferences import Differences, Levels, Pairs
 
 LEVELS = ("2", "5", "100", "m")
 ALGORITHMS = ("sorted", "selection_tree", "level_counting")

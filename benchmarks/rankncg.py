@@ -297,7 +297,6 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3, help="rounds of timing in turn")
     options = parser.parse_args()
     scale = 0.1 if options.quick else 1.0
-    harness.use_own_cache()
     limits = harness.one_thread()
     print("## RankNCG\n")
     print(harness.header())

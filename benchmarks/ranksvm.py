@@ -341,7 +341,6 @@ def main() -> None:
     options = parser.parse_args()
     options.scale = 0.1 if options.quick else 1.0
     options.repeat = 1 if options.quick else options.repeat
-    harness.use_own_cache()
     limits = harness.one_thread()
     print("## RankSVM: whole fits\n")
     print(harness.header("scikit-survival"))
