@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
 import os
 import platform
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
-ROOT = Path(__file__).resolve().parents[1]
-SUMS = ROOT / "src" / "pairrank" / "compiled"
 LIBRARIES = ("pairrank", "numpy", "scipy", "scikit-learn", "numba")
 
 
@@ -39,23 +35,6 @@ class Timing(NamedTuple):
     def spread(self) -> str:
         """The least and the greatest, as text."""
         return f"{min(self.seconds):.3g} to {max(self.seconds):.3g}"
-
-
-def use_own_cache() -> Path:
-    """Point numba's cache to a folder named by the compiled sources; call before importing numba.
-
-    numba's own check does not see a change in a callee of another file.
-    """
-    digest = hashlib.sha256()
-    for source in sorted(SUMS.glob("*.py")):
-        digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
-    home = ROOT / ".numba_cache"
-    if not os.access(ROOT, os.W_OK):
-        home = Path(tempfile.gettempdir()) / "pairrank_numba_cache"
-    folder = home / digest.hexdigest()[:16]
-    folder.mkdir(parents=True, exist_ok=True)
-    os.environ["NUMBA_CACHE_DIR"] = str(folder)
-    return folder
 
 
 def one_thread() -> Any:

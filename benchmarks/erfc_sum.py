@@ -15,14 +15,11 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import numpy as np
+from scipy.special import expit
+
 import _harness as harness
-
-harness.use_own_cache()
-
-import numpy as np  # noqa: E402
-from scipy.special import expit  # noqa: E402
-
-from pairrank import fast_erfc_sum  # noqa: E402
+from pairrank import fast_erfc_sum
 
 FAST = ("beaulieu", "beaulieu-merged", "boxes")
 MOST_DIRECT, CHECKED, PAIRS_CHECKED = 3_200, 100, 20_000_000

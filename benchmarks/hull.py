@@ -124,7 +124,7 @@ def figure_3(names: list[str]) -> Iterator[list[Any]]:
 
 
 def formulation_28(X: Any, y: Any, nu: float, edges: Any) -> tuple[Any, ...]:
-    """Return P, q, A, b of the paper's program over w, one slack a row and two limits an edge."""
+    """Return P, q, A, b of the paper's program: w, a slack per row, two limits per edge."""
     n_rows, n_features = X.shape
     n_limits = 2 * len(edges)
     diagonal = np.repeat([1.0, 2 * nu, 0.0], [n_features, n_rows, n_limits])
@@ -210,7 +210,6 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5, help="rounds of timing in turn")
     parser.add_argument("--largest", type=int, default=10**6, help="rows of the growth's last step")
     options = parser.parse_args()
-    harness.use_own_cache()
     limits = harness.one_thread()
     print("## ConvexHullRanker\n")
     print(harness.header("clarabel"))
@@ -225,7 +224,7 @@ def main() -> None:
         print(harness.table(columns, beside_clarabel(options.repeat)))
     if options.only in (None, "growth"):
         print("\n### Growth: five classes, chain, 8 features\n")
-        columns = ["rows", "steps", "s", "us a row"]
+        columns = ["rows", "steps", "s", "us per row"]
         print(harness.table(columns, growth(options.largest)))
     limits.restore_original_limits()
 

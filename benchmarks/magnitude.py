@@ -1,4 +1,4 @@
-"""Cortes' Tables 1 and 2 and Raykar's Table 2: collaborative filtering, a ranker a user.
+"""Cortes' Tables 1 and 2 and Raykar's Table 2: collaborative filtering, one ranker per user.
 
 Cortes, Mohri and Rastogi: reference reviewers come from a group by activity, 300 test reviewers
 have 50 to 300 ratings, half of which are to learn from; ten draws, of whose means the mean and the
@@ -19,6 +19,7 @@ import itertools
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -182,12 +183,20 @@ def tuned(method: Method, problems: Any, jobs: int) -> tuple[dict[str, float], A
     return best, method.make(**best)
 
 
+def drawn(protocol: Any, table: Any, seed: int) -> Any:
+    """Return a draw without the users whose training ratings are all equal: no pair to learn."""
+    problems = protocol.draw(table, random_state=seed)
+    ratings = problems.table.ratings_of
+    tasks = [task for task in problems.tasks if np.ptp(ratings(task.user)[task.train]) > 0.0]
+    return replace(problems, tasks=tasks)
+
+
 def table_1(studies: list[Study], options: Any) -> Iterator[list[Any]]:
     """Yield every method on every study: the three measures beside the paper's."""
     from pairrank.recommend import evaluate_users
 
     first = studies[0]
-    problems = first.tune.draw(first.tune_table, random_state=2)
+    problems = drawn(first.tune, first.tune_table, 2)
     variance = float(first.tune_table.rating.var())
     made = {
         name: tuned(method, problems, options.jobs)
@@ -196,7 +205,7 @@ def table_1(studies: list[Study], options: Any) -> Iterator[list[Any]]:
     for study in studies:
         judged: dict[str, list[Any]] = {name: [] for name in made}
         for seed in range(options.repeat):
-            problems = study.judge.draw(study.judge_table, random_state=100 + seed)
+            problems = drawn(study.judge, study.judge_table, 100 + seed)
             for name, (_, estimator) in made.items():
                 judged[name].append(evaluate_users(problems, estimator, n_jobs=options.jobs))
         for name, (params, _) in made.items():
@@ -270,7 +279,6 @@ def options_of() -> argparse.Namespace:
 def main() -> None:
     """Print every table as Markdown."""
     options = options_of()
-    harness.use_own_cache()
     limits = harness.one_thread()
     print("## Magnitude-preserving ranking and collaborative filtering\n")
     print(harness.header())

@@ -1,8 +1,8 @@
-"""Peak memory of a whole fit in a process of its own, beyond X: bytes a row, against the bar.
+"""Peak memory of a whole fit in a process of its own, beyond X: bytes per row, against the bar.
 
 X is made in place, a block at a time, so that making it does not set the peak. The bar is X plus
-120 bytes a row plus 400 MB of interpreter and libraries. The wide case shows that X is not copied:
-its X is three times as large as all that the bar allows beside it.
+120 bytes per row plus 400 MB of interpreter and libraries. The wide case shows that X is not
+copied: its X is three times as large as all that the bar allows beside it.
 """
 
 from __future__ import annotations
@@ -157,7 +157,6 @@ def main() -> None:
     parser.add_argument("--pairs-child", help=argparse.SUPPRESS)
     parser.add_argument("--only", choices=["rows", "pairs"], help="one of the tables")
     options = parser.parse_args()
-    harness.use_own_cache()
     limits = harness.one_thread()
     if options.child:
         print(json.dumps(fit_here(Case(*json.loads(options.child)))))
@@ -170,8 +169,8 @@ def main() -> None:
     shrink = 10 if options.quick else 1
     if options.only != "pairs":
         columns = ["labels", "float32 X", "X MB", "peak before fit MB", "peak MB", "beyond X MB"]
-        columns += ["bar MB", "bytes a row beyond X and 400 MB (bar 120)"]
-        columns += ["bytes a row that the fit adds", "fit s", "bar"]
+        columns += ["bar MB", "bytes per row beyond X and 400 MB (bar 120)"]
+        columns += ["bytes per row that the fit adds", "fit s", "bar"]
         rows = [measure(case._replace(n_rows=case.n_rows // shrink)) for case in CASES]
         print("\n" + harness.table(columns, rows))
     if options.only != "rows":

@@ -1,10 +1,10 @@
-"""Pair sums: every loss, route, size and number of levels, beside expit, np.sort and the papers'.
+"""Pair sums: every loss, algorithm, size and number of levels, beside expit, np.sort and others.
 
 A cell of the first tables is the squared hinge's value and gradient at new scores, sort included,
-in nanoseconds a row and in times of `scipy.special.expit` of the same scores, timed in turn. Both
-are medians. A route is left out where it would take minutes. Tubes are summed over all differences
-of real labels. The tables of logistic and probit sums are in `_sigmoid_tables.py`; `--losses`
-chooses.
+in nanoseconds per row and in times of `scipy.special.expit` of the same scores, timed in turn. Both
+are medians. An algorithm is left out where it would take minutes. Tubes are summed over all
+differences of real labels. The tables of logistic and probit sums are in `_sigmoid_tables.py`;
+`--losses` chooses.
 """
 
 from __future__ import annotations
@@ -16,18 +16,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from scipy.special import expit
+
 import _harness as harness
-
-harness.use_own_cache()
-
-import numpy as np  # noqa: E402
-from scipy.special import expit  # noqa: E402
-
-import _sigmoid_tables as sigmoids  # noqa: E402
-from _trees import double_loop, prsvm_plus, tree_by_levels, tree_by_scores  # noqa: E402
-from pairrank.losses import SquaredHinge, Tube  # noqa: E402
-from pairrank.pair_sums import bind  # noqa: E402
-from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
+import _sigmoid_tables as sigmoids
+from _trees import double_loop, prsvm_plus, tree_by_levels, tree_by_scores
+from pairrank.losses import SquaredHinge, Tube
+from pairrank.pair_sums import bind
+from pairrank.preferences import Differences, Levels, Pairs
 
 LEVELS = ("2", "5", "100", "m")
 ALGORITHMS = ("sorted", "selection_tree", "level_counting")
@@ -50,35 +47,35 @@ def make(n_rows: int, levels: str, many: bool) -> tuple[np.ndarray[Any, Any], ..
     return y.astype(np.float64), qid, generator.normal(size=n_rows)
 
 
-def is_affordable(route: str, n_rows: int, levels: str, many: bool) -> bool:
-    """Whether a route ends in seconds."""
+def is_affordable(algorithm: str, n_rows: int, levels: str, many: bool) -> bool:
+    """Whether an algorithm ends in seconds."""
     n_levels = (ROWS_OF_A_QUERY if many else n_rows) if levels == "m" else int(levels)
-    if route == "selection_tree":
+    if algorithm == "selection_tree":
         return n_rows <= 1_000_000 or n_levels <= 5
-    return route != "level_counting" or n_rows * n_levels <= 100_000_000
+    return algorithm != "level_counting" or n_rows * n_levels <= 100_000_000
 
 
-def fresh(y: Any, qid: Any, scores: Any, route: str) -> Callable[[], Any]:
+def fresh(y: Any, qid: Any, scores: Any, algorithm: str) -> Callable[[], Any]:
     """Return a call that sums at scores that the sum has not seen."""
-    bound = bind(SquaredHinge(), Levels.build(y, qid), pair_sum=route)
+    bound = bind(SquaredHinge(), Levels.build(y, qid), pair_sum=algorithm)
     return _at_new_scores(bound, scores.copy())
 
 
-def routes_table(sizes: list[int], many: bool, repeat: int) -> tuple[list[list[Any]], dict]:
-    """Time the routes of every size and number of levels; return rows and ratios to expit."""
+def algorithms_table(sizes: list[int], many: bool, repeat: int) -> tuple[list[list[Any]], dict]:
+    """Time the algorithms at every size and number of levels; return rows and ratios to expit."""
     rows, flat = [], {}
     for levels in LEVELS:
         for n_rows in sizes:
             y, qid, scores = make(n_rows, levels, many)
             out = np.empty(n_rows)
-            chosen = [route for route in ALGORITHMS if is_affordable(route, n_rows, levels, many)]
-            calls = {route: fresh(y, qid, scores, route) for route in chosen}
+            chosen = [name for name in ALGORITHMS if is_affordable(name, n_rows, levels, many)]
+            calls = {name: fresh(y, qid, scores, name) for name in chosen}
             calls["expit"] = lambda scores=scores, out=out: expit(scores, out=out) is None
             calls["sort"] = lambda scores=scores: np.sort(scores) is None
             for call in calls.values():
                 call()
             timed = harness.in_turn(calls, repeat, budget=BUDGET)
-            cells = [_cell(timed, route, n_rows) for route in ALGORITHMS]
+            cells = [_cell(timed, name, n_rows) for name in ALGORITHMS]
             unit = 1e9 / n_rows
             plain = [timed[name].median * unit for name in ("expit", "sort")]
             rows.append([levels, f"{n_rows:,}", *cells, *plain])
@@ -88,11 +85,11 @@ def routes_table(sizes: list[int], many: bool, repeat: int) -> tuple[list[list[A
     return rows, flat
 
 
-def _cell(timed: dict[str, harness.Timing], route: str, n_rows: int) -> str:
-    if route not in timed:
+def _cell(timed: dict[str, harness.Timing], name: str, n_rows: int) -> str:
+    if name not in timed:
         return "-"
-    times = harness.ratio(timed[route], timed["expit"]).median
-    return f"{timed[route].median * 1e9 / n_rows:.0f} ns, {times:.1f}x"
+    times = harness.ratio(timed[name], timed["expit"]).median
+    return f"{timed[name].median * 1e9 / n_rows:.0f} ns, {times:.1f}x"
 
 
 def bars_table(flat: dict, sizes: list[int]) -> Iterator[list[Any]]:
@@ -193,8 +190,8 @@ def tubes_table(sizes: list[int], repeat: int) -> tuple[list[list[Any]], dict]:
             for n in (1, 2):
                 bound = bind(Tube(EPSILON, n), differences)
                 calls[f"n = {n}"] = _at_new_scores(bound, scores.copy())
-            bend = bind(Tube(EPSILON, 2), differences).at(scores).curvature()
-            calls["product"] = lambda bend=bend, v=v: bend.matvec(v) is None
+            curvature = bind(Tube(EPSILON, 2), differences).at(scores).curvature()
+            calls["product"] = lambda c=curvature, v=v: c.matvec(v) is None
             out = np.empty(n_rows)
             calls["expit"] = lambda scores=scores, out=out: expit(scores, out=out) is None
             for call in calls.values():
@@ -234,7 +231,7 @@ def tube_growth(found: dict, sizes: list[int]) -> Iterator[list[Any]]:
 
 
 def measure_peak(n_rows: int, levels: str, many: bool) -> None:
-    """Print the bytes a row, beyond labels and scores, at the peak of build, sum and gradient."""
+    """Print the bytes per row, beyond labels and scores, at the peak of build, sum and gradient."""
     y, qid, scores = make(1000, levels, many)
     bind(SquaredHinge(), Levels.build(y, qid)).at(scores)
     y, qid, scores = make(n_rows, levels, many)
@@ -318,27 +315,27 @@ def print_sigmoids(sizes: list[int], repeat: int) -> None:
 def print_hinge(sizes: list[int], repeat: int) -> None:
     """Run the tables of hinge sums and print Markdown."""
     columns = ("levels", "rows", *ALGORITHMS, "expit, ns", "np.sort, ns")
-    one, flat = routes_table(sizes, False, repeat)
-    queries, _ = routes_table(sizes, True, repeat)
+    one, flat = algorithms_table(sizes, False, repeat)
+    queries, _ = algorithms_table(sizes, True, repeat)
     print("\n## Pair sums of the squared hinge\n", harness.header(), "", sep="\n")
     sections = (
         ("Bars", ("what", "found", "bar"), bars_table(flat, sizes)),
         ("One query: value and gradient", columns, one),
         (f"Queries of {ROWS_OF_A_QUERY} rows: value and gradient", columns, queries),
         (
-            "The paper's other methods, one query, ns a row",
+            "The paper's other methods, one query, ns per row",
             ("levels", "rows", "sorted", "selection_tree", "double loop",
              "AA tree by levels", "AA tree by scores", "PRSVM+"),
             list(rivals_table(sizes, repeat)),
         ),
         (
-            "Hessian products, ns a row and vector",
+            "Hessian products, ns per row and vector",
             ("levels", "rows", "one vector", "50 vectors"),
             list(products_table(sizes, repeat)),
         ),
-        ("Explicit pairs", ("pairs", "rows", "ns a pair"), pairs_table(repeat)),
+        ("Explicit pairs", ("pairs", "rows", "ns per pair"), pairs_table(repeat)),
         (
-            f"Peak bytes a row beyond labels and scores, {sizes[-1]:,} rows",
+            f"Peak bytes per row beyond labels and scores, {sizes[-1]:,} rows",
             ("levels", "queries", "building preferences", "value and gradient", "bar"),
             peaks_table(sizes[-1]),
         ),

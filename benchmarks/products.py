@@ -114,7 +114,6 @@ def main() -> None:
         "--smaller", type=int, default=1, help="divide the rows by this for a quick look"
     )
     arguments = parser.parse_args()
-    harness.use_own_cache()
     limits = harness.one_thread()
     rows = []
     for source in (dense_products, sparse_products, kernel_values):

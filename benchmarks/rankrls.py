@@ -275,7 +275,6 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0, help="part of the training rows")
     parser.add_argument("--repeat", type=int, default=3, help="rounds of timing in turn")
     options = parser.parse_args()
-    harness.use_own_cache()
     limits = harness.one_thread()
     columns = ["data", "method", "lambda", "steps", "test error", "training s", "selection s"]
     columns += ["selection, times faster than Tikhonov's", "paper: error / training / selection"]

@@ -76,13 +76,13 @@ def dense(scale: float) -> Problem:
 
 
 def sparse(scale: float) -> Problem:
-    """Return 60,000 x 5,000 with 40 entries a row, one query, real labels."""
+    """Return 60,000 x 5,000 with 40 entries per row, one query, real labels."""
     made = make_utility(int(60_000 * scale), 5000, nnz_per_row=40, random_state=0)
     return Problem("sparse", made.X, made.y, None)
 
 
 def binary(scale: float) -> Problem:
-    """Return 100,000 x 50,000 with 40 entries a row, one query, two levels."""
+    """Return 100,000 x 50,000 with 40 entries per row, one query, two levels."""
     made = make_utility(int(100_000 * scale), 50_000, nnz_per_row=40, n_levels=2, random_state=0)
     return Problem("binary", made.X, made.y, None)
 
@@ -341,7 +341,6 @@ def main() -> None:
     options = parser.parse_args()
     options.scale = 0.1 if options.quick else 1.0
     options.repeat = 1 if options.quick else options.repeat
-    harness.use_own_cache()
     limits = harness.one_thread()
     print("## RankSVM: whole fits\n")
     print(harness.header("scikit-survival"))
