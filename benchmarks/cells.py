@@ -75,7 +75,6 @@ def main() -> None:
     parser.add_argument("--rows", type=float, default=1e7)
     parser.add_argument("--repeat", type=int, default=5)
     given = parser.parse_args()
-    harness.use_own_cache()
     limits = harness.one_thread()
     columns = (
         "levels", "cells / expit", "Hessian product / expit", "sorted / expit",

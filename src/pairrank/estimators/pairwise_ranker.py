@@ -30,8 +30,6 @@ class PairwiseRanker(PairLossRanker):
         where it has no second derivative, so that cutting planes are taken. It must be convex.
     C : float, default 1.0
         Weight of the loss.
-    graph, reduction, kernel, gamma, degree, coef0, kernel_features, n_components : optional
-        As in `RankSVM`.
     eps : float, default 1e-6
         The error allowed in the sums of logistic and probit, as in `RankNCG`; others are exact.
     solver : "auto", "tron", "ncg" or "bundle", default "auto"
@@ -45,8 +43,6 @@ class PairwiseRanker(PairLossRanker):
         Stop at \|gradient\| <= tol \|gradient at 0\|, or by the duality gap, as `RankSVM` does.
     max_iter : int, default 1000
         Steps at the most.
-    warm_start, verbose, random_state : optional
-        As in `RankSVM`.
 
     Attributes
     ----------
@@ -54,8 +50,12 @@ class PairwiseRanker(PairLossRanker):
         With a kernel, the weights of its features.
     n_iter_ : int
         Steps taken on all rows.
-    status_, history_, objective_, n_pairs_, feature_map_, validation_scores_ : various
-        As in `RankSVM`.
+    status_
+    history_
+    objective_
+    n_pairs_
+    feature_map_
+    validation_scores_
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X had names.
@@ -63,7 +63,7 @@ class PairwiseRanker(PairLossRanker):
     Notes
     -----
     A step costs two products with X and one pair sum: O(m) for sigmoids and the exponential,
-    O(m log m) for hinges, O(pairs) for other losses, about 25 ns per pair.
+    O(m) or O(m log m) for hinges, O(pairs) for other losses, about 25 ns per pair.
 
     Examples
     --------
