@@ -35,6 +35,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     try:
         X = np.asarray(X) if isinstance(X, (list, tuple)) else X
         _refuse_kinds(X, "X")
+        _check_indices(X)
         X = validate_data(
             estimator,
             X,
@@ -53,6 +54,16 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise PairrankError(str(error)) from error
     check_finite_matrix(X)
     return X
+
+
+def _check_indices(X: Any) -> None:
+    """Raise a PairrankError where a sparse matrix points outside of its arrays: scipy crashes."""
+    if not sparse.issparse(X) or X.format not in ("csr", "csc", "bsr"):
+        return
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise PairrankError(f"X is a damaged sparse matrix: {error}; build it again") from None
 
 
 def check_finite_matrix(X: Any) -> None:

@@ -271,7 +271,7 @@ def test_defaults_are_the_papers_grid():
     [
         ({"alphas": [1.0, 0.0]}, "alphas must be positive"),
         ({"alphas": []}, "no values"),
-        ({"scoring": "accuracy"}, "no scorer"),
+        ({"scoring": "accuracy"}, "there is no metric"),
         ({"cv": 30}, "fewer n_splits"),
         ({"cv": "loo"}, "cv must be one of"),
         ({"cv": "leave-pair-out", "scoring": "mean_ndcg"}, "margins only"),

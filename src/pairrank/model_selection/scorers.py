@@ -136,7 +136,8 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     """
     if callable(scoring):
         return scoring
-    return QueryScorer(metric_named(scoring))
+    metric = metric_named(scoring)
+    return READY.get(scoring, QueryScorer(metric))
 
 
 READY = {name: QueryScorer(metric) for name, metric in METRICS.items()}
