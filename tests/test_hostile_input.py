@@ -288,3 +288,8 @@ def test_sparse_rows_that_point_outside_of_their_arrays_are_refused(kind, place,
     for call in (ranker.predict, lambda rows: RankSVM().fit(rows, Y)):
         with pytest.raises(PairrankError, match="X is a damaged sparse matrix"):
             call(damaged)
+
+
+def test_the_range_of_weights_is_told_as_it_is():
+    with pytest.raises(PairrankError, match=r"runs from 1e\+300 to 1e\+300"):
+        RankSVM().fit(X, Y, sample_weight=np.full(8, 1e300))

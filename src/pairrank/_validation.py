@@ -182,7 +182,7 @@ def check_weight_range(weights: FloatArray, name: str, largest: float = 1e100) -
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise PairrankError(f"{name}[{row}] = {weights[row]} is negative")
-    heaviest, lightest = weights.max(initial=0.0), weights.min(initial=1.0, where=weights > 0)
+    heaviest, lightest = weights.max(initial=0.0), weights.min(initial=np.inf, where=weights > 0)
     if not 1.0 / largest <= lightest or not heaviest <= largest:
         raise PairrankError(
             f"{name} runs from {lightest:g} to {heaviest:g}: keep weights between {1 / largest:g} "
