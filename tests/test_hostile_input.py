@@ -276,3 +276,20 @@ def test_every_ranker_refuses_labels_that_prefer_nothing_alike(ranker):
         ranker.fit(X, Y, qid=np.arange(8))
     with pytest.raises(NoPairsError, match="there is 1 sample of positive weight"):
         ranker.fit(X, Y, sample_weight=[1.0] + [0.0] * 7)
+
+
+@pytest.mark.parametrize("kind", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize("place", ["indices", "indptr"])
+@pytest.mark.parametrize("value", [-7, 10**8])
+def test_sparse_rows_that_point_outside_of_their_arrays_are_refused(kind, place, value):
+    damaged = sparse.csr_array(X).asformat(kind)
+    getattr(damaged, place)[1] = value
+    ranker = RankSVM().fit(X, Y)
+    for call in (ranker.predict, lambda rows: RankSVM().fit(rows, Y)):
+        with pytest.raises(PairrankError, match="X is a damaged sparse matrix"):
+            call(damaged)
+
+
+def test_the_range_of_weights_is_told_as_it_is():
+    with pytest.raises(PairrankError, match=r"runs from 1e\+300 to 1e\+300"):
+        RankSVM().fit(X, Y, sample_weight=np.full(8, 1e300))

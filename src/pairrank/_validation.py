@@ -35,6 +35,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
     try:
         X = np.asarray(X) if isinstance(X, (list, tuple)) else X
         _refuse_kinds(X, "X")
+        _check_indices(X)
         X = validate_data(
             estimator,
             X,
@@ -53,6 +54,16 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise PairrankError(str(error)) from error
     check_finite_matrix(X)
     return X
+
+
+def _check_indices(X: Any) -> None:
+    """Raise a PairrankError where a sparse matrix points outside of its arrays: scipy crashes."""
+    if not sparse.issparse(X) or X.format not in ("csr", "csc", "bsr"):
+        return
+    try:
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise PairrankError(f"X is a damaged sparse matrix: {error}; build it again") from None
 
 
 def check_finite_matrix(X: Any) -> None:
@@ -171,7 +182,7 @@ def check_weight_range(weights: FloatArray, name: str, largest: float = 1e100) -
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise PairrankError(f"{name}[{row}] = {weights[row]} is negative")
-    heaviest, lightest = weights.max(initial=0.0), weights.min(initial=1.0, where=weights > 0)
+    heaviest, lightest = weights.max(initial=0.0), weights.min(initial=np.inf, where=weights > 0)
     if not 1.0 / largest <= lightest or not heaviest <= largest:
         raise PairrankError(
             f"{name} runs from {lightest:g} to {heaviest:g}: keep weights between {1 / largest:g} "

@@ -134,6 +134,7 @@ def test_messages_of_estimators_name_options():
         (["--seed", "1.5"], "'1.5' is not a number."),
         (["--loss", "hinge", "--solver", "tron"], 'use --solver bundle (or "auto"), or --loss'),
         (["--model", "rankncg", "--loss", "hinge"], "'hinge' is not one of logistic, probit"),
+        (["--model", "pairwise", "--loss", "x"], "'x' is not one of squared_hinge, hinge"),
         (["--model", "nosuch"], "'nosuch' is not one of ranksvm, rankncg"),
         (["--nosuch", "1"], "No such option: --nosuch"),
         (["--metric", "accuracy"], "there is no metric 'accuracy'; use one of pairwise_accuracy"),

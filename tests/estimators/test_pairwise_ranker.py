@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import optimize
+from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import Pairs, PairwiseRanker, RankNCG, RankSVM, load_model
 from pairrank.exceptions import PairrankError
 from pairrank.losses import LOSSES, as_loss
+from pairrank.solvers import bundle
 
 SMOOTH = [name for name in LOSSES if as_loss(name).smooth and name != "raykar"]
 
@@ -118,3 +120,19 @@ def test_models_of_named_losses_are_saved_and_objects_are_refused(rows, tmp_path
 def test_wrong_parameters_are_refused(rows, options, message):
     with pytest.raises(PairrankError, match=message):
         PairwiseRanker(**options).fit(*rows[:2])
+
+
+@pytest.mark.parametrize("steepest", [bundle._STEEPEST, np.inf])
+def test_one_very_steep_plane_holds_up_no_descent(steepest, monkeypatch):
+    monkeypatch.setattr(bundle, "_STEEPEST", steepest)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 6))
+    y = np.digitize(X[:, 0] + X[:, 1], [-1, 1])
+    ranker = PairwiseRanker("exponential", solver="bundle", max_iter=40)
+    if steepest == np.inf:
+        with pytest.warns(ConvergenceWarning):
+            ranker.fit(X, y)
+        return
+    least = PairwiseRanker("exponential", tol=1e-8).fit(X, y).objective_
+    assert ranker.fit(X, y).status_ == "gap_closed"
+    assert least * (1 - 1e-9) <= ranker.objective_ <= least * (1 + ranker.tol)

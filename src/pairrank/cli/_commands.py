@@ -17,6 +17,7 @@ from typer.core import TyperCommand
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import MODELS, Model, flag_of
 from pairrank.cli._options import GRAPH, PANELS, Columns, reader
+from pairrank.losses import LOSSES
 
 _OF_A_KERNEL = ("rbf", "poly")
 _NONE = "none"
@@ -176,6 +177,8 @@ def _reading(name: str, hint: Any, default: Any) -> dict[str, Any] | None:
         for word in typing.get_args(part)
     ]
     number = next((part for part in (float, int) if part in parts), None)
+    if name == "loss":
+        words = words or list(LOSSES)
     if not words and number is None:
         return None
     if type(None) in parts and default is not None:

@@ -75,17 +75,7 @@ class PairwiseRanker(PairLossRanker):
 
     def __init__(
         self,
-        loss: Literal[
-            "exponential",
-            "modified_huber",
-            "huberised_hinge",
-            "hinge",
-            "squared_hinge",
-            "logistic",
-            "probit",
-            "raykar",
-        ]
-        | PairLoss = "exponential",
+        loss: Any = "exponential",
         *,
         C: float = 1.0,
         graph: Any = "full",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from pairrank._protocols import FloatArray, Generic
 from pairrank.exceptions import PairrankError
 
@@ -26,6 +28,11 @@ class OfPhi:
     family = Generic()
 
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
-        """Return what the object's own `phi` gives."""
-        result: FloatArray = self.given.phi(d, magnitude=magnitude, order=order)
+        """Return what the object's own `phi` gives; a PairrankError where its shape is wrong."""
+        result: FloatArray = np.asarray(self.given.phi(d, magnitude=magnitude, order=order))
+        if result.shape != np.shape(d):
+            raise PairrankError(
+                f"phi of {self.given!r} gave an array of shape {result.shape} for margins of shape "
+                f"{np.shape(d)} and order {order}: return one number per margin"
+            )
         return result

@@ -23,6 +23,8 @@ _LONGER, _SHORTER = 1.2, 0.8
 _RETREAT, _RETURN = 0.1, 1.5
 _HIGH = 1e6
 """Where f is this many times its value at zero, nothing can be learnt."""
+_STEEPEST = 1e6
+"""A plane this many times steeper than that at zero would drown the others in rounding."""
 _PATIENCE = 50
 """Stop where this many cuts in a row have closed less of the gap than rounding could."""
 
@@ -140,7 +142,7 @@ class _Run(Descent):
         return self.closed if is_closed else None
 
     def _cut(self, w: FloatArray) -> Place | None:
-        """Add the plane that touches the loss at w; return f there, None where it overflows.
+        """Add the plane that touches the loss at w; return f there, None where it is too steep.
 
         The weights are kept if they are the best so far.
         """
@@ -148,6 +150,8 @@ class _Run(Descent):
         loss, slope = place.point.value, place.point.gradient
         tangent = float(slope @ w)
         if not (np.isfinite(place.value) and np.isfinite(tangent) and np.isfinite(slope @ slope)):
+            return None
+        if w.any() and np.linalg.norm(slope) > _STEEPEST * self.reference_norm:
             return None
         rounding = _ROUNDING * self.objective.precision * abs(loss) if w.any() else 0.0
         rounding += place.point.score_norm * float(place.point.rounding() @ np.abs(w))

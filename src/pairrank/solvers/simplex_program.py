@@ -12,6 +12,8 @@ _RIDGE = 1e-12
 """What draws weights to where they are, as a part of the matrix: planes may depend on others."""
 _PATIENCE = 50
 """End where this many sets in a row have come no nearer: the rest is rounding."""
+_SETS_PER_PLANE = 10
+"""Sets tried per plane: Lawson & Hanson need about 3; rounding alone could make the sets cycle."""
 
 
 def minimum_on_simplex(
@@ -43,7 +45,7 @@ def minimum_on_simplex(
     Notes
     -----
     A set of k weights costs a Cholesky factorisation, O(k^3), and O(n k) for the gradient. No value
-    is above that of the set before, and there are finitely many sets.
+    is above that of the set before but for rounding; at most 10 n sets are tried.
 
     Examples
     --------
@@ -59,7 +61,9 @@ def minimum_on_simplex(
         return _vertex(vector)
     inside = np.flatnonzero(weights)
     nearest, waited = np.inf, 0
-    while waited <= _PATIENCE:
+    for _ in range(_SETS_PER_PLANE * vector.size):
+        if waited > _PATIENCE:
+            break
         weights, inside = _settled(matrix, vector, weights, inside, ridge)
         gradient = weights[inside] @ matrix[inside] - vector
         entering = int(np.argmin(gradient))
