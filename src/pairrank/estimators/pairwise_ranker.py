@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pairrank import _validation as validation
 from pairrank._protocols import PairLoss, Sigmoidal
-from pairrank.estimators._pair_loss import PairLossRanker
+from pairrank.estimators._fit import PairLossRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
 from pairrank.objective import Problem
@@ -39,12 +39,12 @@ class PairwiseRanker(PairLossRanker):
         losses with a kink need. "auto" takes TRON with a sampled Hessian where that is cheaper,
         and cutting planes for losses with a kink; all have the same optimum.
     pair_sum : str, default "auto"
-        The algorithm of the pair sum; "direct" is every pair. The others depend on the loss, see
-        `pairrank.pair_sums.bind`.
+        The algorithm of the pair sum; "direct" computes every pair. The others depend on the loss,
+        see `pairrank.pair_sums.bind`.
     tol : float, default 1e-3
         Stop at \|gradient\| <= tol \|gradient at 0\|, or by the duality gap, as `RankSVM` does.
     max_iter : int, default 1000
-        Steps at the most.
+        The largest number of steps.
     warm_start, verbose, random_state : optional
         As in `RankSVM`.
 
@@ -123,8 +123,8 @@ class PairwiseRanker(PairLossRanker):
             )
         if _is_mixture(loss) and self.solver in ("tron", "bundle"):
             raise PairrankError(
-                f"{self.loss!r} reports one value and follows the gradient of another, which "
-                f'solver={self.solver!r} cannot judge its steps by: use solver="ncg" (or "auto")'
+                f"solver={self.solver!r} needs values that match gradients, which {self.loss!r} "
+                'does not give: use solver="ncg" (or "auto")'
             )
         validation.check_number(self.C, "C")
         validation.check_number(self.eps, "eps")
@@ -144,6 +144,6 @@ class PairwiseRanker(PairLossRanker):
 
 
 def _is_mixture(loss: PairLoss) -> bool:
-    """Whether the gradient is not that of the value, so that lines are searched by gradients."""
+    """Whether value and gradient are those of different losses."""
     family = loss.family
     return isinstance(family, Sigmoidal) and family.value != family.slope
