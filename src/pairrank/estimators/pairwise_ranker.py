@@ -39,12 +39,12 @@ class PairwiseRanker(PairLossRanker):
         losses with a kink need. "auto" takes TRON with a sampled Hessian where that is cheaper,
         and cutting planes for losses with a kink; all have the same optimum.
     pair_sum : str, default "auto"
-        The algorithm of the pair sum; "direct" computes every pair. The others depend on the loss,
-        see `pairrank.pair_sums.bind`.
+        The algorithm of the pair sum; "direct" is every pair. The others depend on the loss, see
+        `pairrank.pair_sums.bind`.
     tol : float, default 1e-3
         Stop at \|gradient\| <= tol \|gradient at 0\|, or by the duality gap, as `RankSVM` does.
     max_iter : int, default 1000
-        The largest number of steps.
+        Steps at the most.
     warm_start, verbose, random_state : optional
         As in `RankSVM`.
 
