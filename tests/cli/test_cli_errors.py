@@ -188,7 +188,7 @@ def test_unwritable_outputs_are_refused_before_the_fit(folder, tmp_path, monkeyp
     assert "folder" in refused("predict", folder / "model", folder / "rows.txt", "-o", tmp_path)
     assert "folder" in refused("convert", folder / "rows.txt", tmp_path / "no" / "x.csv")
     monkeypatch.setattr(os, "access", lambda path, mode: False)
-    assert "may not be written" in refused("train", folder / "rows.txt", "-o", tmp_path / "m")
+    assert "cannot be written" in refused("train", folder / "rows.txt", "-o", tmp_path / "m")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -101,7 +101,7 @@ def test_a_search_goes_along_a_kernel_s_path(folder, tmp_path, name):
         (["--kernel-features", "exact"], "--kernel-features needs --kernel rbf or poly."),
         (["--kernel", "rbf", "--degree", "2"], "--degree needs --kernel poly."),
         (["--kernel", "rbf", "--coef0", "0"], "--coef0 needs --kernel poly."),
-        (["--kernel", "precomputed"], "which no file of rows holds: use rbf or poly, or fit in"),
+        (["--kernel", "precomputed"], "which files of rows do not hold: use rbf or poly"),
         (["--kernel", "linear"], "'linear' is not rbf or poly; leave it out for linear"),
         (["--kernel", "sigmoid"], "'sigmoid' is not rbf or poly"),
         (["--kernel", "rbf", "--gamma", "0"], "--gamma must be a finite number above 0, got 0.0"),

@@ -141,7 +141,7 @@ def test_ratings_given_twice_are_refused_or_made_one(tmp_path):
     ("options", "complaint"),
     [
         (["--users", "u3,nobody"], "ratings.csv: no ratings of user 'nobody'"),
-        (["--users", " , "], "--users names nobody"),
+        (["--users", " , "], "--users holds no name"),
         (["--users", "@missing.txt"], "missing.txt: No such file"),
         (["--user", "who"], "no column 'who'"),
         (["--separator", ""], "the separator is empty"),

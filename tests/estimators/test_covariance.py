@@ -214,7 +214,7 @@ def test_what_it_cannot_do_is_said_before_any_work():
     wide = sparse.csr_array((150, 20_000))
     for ranker, rows, queries, message in (
         (RankNCG(covariance="queries"), X, None, "pass qid"),
-        (RankNCG(covariance="queries"), X, np.zeros(150), "two queries at least"),
+        (RankNCG(covariance="queries"), X, np.zeros(150), "at least two queries"),
         (RankNCG(covariance="rows"), wide, qid, "at most 10000 features"),
     ):
         with pytest.raises(PairrankError, match=message):

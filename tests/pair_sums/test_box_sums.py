@@ -12,9 +12,9 @@ from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import box_sum as box_sum_module
 from pairrank.pair_sums.box_sum import box_sum, evaluate, product_of, summarise
 from pairrank.pair_sums.profiles import (
-    BEND,
     BUMP,
     COST,
+    CURVATURE,
     ERFC,
     EVEN,
     SIGMOID,
@@ -28,7 +28,7 @@ from strategies import KINDS, scores_of
 
 pytestmark = pytest.mark.numeric
 
-PROFILES = {profile.name: profile for profile in (*SIGMOID, *COST, *EVEN, *BEND, ERFC)}
+PROFILES = {profile.name: profile for profile in (*SIGMOID, *COST, *EVEN, *CURVATURE, ERFC)}
 EVERY_EPS = (0.5, 1e-1, 1e-2, 1e-3, 1e-6, 1e-8, 1e-10, 1e-12, 1e-13)
 EPS = np.finfo(float).eps
 ROUNDING = 1e-14

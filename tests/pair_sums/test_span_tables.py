@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
-from pairrank.pair_sums.profiles import BEND, COST, SIGMOID
+from pairrank.pair_sums.profiles import COST, CURVATURE, SIGMOID
 from pairrank.pair_sums.spans import LEAST, MOST_TERMS, span_tables
 
 pytestmark = pytest.mark.numeric
 
-PROFILES = {kind: (SIGMOID[kind], COST[kind], BEND[kind]) for kind in (LOGISTIC, PROBIT)}
+PROFILES = {kind: (SIGMOID[kind], COST[kind], CURVATURE[kind]) for kind in (LOGISTIC, PROBIT)}
 
 
 @pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])

@@ -1,4 +1,4 @@
-"""Commands from functions: groups of options spread out, a model's options from its class."""
+"""Commands from functions: fields of groups become options, and a model's options its class's."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pairrank.losses import LOSSES
 _OF_A_KERNEL = ("rbf", "poly")
 _NONE = "none"
 _NOT_OFFERED = ("warm_start", "verbose")
-"""There is no earlier fit to start from, and progress is shown anyway."""
+"""Parameters without an option: no earlier fit exists, and progress is always shown."""
 
 _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
@@ -31,19 +31,18 @@ _PANELS = {
         ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"
     ),
 }  # fmt: skip
-"""Where help shows a parameter, if not in the panel "Model"."""
+"""The panel of a parameter in the help, if not "Model"."""
 
 
 def spread(function: Callable[..., Any], model: str | None = None) -> Callable[..., Any]:
-    """Return a command's function with its groups of parameters spread out into options.
+    """Return a command's function with one option per parameter.
 
     `columns: Columns` becomes one option per field, and `**params` the options of a model.
 
     Parameters
     ----------
     function : callable
-        What a command does; `OFFERED`, if it has such an attribute, are the only parameters of a
-        model that it takes.
+        The command's function; its attribute `OFFERED`, if any, limits the parameters of a model.
     model : str, optional
         A name in MODELS; None: the command without any model's options.
     """
@@ -71,7 +70,7 @@ def spread(function: Callable[..., Any], model: str | None = None) -> Callable[.
         asked = {name: None if value == _NONE else value for name, value in asked.items()}
         return function(**given, **asked)
 
-    shown.sort(key=_place)
+    shown.sort(key=_panel_index)
     vars(run)["__signature__"] = inspect.Signature(shown)
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     vars(run)["function"] = function
@@ -79,7 +78,7 @@ def spread(function: Callable[..., Any], model: str | None = None) -> Callable[.
 
 
 class ModelCommand(TyperCommand):
-    """A command whose options are those of the model that --model names."""
+    """A command with the options of the model in --model."""
 
     def make_context(
         self, info_name: Any, args: list[str], parent: Any = None, **extra: Any
@@ -112,7 +111,7 @@ def _model_in(args: list[str], default: str) -> str:
 
 
 def _unknown(error: Any, model: str) -> str:
-    """Return what to say of an option that a model does not have."""
+    """Return the message for an option that a model does not have."""
     flag = error.option_name
     strengths = {flag_of(each.strength) for each in MODELS.values()}
     known = [
@@ -133,20 +132,20 @@ def options_of(
 ) -> tuple[inspect.Parameter, ...]:
     """Return the parameters of a model's constructor as options.
 
-    Types, choices and defaults are those of its signature, help is its docstring's. Parameters
-    whose type no text at a command line can give are left out.
+    Types, choices and defaults come from its signature, help from its docstring. Parameters whose
+    values cannot be written as text are left out.
 
     Parameters
     ----------
     model : Model
     offered : frozenset of str, optional
-        The parameters to take; None: all.
+        The parameters to use; None: all.
     """
     hints = typing.get_type_hints(model.type.__init__)
     texts = dict(_described(inspect.getdoc(model.type) or ""))
     found: list[inspect.Parameter] = []
     for name, parameter in inspect.signature(model.type).parameters.items():
-        reading = _reading(name, hints[name], parameter.default)
+        reading = _parser_of(name, hints[name], parameter.default)
         if reading is None or name in _NOT_OFFERED or (offered and name not in offered):
             continue
         default = "" if offered or parameter.default is None else f" [default: {parameter.default}]"
@@ -160,8 +159,8 @@ def options_of(
     return tuple(found)
 
 
-def _reading(name: str, hint: Any, default: Any) -> dict[str, Any] | None:
-    """Return how an option's text becomes a parameter: its parser and metavar, if it can."""
+def _parser_of(name: str, hint: Any, default: Any) -> dict[str, Any] | None:
+    """Return an option's parser and metavar; None if text cannot give the parameter."""
     if name == "graph":
         return GRAPH
     if name == "kernel":
@@ -190,7 +189,7 @@ def _reading(name: str, hint: Any, default: Any) -> dict[str, Any] | None:
 def _read_kernel(name: Any) -> Any:
     if name == "precomputed":
         raise typer.BadParameter(
-            "'precomputed' takes a matrix of kernel values, which no file of rows holds: use "
+            "'precomputed' takes a matrix of kernel values, which files of rows do not hold: use "
             f"{' or '.join(_OF_A_KERNEL)}, or fit in Python, which takes functions too."
         )
     if name not in _OF_A_KERNEL:
@@ -214,7 +213,7 @@ def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     )
 
 
-def _place(parameter: inspect.Parameter) -> int:
-    """Return the place of a parameter's panel in help; arguments and other options come first."""
+def _panel_index(parameter: inspect.Parameter) -> int:
+    """Return the index of a parameter's panel in the help; -1 for one without a panel."""
     info = typing.get_args(parameter.annotation)[1]
     return PANELS.index(info.rich_help_panel) if info.rich_help_panel in PANELS else -1

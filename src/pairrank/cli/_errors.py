@@ -26,15 +26,16 @@ _FOR_DEVELOPERS = (DeprecationWarning, PendingDeprecationWarning, FutureWarning)
 
 
 class GuardedGroup(TyperGroup):
-    """Commands whose every failure is one sentence on standard error.
+    """Commands whose failures are one sentence on standard error.
 
     The exit code is 1 for bad input, 130 after Ctrl-C, 143 after SIGTERM, and 141, without a
-    message, where the reader of standard output went away. Wrong usage (2) is typer's own. An error
-    that no input explains is named as a fault of pairrank; PAIRRANK_DEBUG=1 shows its traceback.
+    message, after a closed pipe on standard output. Typer reports wrong usage, code 2. An error
+    that input does not explain is reported as a fault of pairrank; PAIRRANK_DEBUG=1 shows its
+    traceback.
     """
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command that the arguments name, and turn its errors into exit codes."""
+        """Run the command of the arguments, and turn its errors into exit codes."""
         interrupts = Interruptible()
         try:
             with interrupts, one_line_warnings():
@@ -44,13 +45,13 @@ class GuardedGroup(TyperGroup):
         except (Exception, KeyboardInterrupt) as error:
             if hasattr(error, "exit_code") or isinstance(error, typer.Abort):
                 raise
-            raise typer.Exit(self.answer(error, interrupted=interrupts.dropped)) from None
+            raise typer.Exit(self.report(error, interrupted=interrupts.dropped)) from None
 
     @staticmethod
-    def answer(error: BaseException, *, interrupted: bool = False) -> int:
-        """Say what went wrong, and return the exit code."""
+    def report(error: BaseException, *, interrupted: bool = False) -> int:
+        """Print what went wrong, and return the exit code."""
         if interrupted or stems_from(error, KeyboardInterrupt):
-            complain("interrupted; nothing was written")
+            print_message("interrupted; nothing was written")
             return interrupted_code()
         try:
             sys.stdout.flush()
@@ -60,11 +61,11 @@ class GuardedGroup(TyperGroup):
             return BROKEN_PIPE
         if os.environ.get("PAIRRANK_DEBUG"):
             raise error
-        complain(sentence(error))
+        print_message(sentence(error))
         return BAD_INPUT
 
 
-def complain(message: str, *, kind: str = "error") -> None:
+def print_message(message: str, *, kind: str = "error") -> None:
     """Print one line on standard error."""
     typer.echo(f"pairrank: {kind}: {' '.join(message.split())}", err=True)
 
@@ -92,7 +93,7 @@ def sentence(error: BaseException) -> str:
 
 
 def stems_from(error: BaseException | None, kind: type[BaseException]) -> bool:
-    """Tell whether an error is of a kind or was raised because of one, however it was wrapped."""
+    """Whether an error, its cause or its context, at any depth, is of a kind."""
     while error is not None:
         if isinstance(error, kind):
             return True
@@ -102,7 +103,7 @@ def stems_from(error: BaseException | None, kind: type[BaseException]) -> bool:
 
 @contextmanager
 def named(source: str) -> Iterator[None]:
-    """Let an error about rows say which file they are from."""
+    """Prefix errors about rows with the name of their file."""
     try:
         yield
     except PairrankError as error:
@@ -118,7 +119,7 @@ def one_line_warnings() -> Iterator[None]:
         ours = not issubclass(category, _FOR_DEVELOPERS)
         if ours and str(message) not in shown:
             shown.add(str(message))
-            complain(str(message), kind="warning")
+            print_message(str(message), kind="warning")
 
     with warnings.catch_warnings():
         warnings.simplefilter("default")

@@ -20,7 +20,7 @@ def read_graph(text: Any) -> Graph:
     Parameters
     ----------
     text : str
-        "full", "chain", or edges: "low<fair<high,bad<high". Labels are stripped of blanks.
+        "full", "chain", or edges: "low<fair<high,bad<high". Blanks around labels are removed.
 
     Examples
     --------
@@ -59,8 +59,8 @@ def graph_of(graph: Any, labels: Any) -> Graph:
     if is_text and not isinstance(graph, OrderGraph):
         some = " and ".join(repr(str(label)) for label in np.unique(labels)[:2])
         raise PairrankError(
-            f"the labels are text, such as {some}, which has no order of its own: say what is "
-            "below what with --graph 'low<high,...', or use labels that are numbers"
+            f"the labels are text, such as {some}, which has no order: give their order with "
+            "--graph 'low<high,...', or use labels that are numbers"
         )
     if is_text or not isinstance(graph, OrderGraph):
         return graph

@@ -1,4 +1,4 @@
-"""The table of what can be trained: one line per model; the rest is read from its class."""
+"""The table of models, one line each; the rest is read from their classes."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from pairrank.exceptions import PairrankError
 
 
 class Model(NamedTuple):
-    """A ranker by its class, with what its class cannot say."""
+    """A ranker's class, and what cannot be read from it."""
 
     estimator: str
     strength: str
-    """The parameter that weighs the loss against the penalty: --search picks it."""
+    """The weight of the loss or of the penalty, which --search picks."""
     grid: str
     """The values that --search tries, as module:name."""
     pairs: bool = True
-    """Whether it learns from comparisons, too."""
+    """Whether it also learns from comparisons."""
 
     @property
     def type(self) -> Any:
@@ -57,11 +57,11 @@ _NEEDS = (
     ("validation_fraction", "regularization", ("iteration", "hybrid")),
     ("alpha", "regularization", ("tikhonov", "hybrid")),
 )
-"""Parameters that play a part only where another one has one of some values."""
+"""Parameters that are used only where another parameter has one of some values."""
 
 
 def learns_differences(ranker: Any) -> bool:
-    """Tell whether a ranker learns differences of labels; others have an order graph."""
+    """Whether a ranker learns differences of labels; others have an order graph."""
     return "graph" not in ranker.get_params(deep=False)
 
 
@@ -71,16 +71,16 @@ def flag_of(param: str) -> str:
 
 
 def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> Any:
-    """Return a new estimator of a model's name; refuse what its class refuses as wrong usage.
+    """Return a new estimator; its errors about parameters become errors of usage.
 
     Parameters
     ----------
     name : str
         A name in MODELS.
     params : dict
-        The parameters that were given.
+        The parameters given at the command line.
     search : bool
-        Whether the model's strength will be searched.
+        Whether --search picks the model's strength.
     """
     ranker, strength = MODELS[name].type(**params), MODELS[name].strength
     if search and strength in params:

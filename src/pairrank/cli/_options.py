@@ -1,4 +1,4 @@
-"""The options that several commands share, each written once, in the panels of their help."""
+"""Options that several commands share, and the panels of their help."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PANELS = ("Data", "Model", "Strength", "Validation", "Solver", "Output")
 
 
 def reader(words: tuple[Any, ...], number: type | None = None) -> Callable[[Any], Any]:
-    """Return what reads an option's text: one of some words, or a number where there may be one."""
+    """Return a parser of an option's text, which is one of some words or a number."""
 
     def read(text: Any) -> Any:
         for word in words:
@@ -47,7 +47,7 @@ def data_option(*names: str, help: str, **more: Any) -> Any:
 
 @dataclass(frozen=True)
 class Columns:
-    """How a data file is to be read: its format and the names of its columns; see `spread`."""
+    """The format of a data file and the names of its columns; see `spread`."""
 
     label: Annotated[
         str | None, data_option(metavar="COLUMN", help="CSV, Parquet: the label's column.")

@@ -1,4 +1,4 @@
-"""The process at a command line: signals, standard streams that are closed or full, the width."""
+"""The process of the command line: signals, closed or full standard streams, and the width."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from types import FrameType
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_SOON = 0.02
+_DELAY = 0.02
 _NARROWEST = 20
-"""Fewer columns are no width of a terminal: some programs set COLUMNS=0."""
+"""A smaller COLUMNS is ignored: some programs set it to 0."""
 
 _received = signal.SIGINT
 
@@ -24,19 +24,16 @@ def prepare() -> None:
     """Make the process ready for a command, before any library is loaded."""
     for number in _SIGNALS:
         if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
-            signal.signal(number, leave)
-    _open_standard_streams()
+            signal.signal(number, exit_at_once)
+    _prepare_streams()
     for name in ("COLUMNS", "TERMINAL_WIDTH"):
         width = os.environ.get(name, "")
         if not width.isdecimal() or int(width) < _NARROWEST:
             os.environ.pop(name, None)
 
 
-def leave(number: int, frame: FrameType | None) -> None:
-    """End the process at once: while libraries load there is nothing to undo.
-
-    A KeyboardInterrupt during an import would be printed with its traceback.
-    """
+def exit_at_once(number: int, frame: FrameType | None) -> None:
+    """End the process at once, without the traceback of a KeyboardInterrupt during an import."""
     os._exit(128 + number)
 
 
@@ -50,12 +47,12 @@ class Interruptible:
 
     Signals that were ignored before, such as Ctrl-C in a shell's background jobs, stay ignored.
     Python drops a KeyboardInterrupt that is raised in a finaliser or in a callback of a C library,
-    such as the compiler: it is noted, and raised again soon after.
+    such as the compiler: it is raised again after a short delay.
 
     Attributes
     ----------
     dropped : bool
-        Whether Python dropped an interrupt: what fails afterwards may fail because of it.
+        Whether Python dropped an interrupt, which may be the cause of a later error.
     """
 
     def __init__(self) -> None:
@@ -65,7 +62,7 @@ class Interruptible:
     def __enter__(self) -> Interruptible:
         global _received
         _received = signal.SIGINT
-        self._handled = [number for number in _SIGNALS if signal.getsignal(number) is leave]
+        self._handled = [number for number in _SIGNALS if signal.getsignal(number) is exit_at_once]
         for number in self._handled:
             signal.signal(number, _interrupt)
         self._hook = sys.unraisablehook
@@ -76,14 +73,14 @@ class Interruptible:
         for number in self._handled:
             signal.signal(number, signal.SIG_IGN)
         sys.unraisablehook = self._hook
-        _forget()
+        _clear_interrupt()
 
     def _raise_again(self, dropped: Any) -> None:
         if not issubclass(dropped.exc_type, KeyboardInterrupt):
             self._hook(dropped)
             return
         self.dropped = True
-        later = threading.Timer(_SOON, interrupt_main)
+        later = threading.Timer(_DELAY, interrupt_main)
         later.daemon = True
         later.start()
 
@@ -94,30 +91,30 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _forget() -> None:
-    """Keep the exit code after a KeyboardInterrupt that passed through an `exec` of text.
+def _clear_interrupt() -> None:
+    """Keep the exit code after a KeyboardInterrupt inside an `exec` of text.
 
     Python remembers such an interrupt (named tuples and compiled loops are made by `exec`) and ends
-    the process by the signal, even where it was caught; the next `exec` of text clears that.
+    the process by the signal, even if it was caught. The next `exec` of text clears that.
     """
     exec("", {})
 
 
 class _StandardError(io.FileIO):
-    """Standard error that never fails: a message that cannot be shown must not end the work."""
+    """Standard error that never fails, so that a lost message does not end the command."""
 
     def write(self, data: Any) -> int:
-        """Write what can be written, and drop the rest."""
+        """Write the data if possible, and report all of it as written."""
         with contextlib.suppress(OSError):
             super().write(data)
         return memoryview(data).nbytes
 
 
-def _open_standard_streams() -> None:
-    """Give every standard stream a file, also where the shell closed it.
+def _prepare_streams() -> None:
+    """Open standard streams that the shell closed, and make standard error safe to write.
 
-    A closed descriptor would be taken by the next file that is opened, which would then receive
-    what is printed. Instead it reads as empty, and writing to it fails as before.
+    Without this, the next file to be opened would get a closed descriptor, and receive the printed
+    text. An opened one reads as empty, and writing to it still fails.
     """
     for descriptor in range(3):
         try:
@@ -137,7 +134,7 @@ def _open_standard_streams() -> None:
 
 
 def silence_stdout() -> None:
-    """Point standard output at nothing, so that its last flush at exit cannot fail."""
+    """Redirect standard output to the null device, so that its flush at exit cannot fail."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)

@@ -1,4 +1,4 @@
-"""What people and machines get to see: tables, JSON, the progress line."""
+"""The output of commands: tables, JSON and the progress line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from pairrank.cli._errors import complain
+from pairrank.cli._errors import print_message
 from pairrank.cli._process import silence_stdout
 
 _REFRESH = 0.1
@@ -40,7 +40,7 @@ def _plain(value: Any) -> Any:
 def report(
     title: str, summary: Mapping[str, Any], output: str, *, quiet: bool, as_json: bool
 ) -> None:
-    """Show a summary once the output is written; a table that cannot be shown is a warning."""
+    """Show a summary after the output is written; warn if its table cannot be shown."""
     try:
         if as_json:
             print_json(summary)
@@ -51,7 +51,7 @@ def report(
         if as_json or isinstance(error, BrokenPipeError):
             raise
         silence_stdout()
-        complain(f"{output} is written; no summary: {error.strerror}.", kind="warning")
+        print_message(f"{output} is written; no summary: {error.strerror}.", kind="warning")
 
 
 def print_facts(title: str, record: Mapping[str, Any], *, err: bool = False) -> None:
@@ -62,7 +62,7 @@ def print_facts(title: str, record: Mapping[str, Any], *, err: bool = False) -> 
 def print_table(
     title: str, columns: list[str], rows: Iterable[Iterable[Any]], *, err: bool = False
 ) -> None:
-    """Print a table whose first column is text and whose others are figures."""
+    """Print a table with text in the first column and numbers in the others."""
     table = Table(show_header=any(columns))
     for index, column in enumerate(columns):
         table.add_column(column, justify="left" if index == 0 else "right", overflow="fold")
@@ -74,7 +74,7 @@ def print_table(
 
 
 def figure(value: Any) -> str:
-    """Return a value as a table shows it: counts in full, other numbers to six digits."""
+    """Return a value as text for a table: integers in full, other numbers to six digits."""
     value = value.item() if hasattr(value, "item") else value
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return str(value)
@@ -82,7 +82,7 @@ def figure(value: Any) -> str:
 
 
 def gap_of(step: Any) -> float:
-    """Return how far the objective may be above the minimum; NaN where the solver has no bound."""
+    """Return how far the objective may be above its minimum; NaN if the solver gives no bound."""
     if hasattr(step, "lower_bound"):
         return float(step.value - step.lower_bound)
     return float(step.gap)
@@ -91,8 +91,8 @@ def gap_of(step: Any) -> float:
 class Progress:
     """The progress line on standard error: objective, duality gap or gradient norm, time.
 
-    On a terminal one line is rewritten, and wiped at the end; elsewhere each line stays, unless it
-    is only for terminals. It is a context manager, and a callback of solvers and of `recommend`.
+    On a terminal one line is rewritten, and removed at the end; elsewhere each line stays. It is a
+    context manager, and a callback of solvers and of `recommend`.
     """
 
     def __init__(self, *, quiet: bool) -> None:
@@ -121,12 +121,12 @@ class Progress:
             self.keep(line)
 
     def count(self, n_done: int, n_all: int) -> None:
-        """Show how many users are done; only on a terminal, as users are many."""
+        """Show how many users are done, on a terminal only."""
         if self._rewrites:
             self._rewrite(f"{n_done:,} of {n_all:,} users")
 
     def keep(self, line: str) -> None:
-        """Leave a line for good."""
+        """Print a line that stays."""
         self._console.print(Text(line), soft_wrap=True)
 
     def _rewrite(self, line: str) -> None:

@@ -1,4 +1,4 @@
-"""Rows in and files out: how every command checks its files and reads its rows."""
+"""Reading rows and checking input and output files, for every command."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pairrank.io import Rows
 
 ROLE_NAMES = ("qid", "weight")
-"""Columns of these names are no features: `convert` writes queries and weights to them."""
+"""Columns of these names are not features: `convert` writes queries and weights to them."""
 
 
 def load_rows(
@@ -40,17 +40,17 @@ def load_rows(
     columns : Columns
         Format, special columns and dtype.
     n_features : int, optional
-        The features that a model knows: svmlight rows are padded to them, more are refused.
+        The number of features of a model: svmlight rows are padded to it, more are refused.
     features : sequence of str, optional
-        Their names: the columns of CSV and Parquet that are taken, in this order.
+        Their names: the columns of CSV and Parquet to read, in this order.
     pairs : str, optional
-        A file of comparisons of the rows; their labels, if any, are then ignored.
+        A file of comparisons of the rows; labels are then ignored.
 
     Raises
     ------
     PairrankError
-        If a file cannot be read as rows or as comparisons of them, or a column `qid` or `weight`
-        would be a feature.
+        If a file cannot be read as rows or as comparisons, or a column `qid` or `weight` would be a
+        feature.
     """
     from pairrank._validation import check_weights
     from pairrank.io import read_pairs, read_rows
@@ -84,19 +84,19 @@ def _refuse_roles_as_features(rows: Rows) -> None:
 
 
 def check_inputs(*sources: str | None) -> None:
-    """Refuse standard input in two places, as wrong usage: the second would find it drained."""
+    """Refuse standard input for two inputs, as wrong usage."""
     if sources.count("-") > 1:
         raise UsageError("standard input (-) holds one input, not two: name a file.")
 
 
 def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
-    """Refuse an output that cannot be written, or is an input, before any work is done for it.
+    """Refuse an output that cannot be written or is also an input, before any work.
 
     Raises
     ------
     PairrankError
-        If the path is a folder or a read-only file, its folder is not there or may not be written,
-        or it is one of the inputs, which would be lost.
+        If the path is a folder, a read-only file or one of the inputs, or if its folder does not
+        exist or cannot be written.
     """
     from pairrank.io import refuse_read_only
 
@@ -112,7 +112,7 @@ def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
     if not target.parent.is_dir():
         raise PairrankError(f"{path}: its folder does not exist; make it, or name another")
     if not os.access(target.parent, os.W_OK):
-        raise PairrankError(f"{path}: its folder may not be written; name another")
+        raise PairrankError(f"{path}: its folder cannot be written; name another")
     refuse_read_only(path)
     if target.exists():
         for source in inputs:
@@ -123,13 +123,7 @@ def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
 
 
 def count_preferences(rows: Rows, graph: Any, source: str) -> int:
-    """Return how many preferences the rows hold to judge by; ties are none.
-
-    Raises
-    ------
-    PairrankError
-        That names the file, if there is no preference.
-    """
+    """Return the number of preferences of the rows, without ties; raise an error if it is 0."""
     with named(source):
         if not isinstance(rows.y, Pairs):
             order = graph_of(graph, rows.y)
@@ -149,10 +143,7 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> int:
 
 
 def facts_of(rows: Rows) -> dict[str, Any]:
-    """Return the counts that describe rows: rows, features, queries and levels of those that count.
-
-    Rows of weight 0 count as rows only.
-    """
+    """Return the numbers of rows and features, and of queries and levels of positive weight."""
     facts: dict[str, Any] = {"rows": rows.X.shape[0], "features": rows.X.shape[1]}
     counted = slice(None) if rows.weight is None else rows.weight > 0
     facts["queries"] = 1 if rows.qid is None else int(np.unique(rows.qid[counted]).size)

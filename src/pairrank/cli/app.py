@@ -1,4 +1,4 @@
-"""The application: its commands, its version, and what handles their errors."""
+"""The application: commands, version and the handling of errors."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def common(
 
 
 def run() -> None:
-    """Run the command that the arguments name, and end the process with its exit code."""
+    """Run the command of the arguments, and end the process with its exit code."""
     try:
         app(prog_name="pairrank")
     except OSError as error:
-        raise SystemExit(GuardedGroup.answer(error)) from None
+        raise SystemExit(GuardedGroup.report(error)) from None

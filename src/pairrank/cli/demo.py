@@ -16,7 +16,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Draws the held-out rows.")] = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Fit RankSVM and Ridge on the diabetes data; show who ranks the held-out rows better."""
+    """Fit RankSVM and Ridge on the diabetes data; show which ranks the held-out rows better."""
     results, ranked = compare(seed)
     if as_json:
         print_json({**{row[0]: dict(zip(COLUMNS[1:], row[1:], strict=True)) for row in results}})
@@ -28,7 +28,7 @@ def demo(
 
 
 COLUMNS = ["model", "pairwise accuracy", "first fit (s)", "next fit (s)", "training pairs"]
-"""A first fit compiles its loops, or loads them where an earlier process has."""
+"""A first fit compiles its loops, or loads them from the cache."""
 
 
 def compare(seed: int) -> tuple[list[list[Any]], list[list[Any]]]:
@@ -61,7 +61,7 @@ def compare(seed: int) -> tuple[list[list[Any]], list[list[Any]]]:
 
 
 def fit_seconds(model: Any, X: Any, y: Any) -> float:
-    """Fit a model and return how long it took."""
+    """Fit a model and return the seconds."""
     start = time.perf_counter()
     model.fit(X, y)
     return time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""pairrank info and pairrank convert: what a file holds, and the same rows in another format."""
+"""pairrank info and pairrank convert: describe a file, and write its rows in another format."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def info(
     columns: options.Columns,
     as_json: options.Json = False,
 ) -> None:
-    """Show what a model file or a file of rows holds."""
+    """Describe a model file or a file of rows."""
     from pairrank.io import is_model_file
 
     record = describe_model(file) if is_model_file(file) else describe_rows(file, columns, graph)
@@ -31,7 +31,7 @@ def info(
 
 
 def describe_model(path: str) -> dict[str, Any]:
-    """Return what is known of a model: its class, parameters, size and training."""
+    """Return a model's class, parameters, sizes and facts of its training."""
     from pairrank.io import read_model
 
     record = read_model(path)
@@ -43,7 +43,7 @@ def describe_model(path: str) -> dict[str, Any]:
 
 
 def describe_rows(source: str, columns: options.Columns, graph: Any) -> dict[str, Any]:
-    """Return the counts that describe a file of rows."""
+    """Return the numbers that describe a file of rows."""
     rows = load_rows(source, columns)
     n_pairs = count_preferences(rows, graph, source)
     X = rows.X

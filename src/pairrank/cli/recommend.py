@@ -1,4 +1,4 @@
-"""pairrank recommend: from a file of ratings to ranked items that are new to their users."""
+"""pairrank recommend: rank the items of a ratings file that are new to each user."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from pairrank.cli import _options as options
-from pairrank.cli._errors import UsageError, complain, named
+from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._models import MODELS, learns_differences, make_ranker
 from pairrank.cli._process import interrupted_code
 from pairrank.cli._report import Progress, report
@@ -32,8 +32,8 @@ def recommend(
         str | None,
         options.data_option(
             metavar="NAMES|@FILE",
-            help="Whom to recommend to: names with commas between, or a file of one name per line; "
-            "everyone if left out.",
+            help="The users to recommend to: names separated by commas, or a file of one name per "
+            "line; everyone if left out.",
         ),
     ] = None,
     user: Annotated[
@@ -47,12 +47,14 @@ def recommend(
     ] = None,
     separator: Annotated[
         str | None,
-        options.data_option(help="Between columns, \\t for a tab; by the first line if left out."),
+        options.data_option(
+            help="The text between columns, \\t for a tab; found from the first line if left out."
+        ),
     ] = None,
     duplicates: Annotated[
         str,
         options.data_option(
-            help="What becomes of several ratings of an item by a user.",
+            help="How to treat repeated ratings of an item by a user.",
             **options.choice("error", "mean", "last"),
         ),
     ] = "error",
@@ -60,8 +62,8 @@ def recommend(
         str,
         typer.Option(
             rich_help_panel="Model",
-            help="The model; its strength and rbf's --gamma suit the ratings if left out; poly "
-            "takes them as in train.",
+            help="The model; its strength and rbf's --gamma are chosen from the ratings if left "
+            "out; poly takes them as in train.",
             **options.choice(*MODELS),
         ),
     ] = "rankrls",
@@ -70,20 +72,20 @@ def recommend(
         typer.Option(
             min=2,
             rich_help_panel="Model",
-            help="An item's features: its ratings by so many users, those who rated most.",
+            help="An item's features are its ratings by this many users, those who rated most.",
         ),
     ] = 300,
     impute: Annotated[
         str,
         typer.Option(
             rich_help_panel="Model",
-            help="What stands where one of them has not rated an item.",
+            help="What replaces a missing rating of a reference user.",
             **options.choice("median", "gaussian", "gaussian-item"),
         ),
     ] = "median",
     seed: Annotated[
         int,
-        typer.Option(min=0, rich_help_panel="Model", help="Draws what --impute gaussian draws."),
+        typer.Option(min=0, rich_help_panel="Model", help="The seed of --impute gaussian."),
     ] = 0,
     jobs: Annotated[
         int | None,
@@ -107,7 +109,7 @@ def recommend(
         typer.Option(
             min=0,
             rich_help_panel="Output",
-            help="Items that fewer references rated are not recommended.",
+            help="Items rated by fewer reference users are not recommended.",
         ),
     ] = 5,
     quiet: options.Quiet = False,
@@ -116,7 +118,7 @@ def recommend(
 ) -> None:
     """Rank for each user the items of RATINGS that they have not rated; one ranker per user.
 
-    Ctrl-C keeps the users that are done.
+    Ctrl-C keeps the users that are finished.
     """  # fmt: skip
     make_ranker(model, params)
     if jobs == 0:
@@ -157,7 +159,7 @@ def recommend(
     write(found, output)
     if found.interrupted:
         kept = f"{output} holds the {found.n_users} users that were done."
-        complain(f"interrupted: {kept}", kind="warning")
+        print_message(f"interrupted: {kept}", kind="warning")
     summary = {
         "ratings": table.n_ratings,
         "users": table.n_users,
@@ -174,11 +176,11 @@ def recommend(
 
 
 vars(recommend)["OFFERED"] = frozenset(["C", "alpha", "nu", "kernel", "gamma"])
-"""The parameters of a model that recommend takes; what else matters suits the ratings."""
+"""The parameters of a model that recommend takes; others are chosen from the ratings."""
 
 
 def ranker_of(model: str, params: dict[str, Any], table: Any, n_references: int) -> Any:
-    """Return the ranker of the options, and where they say nothing, what suits the ratings."""
+    """Return the ranker with the given options, and others chosen from the ratings."""
     from pairrank.recommend import suited_params
 
     suited = suited_params(
@@ -192,36 +194,24 @@ def ranker_of(model: str, params: dict[str, Any], table: Any, n_references: int)
 
 
 def names_of(users: str) -> list[str]:
-    """Return the names that --users gives, or those in the file that it names.
-
-    Raises
-    ------
-    PairrankError
-        If there is no name, or the file is no UTF-8 text.
-    """
+    """Return the names in --users, or those in its file."""
     if users == "@-":
         names = typer.get_text_stream("stdin").read().splitlines()
     elif users.startswith("@"):
         try:
             names = Path(users[1:]).read_text(encoding="utf-8-sig").splitlines()
         except UnicodeDecodeError:
-            raise PairrankError(f"{users[1:]}: is no text in UTF-8; convert it") from None
+            raise PairrankError(f"{users[1:]}: is not UTF-8 text; convert it") from None
     else:
         names = users.split(",")
     names = [name.strip() for name in names if name.strip()]
     if not names:
-        raise PairrankError("--users names nobody; leave it out for everyone")
+        raise PairrankError("--users holds no name; leave it out for everyone")
     return names
 
 
 def as_ids(names: list[str], table: Any) -> list[Any]:
-    """Return names as the table has them, numbers where it has numbers.
-
-    Raises
-    ------
-    PairrankError
-        That names a user whose name is not a number where all users are.
-    """
+    """Return names as the table has them: integers if all its users are integers."""
     if table.user_ids.dtype.kind not in "iu":
         return names
     wrong = [name for name in names if not (name.isascii() and name.isdecimal())]
@@ -231,7 +221,7 @@ def as_ids(names: list[str], table: Any) -> list[Any]:
 
 
 def write(found: Any, output: str) -> None:
-    """Write recommendations as CSV, whole or not at all."""
+    """Write recommendations as CSV in one atomic write."""
     from pairrank.io import atomic_write
 
     columns = (found.user, found.position, found.item, found.score)

@@ -1,4 +1,4 @@
-"""pairrank predict and pairrank evaluate: a model file applied to rows."""
+"""pairrank predict and pairrank evaluate: apply a model file to rows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from pairrank.cli import _options as options
-from pairrank.cli._errors import UsageError, complain, named
+from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import learns_differences
 from pairrank.cli._report import print_facts, print_json
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pairrank.io import Rows
 
 SHOWN = ("pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "msd")
-"""The metrics that `evaluate` shows unasked; errors only of models that learn differences."""
+"""The default metrics of `evaluate`; errors only for models that learn differences."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def predict(
     ] = "-",
     columns: UnlabelledColumns,
 ) -> None:
-    """Write the score of every row of DATA, in its order; higher is better."""  # fmt: skip
+    """Write the score of every row of DATA, in order; higher is better."""  # fmt: skip
     from pairrank.io import atomic_write
 
     check_inputs(model, data)
@@ -76,7 +76,7 @@ def evaluate(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help=f"Show these alone; may be repeated: {options.METRIC_NAMES}.", **options.METRIC
+            help=f"Show only this; may be repeated: {options.METRIC_NAMES}.", **options.METRIC
         ),
     ] = None,
     wmw: Annotated[
@@ -87,8 +87,8 @@ def evaluate(
 ) -> None:
     """Measure how well a model ranks the rows of DATA, by their labels or by --pairs.
 
-    The pairs are those of --graph, or of the graph that the model learnt from. Costs of tubes take
-    the model's own epsilon and n.
+    The pairs are those of --graph, or of the model's own graph. Costs of tubes use the model's
+    epsilon and n.
     """
     asked = [*(metric or ()), *(["wmw"] if wmw else [])]
     if pairs is not None and graph is not None:
@@ -109,7 +109,7 @@ def evaluate(
     unfit = {} if asked else unfit_metrics(ranker.usual_metrics(rows), rows)
     if unfit:
         needs = " and ".join(sorted(set(unfit.values())))
-        complain(f"{' and '.join(unfit)} need {needs}.", kind="warning")
+        print_message(f"{' and '.join(unfit)} need {needs}.", kind="warning")
     record = {
         name: math.nan if name in unfit else measure(name, rows, scores, ranker.estimator, order)
         for name in asked or ranker.usual_metrics(rows)
@@ -122,7 +122,7 @@ def evaluate(
 
 
 def measure(name: str, rows: Rows, scores: Any, model: Any, graph: Any = None) -> float:
-    """Return a metric of a model's scores; without a graph, over the model's own."""
+    """Return a metric of a model's scores over a graph; None: the model's own."""
     metric = metric_named(name)
     weight = None if metric.judges == "gains" else rows.weight
     arguments = metric.arguments(model)
@@ -132,25 +132,19 @@ def measure(name: str, rows: Rows, scores: Any, model: Any, graph: Any = None) -
 
 
 def unfit_metrics(names: Iterable[str], rows: Rows) -> dict[str, str]:
-    """Return the metrics that cannot judge such rows, and what labels each needs."""
+    """Return the metrics that cannot judge these rows, with the labels that each needs."""
     needs = {name: _needed(metric_named(name), rows.y) for name in names}
     return {name: needed for name, needed in needs.items() if needed}
 
 
 def check_metrics(names: Iterable[str], rows: Rows) -> None:
-    """Refuse rows that a metric cannot judge.
-
-    Raises
-    ------
-    PairrankError
-        That names the metric and the labels that it needs.
-    """
+    """Raise a PairrankError if a metric cannot judge the rows."""
     for name, needed in unfit_metrics(names, rows).items():
         raise PairrankError(f"{name} needs {needed}; use --metric pairwise_accuracy")
 
 
 def _needed(metric: Metric, y: Any) -> str:
-    """Return what labels a metric needs, if these are not such."""
+    """Return the kind of labels that a metric needs, "" if these are of that kind."""
     if isinstance(y, Pairs) or metric.judges == "preferences":
         return ""
     labels = np.asarray(y)
@@ -160,7 +154,7 @@ def _needed(metric: Metric, y: Any) -> str:
 
 
 class Ranker:
-    """A loaded model that takes rows as files have them, features matched by name or place.
+    """A loaded model that reads rows from files, with features matched by name or position.
 
     Parameters
     ----------
@@ -176,7 +170,7 @@ class Ranker:
         self.names = None if names is None else [str(name) for name in names]
 
     def usual_metrics(self, rows: Rows) -> list[str]:
-        """Return the names of the metrics that are shown unasked of such rows and this model."""
+        """Return the names of the default metrics for these rows and this model."""
         return [
             name
             for name in SHOWN

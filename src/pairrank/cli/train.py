@@ -1,4 +1,4 @@
-"""pairrank train: from a file of rows to a model file."""
+"""pairrank train: learn a model file from a file of rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typer
 
 from pairrank._protocols import Status
 from pairrank.cli import _options as options
-from pairrank.cli._errors import UsageError, complain, named
+from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import MODELS, learns_differences, make_ranker
 from pairrank.cli._process import interrupted_code
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pairrank.io import Rows
 
 _SHOWN = ("regularization", "n", "epsilon")
-"""Parameters that the summary shows of whatever model has them."""
+"""Parameters that the summary shows where a model has them."""
 
 
 def train(
@@ -46,16 +46,14 @@ def train(
         str,
         typer.Option(
             rich_help_panel="Model",
-            help="What to train; --help --model NAME shows its options.",
+            help="The model to train; --help --model NAME shows its options.",
             **options.choice(*MODELS),
         ),
     ] = "ranksvm",
     pairs: options.PairsOption = None,
     valid: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", rich_help_panel="Validation", help="Rows to judge the model by."
-        ),
+        typer.Option(metavar="FILE", rich_help_panel="Validation", help="Validation rows."),
     ] = None,
     valid_pairs: Annotated[
         str | None,
@@ -67,7 +65,7 @@ def train(
         str,
         typer.Option(
             rich_help_panel="Validation",
-            help=f"What the --valid rows are judged by: {options.METRIC_NAMES}.",
+            help=f"The metric on the --valid rows: {options.METRIC_NAMES}.",
             **options.METRIC,
         ),
     ] = "pairwise_accuracy",
@@ -86,11 +84,11 @@ def train(
 ) -> None:
     """Learn a ranking function from the rows of DATA and write it to MODEL.
 
-    Ctrl-C ends the descent and keeps the best weights so far.
+    Ctrl-C ends the fit and keeps the best weights so far.
     """  # fmt: skip
     ranker = make_ranker(model, params, search=search)
     if pairs is not None:
-        check_compared(model, params)
+        check_pairs(model, params)
     if valid is None and (valid_pairs is not None or search):
         asked = "--search" if search else "--valid-pairs"
         raise UsageError(f"{asked} needs validation rows: give --valid FILE.")
@@ -116,15 +114,15 @@ def train(
         ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     ranker.save(output)
     if not whole:
-        complain(f"interrupted: {output} holds the best weights so far.", kind="warning")
+        print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
     title = f"Trained on {rows.X.shape[0]:,} rows"
     report(title, summary, output, quiet=quiet, as_json=as_json)
     if not whole:
         raise typer.Exit(interrupted_code())
 
 
-def check_compared(model: str, params: dict[str, Any]) -> None:
-    """Refuse comparisons beside a graph, or for a model that learns from labels alone."""
+def check_pairs(model: str, params: dict[str, Any]) -> None:
+    """Refuse comparisons together with a graph, or for a model that learns from labels only."""
     if not MODELS[model].pairs:
         able = ", ".join(name for name, other in MODELS.items() if other.pairs)
         raise UsageError(f"Model {model} learns from labels, not from --pairs; use {able}.")
@@ -135,12 +133,12 @@ def check_compared(model: str, params: dict[str, Any]) -> None:
 def load_judged(
     source: str, columns: options.Columns, rows: Rows, ranker: Any, metric: str, pairs: str | None
 ) -> Rows:
-    """Return the rows to judge by, with the features of those to learn from.
+    """Return the validation rows with the features of the training rows.
 
     Raises
     ------
     PairrankError
-        If the metric cannot judge them, whatever the scores, or there is no pair among them.
+        If the metric cannot judge them, or they have no preference.
     """
     judged = load_rows(
         source,
@@ -158,10 +156,10 @@ def load_judged(
 def fit(
     model: str, ranker: Any, rows: Rows, judged: Rows | None, metric: str | None, progress: Progress
 ) -> tuple[Any, bool]:
-    """Return the fitted ranker, and whether nothing interrupted the fit.
+    """Return the fitted ranker, and whether the fit was not interrupted.
 
-    With a metric the strength is searched: the best ranker is the one that the metric prefers on
-    the judged rows, of equals the most regularised.
+    With a metric the strength is searched: the ranker with the best metric on the judged rows is
+    returned, and of equal ones the most regularised.
     """
     stopping = {}
     if judged is not None and getattr(ranker, "regularization", "tikhonov") != "tikhonov":
@@ -205,7 +203,7 @@ def fit(
 
 
 def summarise(model: str, ranker: Any, rows: Rows, seconds: float) -> dict[str, Any]:
-    """Return what is worth knowing of a fit of a model of this name."""
+    """Return the facts of a fit for its summary."""
     summary = {"model": type(ranker).__name__, **facts_of(rows), "n_pairs": int(ranker.n_pairs_)}
     strength = MODELS[model].strength
     summary |= {name: getattr(ranker, name) for name in _SHOWN if hasattr(ranker, name)}

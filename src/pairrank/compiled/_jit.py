@@ -1,4 +1,4 @@
-"""The decorators under which everything here is compiled, and their cache on disk."""
+"""The decorators that compile the functions of this folder, and their cache on disk."""
 
 from __future__ import annotations
 

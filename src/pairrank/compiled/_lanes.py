@@ -1,4 +1,4 @@
-"""Inner products in eight lanes: one fixed order of additions, whatever the rows lie beside."""
+"""Inner products in eight lanes, with one fixed order of additions for every row."""
 
 from __future__ import annotations
 

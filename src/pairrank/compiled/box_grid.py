@@ -70,9 +70,9 @@ def product(targets, sources, moments, blocks, limits, width, result):
 
     Notes
     -----
-    Costs O(targets * min(sources, 2W + 1) P^2). Counts and first moments of what lies beyond are
-    carried from box to box, relative to the target's centre: where weights are not negative no
-    term is, and nothing cancels.
+    Costs O(targets * min(sources, 2W + 1) P^2). Counts and first moments of the boxes beyond are
+    carried from box to box, relative to the target's centre. With non-negative weights all terms
+    are non-negative, so nothing cancels.
     """
     degree = len(blocks)
     near = (blocks.shape[1] // degree - 1) // 2
@@ -177,13 +177,13 @@ def meet_levels(
     width,
     blocks,
     limits,
-    pulls,
+    subtract_lower,
     cost_blocks,
     cost_limits,
     even_blocks,
     even_limits,
 ):
-    """Return the series of every code, from the moments of all it is compared with, and the value.
+    """Return the series of every code over the codes that it is compared with, and the value.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def meet_levels(
         Of the coarse boxes, ascending.
     moments : ndarray of shape (n_codes * n_boxes * P,)
     segment : ndarray of bool, shape (n_codes,)
-        Whether a code is a segment: then its own moments count too.
+        Whether a code is a segment, which is also compared with itself.
     below, below_start, above, above_start : ndarray of int64
         The codes below each code in the graph and those above: below[below_start[c] :
         below_start[c + 1]]. Of length 0 where the graph is full: all before it and after it.
@@ -199,10 +199,10 @@ def meet_levels(
         H.
     blocks, limits : ndarray
         Of S or of phi'', as for `pairrank.compiled.box_grid.product`.
-    pulls : bool
-        Subtract the weight of the codes below: from S to phi' of either side.
+    subtract_lower : bool
+        Subtract the weight of the codes below, which turns sums of S into gradients.
     cost_blocks, cost_limits, even_blocks, even_limits : ndarray
-        Of phi and of its even part e. Blocks of length 0: no value is wanted.
+        Of phi and of its even part e. Empty blocks: the value is not computed.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def meet_levels(
 
     Notes
     -----
-    Codes are added, never taken away from a total, so that a heavy one costs others no digits.
+    Codes are added, never subtracted from a total, so a heavy code costs the others no digits.
     """
     n_codes, degree = len(segment), len(blocks)
     size = len(keys) * degree
@@ -247,7 +247,7 @@ def meet_levels(
             _clear(others)
         _add(here, others)
         product(keys, keys, others, blocks, limits, width, here)
-        if pulls:
+        if subtract_lower:
             count = _count(running, degree)
             for box in range(0, size, degree):
                 here[box] -= count

@@ -1,4 +1,4 @@
-"""The pairs beside the boxes: within small levels, and between small levels, one by one."""
+"""Pairs without boxes, one by one: within small levels, and between small levels."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def least_and_greatest(values):
 
 
 @compiled_reassociating
-def lean(values, centre, weight):
+def linear_sums(values, centre, weight):
     """Return the sums of weight * (value - centre) and of its absolute value, O(m)."""
     total, size = 0.0, 0.0
     for i in range(len(values)):
@@ -160,7 +160,7 @@ def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes,
     weight : ndarray of shape (m,) or (0,)
         Empty: 1 each.
     shift : float
-        What is subtracted from every weight.
+        The number to subtract from every weight.
     n_codes : int
     per_fine : float
         1/h.
@@ -173,7 +173,7 @@ def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes,
 
     Notes
     -----
-    Rows go to four tables in turn, so that equal scores need not wait for the sum before theirs.
+    Rows go to four tables in turn, so that additions to one box do not wait for each other.
     """
     size = n_codes * n_boxes * 4
     total = np.zeros(size)

@@ -1,4 +1,4 @@
-"""Values centred by query, which sums of squared differences are made of."""
+"""Values centred by query, for sums of squared differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pairs that least squares orders rightly with both rows left out, from what it leaves."""
+"""The pairs that least squares orders correctly with both rows left out, from its residuals."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def right_weight(H, M, first, predicted, residual, b, left, leverage, unit, root
                 rest = 1.0 - (u_i * unit[i] + u_j * unit[j])
                 trace = left[i] + left[j] - unit[i] * unit[i] - unit[j] * unit[j]
                 kept = determinant * rest / trace
-                pull = (u_i * residual[i] + u_j * residual[j]) / rest
-                at_i, at_j = b[i] + pull * unit[i], b[j] + pull * unit[j]
+                shift = (u_i * residual[i] + u_j * residual[j]) / rest
+                at_i, at_j = b[i] + shift * unit[i], b[j] + shift * unit[j]
                 g_i = predicted[i] - leverage[i] * at_i - h * at_j
                 g_j = predicted[j] - leverage[j] * at_j - h * at_i
                 margin = (left[j] * z_i + h * z_j) * g_i + (left[i] * z_j + h * z_i) * g_j

@@ -11,7 +11,7 @@ from pairrank.compiled._jit import compiled
 
 @compiled
 def _add_scaled(rate, sign, to_best, total, best, value):
-    """Return (best, total) of two sums, each of which counts relative to exp(sign rate best)."""
+    """Return (best, total) of two sums, each relative to exp(sign rate best)."""
     if sign * (best - to_best) > 0.0:
         return best, total * math.exp(-rate * abs(best - to_best)) + value
     if best == to_best:

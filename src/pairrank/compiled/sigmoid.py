@@ -20,7 +20,7 @@ LOGISTIC = 0
 """S(d) = 1 / (1 + exp(-d)), phi(d) = log(1 + exp(-d))."""
 PROBIT = 1
 """S(d) = Phi(a d), phi(d) = (pdf(a d) - a d Phi(-a d)) / a with a = PROBIT_SCALE, Phi the normal
-distribution: what Raykar 2007 puts in the logistic's place (before Eq. 3)."""
+distribution: the approximation of the logistic in Raykar 2007 (before Eq. 3)."""
 
 PROBIT_SCALE = math.sqrt(3.0) / math.pi
 """a = sqrt(3)/pi, which gives the normal distribution the logistic's variance."""

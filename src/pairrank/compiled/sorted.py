@@ -1,4 +1,4 @@
-"""Scores less labels, query by query: what the sum of a tube sorts."""
+"""Scores less labels, query by query, which the sum of a tube sorts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hinge sums pair by pair between blocks of rows: what is fastest where blocks are small.
+"""Hinge sums pair by pair between blocks of rows, the fastest way for small blocks.
 
 The inner loop of products runs over whole vectors of eight rows, those beyond the block masked: in
 blocks of a few rows the leftovers of a loop would cost more than the loop.

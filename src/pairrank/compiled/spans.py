@@ -1,7 +1,7 @@
-"""Sigmoidal sums of middling queries: all scores of a query in one interval, in Chebyshev's terms.
+"""Sigmoidal sums of queries of medium size: a Chebyshev series over one interval of scores.
 
 With u = (s - centre)/radius in [-1, 1], k(s_i - s_j) is a short double series in T_p(u_i) T_q(u_j),
-so that the rows of a level meet those of the others through the sums of T_q alone.
+so the sums over the rows of other levels need only the sums of T_q per level.
 """
 
 from __future__ import annotations
@@ -81,40 +81,40 @@ def _transform(table, degree, one, other, both, result):
 
 @compiled
 def sums_in_spans(
-    pulls, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
+    is_gradient, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
     tables, costs, degrees, most, wide, result,
 ):  # fmt: skip
-    """Add sums of k over the rows of other levels; return the value where costs are given.
+    """Add sums of k over the rows of other levels; return the value if there are `costs`.
 
-    Without v a row i gets scale w_i times the sum over the rows j of other levels of w_j k(s_i -
-    s_j): with k = S, less the weight of those of lower levels (`pulls`), the gradient; with k =
-    phi'' the Hessian's diagonal. With v, given those as `known`, it gets the same sums of
-    k (v_i - v_j): influence and Hessian product.
+    Without v, row i gets scale w_i times the sum over the rows j of other levels of
+    w_j k(s_i - s_j). This is the gradient for k = S less the weight of the rows of lower levels
+    (`is_gradient`), and the Hessian's diagonal for k = phi''. With v, and these sums as `known`,
+    it gets the same sums of k (v_i - v_j): the influence and the Hessian product.
 
     Parameters
     ----------
-    pulls : bool
-        Whether k is taken less 1 where j is of a lower level.
+    is_gradient : bool
+        Whether to subtract 1 from k where j is of a lower level.
     queries : ndarray of int64, shape (n_chosen,)
     query_group, group_start, row_of : ndarray of int64, int64 and int32
         The layout; a query's groups are its levels, lowest first.
     scale : ndarray of shape (n_chosen,)
     values, v, known, result : ndarray of shape (n_all,)
-        In the user's order; `v` and `known` empty where no v is asked for.
+        In the user's order; `v` and `known` may be empty.
     weight : ndarray of shape (n_rows,) or (0,)
         Row weights in layout order; empty where all are 1.
     least : int
         Table number t is for radii up to 2**((least + t) / 2).
     tables, costs : ndarray of shape (n_tables, size, size)
         Coefficients of k and of phi, [t, p, q] that of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs`
-        empty where no value is asked for.
+        empty if the value is not needed.
     degrees : ndarray of int64, shape (n_tables,)
-        How many terms count.
+        The number of terms to use.
     most : ndarray of shape (n_chosen,)
-        How many terms a query may take.
+        The largest number of terms of a query.
     wide : ndarray of bool, shape (n_chosen,)
-        Set where a query's scores spread farther than any table reaches, or take more terms than
-        they may: it is left out.
+        Set for queries that are left out, because no table covers the spread of their scores or
+        they need too many terms.
 
     Returns
     -------
@@ -174,7 +174,7 @@ def sums_in_spans(
         for g in range(n_here):
             begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
             _transform(tables[t], degree, below[g], above[g], both, series)
-            if pulls:
+            if is_gradient:
                 series[0] -= below[g, 0]
             _add_series(terms, n, begin, end, series, degree, sums)
             if len(costs):

@@ -1,4 +1,4 @@
-"""BaseRanker: predict, rank, score and save for every ranker, and the checks of its input."""
+"""BaseRanker: predict, rank, score and save, and the validation of input, for every ranker."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class BaseRanker(Described, BaseEstimator):
-    """A linear ranker: `coef_` gives scores; queries and row weights are routed by default."""
+    """A linear ranker with weights `coef_`; queries and row weights are routed by default."""
 
     __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": True}
     __metadata_request__score: ClassVar = {"qid": True, "sample_weight": True}
@@ -34,7 +34,7 @@ class BaseRanker(Described, BaseEstimator):
     feature_map_: FeatureMap
     graph: Any
     kernel: Any = None
-    """Rankers that take kernels have it as a parameter."""
+    """A parameter of the rankers that take kernels."""
     random_state: Any
 
     def __sklearn_tags__(self) -> Any:

@@ -60,27 +60,30 @@ def minimize(
 ) -> Solution:
     """Minimise penalty/2 |w|^2 + factor * pair sum by Newton, conjugate gradients or a bundle.
 
-    ``solver="tron"`` is Lee & Lin's: every Hessian product over every pair. ``"auto"`` is TRON too,
-    takes the Hessian from a sample of rows where X is dense with at most 2,000 features, as a
-    factorised matrix, and starts from the sample's own solution; else, for piecewise polynomials,
-    from bands of levels where levels are many (sums of likelihoods cost no more for them).
-    ``"ncg"`` is Raykar's, the only one for losses whose value is not that of their gradient. With
-    many rows, "auto" and "ncg" take the length of each step from a sample's scores. Where rows are
-    few and the sum's algorithm is "auto", exactness costs nothing, and its error is less than asked
-    for. Value and gradient are over every pair all the same, so the optimum is that of every pair.
-    ``"bundle"`` is the cutting planes of Joachims and of Airola. So is ``"auto"`` for losses that
-    are not smooth; of many more rows than features it starts from the solution for a twentieth of
-    them, which saves up to two planes in three.
+    Value and gradient use every pair with every solver, so the optimum is the same.
+
+    - ``"tron"`` is Lee & Lin's: every Hessian product is over every pair.
+    - ``"ncg"`` is Raykar's conjugate gradients, the only choice for losses whose value is not that
+      of their gradient.
+    - ``"bundle"`` is the cutting planes of Joachims and of Airola.
+    - ``"auto"`` for smooth losses is TRON with an approximate Hessian: that of a sample of rows
+      where X is dense with at most 2,000 features, and then the sample's own solution is the start;
+      else, for piecewise polynomials of many levels, that of bands of levels.
+    - ``"auto"`` for other losses is cutting planes. With many more rows than features they start
+      from the solution for a twentieth of the rows, which saves up to two planes in three.
+
+    With many rows, "auto" and "ncg" take each step length from a sample's scores. Where rows are
+    few and the sum's algorithm is "auto", sums are more precise than `eps`, because that is cheap.
 
     Parameters
     ----------
     problem : Problem
-        Over Levels or Pairs; for squares and tubes see `minimizer`.
+        Over Levels or Pairs; see `minimizer` for squares and tubes.
     method : Method
     start : ndarray of shape (n_features,), optional
         None: zero, or the solution for a sample.
     callback : callable, optional
-        Called with a `Step` after every iteration; a true result stops the descent.
+        Called with a `Step` after every iteration; a true result stops the run.
 
     Returns
     -------
@@ -90,18 +93,18 @@ def minimize(
         problem = problem.changed(eps=min(problem.eps, _EXACT))
     generator = np.random.default_rng(method.seed)
     if method.solver == "bundle" or not problem.loss.smooth:
-        return _by_planes(problem, method, start, generator, callback)
+        return _by_cutting_planes(problem, method, start, generator, callback)
     model, line = None, None
     if method.solver == "auto" and _values_agree(problem):
         model = _model(problem, generator)
     if method.solver != "tron" and problem.design.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
     objective, solver = PairObjective(problem, model), _solver(problem, method, line)
-    near = None
+    sampled = None
     if start is None and isinstance(model, SampledModel) and not model.is_whole:
         alone = replace(solver, step_length=None)
-        near = model.start(alone, tol=max(method.tol, 0.02), max_iter=50)
-    return descend(objective, solver, method, start, near, callback)
+        sampled = model.start(alone, tol=max(method.tol, 0.02), max_iter=50)
+    return descend(objective, solver, method, start, sampled, callback)
 
 
 def descend(
@@ -109,29 +112,29 @@ def descend(
     solver: Solver,
     method: Method,
     start: FloatArray | None,
-    near: Solution | None,
+    related: Solution | None,
     callback: Callback | None,
 ) -> Solution:
-    """Run a solver from `start`, from a `near` problem's solution, or from zero.
+    """Run a solver from `start`, from the solution of a `related` problem, or from zero.
 
-    Where the near problem was interrupted, its weights are evaluated and the fit ends.
+    If the related problem was interrupted, its weights are evaluated and the fit ends.
     """
     if start is None:
-        start = np.zeros(objective.n_features) if near is None else near.coef
-    if near is not None and near.status is Status.INTERRUPTED:
+        start = np.zeros(objective.n_features) if related is None else related.coef
+    if related is not None and related.status is Status.INTERRUPTED:
         judged = solver(objective, start, tol=method.tol, max_iter=0)
         return judged._replace(status=Status.INTERRUPTED)
     return solver(objective, start, tol=method.tol, max_iter=method.max_iter, callback=callback)
 
 
 def _values_agree(problem: Problem) -> bool:
-    """Whether the value is that of the loss whose gradient is followed."""
+    """Whether value and gradient are those of one loss."""
     family = problem.loss.family
     return not isinstance(family, Sigmoidal) or family.value == family.slope
 
 
 def _solver(problem: Problem, method: Method, step_length: StepLength | None) -> Tron | NonlinearCG:
-    """Return the solver; TRON's inner iterations end early where steps are lengthened after."""
+    """Return the solver; TRON's inner iterations end early where steps are multiplied later."""
     if not _values_agree(problem):
         return NonlinearCG(search="gradient", step_length=step_length)
     if method.solver == "ncg":
@@ -140,14 +143,14 @@ def _solver(problem: Problem, method: Method, step_length: StepLength | None) ->
 
 
 def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | BandedModel | None:
-    """Choose an approximate Hessian; None: that of every pair."""
+    """Return an approximate Hessian; None: use that of every pair."""
     design, preferences = problem.design, problem.preferences
     is_dense = isinstance(design, Design) and not design.is_sparse
     if is_dense and design.n_features <= _MAX_DENSE_FEATURES:
         share = min(design.n_rows // _ROWS_PER_SAMPLED_ROW, _LARGEST_SHARE)
         wanted = max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * design.n_features, share)
-        pays = _pays(min(wanted, design.n_rows), design.n_rows, design.n_features)
-        return SampledModel(problem, wanted, generator) if pays else None
+        is_cheaper = _sampling_pays(min(wanted, design.n_rows), design.n_rows, design.n_features)
+        return SampledModel(problem, wanted, generator) if is_cheaper else None
     if not isinstance(preferences, Levels) or preferences.edges is not None:
         return None
     piecewise = isinstance(problem.loss.family, PiecewisePolynomial)
@@ -156,32 +159,34 @@ def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | B
     return None
 
 
-def _by_planes(
+def _by_cutting_planes(
     problem: Problem,
     method: Method,
     start: FloatArray | None,
     generator: np.random.Generator,
     callback: Callback | None,
 ) -> Solution:
-    """Minimise by cutting planes; "auto" solves for a sample of rows first where that helps.
+    """Minimise by cutting planes; "auto" solves for a sample of rows first where that is cheaper.
 
-    A sample of no more rows than ten times the features is too far from the solution for all.
+    A sample needs at least ten rows per feature, or its solution is far from the one for all rows.
     """
-    objective, design, near = PairObjective(problem), problem.design, None
+    objective, design, sampled = PairObjective(problem), problem.design, None
     wanted = max(_LEAST_START, design.n_rows // _ROWS_PER_STARTING_ROW)
-    pays = design.n_rows >= _LINE_ROWS and wanted >= _STARTING_ROWS_PER_FEATURE * design.n_features
-    if method.solver == "auto" and start is None and pays:
+    is_cheaper = (
+        design.n_rows >= _LINE_ROWS and wanted >= _STARTING_ROWS_PER_FEATURE * design.n_features
+    )
+    if method.solver == "auto" and start is None and is_cheaper:
         assert not isinstance(problem.preferences, Differences)
         rows, drawn = draw_sample(problem.preferences, wanted, generator)
         X = problem.features[rows]
         sample = problem.changed(X=X, preferences=drawn, algorithm="auto")
         few = replace(method, max_iter=_START_STEPS)
-        near = descend(PairObjective(sample), Bundle(), few, None, None, None)
-    return descend(objective, Bundle(), method, start, near, callback)
+        sampled = descend(PairObjective(sample), Bundle(), few, None, None, None)
+    return descend(objective, Bundle(), method, start, sampled, callback)
 
 
-def _pays(sample: int, n_rows: int, n_features: int) -> bool:
-    """Say whether a sample's Hessian costs less than the few exact products that it saves.
+def _sampling_pays(sample: int, n_rows: int, n_features: int) -> bool:
+    """Whether a sample's Hessian costs less than the exact products that it saves.
 
     Measured nanoseconds: the sums of a column of the sample's Hessian take 10 per row, its matrix
     product n_features/15; a product with the Hessian of every pair takes 1.6 per feature and row,
@@ -212,7 +217,7 @@ def progress_printer(verbose: int, n_pairs: int) -> Callback | None:
 
 
 def combined(*callbacks: Callback | None) -> Callback | None:
-    """Return one callback that calls all in turn and stops where any asks to."""
+    """Return one callback that calls all in turn and stops if any of them does."""
     given = [callback for callback in callbacks if callback is not None]
     if not given:
         return None

@@ -1,4 +1,4 @@
-"""Choose how squares and tubes over differences are minimised: directly, by CG, TRON or planes."""
+"""Choose the solver of squares and tubes over differences: direct, CG, TRON or cutting planes."""
 
 from __future__ import annotations
 
@@ -31,22 +31,25 @@ from pairrank.solvers.tron import Tron
 
 LARGEST_SYSTEM = 30_000
 _SMALL_SYSTEM = 1000
-_FLOP = 1e-10
-"""Measured seconds of a product of numbers in a matrix product, of a non-zero in two products with
-X, and of a comparison in one iteration of CG; and the iterations that a fit takes at the least."""
-_ENTRY, _COMPARISON, _ITERATIONS = 3e-9, 1e-8, 30
+_FLOP, _ENTRY, _COMPARISON = 1e-10, 3e-9, 1e-8
+"""Measured seconds: of a multiplication in a matrix product, of a non-zero in two products with X,
+and of a comparison in one iteration of CG."""
+_ITERATIONS = 30
+"""The least number of iterations of a fit."""
 
 Minimizer = Callable[..., Solution]
 
 
 def minimizer(problem: Problem, method: Method) -> Minimizer:
-    """Return a function that solves for one column of targets; all share what is factorised.
+    """Return a function that solves for one column of targets; all columns share a factorisation.
 
-    Squares: "direct" is one factorisation, primal or dual by shape; "cg" conjugate gradients;
-    "auto" the factorisation where it is cheaper, else TRON preconditioned by the diagonal where
-    features differ in size, else conjugate gradients. Tubes: TRON for power 2, cutting planes for
-    power 1; where least squares are solved by one small factorisation, its solution is the start,
-    and for power 2 its inverse the preconditioner, which is else that diagonal.
+    Squares: "direct" is one factorisation, primal or dual by shape, and "cg" conjugate gradients.
+    "auto" is the factorisation where it is cheaper, else TRON preconditioned by the diagonal where
+    features differ in size, else conjugate gradients.
+
+    Tubes: TRON for power 2, cutting planes for power 1. Where a small factorisation solves least
+    squares, its solution is the start. The preconditioner for power 2 is its inverse, else the
+    diagonal.
 
     Parameters
     ----------
@@ -57,14 +60,14 @@ def minimizer(problem: Problem, method: Method) -> Minimizer:
     Returns
     -------
     callable
-        ``solve(target, start, callback=None) -> Solution`` for labels, (n_rows,), or None for what
-        the preferences hold, and a start or None for zero.
+        ``solve(target, start, callback=None) -> Solution`` for labels, (n_rows,), or None for those
+        of the preferences, and a start or None for zero.
 
     Raises
     ------
     PairrankError
-        If a direct solution is asked for and cannot be: its matrix is singular, too large, or not
-        known; or if a kernel matrix is not positive semidefinite.
+        If solver="direct" is impossible because its matrix is singular, too large, or unknown; or
+        if a kernel matrix is not positive semidefinite.
     """
     if not isinstance(problem.loss.family, Squares):
         return _of_tubes(problem, method)
@@ -90,22 +93,22 @@ def _of_tubes(problem: Problem, method: Method) -> Minimizer:
     squares = problem.changed(loss=Square())
     factorised = _inverse(squares) if direct_is_cheaper(squares) else None
     diagonal = problem.uneven_diagonal if problem.loss.smooth and factorised is None else None
-    solver: Solver = Bundle()
-    if problem.loss.smooth:
-        solver = Tron()
+    solver: Solver = Tron() if problem.loss.smooth else Bundle()
 
     def solve(
         target: FloatArray | None, start: FloatArray | None, callback: Callback | None = None
     ) -> Solution:
-        near, inverse = _near(squares.with_target(target), factorised)
+        start_solution, inverse = _squares_solution(squares.with_target(target), factorised)
         objective = PairObjective(problem.with_target(target), inverse=inverse or diagonal)
-        return descend(objective, solver, method, start, near, callback)
+        return descend(objective, solver, method, start, start_solution, callback)
 
     return solve
 
 
-def _near(squares: Problem, inverse: Inverse | None) -> tuple[Solution | None, GivenInverse | None]:
-    """Return what a factorisation gives for squares, and itself if it solves them."""
+def _squares_solution(
+    squares: Problem, inverse: Inverse | None
+) -> tuple[Solution | None, GivenInverse | None]:
+    """Return the solution for squares by a factorisation, and the inverse if it is precise."""
     if inverse is None:
         return None, None
     found = Direct(inverse)(
@@ -117,7 +120,7 @@ def _near(squares: Problem, inverse: Inverse | None) -> tuple[Solution | None, G
 
 
 def _solver(problem: Problem, name: str) -> LinearCG | Direct:
-    """Return the solver of squares that a name means, "auto" by the costs."""
+    """Return the solver of squares by name; "auto" is the cheaper one."""
     metric = problem.design if isinstance(problem.design, KernelDesign) else None
     if name == "cg" or (name == "auto" and not direct_is_cheaper(problem)):
         return LinearCG(metric)
@@ -129,11 +132,7 @@ def _solver(problem: Problem, name: str) -> LinearCG | Direct:
 
 
 def _refuse(objective: Objective, w0: FloatArray, **options: Any) -> Solution:
-    """Raise the error of a system that no factorisation solves.
-
-    Whether the factorisation fails or its result is useless depends on rounding, which differs
-    between processors: both raise this error.
-    """
+    """Raise the error of a singular system, whether its factorisation fails or is imprecise."""
     raise PairrankError(
         "the normal equations are singular at this precision, or overflow: regularise more (raise "
         'alpha, or lower C), scale the features to one size, or use solver="cg"'
@@ -141,7 +140,7 @@ def _refuse(objective: Objective, w0: FloatArray, **options: Any) -> Solution:
 
 
 def direct_is_cheaper(problem: Problem) -> bool:
-    """Compare a factorisation with a few iterations of CG, both at most a thousand wide."""
+    """Whether a factorisation of at most a thousand unknowns costs less than iterations of CG."""
     X, design, preferences = problem.X, problem.design, problem.preferences
     order = _order(problem)
     if isinstance(X, LinearOperator) or order > _SMALL_SYSTEM:
@@ -195,7 +194,7 @@ def _inverse(problem: Problem) -> Inverse | None:
     def inverse(v: FloatArray) -> FloatArray:
         """Return the primal inverse times v by the dual one (Henderson & Searle 1981)."""
         by_row = of_rows(curvature.matvec(design.scores(v)))
-        return (v - design.transposed(_balanced(by_row, preferences))) / penalty
+        return (v - design.transposed(_without_mean(by_row, preferences))) / penalty
 
     return inverse
 
@@ -209,10 +208,10 @@ def _kernel_matrix(design: Design | KernelDesign, preferences: Differences | Pai
     return matrix
 
 
-def _balanced(values: FloatArray, preferences: Differences | Pairs) -> FloatArray:
-    """Return values per row without what rounding adds to their sum over a query, which is 0.
+def _without_mean(values: FloatArray, preferences: Differences | Pairs) -> FloatArray:
+    """Return values per row whose sum over a query is 0, without that sum's rounding.
 
-    It would come back multiplied by the features' common offset, and divided by the penalty.
+    The rounding would be multiplied by the features' common offset, and divided by the penalty.
     """
     if isinstance(preferences, Pairs):
         return np.asarray(values - values.mean())

@@ -1,4 +1,4 @@
-"""Docstrings: what several estimators share is described once and filled in by name."""
+"""Shared parts of the estimators' docstrings, described once and filled in by name."""
 
 from __future__ import annotations
 
@@ -123,12 +123,12 @@ def parameters_of(estimator: type) -> dict[str, str]:
 
 
 class Described:
-    """Completes the docstring of each subclass by what its bases and `SHARED` describe."""
+    """Completes the docstring of each subclass from its bases and `SHARED`."""
 
     _descriptions: ClassVar[dict[str, str]] = {}
     """Entries that replace those of `SHARED` in subclasses."""
     _documented_by: ClassVar[tuple[type, ...]] = ()
-    """Further classes whose descriptions of parameters hold."""
+    """Further classes whose descriptions of parameters apply."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

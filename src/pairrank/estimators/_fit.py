@@ -1,4 +1,4 @@
-"""SolvedRanker: the one `fit` of every ranker whose weights a solver finds."""
+"""SolvedRanker: the `fit` of every ranker, and PairLossRanker for losses over preferences."""
 
 from __future__ import annotations
 
@@ -15,17 +15,18 @@ from sklearn.exceptions import ConvergenceWarning
 from pairrank import _validation as validation
 from pairrank._protocols import Callback, FloatArray, Status
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._descent import combined, progress_printer
+from pairrank.estimators._descent import Method, combined, minimize, progress_printer
 from pairrank.estimators._rows import Judge, Rows, Watch, columns_of, row_scores
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.metrics import pairwise_accuracy
+from pairrank.objective import Problem
+from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 
 Solve = Callable[[Any, Any, Any], Any]
-"""From the labels of a target (None: the only one), start and callback to a Solution."""
+"""From the labels of a target (None: the only target), a start and a callback to a Solution."""
 
 _OPTIONAL = ("gap_", "validation_scores_", "coef_cov_", "standard_errors_", "limit_qid_")
-"""Attributes that not every fit has; those of an earlier fit are removed."""
-
+"""Attributes that not every fit sets; those of an earlier fit are removed."""
 
 _REMEDIES = {
     "C": "raise C",
@@ -33,11 +34,11 @@ _REMEDIES = {
     "nu": "raise nu",
     "epsilon": "lower epsilon",
 }
-"""What to try where all weights are zero, by the parameter."""
+"""The remedy for weights that are all zero, by parameter."""
 
 
 class _Kept(NamedTuple):
-    """The weights that a target keeps, how it ended, their iteration and their objective."""
+    """The weights of a target, its status, their iteration and their objective."""
 
     coef: FloatArray
     status: Status
@@ -46,10 +47,10 @@ class _Kept(NamedTuple):
 
 
 class SolvedRanker(BaseRanker, ABC):
-    """A ranker whose weights a solver finds; each ranker says what is solved.
+    """A ranker whose weights a solver finds.
 
     A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
-    redefines `_hold_out`, `_judges`, `_progress` and `_conclude`.
+    overrides `_hold_out`, `_judges`, `_progress` and `_conclude`.
     """
 
     tol: float
@@ -141,11 +142,11 @@ class SolvedRanker(BaseRanker, ABC):
 
     @abstractmethod
     def _preferences(self, rows: Rows) -> Any:
-        """Return what is learnt from, for several targets that of the first; or raise an error."""
+        """Return the preferences of the first target; raise an error if there are none."""
 
     @abstractmethod
     def _solver_of(self, rows: Rows, features: Any, preferences: Any) -> Solve:
-        """Return how a target is solved."""
+        """Return the function that solves for a target."""
 
     @property
     def _stops_early(self) -> bool:
@@ -157,7 +158,7 @@ class SolvedRanker(BaseRanker, ABC):
         return rows, held
 
     def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
-        """Return for each target what scores the validation rows' scores: pairwise accuracy."""
+        """Return the functions that judge validation scores, one per target."""
         return [partial(pairwise_accuracy, held.y, graph=self.graph, **held.layout)]
 
     def _progress(self) -> Callable[[Any], object] | None:
@@ -165,7 +166,7 @@ class SolvedRanker(BaseRanker, ABC):
         return progress_printer(self.verbose, self.n_pairs_)
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
-        """Set what a ranker offers beside the weights."""
+        """Set further fitted attributes."""
 
     def _check_held(self, given: dict[str, Any], n_targets: int) -> Rows | None:
         """Check the validation rows that were given, if any."""
@@ -185,13 +186,13 @@ class SolvedRanker(BaseRanker, ABC):
         return rows
 
     def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
-        """Return what scores each iterate of each target on the validation rows."""
+        """Return the callbacks that score iterates on the validation rows, one per target."""
         scores = row_scores(features if held.X is None else self._features(held.X), held.places)
         patience = int(self.patience) if self._stops_early else None
         return [Watch(judge, scores, patience) for judge in judges]
 
     def _starts(self, n_targets: int, n_features: int) -> Any:
-        """Return where each target starts: from the previous weights with `warm_start`."""
+        """Return the start of each target: the previous weights with `warm_start`, else None."""
         if not self.warm_start or not hasattr(self, "coef_"):
             return [None] * n_targets
         coefs = np.atleast_2d(self.coef_)
@@ -203,9 +204,9 @@ class SolvedRanker(BaseRanker, ABC):
         return coefs
 
     def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> None:
-        """Set what was found as fitted attributes; warn where a target did not converge.
+        """Set the solutions as fitted attributes; warn where a target did not converge.
 
-        Targets that an interrupt left out have weights of zero.
+        Targets that an interrupt left out have zero weights.
         """
         if any(solution.status is Status.OVERFLOW for solution in solutions):
             raise PairrankError(Status.OVERFLOW.value)
@@ -237,7 +238,7 @@ class SolvedRanker(BaseRanker, ABC):
             self._warn_of_zero_weights()
 
     def _warn_of_zero_weights(self) -> None:
-        """Warn where a fit that counts as finished has learnt nothing, and say what to try."""
+        """Warn where a finished fit has weights of zero, and say what to try."""
         zero = ~np.atleast_2d(self.coef_).any(axis=1)
         if not zero.any():
             return
@@ -257,9 +258,39 @@ class SolvedRanker(BaseRanker, ABC):
         )
 
     def _kept(self, solution: Any, watch: Watch | None) -> _Kept:
-        """Return what a target keeps: its solution, or its best iterate where it stops early."""
+        """Return a target's solution, or its best iterate on validation rows if it stops early."""
         values = [step.value for step in solution.history] or [float("nan")]
         if watch is None or watch.best is None or not self._stops_early:
             return _Kept(solution.coef, solution.status, solution.n_iter, values[-1])
         status = Status.VALIDATED if watch.ran_out else solution.status
         return _Kept(watch.best, status, watch.best_iteration, values[watch.best_iteration])
+
+
+class PairLossRanker(SolvedRanker):
+    """A ranker that minimises a loss over every preference, plus the squared norm."""
+
+    reduction: str
+    pair_sum: str
+    solver: str
+
+    @abstractmethod
+    def _problem(self, features: Any, preferences: Preferences) -> Problem:
+        """Return the problem that the parameters define."""
+
+    def _preferences(self, rows: Rows) -> Preferences:
+        """Return the scaled preferences; raise an error if there are none."""
+        if isinstance(rows.y, Pairs):
+            if as_graph(self.graph) != "full":
+                raise PairrankError("Pairs are preferences already: leave graph at its default")
+            pairs = rows.y.bound(rows.X.shape[0], reduction=self.reduction, **rows.layout)
+            pairs.require_pairs()
+            return pairs
+        levels = Levels.build(rows.y, graph=self.graph, **rows.layout)
+        levels.require_pairs()
+        levels = levels.reduced(self.reduction)
+        return levels.compact() if self.pair_sum == "auto" else levels
+
+    def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
+        problem = self._problem(features, preferences)
+        method = Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
+        return lambda target, start, callback: minimize(problem, method, start, callback)

@@ -1,4 +1,4 @@
-"""MagnitudeRanker: what MPRank and SVRank share, and the stability bound on their error."""
+"""MagnitudeRanker: the base of MPRank and SVRank, with the stability bound on their error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from pairrank.objective.row_blocks import block_rows, cut, dense
 from pairrank.preferences import Differences, Pairs
 
 PENALTY = 2.0
-"""The squared norm counts whole, and solvers halve their penalty."""
+"""The objective has |w|^2, and solvers minimise penalty/2 |w|^2."""
 
 
 class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
@@ -37,7 +37,7 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
 
     @property
     def _epsilon(self) -> float:
-        """The error of a difference that costs nothing."""
+        """The error of a difference up to which the cost is 0."""
         return 0.0
 
     def stability_bound(self, X: Any, y: Any, *, delta: float = 0.05) -> StabilityBound:
@@ -70,9 +70,9 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
 
         Notes
         -----
-        The bound assumes independent rows of one distribution, that no future row lies farther out
-        or has a label outside the range of these, and a kernel that does not depend on them:
-        gamma="scale" and the landmarks of "nystroem" do. Costs O(n_rows n_features).
+        The bound assumes independent rows of one distribution, future rows within the radius and
+        the range of labels of these rows, and a kernel that does not depend on them (gamma="scale"
+        and the landmarks of "nystroem" do). Costs O(n_rows n_features).
 
         Examples
         --------
@@ -115,10 +115,10 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
         return minimizer(problem, Method(self.solver, float(self.tol), int(self.max_iter)))
 
     def _preferences(self, rows: Rows) -> Differences | Pairs:
-        """Return the differences of the first target, each of query q weighing C w_i w_j/m_q^2.
+        """Return the differences of the first target, with weights C w_i w_j/m_q^2 in query q.
 
-        In `Differences` a pair weighs w_i w_j/(2 m_q), so rows get the weights 2 C w_i/m_q, which
-        add up to 2 C per query. Comparisons weigh C/T, T their total weight.
+        In `Differences` a pair has the weight w_i w_j/(2 m_q), so rows get the weights 2 C w_i/m_q,
+        which sum to 2 C per query. Comparisons get C/T, T their total weight.
         """
         n_rows, C = rows.X.shape[0], float(self.C)
         if isinstance(rows.y, Pairs):
@@ -137,10 +137,7 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
 
 
 def _radius_of_rows(features: Any) -> float:
-    """Return the largest distance of a row from zero, or from the mean of rows if that is less.
-
-    Only differences of rows count, so both are valid. O(n_rows n_features), one block of memory.
-    """
+    """Return the largest distance of a row from zero, or from the mean of rows if that is less."""
     n_rows, n_features = features.shape
     parts = list(cut(slice(0, n_rows), block_rows(n_features)))
     mean = sum(dense(features[part]).sum(axis=0) for part in parts) / n_rows
@@ -153,7 +150,7 @@ def _radius_of_rows(features: Any) -> float:
 
 
 def _radius_of_kernel(K: Any) -> float:
-    """Return the same for the features of a kernel matrix, (n_rows, n_rows); O(n_rows^2)."""
+    """Return the same for the features of a kernel matrix, (n_rows, n_rows)."""
     if isinstance(K, LinearOperator):
         raise PairrankError(
             "the bound needs the diagonal of the kernel matrix, which a LinearOperator does not "

@@ -1,4 +1,4 @@
-"""Checked rows; validation rows drawn from them; iterates scored on these, and the best one."""
+"""Validated rows, the drawing of validation rows, and the scoring of iterates on them."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from pairrank.preferences._codes import level_codes, query_codes
 
 _BLOCK_ENTRIES = 1 << 19
 Judge = Callable[[FloatArray], float]
-"""From the scores of validation rows to a number; higher is better."""
+"""From the scores of validation rows to one number; higher is better."""
 
 _REMEDY = "pass X_val, y_val (and qid_val) to fit"
 
 
 class Rows(NamedTuple):
-    """Checked rows: features (or a kernel matrix), labels or Pairs, queries and row weights.
+    """Validated rows: features (or a kernel matrix), labels or Pairs, queries and row weights.
 
-    Validation rows that were drawn have no X, but `places` among the training rows.
+    Validation rows that were drawn have `places` among the training rows instead of X.
     """
 
     X: Any
@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
 
 def columns_of(y: Any) -> list[Any]:
-    """Return the labels of each target, (n_rows,); of Pairs None, their one target."""
+    """Return the labels of each target, (n_rows,); for Pairs a single None."""
     if isinstance(y, Pairs):
         return [None]
     return [y] if y.ndim == 1 else list(y.T)
@@ -51,11 +51,11 @@ def columns_of(y: Any) -> list[Any]:
 def draw_held_rows(
     rows: Rows, fraction: float, generator: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    """Hold a fraction out: whole queries; of one query, rows; of its Pairs, comparisons.
+    """Hold out a fraction: whole queries; of a single query, rows or comparisons.
 
-    Only queries with a preference are drawn. Rows are drawn along their sorted labels (with several
-    targets, those of the first), so that the lowest and the highest label are among them. X is
-    never copied: rows held out get weight 0.
+    Only queries with a preference are drawn. Rows are drawn along their sorted labels (those of the
+    first target), so that the lowest and the highest label are among them. X is not copied: rows
+    held out get weight 0.
 
     Parameters
     ----------
@@ -67,12 +67,12 @@ def draw_held_rows(
     Returns
     -------
     Rows, Rows
-        What to learn from, and what was held out.
+        The training rows and the validation rows.
 
     Raises
     ------
     PairrankError
-        If nothing is left to learn from, or to validate on.
+        If there are too few rows or queries for both.
     """
     y, weight = rows.y, rows.weight
     codes = None if rows.qid is None else query_codes(rows.qid)[1]
@@ -96,7 +96,7 @@ def _whole_queries(
     fraction: float,
     generator: np.random.Generator,
 ) -> NDArray[np.bool_]:
-    """Mark the rows of the queries drawn among those that hold a preference."""
+    """Draw queries among those with a preference, and mark their rows."""
     if isinstance(y, Pairs):
         prefers = np.ones(y.n_pairs, bool) if y.magnitude is None else y.magnitude != 0
         if weight is not None:
@@ -125,7 +125,7 @@ def _whole_queries(
 def _some_rows(
     y: NDArray[Any], weight: FloatArray | None, fraction: float, generator: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Mark one row from each stretch of the sorted labels, the two ends included."""
+    """Draw one row from each stretch of the sorted labels, including both ends; mark them."""
     kept = np.arange(y.size) if weight is None else np.flatnonzero(weight > 0)
     levels, codes = level_codes(y[kept])
     if kept.size < 4 or levels.size < 2:
@@ -166,8 +166,8 @@ def _some_comparisons(
     held[candidates[drawn]] = True
     places = np.arange(pairs.n_rows, dtype=np.intp)
     own = None if rows.weight is None else rows.weight[places]
-    tested = Rows(None, _chosen(pairs, held), None, own, places)
-    return rows._replace(y=_chosen(pairs, ~held)), tested
+    tested = Rows(None, _selected(pairs, held), None, own, places)
+    return rows._replace(y=_selected(pairs, ~held)), tested
 
 
 def _one_per_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
@@ -177,17 +177,16 @@ def _one_per_stretch(size: int, n_drawn: int, generator: np.random.Generator) ->
     return np.minimum(places, size - 1).astype(np.intp)
 
 
-def _chosen(pairs: Any, keep: NDArray[np.bool_]) -> Pairs:
+def _selected(pairs: Any, keep: NDArray[np.bool_]) -> Pairs:
     weight = None if pairs.weight is None else pairs.weight[keep]
     magnitude = None if pairs.magnitude is None else pairs.magnitude[keep]
     return Pairs(pairs.i[keep], pairs.j[keep], weight, magnitude, n_rows=pairs.n_rows)
 
 
 def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatArray], FloatArray]:
-    """Return w -> the scores of all rows of X, or of some, which are gathered block by block.
+    """Return the function from w to the scores of all or some rows of X.
 
-    X is a dense or CSR matrix, or a LinearOperator. O(size of the rows) each time, and a block of
-    memory.
+    X is a dense or CSR matrix, or a LinearOperator. Some rows are gathered in blocks.
     """
     if isinstance(X, LinearOperator):
         return lambda w: np.asarray(X @ w, dtype=np.float64)[slice(None) if rows is None else rows]
@@ -206,9 +205,9 @@ def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatA
 class RankingAccuracy:
     """1 less the ranking error on validation rows, as a function of their scores.
 
-    Of labels: the mean over queries of the weighted share of preferences in the right order, where
-    a tied score counts half (1 less Eq. 1 of Airola et al. 2010). Of Pairs: the share of all
-    comparisons (Eq. 2, normalised) but those of magnitude 0. It is 0.5 where all scores are equal.
+    For labels it is the mean over queries of the weighted share of preferences in the right order,
+    where a tied score counts half (1 less Eq. 1 of Airola et al. 2010). For Pairs it is the share
+    of all comparisons (Eq. 2, normalised) except those of magnitude 0. Equal scores give 0.5.
 
     Parameters
     ----------
@@ -218,14 +217,15 @@ class RankingAccuracy:
     Raises
     ------
     PairrankError
-        If no query holds two labels. Where only some hold one, those are left out with a warning.
+        If no query has two labels. If only some have a single label, those are left out with a
+        warning.
     """
 
     def __init__(self, y: Any, qid: NDArray[Any] | None, weight: FloatArray | None) -> None:
         self.qid = qid
         self.levels: Levels | None = None
         if isinstance(y, Pairs):
-            self.comparisons = _oriented(y, qid, weight)
+            self.comparisons = _preferred_first(y, qid, weight)
             return
         self.levels = Levels.build(y, qid, sample_weight=weight)
         single = np.flatnonzero(np.diff(self.levels.query_group) < 2)
@@ -271,10 +271,10 @@ class RankingAccuracy:
         )
 
 
-def _oriented(
+def _preferred_first(
     pairs: Pairs, qid: NDArray[Any] | None, weight: FloatArray | None
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
-    """Return the preferred rows, the others and the weights (or none) of all but ties."""
+    """Return the preferred rows, the other rows and the weights (or no weights), without ties."""
     pairs = pairs.bound(
         pairs.n_rows if weight is None else weight.size, qid=qid, sample_weight=weight, ties=False
     )
@@ -289,7 +289,7 @@ def _oriented(
 
 
 class Watch:
-    """A callback that scores each iterate on validation rows, keeps the best, and may stop.
+    """A callback that scores each iterate on validation rows and keeps the best.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ class Watch:
     scores : callable
         From coefficients to the scores of the validation rows.
     patience : int, optional
-        Stop after this many iterates in a row without improvement; None: never.
+        Stop after this many successive iterates without improvement; None: never.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""TargetsMixin: rankers whose labels are numbers, of one target or several."""
+"""TargetsMixin: rankers of numeric labels with one or several targets."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BLOCK_ENTRIES = 1 << 21
 
 
 class TargetsMixin(BaseRanker):
-    """A ranker that learns weights for each column of labels, from rows or a kernel matrix."""
+    """A ranker that learns the weights of each column of labels from rows or a kernel matrix."""
 
     graph = "full"
     _least_iterations = 1
@@ -55,7 +55,7 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
         return rows
 
     def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
-        """Return what scores each target's validation rows; one column serves all targets."""
+        """Return the functions that judge each target; a single column is used for all targets."""
         own = {"qid": held.qid, "weight": held.weight}
         if len(columns_of(held.y)) == n_targets > 1:
             return [RankingAccuracy(column, **own) for column in columns_of(held.y)]
@@ -65,7 +65,7 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
         return checked_targets(y, n_rows)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
-        """Return checked rows; a precomputed kernel may be a LinearOperator."""
+        """Return validated rows; a precomputed kernel may be a LinearOperator."""
         if isinstance(X, LinearOperator):
             self._check_operator(X, reset=reset)
         else:
@@ -96,10 +96,7 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
 
 
 def checked_targets(y: Any, n_rows: int | None = None) -> FloatArray:
-    """Return labels as float64 of shape (n_rows,), or (n_rows, n_targets) where there are several.
-
-    Raises a PairrankError where they are no finite numbers.
-    """
+    """Return finite labels as float64 of shape (n_rows,) or, if several, (n_rows, n_targets)."""
     columns = validation.as_array(y, "y")
     if columns.ndim == 2 and columns.shape[1] > 1:
         each = [checked_targets(columns[:, at], n_rows) for at in range(columns.shape[1])]

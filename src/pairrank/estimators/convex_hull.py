@@ -31,9 +31,9 @@ class Violations(NamedTuple):
     ----------
     row : ndarray of int64, shape (n_violations,)
     slack : ndarray of float64, shape (n_violations,)
-        How far outside.
+        The distance from the limit.
     side : ndarray of int8, shape (n_violations,)
-        1 above the upper limit, -1 below the lower one; of two limits crossed, the one farther off.
+        1 above the upper limit, -1 below the lower one; the farther limit if both are crossed.
     """
 
     row: NDArray[np.int64]
@@ -71,7 +71,7 @@ class ConvexHullRanker(SolvedRanker):
     max_iter : int, default 100
         The largest number of iterations; ten to thirty are usual.
     verbose : int, default 0
-        1 prints a line an iteration to standard error.
+        1 prints one line per iteration to standard error.
     random_state : int, RandomState or None, default None
         Seeds the sample of "nystroem"; None is a fixed seed.
 
@@ -104,7 +104,7 @@ class ConvexHullRanker(SolvedRanker):
     gradients and products with X. Each query has its own limits; the weights are shared. "full" has
     an edge for any two classes of a query: with S classes it adds O(S^3) per step.
 
-    A row weight multiplies the squared slack: 2 equals the row twice, 0 its absence.
+    A row weight multiplies the squared slack: weight 2 equals the row twice, 0 its absence.
 
     With two classes the optimum is half of the squared hinge support vector machine's with C = nu
     and a free intercept.
@@ -257,7 +257,7 @@ class ConvexHullRanker(SolvedRanker):
 
 
 class _Hull(NamedTuple):
-    """A solution: the weights as `coef_` has them, the limits counted from a score of 0."""
+    """A solution: the weights for `coef_`, and limits of the scores X @ coef_."""
 
     coef: FloatArray
     status: Status
@@ -273,7 +273,7 @@ class _Hull(NamedTuple):
 def _hull_of(
     found: LimitSolution, objective: HullObjective, levels: Levels, coef: FloatArray
 ) -> _Hull:
-    """Return what the interior points found, with limits by class and slacks by row."""
+    """Return the solution with limits by class and slacks by row."""
     limits = np.where(objective.bounded, found.limits, [[-np.inf], [np.inf]])
     by_class = np.tile([-np.inf, np.inf], (levels.group_level.size, 1))
     by_class[objective.groups] = (limits + objective.offsets(found.coef)).T

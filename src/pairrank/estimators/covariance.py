@@ -1,4 +1,4 @@
-"""Covariance of a likelihood's weights: Laplace's, and sandwiches by rows or by queries."""
+"""The covariance of a likelihood's weights: Laplace's, and sandwiches by rows or by queries."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import query_codes
 
 MOST_FEATURES = 10_000
-"""A covariance of so many features takes 800 MB."""
+"""A covariance of this many features takes 800 MB."""
 
 _BLOCK_ENTRIES = 1 << 23
 
 
 def check_covariance(kind: str, n_features: int, qid: NDArray[Any] | None) -> None:
-    """Raise a PairrankError where there is no such covariance, before any work."""
+    """Raise a PairrankError if this covariance is impossible."""
     if n_features > MOST_FEATURES:
         raise PairrankError(
             f"covariance={kind!r} of {n_features} features is a matrix of {n_features} x "
@@ -32,7 +32,7 @@ def check_covariance(kind: str, n_features: int, qid: NDArray[Any] | None) -> No
         )
     if kind == "queries" and (qid is None or query_codes(qid)[0].size < 2):
         raise PairrankError(
-            'covariance="queries" needs rows in two queries at least: pass qid, or use "rows"'
+            'covariance="queries" needs at least two queries: pass qid, or use "rows"'
         )
 
 
@@ -56,17 +56,18 @@ def coefficient_covariance(
     .. math:: V_{laplace} = H^{-1}, \qquad
               V = H^{-1} \Big( \sum_c (h_c - \bar h)(h_c - \bar h)^T \Big) H^{-1}
 
-    where a cluster's h_c adds the gradients of the pairs that it takes part in: for "rows"
+    where a cluster's h_c is the sum of the gradients of its pairs. For "rows",
 
     .. math:: h_i = \sum_{(a, b) \ni i} g_{ab}, \qquad g_{ab} = \phi'(s_a - s_b) (x_a - x_b)
 
     counts a pair for each of its two rows (Hajek's projection of the sum over pairs, whose terms
-    are dependent because they share rows), for "queries" once, since no pair leaves its query.
+    are dependent because they share rows). For "queries" it counts a pair once.
 
-    By rows, the own part of two rows is in both their sums. For `Pairs` it is subtracted once, as
-    for any dyads (Fafchamps & Gubert 2007), unless the rest would be indefinite. For labels it
-    stays: it is one part in about as many as a row has pairs, and errs on the large side, by
-    sqrt(2) at most. A row of weight w counts as w rows; G queries are corrected by G/(G - 1).
+    By rows, the square of a pair's gradient is counted for both of its rows. For `Pairs` it is
+    subtracted once, as for any dyads (Fafchamps & Gubert 2007), unless the rest would be
+    indefinite. For labels it stays: its relative size is about 1/(pairs per row), and it raises the
+    standard errors by at most sqrt(2). A row of weight w counts as w rows; G queries are corrected
+    by G/(G - 1).
 
     Parameters
     ----------
@@ -76,7 +77,7 @@ def coefficient_covariance(
     loss : Logistic, Probit or Raykar
     coef : ndarray of shape (n_features,)
     kind : "laplace", "rows" or "queries"
-        What is treated as independent: pairs, rows or queries.
+        The units that are treated as independent: pairs, rows or queries.
     penalty, route, eps : float, str, float
         As for the objective and its pair sum.
     qid, sample_weight : ndarray of shape (n_rows,), optional
@@ -93,8 +94,8 @@ def coefficient_covariance(
 
     Notes
     -----
-    Costs O(m d^2) for m rows of d features, 2 d pair sums, and memory for blocks of columns; "rows"
-    keeps m d numbers. Columns are centred, which changes no difference of two rows.
+    Costs O(m d^2) for m rows of d features, and 2 d pair sums. Memory is blocks of columns; "rows"
+    needs m d numbers. Columns are centred, which changes no difference of two rows.
 
     References
     ----------
@@ -124,7 +125,7 @@ def coefficient_covariance(
 
 
 class _Columns:
-    """The columns of X as the rows of small float64 arrays, centred, a block at a time."""
+    """The centred columns of X in blocks, as the rows of float64 arrays."""
 
     def __init__(self, X: Any) -> None:
         self.n_rows, self.n_features = X.shape
@@ -172,7 +173,7 @@ def _inverse(matrix: FloatArray) -> FloatArray:
 def _spread_of_rows(
     columns: _Columns, pair_sum: LikelihoodSum, scores: FloatArray, weight: FloatArray
 ) -> FloatArray:
-    """Return the scatter of the rows' gradients about their mean; a row of weight w is w rows."""
+    """Return the scatter of the rows' gradients about their mean, with weights."""
     gradients = np.empty((columns.n_features, columns.n_rows))
     for features, block in columns:
         gradients[features] = pair_sum.influence(scores, block)
@@ -188,7 +189,7 @@ def _own_parts(
     scores: FloatArray,
     weight: FloatArray,
 ) -> FloatArray:
-    """Return the sum over every two rows of the square of their comparisons' gradient."""
+    """Return the sum over all dyads of the square of the gradient of their comparisons."""
     i, j = pairs.i.astype(np.int64), pairs.j.astype(np.int64)
     slope = pairs.pair_scale * loss.phi(scores[i] - scores[j], order=1)
     slope = np.where(i < j, slope, -slope) * (1.0 if pairs.weight is None else pairs.weight)
@@ -210,7 +211,7 @@ def _spread_of_queries(
     qid: NDArray[Any],
     sample_weight: FloatArray | None,
 ) -> FloatArray:
-    """Return the scatter of the queries' gradients, half the sum of their rows' gradients."""
+    """Return the scatter of the queries' gradients, each half the sum of its rows' gradients."""
     _, codes = query_codes(qid)
     n_queries = int(codes.max()) + 1
     gradients = np.empty((columns.n_features, n_queries))

@@ -31,40 +31,40 @@ _INFO: dict[str, type] = {
 """Fitted attributes that are single values, and their types."""
 
 _MAP = "feature_map_"
-"""The attribute with the features of a kernel; the names of their arrays begin with it."""
+"""The attribute with the features of a kernel, and the prefix of the names of their arrays."""
 
 _MOST_FEATURES = 2**31 - 1
 
 
-class _Form(NamedTuple):
-    """What an array of a model file must be like."""
+class _ArraySpec(NamedTuple):
+    """The dtype and shape that an array of a model file must have."""
 
     kinds: str
     shape: str
-    """A letter per dimension, equal letters for equal sizes, "t" for targets if there are any."""
+    """One letter per dimension, equal letters for equal sizes, "t" for optional targets."""
     finite: bool = True
 
 
 _ARRAYS = {
-    "coef_": _Form("f", "tw"),
-    "coef_cov_": _Form("f", "ww"),
-    "standard_errors_": _Form("f", "w"),
-    "feature_names_in_": _Form("U", "p"),
-    "limits_": _Form("f", "g2", finite=False),
-    "limit_labels_": _Form("biufU", "g"),
-    "limit_qid_": _Form("biufU", "g"),
+    "coef_": _ArraySpec("f", "tw"),
+    "coef_cov_": _ArraySpec("f", "ww"),
+    "standard_errors_": _ArraySpec("f", "w"),
+    "feature_names_in_": _ArraySpec("U", "p"),
+    "limits_": _ArraySpec("f", "g2", finite=False),
+    "limit_labels_": _ArraySpec("biufU", "g"),
+    "limit_qid_": _ArraySpec("biufU", "g"),
 }
 """p: features, w: weights, g: groups of rows of one label."""
 
 _MAP_ARRAYS = {
-    "projection": _Form("f", "bw"),
-    "eigenvalues": _Form("f", "w"),
-    "landmarks": _Form("f", "bp"),
-    "landmarks_data": _Form("f", "n"),
-    "landmarks_indices": _Form("i", "n"),
-    "landmarks_indptr": _Form("i", "e"),
+    "projection": _ArraySpec("f", "bw"),
+    "eigenvalues": _ArraySpec("f", "w"),
+    "landmarks": _ArraySpec("f", "bp"),
+    "landmarks_data": _ArraySpec("f", "n"),
+    "landmarks_indices": _ArraySpec("i", "n"),
+    "landmarks_indptr": _ArraySpec("i", "e"),
 }
-"""b: landmarks, n: their stated values, e: b + 1."""
+"""b: landmarks, n: their stored values, e: b + 1."""
 
 
 def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
@@ -80,8 +80,8 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     PairrankError
-        If the estimator is of a kind that model files do not know, a parameter is code, or the
-        weights are not finite.
+        If model files do not support the estimator, a parameter is code, or the weights are not
+        finite.
     FileAccessError
         If the file cannot be written.
     """
@@ -117,8 +117,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     FileFormatError
-        If the file is damaged, cut, of another version or no model file; if an array is of a wrong
-        dtype or shape, not finite, or points outside of another.
+        If the file is damaged, truncated, of another version or not a model file; if an array has a
+        wrong dtype or shape, is not finite, or holds indices out of range.
     """
     record = read_model(path)
     if record.estimator not in ESTIMATORS:
@@ -147,10 +147,10 @@ def load_model(path: str | os.PathLike[str]) -> Any:
 
 
 def _restore(estimator: Any, record: ModelRecord) -> None:
-    """Set the fitted attributes; raise a PairrankError where they do not belong together."""
+    """Set the fitted attributes; raise a PairrankError if they are inconsistent."""
     info = record.info
     for key in _INFO.keys() & info.keys():
-        if not _is_of(info[key], _INFO[key]):
+        if not _has_type(info[key], _INFO[key]):
             raise PairrankError(f"{key} is {str(info[key])[:40]!r}, of a wrong type")
         setattr(estimator, key, info[key])
     n_features = getattr(estimator, "n_features_in_", 0)
@@ -163,7 +163,7 @@ def _restore(estimator: Any, record: ModelRecord) -> None:
         _restore_map(estimator, record, sizes)
     sizes.setdefault("w", n_features)
     for key in (key for key in _ARRAYS if key in record.arrays):
-        _check_form(key, record.arrays[key], _ARRAYS[key], sizes)
+        _check_array(key, record.arrays[key], _ARRAYS[key], sizes)
         setattr(estimator, key, record.arrays[key])
     if "coef_" not in record.arrays:
         raise PairrankError("coef_ is missing")
@@ -171,15 +171,17 @@ def _restore(estimator: Any, record: ModelRecord) -> None:
         estimator.feature_names_in_ = estimator.feature_names_in_.astype(object)
 
 
-def _is_of(value: Any, kind: type) -> bool:
-    """Whether a JSON value is of a type; whole numbers are also float, truth values are none."""
+def _has_type(value: Any, kind: type) -> bool:
+    """Whether a JSON value has a type; an integer is also a float, a boolean is no integer."""
     if kind is int:
         return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-    return isinstance(value, kind) or (kind is float and _is_of(value, int))
+    return isinstance(value, kind) or (kind is float and _has_type(value, int))
 
 
-def _check_form(key: str, array: np.ndarray[Any, Any], form: _Form, sizes: dict[str, int]) -> None:
-    """Raise where an array is of another dtype or shape than its form; note sizes not yet known."""
+def _check_array(
+    key: str, array: np.ndarray[Any, Any], form: _ArraySpec, sizes: dict[str, int]
+) -> None:
+    """Raise a PairrankError if an array does not fit its specification; record new sizes."""
     letters = form.shape[1:] if form.shape[0] == "t" and array.ndim == 1 else form.shape
     fits = array.dtype.kind in form.kinds and array.ndim == len(letters)
     if not fits or any(
@@ -190,7 +192,7 @@ def _check_form(key: str, array: np.ndarray[Any, Any], form: _Form, sizes: dict[
     _check_finite(key, array, form)
 
 
-def _check_finite(key: str, array: np.ndarray[Any, Any], form: _Form) -> None:
+def _check_finite(key: str, array: np.ndarray[Any, Any], form: _ArraySpec) -> None:
     if array.dtype.kind == "f":
         bad = ~np.isfinite(array) if form.finite else np.isnan(array)
         if bad.any():
@@ -198,18 +200,18 @@ def _check_finite(key: str, array: np.ndarray[Any, Any], form: _Form) -> None:
 
 
 def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> None:
-    """Set the kernel's features, after a check of everything that compiled code will trust."""
+    """Set the kernel's features after validating every array."""
     from pairrank.kernels import FeatureMap
 
     arrays = {key: record.arrays[_MAP + key] for key in _MAP_ARRAYS if _MAP + key in record.arrays}
     params = record.info[_MAP]
     if not isinstance(params, dict) or isinstance(params.get("gamma"), str):
         raise PairrankError("the parameters of its kernel are missing or of a wrong type")
-    if not (_is_of(params.get("n_features"), int) and params["n_features"] == sizes["p"]):
+    if not (_has_type(params.get("n_features"), int) and params["n_features"] == sizes["p"]):
         raise PairrankError("its kernel is of another number of features")
     for key, array in arrays.items():
         is_number = key == "landmarks" and array.ndim == 1
-        _check_form(key, array, _Form("i", "b") if is_number else _MAP_ARRAYS[key], sizes)
+        _check_array(key, array, _ArraySpec("i", "b") if is_number else _MAP_ARRAYS[key], sizes)
         if is_number and array.size and not 0 <= array.min() <= array.max() < sizes["p"]:
             raise PairrankError("a landmark is no training row")
     if {"landmarks_data", "landmarks_indices", "landmarks_indptr"} <= set(arrays):
@@ -223,7 +225,7 @@ def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> 
 def _check_sparse(
     indptr: np.ndarray[Any, Any], indices: np.ndarray[Any, Any], sizes: dict[str, int]
 ) -> None:
-    """Raise where CSR landmarks point outside of their arrays."""
+    """Raise a PairrankError if CSR landmarks hold indices out of range."""
     ends = indptr.size >= 2 and indptr[0] == 0 and indptr[-1] == indices.size
     if not ends or sizes.get("b") != indptr.size - 1 or (np.diff(indptr) < 0).any():
         raise PairrankError("the rows of its landmarks do not follow one another")
@@ -232,7 +234,7 @@ def _check_sparse(
 
 
 def _stored(values: Any) -> np.ndarray[Any, Any]:
-    """Return an array that a file can hold: numbers as they are, names and identifiers as text."""
+    """Return an array for a file: numbers unchanged, names and identifiers as text."""
     array = np.asarray(values)
     return array if array.dtype.kind in "biuf" else array.astype(str)
 

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pairrank import _validation as validation
 from pairrank._protocols import PairLoss, Sigmoidal
-from pairrank.estimators._pair_loss import PairLossRanker
+from pairrank.estimators._fit import PairLossRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
 from pairrank.objective import Problem
@@ -133,8 +133,8 @@ class PairwiseRanker(PairLossRanker):
             )
         if _is_mixture(loss) and self.solver in ("tron", "bundle"):
             raise PairrankError(
-                f"{self.loss!r} reports one value and follows the gradient of another, which "
-                f'solver={self.solver!r} cannot judge its steps by: use solver="ncg" (or "auto")'
+                f"solver={self.solver!r} needs values that match gradients, which {self.loss!r} "
+                'does not give: use solver="ncg" (or "auto")'
             )
         validation.check_number(self.C, "C")
         validation.check_number(self.eps, "eps")
@@ -154,6 +154,6 @@ class PairwiseRanker(PairLossRanker):
 
 
 def _is_mixture(loss: PairLoss) -> bool:
-    """Whether the gradient is not that of the value, so that lines are searched by gradients."""
+    """Whether value and gradient are those of different losses."""
     family = loss.family
     return isinstance(family, Sigmoidal) and family.value != family.slope

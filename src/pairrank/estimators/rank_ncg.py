@@ -8,7 +8,7 @@ import numpy as np
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.estimators._pair_loss import PairLossRanker
+from pairrank.estimators._fit import PairLossRanker
 from pairrank.estimators._rows import Rows
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
 from pairrank.exceptions import PairrankError
@@ -156,7 +156,7 @@ class RankNCG(PairLossRanker):
         Raises
         ------
         ValueError
-            If Xi and Xj differ in shape, or predicting refuses one of them.
+            If Xi and Xj differ in shape, or `predict` raises for one of them.
 
         Notes
         -----
@@ -178,13 +178,13 @@ class RankNCG(PairLossRanker):
             raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is the paper's")
         if self.loss == "raykar" and self.solver == "tron":
             raise PairrankError(
-                'loss="raykar" reports one value and follows the gradient of another, which TRON '
-                'cannot judge its steps by: use solver="ncg", or loss="probit"'
+                'solver="tron" needs values that match gradients, which loss="raykar" does not '
+                'give: use solver="ncg", or loss="probit"'
             )
         if self.covariance is not None and self.kernel is not None:
             raise PairrankError(
-                f"covariance={self.covariance!r} is of the weights of X's features, and a kernel's "
-                "ranker has none: leave covariance=None or kernel=None"
+                f"covariance={self.covariance!r} is of the weights of X's features, and a ranker "
+                "with a kernel has no such weights: leave covariance=None or kernel=None"
             )
         super()._check_parameters()
 

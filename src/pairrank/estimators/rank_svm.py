@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from pairrank import _validation as validation
-from pairrank.estimators._pair_loss import PairLossRanker
+from pairrank.estimators._fit import PairLossRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import LOSSES
 from pairrank.objective import Problem

@@ -1,4 +1,4 @@
-"""X, preferences, loss and penalty as the objective that a solver sees, and its models."""
+"""Objectives for the solvers, made of X, preferences, loss and penalty, and their models."""
 
 from pairrank.objective.hessians import GivenInverse as GivenInverse
 from pairrank.objective.hessians import InverseDiagonal as InverseDiagonal

@@ -1,4 +1,4 @@
-"""The Hessian of an objective: exact products, and approximate inverses to precondition with."""
+"""Hessians of an objective: exact products, and approximate inverses for preconditioning."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pairrank.design import Design
 from pairrank.objective.kernel_design import KernelDesign
 
 ENOUGH_ENTRIES = 1 << 18
-"""Entries of X that suffice to estimate the size of its features."""
+"""The number of entries of X that suffices to estimate the size of its features."""
 _CONSTANT = 1e-12
-"""A feature that spreads by less than this part of the widest one is constant but for rounding."""
+"""A feature whose spread is below this part of the largest spread is constant."""
 _EVEN = 10.0
 """A diagonal is even where its 90th percentile is at most this many times its 10th."""
 
@@ -27,11 +27,11 @@ class HessianModel(Protocol):
         ...
 
     def inverse(self, w: FloatArray) -> LinearMap | None:
-        """Return an approximate inverse to precondition with; None: there is none."""
+        """Return an approximate inverse for preconditioning, or None."""
         ...
 
     def refine(self) -> bool:
-        """Come nearer to the exact Hessian; False where that cannot be."""
+        """Use a better approximation of the exact Hessian; False if that is impossible."""
         ...
 
 
@@ -44,9 +44,9 @@ class ExactHessian:
         self.design, self.curvature, self.factor, self.penalty = design, curvature, factor, penalty
 
     def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`; two products with X and one with the curvature.
+        """Return the Hessian times `v`: two products with X and one with the curvature.
 
-        `v` is scaled by a power of 2 first: float32 cannot hold the squares of huge features.
+        `v` is scaled by a power of 2, because float32 overflows at the squares of huge features.
         """
         largest = float(np.abs(v).max(initial=0.0))
         if not 0.0 < largest < np.inf:
@@ -57,14 +57,14 @@ class ExactHessian:
 
 
 class GivenInverse:
-    """A known inverse of a Hessian, or about that, by its products alone."""
+    """A known exact or approximate inverse of a Hessian, given by its products."""
 
     def __init__(self, solve: Callable[[FloatArray], FloatArray]) -> None:
         self.matvec = solve
 
 
 class InverseDiagonal:
-    """The inverse of penalty + factor * the features' spreads; constant features get a little."""
+    """The inverse of penalty + factor * spread per feature, raised for constant features."""
 
     def __init__(self, spread: FloatArray, factor: float, penalty: float) -> None:
         lifted = np.maximum(spread, _CONSTANT * spread.max(initial=0.0))
@@ -85,10 +85,7 @@ def spread_of_features(design: Design, degree: FloatArray) -> FloatArray:
 
 
 def is_even(spread: FloatArray) -> bool:
-    """Whether a diagonal preconditioner would save nothing.
-
-    That is where features other than constant ones are of one size, or no size is a finite number.
-    """
+    """Whether all features but constant ones have about one size, or a size is not finite."""
     if not 0.0 < spread.max(initial=0.0) < np.inf:
         return True
     low, high = np.percentile(spread[spread >= _CONSTANT * spread.max()], (10, 90))

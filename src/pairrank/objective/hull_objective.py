@@ -1,4 +1,4 @@
-"""The convex hull's objective: rows, what their slacks cost, and the limits that classes share."""
+"""The objective of ConvexHullRanker: rows, the cost of their slacks, and the classes' limits."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ _MOST_HEAVY_ROWS = 2000
 
 
 class Piece:
-    """Rows that stand together, and the groups that they are of.
+    """Consecutive rows and their groups.
 
     Parameters
     ----------
     rows : slice
     groups : slice
-        Which groups some of the rows are of; a group may go on in the next piece.
+        The groups of the rows; a group may continue in the next piece.
     start : ndarray of shape (n_groups_of_the_piece + 1,)
-        Where each group's rows begin in the piece.
+        The start of each group's rows in the piece.
     """
 
     def __init__(self, rows: slice, groups: slice, start: NDArray[np.int64]) -> None:
@@ -61,18 +61,18 @@ class Piece:
 
 
 class HullObjective:
-    r"""Formulation (28) with its slacks and the limits of single edges taken out.
+    r"""Formulation (28) without explicit slacks, and with limits shared by the edges of a class.
 
     .. math:: \min_{w, U, L} \sum_i c_i \max(0, s_i - L_{g(i)}, U_{g(i)} - s_i)^2
               + \tfrac12 \|w\|^2, \quad U_Q - L_P \ge 1 \text{ an edge } P \to Q
 
-    with s = X w, c_i = nu times the row's weight, and a group g a class of one query: an upper
-    limit L where it is the lower end of an edge, a lower limit U where it is the higher end. An
-    edge of the paper has limits of its own, t_lo and t_hi; the least t_lo of a class's edges and
-    the greatest t_hi bind its rows, so two limits a class say the same.
+    with s = X w and c_i = nu times the row's weight. A group g is a class of one query. It has an
+    upper limit L if it is the lower end of an edge, and a lower limit U if it is the higher end. In
+    the paper each edge has limits t_lo and t_hi. Only the least t_lo and the greatest t_hi of a
+    class bind its rows, so two limits per class are equivalent.
 
-    Scores count from the mean row of their query, which no optimum depends on: dense X is centred
-    in blocks as it is used, so that an offset of the features costs no digits.
+    Scores are relative to the mean row of their query, which does not change the optimum: dense X
+    is centred in blocks, so that an offset of the features costs no digits.
 
     Parameters
     ----------
@@ -80,16 +80,17 @@ class HullObjective:
     levels : Levels
         Groups, edges and row weights.
     nu : float
-        What a squared slack costs.
+        The cost of a squared slack.
 
     Attributes
     ----------
     row_of : int array of shape (n_rows,)
-        The user's row at each place: the rows of groups that an edge touches, group by group.
+        The row of X at each place: the rows of groups with an edge, group by group.
     groups : ndarray of shape (n_groups,), int64
-        Those groups, as the levels count them.
+        The numbers of those groups in the levels.
     n_rows, n_features, n_groups : int
-        Of what is left; the features are those of a basis where rows are few.
+        The numbers of rows and groups in use; where rows are few, n_features is the size of a
+        basis of them.
     cost : ndarray of shape (n_rows,)
         c_i.
     bounded : ndarray of shape (2, n_groups), bool
@@ -97,14 +98,14 @@ class HullObjective:
     edges : ndarray of shape (n_edges, 2), int64
         (low group, high group).
     pieces : list of Piece
-        The rows in parts that fit into a processor's cache.
+        The rows in parts that fit into the processor's cache.
     takes_matrices : bool
-        Whether matrices of n_features by n_features are worth their memory.
+        Whether the solver forms matrices of n_features by n_features.
 
     Notes
     -----
-    A product with X costs O(n_rows n_features); memory beside X is 12 bytes per row, and 64 MB of
-    centred rows at the most.
+    A product with X costs O(n_rows n_features). Memory beside X is 12 bytes per row and at most
+    64 MB of centred rows.
 
     References
     ----------
@@ -134,7 +135,7 @@ class HullObjective:
         self._query_of_group = np.unique(query_of[self.groups], return_inverse=True)[1]
         self._X, self._is_sparse = X, sparse.issparse(X)
         self._in_order = self.n_rows == X.shape[0] and bool((np.diff(self.row_of) == 1).all())
-        self.pieces = self._cut()
+        self.pieces = self._make_pieces()
         self._centre = None if self._is_sparse else self._means()
         self._basis: FloatArray | None = None
         self._rows = self._rows_to_keep()
@@ -182,8 +183,8 @@ class HullObjective:
     def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return an approximate inverse of I + X' diag(values) X.
 
-        Rows on a kink weigh more and more as the method closes in on it. The heaviest enter by
-        Woodbury's identity, the others by their diagonal.
+        The values of rows on a kink grow as the method converges. The rows of the largest values
+        enter by Woodbury's identity, the others by their diagonal.
         """
         heavy = np.flatnonzero(values > 8.0 * self.cost)
         if heavy.size > _MOST_HEAVY_ROWS:
@@ -193,7 +194,7 @@ class HullObjective:
         inverse = 1.0 / (1.0 + self._diagonal(light))
         if not heavy.size:
             return lambda vector: inverse * vector
-        rows = self._chosen(heavy)
+        rows = self._rows_at(heavy)
         if self._is_sparse:
             inner = (rows @ sparse.diags_array(inverse) @ rows.T).toarray()
         else:
@@ -208,7 +209,7 @@ class HullObjective:
 
         return precondition
 
-    def _chosen(self, places: NDArray[np.int64]) -> Any:
+    def _rows_at(self, places: NDArray[np.int64]) -> Any:
         """Return the centred rows at some places."""
         if self._rows is not None:
             return self._rows[places]
@@ -230,13 +231,13 @@ class HullObjective:
         return w if self._basis is None else self._basis @ w
 
     def offsets(self, w: FloatArray) -> FloatArray:
-        """Return what centring took off the scores of each group, (n_groups,)."""
+        """Return the scores that centring subtracted from each group, (n_groups,)."""
         if self._centre is None:
             return np.zeros(self.n_groups)
         with np.errstate(over="ignore", invalid="ignore"):
             return (self._centre @ self.coefficients(w))[self._query_of_group]
 
-    def _cut(self) -> list[Piece]:
+    def _make_pieces(self) -> list[Piece]:
         step = _SPARSE_PIECE_ROWS
         if not self._is_sparse:
             step = max(1, min(_PIECE_ROWS, _PIECE_ENTRIES // max(1, self._X.shape[1])))
@@ -271,10 +272,10 @@ class HullObjective:
             return (summing @ self._X) / np.diff(start)[:, None]
 
     def _rows_to_keep(self) -> Any:
-        """Return the rows where they are sparse, or few enough to be kept centred, or None.
+        """Return sparse rows, or dense rows if they are few enough to keep centred, else None.
 
-        Rows fewer than features give way to coordinates: the optimal w is a combination of the
-        centred rows, X' = Q R, so R' takes the place of X and Q w that of w.
+        With fewer rows than features, the optimal w is a combination of the centred rows. Then
+        X' = Q R, and R' replaces X, and Q w replaces w.
         """
         if self._is_sparse:
             return self._X if self._in_order else self._X[self.row_of]
@@ -292,7 +293,7 @@ class HullObjective:
 
 
 def edges_of(levels: Levels) -> NDArray[np.int64]:
-    """Return the edges (low group, high group) of any graph, the full one's listed too."""
+    """Return the edges (low group, high group) of any graph, including the full one."""
     if levels.edges is not None:
         return levels.edges
     found = []

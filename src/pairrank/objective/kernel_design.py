@@ -1,4 +1,4 @@
-"""KernelDesign: a kernel matrix, or its products alone, as the map from dual coefficients."""
+"""KernelDesign: a kernel matrix or its products as the map from dual coefficients to scores."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 
 _NEGATIVE = 1e-8
-"""A form v'Kv below this part of -|K| |v|^2 is no rounding: the kernel is not semidefinite."""
+"""Where v'Kv is below this part of -|K| |v|^2, the kernel is not positive semidefinite."""
 _NEGATIVE_SINGLE = 1e-4
 
 
 class KernelDesign:
-    """Scores K a of dual coefficients a, for K known by products K @ v.
+    """Scores K a of dual coefficients a, for K given by products K @ v.
 
-    The score function lies in the kernel's space, where its inner product with that of b is a'K b
-    (`matvec` gives the metric) and the gradient of a sum over scores is the sum's gradient by the
-    scores itself: so conjugate gradients take the same steps as on explicit features.
+    The score functions of a and b have the inner product a'K b in the kernel's space (`matvec` is
+    this metric). The gradient of a pair sum in that space is its gradient by the scores. So
+    conjugate gradients take the same steps as on explicit features.
 
     Parameters
     ----------
     K : ndarray, CSR matrix or LinearOperator of shape (n_rows, n_rows)
-        Symmetric and positive semidefinite; `K @ v` is all that is asked of it.
+        Symmetric and positive semidefinite; only `K @ v` is used.
 
     Notes
     -----
-    A product costs what K @ v does. Norms by the metric are known to the root of the rounding of
-    K @ v only, 1e-8 of the norm at zero: a finer `tol` is not to be had.
+    A product costs as much as K @ v. Norms in the metric are precise to the square root of the
+    rounding of K @ v, 1e-8 of the norm at zero, which is the smallest useful `tol`.
     """
 
     def __init__(self, K: Any) -> None:
@@ -45,15 +45,15 @@ class KernelDesign:
 
     @property
     def precision(self) -> float:
-        """The relative rounding to expect of a sum of many products."""
+        """The expected relative rounding of a sum of many products."""
         return 1e-7 if self._design is None and self.dtype == np.float32 else 1e-12
 
     def rounding(self) -> FloatArray:
-        """Return zeros: the gradient is that by the scores itself."""
+        """Return zeros, because the gradient is that by the scores."""
         return np.zeros(self.n_features)
 
     def scores(self, a: FloatArray) -> FloatArray:
-        """Return K a, (n_rows,) float64; a PairrankError where a'K a is plainly negative."""
+        """Return K a, (n_rows,) float64; raise a PairrankError where a'K a is negative."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self._design is not None:
                 result = self._design.scores(a)
@@ -69,7 +69,7 @@ class KernelDesign:
         return result
 
     def transposed(self, values: FloatArray) -> FloatArray:
-        """Return the values themselves: the gradient in the kernel's space."""
+        """Return a copy of the values, which are the gradient in the kernel's space."""
         return values.copy()
 
     def matvec(self, v: FloatArray) -> FloatArray:
@@ -77,12 +77,12 @@ class KernelDesign:
         return self.scores(v)
 
     def require_no_negative(self, matrix: FloatArray) -> None:
-        """Raise a PairrankError where the whole matrix has a plainly negative eigenvalue.
+        """Raise a PairrankError where the matrix has a negative eigenvalue beyond rounding.
 
-        One Cholesky factorisation of K, lifted by what may be rounding; O(n_rows^3/3).
+        Factorises K plus the possible rounding on its diagonal; O(n_rows^3/3).
         """
         with np.errstate(over="ignore"):
-            lift = self._part * float(np.abs(matrix).sum(axis=0).max(initial=0.0))
+            lift = self._tolerance * float(np.abs(matrix).sum(axis=0).max(initial=0.0))
         if not 0.0 < lift < np.inf:
             return
         lifted = matrix.copy()
@@ -96,16 +96,16 @@ class KernelDesign:
             ) from None
 
     @property
-    def _part(self) -> float:
+    def _tolerance(self) -> float:
         return _NEGATIVE if self.dtype == np.float64 else _NEGATIVE_SINGLE
 
     def _require_semidefinite(self, a: FloatArray, image: FloatArray) -> None:
-        """Compare a'K a with rounding, |K| being at least what products have shown."""
+        """Compare a'K a with rounding, using the norm of K estimated from past products."""
         length = float(np.linalg.norm(a))
         if length > 0.0:
             self._norm = max(self._norm, float(np.linalg.norm(image)) / length)
         form = float(a @ image)
-        if form < -self._part * self._norm * length * length:
+        if form < -self._tolerance * self._norm * length * length:
             raise PairrankError(
                 f"the kernel matrix is not positive semidefinite: v'Kv = {form:g} for some v; "
                 "take another kernel, or add to its diagonal"

@@ -1,4 +1,4 @@
-"""Cheap models of an objective: the Hessian of some rows or of bands of levels, a step's length."""
+"""Cheap models of an objective: the Hessian of a sample or of bands of levels, a step length."""
 
 from __future__ import annotations
 
@@ -16,47 +16,47 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
 
 _ROUGH = 1e-4
-"""The error of the sample's curvature, far below that of sampling."""
+"""The eps of the sample's curvature, far below the error of sampling."""
 _NEAR = 0.05
-"""Where scores change by less than this, the curvature of a loss of margin 1 hardly changes."""
+"""The Hessian is reused where the standard deviation of the change of scores is at most this."""
 _LINE_ROWS = 4096
 _FURTHEST = 1e3
 _MAX_SECANTS = 10
 _ENOUGH = 0.02
-"""A line is minimised to this part of its slope at the start."""
+"""The search along a line ends at this part of the slope at its start."""
 
 
 class SampledModel:
-    """The Hessian of a sample of rows: value and gradient are those of every pair all the same.
+    """The Hessian of a sample of rows; value and gradient still use every pair.
 
     Parameters
     ----------
     problem : Problem
-        Over Levels or Pairs; rows are drawn by `draw_sample`.
+        Over Levels or Pairs; `draw_sample` draws the rows.
     n_rows : int
-        Rows to draw at first; all are taken where that is half of them or more. `refine` draws
-        four times as many, or leaves the Hessian to every pair.
+        The number of rows to draw at first; all rows where that is half of them or more. `refine`
+        draws four times as many, or uses the Hessian of every pair.
     generator : numpy.random.Generator
 
     Attributes
     ----------
     is_whole : bool
-        Whether the sample is all rows, so that the model is exact.
+        Whether the sample has all rows, so that the model is exact.
 
     Notes
     -----
-    A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). One that rounding
-    leaves without a factorisation ends the model: the Hessian is then that of every pair.
+    A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). Where the
+    factorisation fails, the Hessian of every pair is used from then on.
     """
 
     def __init__(self, problem: Problem, n_rows: int, generator: np.random.Generator) -> None:
         self.problem, self.generator = problem, generator
-        self._is_left = False
-        self._known: tuple[FloatArray, SymmetricMatrix] | None = None
+        self._uses_every_pair = False
+        self._cached: tuple[FloatArray, SymmetricMatrix] | None = None
         self._draw(n_rows)
 
     def start(self, solver: Solver, *, tol: float, max_iter: int) -> Solution:
-        """Return the sample's own solution to a loose tolerance, to start from."""
+        """Return the sample's own solution, as a start."""
         sample = PairObjective(self._sample, _OwnHessian(self))
         return solver(sample, np.zeros(sample.n_features), tol=tol, max_iter=max_iter)
 
@@ -70,36 +70,33 @@ class SampledModel:
         return None if matrix is None else GivenInverse(matrix.solve)
 
     def refine(self) -> bool:
-        """Draw a sample four times as large, or leave the Hessian to every pair."""
-        if self._is_left or self.is_whole:
+        """Draw a sample four times as large, or use the Hessian of every pair."""
+        if self._uses_every_pair or self.is_whole:
             return False
         n_rows = 4 * self._design.n_rows
         if n_rows > self.problem.design.n_rows // 2:
-            self._is_left = True
+            self._uses_every_pair = True
         else:
             self._draw(n_rows)
         return True
 
     def matrix(self, w: FloatArray) -> SymmetricMatrix | None:
-        """Return the sample's Hessian at `w`, factorised; one that was computed nearby serves.
-
-        None once every pair's is used, as where the factorisation fails.
-        """
-        if self._is_left:
+        """Return the sample's factorised Hessian near `w`; None once every pair's is used."""
+        if self._uses_every_pair:
             return None
-        if self._known is None or not self._is_near(self._known[0], w):
+        if self._cached is None or not self._is_near(self._cached[0], w):
             curvature = self._pair_sum.at(self._design.scores(w)).curvature()
             matrix = self.problem.factor * (self._columns @ curvature.matmat(self._columns).T)
             matrix.flat[:: matrix.shape[0] + 1] += self.problem.penalty
             try:
-                self._known = w.copy(), SymmetricMatrix(matrix)
+                self._cached = w.copy(), SymmetricMatrix(matrix)
             except linalg.LinAlgError:
-                self._is_left = True
+                self._uses_every_pair = True
                 return None
-        return self._known[1]
+        return self._cached[1]
 
     def _is_near(self, known: FloatArray, w: FloatArray) -> bool:
-        """Whether scores differ by less than a sample can tell."""
+        """Whether the scores differ by less than the error of sampling."""
         if self.is_whole or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
         change = self._design.scores(w - known)
@@ -116,7 +113,7 @@ class SampledModel:
         self._design = self._sample.design
         self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
         self._columns: NDArray[Any] = np.ascontiguousarray(X.T, dtype=np.float64)
-        self._known = None
+        self._cached = None
 
 
 class _OwnHessian:
@@ -133,9 +130,9 @@ class _OwnHessian:
 
 
 class SymmetricMatrix:
-    """A positive definite matrix, its products and its solutions; lifted where it is singular.
+    """A positive definite matrix with its products and solutions.
 
-    Raises a LinAlgError where rounding leaves it far from positive definite.
+    A singular matrix is regularised slightly; LinAlgError if that does not suffice.
     """
 
     def __init__(self, matrix: FloatArray) -> None:
@@ -159,9 +156,9 @@ class SymmetricMatrix:
 class BandedModel:
     """The Hessian of every row, its many levels merged into a few bands.
 
-    It leaves out the pairs within a band, about one in `n_bands`, and scales the rest to stand for
-    them: its curvature costs O(m log n_bands), that of every pair O(m log levels). It serves where
-    X is too wide for the Hessian of a sample.
+    It leaves out the pairs within a band, about one in `n_bands`, and scales the others up. Its
+    curvature costs O(m log n_bands) instead of O(m log levels). It is used where X has too many
+    features for the Hessian of a sample.
 
     Parameters
     ----------
@@ -174,30 +171,30 @@ class BandedModel:
         assert isinstance(problem.preferences, Levels)
         self.problem = problem
         self._pair_sum = bind(problem.loss, merge_levels(problem.preferences, n_bands))
-        self._is_left = False
+        self._uses_every_pair = False
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the Hessian of the bands; None once every pair's is used."""
-        if self._is_left:
+        if self._uses_every_pair:
             return None
         problem, curvature = self.problem, self._pair_sum.at(scores).curvature()
         return ExactHessian(problem.design, curvature, problem.factor, problem.penalty)
 
     def inverse(self, w: FloatArray) -> None:
-        """Return None: there is no preconditioner here."""
+        """Return None: bands give no preconditioner."""
 
     def refine(self) -> bool:
-        """Leave the Hessian to every pair."""
-        changes, self._is_left = not self._is_left, True
+        """Use the Hessian of every pair; False if it is used already."""
+        changes, self._uses_every_pair = not self._uses_every_pair, True
         return changes
 
 
 class LineSample:
-    """A `StepLength`: the minimum along a step, by the pairs among a sample of rows.
+    """A `StepLength`: the minimum along a step, estimated on a sample of rows.
 
-    Along a line only scores change, one number per row, so a few thousand rows tell the best length
-    of a step however many features there are. A Newton step of a hinge falls far short of it while
-    most pairs still violate the margin.
+    Along a line only scores change, one number per row. So a few thousand rows give the best step
+    length, whatever the number of features. A Newton step of a hinge is much too short while most
+    pairs violate the margin.
 
     Parameters
     ----------
@@ -207,7 +204,7 @@ class LineSample:
 
     Notes
     -----
-    A search costs one product with X, and about six pair sums over about 4,096 rows.
+    A search costs one product with X and about six pair sums over 4,096 rows.
     """
 
     def __init__(self, problem: Problem, generator: np.random.Generator) -> None:
@@ -219,10 +216,10 @@ class LineSample:
     def __call__(self, point: Point, step: FloatArray, slope: float) -> tuple[float, FloatArray]:
         """Return the multiple of the step that lowers the objective most, and the scores there.
 
-        `slope` is the exact derivative at the point: the sample tells only how it changes, so that
-        near the optimum, where the derivative is smaller than the sample's own error, the multiple
-        is still near the best. The derivative rises, and is followed to its zero: doubling first,
-        then by the Illinois variant of the secant.
+        `slope` is the exact derivative at the point. The sample gives only its change, so the
+        multiple is good also near the optimum, where the sample's error exceeds the derivative.
+        The zero of the increasing derivative is found by doubling, then by the Illinois variant of
+        the secant method.
         """
         problem = self._problem
         change = problem.design.scores(step)
@@ -242,7 +239,7 @@ class LineSample:
 
 
 def _zero_of(derivative: Callable[[float], float], at_zero: float) -> float:
-    """Return about where a rising function that is negative at 0 is zero."""
+    """Return an approximate zero of an increasing function that is negative at 0."""
     low, low_value = 0.0, at_zero
     enough = -_ENOUGH * at_zero
     high, high_value = 1.0, derivative(1.0)

@@ -1,4 +1,4 @@
-"""The matrices of RankRLS's closed forms: primal X'LX, dual LK, made of centred blocks of rows."""
+"""The matrices of RankRLS's closed forms, from centred blocks of rows: X'LX and LK."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from pairrank.preferences import Differences, Pairs
 def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
     """Return 2 X'LX (Eq. 6), or 2 X'M D M'X of comparisons, (n_features, n_features) float64.
 
-    Rows are centred before they are multiplied, a block at a time: a large common offset of a
-    feature costs no digits, as it would in X'X - n mean mean'. O(n_rows n_features^2) time, of
-    comparisons O(n_pairs n_features^2), and a block of memory beside the result.
+    Rows are centred in blocks before they are multiplied, so a large common offset of a feature
+    costs no digits, unlike in X'X - n mean mean'. O(n_rows n_features^2) time, for comparisons
+    O(n_pairs n_features^2), and one block of memory beside the result.
     """
     result = np.zeros((design.n_features, design.n_features))
     with np.errstate(over="ignore", invalid="ignore"):
@@ -33,9 +33,9 @@ def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArra
 def dual_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
     """Return X X' with X's columns centred by query, (n_rows, n_rows) float64.
 
-    Shifts that are constant within a query play no part in any difference, so the matrix serves as
-    the kernel in Eq. 7. O(n_rows^2 n_features) for dense X, a block of columns at a time; a sparse
-    X is multiplied as it is and the product centred.
+    A shift that is constant within a query changes no difference, so the matrix can be the kernel
+    in Eq. 7. O(n_rows^2 n_features) for dense X, in blocks of columns; for sparse X, the product is
+    centred instead.
     """
     query_of = preferences.query_of if isinstance(preferences, Differences) else None
     if query_of is None:
@@ -63,14 +63,14 @@ def _averaging(query_of: NDArray[np.int32]) -> Any:
 
 
 def _less_means(columns: FloatArray, averaging: Any, query_of: NDArray[np.int32]) -> FloatArray:
-    """Return columns less their mean by query, twice, so that offsets leave no rounding."""
+    """Subtract each column's mean by query, twice, so that offsets leave no rounding."""
     for _ in range(2):
         columns = columns - (averaging @ columns)[query_of]
     return columns
 
 
 def _blocks(X: Any, preferences: Differences | Pairs) -> Iterator[FloatArray]:
-    """Yield the rows of A, |A w|^2 the pair sum of scores X w."""
+    """Yield blocks of a matrix A such that |A w|^2 is the pair sum of the scores X w."""
     if isinstance(preferences, Pairs):
         return _pair_blocks(X, preferences)
     rows, starts = _by_query(preferences)
@@ -81,7 +81,7 @@ def _blocks(X: Any, preferences: Differences | Pairs) -> Iterator[FloatArray]:
 
 
 def _pair_blocks(X: Any, pairs: Pairs) -> Iterator[FloatArray]:
-    """Yield x_i - x_j times the root of each comparison's weight, some comparisons at a time."""
+    """Yield blocks of x_i - x_j times the square root of each comparison's weight."""
     for part in cut(slice(0, pairs.n_pairs), block_rows(X.shape[1])):
         block = dense(X[pairs.i[part]])
         block -= dense(X[pairs.j[part]])
@@ -93,7 +93,7 @@ def _pair_blocks(X: Any, pairs: Pairs) -> Iterator[FloatArray]:
 
 
 def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArray[np.intp]]:
-    """Return the rows of positive weight query by query, and where each begins; None: as is."""
+    """Return the rows of positive weight by query (None: all in order) and each query's start."""
     weight, query_of = differences.weight, differences.query_of
     whole = weight is None or bool((weight > 0).all())
     if query_of is None:

@@ -1,4 +1,4 @@
-"""Features whose offset dwarfs their differences, counted from one row of each query."""
+"""Remove large common offsets of features by subtracting one row of each query."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from pairrank.exceptions import PairrankWarning
 from pairrank.preferences import Differences, Levels, Pairs
 
 _FAR = 1e4
-"""Features this many times as large as their differences lose digits in products that matter."""
+"""The offset is subtracted where features are this many times as large as their differences."""
 _LOST = 1e-4
-"""Differences rounded by more than this part of themselves are worth a warning."""
+"""Warn where the relative rounding of differences in X is larger than this."""
 _SAMPLE = 1000
 _BLOCK_ENTRIES = 1 << 20
 
 
 def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
-    """Return X, or a copy that is counted from one row of each query where offsets are large.
+    """Return X, or a copy less one row of each query where offsets are large.
 
-    Only differences within a query matter to a sum over pairs, so the optimum stays, and an offset
-    of 1e9 costs no more digits than X has lost already. A thousand rows tell whether it is needed.
-    CSR rows are returned as they are.
+    Only differences within a query enter a sum over pairs, so the optimum is the same, and an
+    offset of 1e9 costs no digits beyond those that X has lost already. A thousand rows decide
+    whether a copy is needed. CSR rows are returned unchanged.
 
     Warns
     -----
     PairrankWarning
-        If X itself, being rounded, holds fewer than four digits of a feature's differences.
+        If rounding leaves fewer than four digits of a feature's differences in X.
 
     Notes
     -----
@@ -60,7 +60,7 @@ def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
 
 
 def _first_rows(preferences: Levels | Pairs | Differences, n_rows: int) -> NDArray[np.intp] | None:
-    """Return a row of the same query for every row; None where there is one query."""
+    """Return for every row one row of its query; None where there is one query."""
     if isinstance(preferences, Levels):
         starts = preferences.group_start[preferences.query_group]
         if starts.size == 2:
@@ -80,7 +80,7 @@ def _origins(origin: NDArray[np.intp] | None, rows: NDArray[np.intp]) -> NDArray
 
 
 def _warn_of_lost_digits(size: FloatArray, spread: FloatArray, unit: float) -> None:
-    """Warn where the differences of a feature are rounded away in X already."""
+    """Warn where rounding in X has lost most digits of a feature's differences."""
     lost = (spread > 0) & (unit * size > _LOST * spread)
     if lost.any():
         feature = int(np.argmax(lost))

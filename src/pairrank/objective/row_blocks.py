@@ -1,4 +1,4 @@
-"""Rows of X in dense blocks, and centred by query: what least squares over pairs is made of."""
+"""Dense blocks of rows of X, centred by query, for least squares over pairs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLOCK_ENTRIES = 1 << 21
 
 
 def block_rows(width: int) -> int:
-    """Return how many rows of so many numbers make a block."""
+    """Return the number of rows of a block, for rows of `width` numbers."""
     return max(1, _BLOCK_ENTRIES // max(1, width))
 
 
@@ -30,7 +30,7 @@ def whole_queries(
 ) -> Iterator[tuple[slice, NDArray[np.int64]]]:
     """Yield parts of whole queries, each of at most `limit` equations or one longer query.
 
-    With each comes where its queries begin, counted from its own start.
+    The second value has the starts of the part's queries, counted from the part's start.
     """
     start, last = 0, query_start.size - 1
     while start < last:
@@ -48,10 +48,10 @@ def cut(part: slice, limit: int) -> Iterator[slice]:
 
 
 def centred(values: FloatArray, root: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
-    """Centre whole queries by their weighted means in place, and weigh them.
+    """Centre whole queries by their weighted means in place, and multiply rows by `root`.
 
-    The first row is taken off before the mean: what is constant within a query becomes 0 to the
-    bit, and an offset costs no digits.
+    The first row is subtracted before the mean, so values that are constant within a query become
+    exactly 0, and an offset costs no digits.
     """
     lengths = np.diff(starts)
     values -= np.repeat(values[starts[:-1]], lengths, axis=0)
@@ -73,9 +73,9 @@ def centred_blocks(
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features)
     row_of : int array of shape (n_equations,), or None
-        The row behind each equation, query by query; None: as they stand.
+        The row of each equation, query by query; None: the rows of X in order.
     root : ndarray of shape (n_equations,)
-        The square roots of the weights, which the means have too.
+        The square roots of the weights; the means are weighted too.
     query_start : int array of shape (n_queries + 1,)
         Where each query's equations begin.
     """
@@ -90,7 +90,7 @@ def centred_blocks(
 def centred_query(
     X: Any, row_of: NDArray[Any] | None, root: FloatArray, part: slice
 ) -> Iterator[tuple[slice, FloatArray]]:
-    """Yield the same of one query, whose mean is found in a pass of its own."""
+    """Yield the pieces of one query; a first pass computes its mean."""
     pieces = list(cut(part, block_rows(X.shape[1])))
     origin = _rows(X, row_of, slice(part.start, part.start + 1))
     total = np.zeros(X.shape[1])

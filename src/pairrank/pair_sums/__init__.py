@@ -1,3 +1,3 @@
-"""How losses are summed over preferences: one entrance, `bind`, which chooses the algorithm."""
+"""Sums of losses over preferences; `bind` chooses the algorithm."""
 
 from pairrank.pair_sums.plan import bind as bind

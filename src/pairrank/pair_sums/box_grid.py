@@ -1,4 +1,4 @@
-"""The rows of one query in boxes, at fixed scores: moments, and what levels make of each other."""
+"""One query in boxes: its levels' moments at fixed scores, and the sums over other levels."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class BoxGrid:
     scores : float64 array of shape (n_rows,)
         In the user's order, all queries.
     keep : bool
-        Write down where every row is, 12 bytes each, for many sums at the same scores.
+        Store the box of every row, 12 bytes each, for many sums at the same scores.
 
     Attributes
     ----------
     scores : float64 array of shape (n,)
         Those of the query.
     feasible : bool
-        False where there are more boxes than memory of the order of the rows; then nothing else
-        may be asked for.
+        False where the boxes would need more memory than of the order of the rows; then no other
+        method may be called.
     """
 
     def __init__(
@@ -70,12 +70,12 @@ class BoxGrid:
 
     @property
     def _fine(self) -> tuple[float, float, int]:
-        """1/h, the key of the first fine box, and how many there are for each code."""
+        """1/h, the key of the first fine box, and the number of fine boxes per code."""
         children = self.rule.children
         return 1.0 / self.rule.fine, self.keys[0] * children, self.keys.size * children
 
     def _find_boxes(self, first: float, count: float) -> None:
-        """Give every row its coarse box: of all between the extremes, or of those with rows."""
+        """Find the coarse box of every row, among all boxes or only those with rows."""
         most = max(4 * FEW_BOXES, self.scores.size) // self.plan.n_codes
         if count <= most:
             self.keys = first + np.arange(count)
@@ -87,7 +87,7 @@ class BoxGrid:
         self.keys = keys if keys.size <= most or self.plan.n_codes == 1 else _NONE
 
     def moments(self, weight: FloatArray, shift: float = 0.0) -> FloatArray:
-        """Return the moments of every code under weight - shift, (n,), or 1 if it is empty."""
+        """Return the moments of every code for weight - shift, (n,); an empty weight is 1."""
         plan, rule = self.plan, self.rule
         rows = (self.scores, plan.code, weight, shift)
         if self.fine:
@@ -103,19 +103,19 @@ class BoxGrid:
         moments: FloatArray,
         profile: Profile,
         *,
-        pulls: bool = False,
+        subtract_lower: bool = False,
         value_of: tuple[Profile, ...] = (),
     ) -> tuple[FloatArray, float]:
-        """Return what the codes make of one another; see `box_grid.meet_levels`.
+        """Return the series and the value of the sums between codes; see `box_grid.meet_levels`.
 
-        `value_of` is a cost and its even part, where the value is wanted too.
+        `value_of` has a cost and its even part, if the value is wanted.
         """
         plan, rule = self.plan, self.rule
         tables = [(coarse_blocks(x, rule), limits_of(x)) for x in value_of] or 2 * [_NO_TABLES]
         return box_grid.meet_levels(
             self.keys, moments, plan.segment, plan.below, plan.below_start, plan.above,
-            plan.above_start, rule.coarse, coarse_blocks(profile, rule), limits_of(profile), pulls,
-            *tables[0], *tables[1],
+            plan.above_start, rule.coarse, coarse_blocks(profile, rule), limits_of(profile),
+            subtract_lower, *tables[0], *tables[1],
         )  # fmt: skip
 
     def add(
@@ -130,8 +130,8 @@ class BoxGrid:
     ) -> None:
         """Add factor * weight * F, or factor * weight * ((v - shift) F - G), to `result`.
 
-        F and G are the series and those of `less`, at the rows; `v` is the query's, (n,), `result`
-        has all rows.
+        F and G are `series` and `less` evaluated at the rows. `v` has the query's rows, (n,), and
+        `result` all rows.
         """
         plan = self.plan
         direct = isinstance(plan.rows, slice)
@@ -156,17 +156,17 @@ class BoxGrid:
 IntArray = NDArray[np.int64]
 
 LARGE_LEVEL = 24
-"""Levels of so many rows have boxes of their own; smaller ones share a segment's."""
+"""Levels of at least this many rows have separate boxes; smaller ones share those of a segment."""
 LARGE_EDGE = 2_000
-"""Edges of so many pairs go through boxes, others pair by pair."""
+"""Edges of more pairs than this use boxes, others are summed pair by pair."""
 GREATEST_SHARE = 7.0 / 8.0
-"""No small level may hold more of its segment's weight."""
+"""The largest part of a segment's weight that one small level may have."""
 SEGMENT_FACTOR = 8.0
-"""1/(1 - GREATEST_SHARE): what eps must be divided by, for an error relative to the pairs' weight.
+"""1/(1 - GREATEST_SHARE): the divisor of eps that makes errors relative to the pairs' weight.
 
-With a segment, a row's sum runs over all rows and is off by eps of their weight, where those of
-other levels weigh 1/8 of it at the least. Half the sum of e over a segment of weight W is off by
-eps W^2/2, and its pairs weigh at least (1 - 7/8) W^2/2.
+With a segment, a row's sum is over all rows, with an error of eps times their weight; rows of other
+levels have at least 1/8 of it. The error of half the sum of e over a segment of weight W is
+eps W^2/2, and its pairs have at least the weight (1 - 7/8) W^2/2.
 """
 
 _NO_LINKS = np.empty(0, dtype=np.int64)
@@ -174,30 +174,30 @@ _NO_LINKS = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class QueryPlan:
-    """One query as a box sum sees it; positions are its rows in the user's order.
+    """The layout of one query for a box sum; positions are its rows in the user's order.
 
     Attributes
     ----------
     query : int
     rows : slice or int32 array of shape (n,)
-        The user's rows.
+        The rows of X.
     level_code : int64 array of shape (n_levels,)
         The code of each level of the query.
     code : int32 array of shape (n,) or (0,)
-        Each row's code; empty where there is one.
+        Each row's code; empty if there is a single code.
     weight : float64 array of shape (n,) or (0,)
     segment : bool array of shape (n_codes,)
-        Whether a code is a segment of small levels.
+        Whether a code is a segment, which is a run of small levels.
     below, below_start, above, above_start : int64 arrays
-        The codes that an edge of the graph joins; empty where it is full.
-    pull, balance : float64 arrays of shape (n,) or (0,)
+        The codes that edges join, for graphs other than the full one.
+    lower_weight, balance : float64 arrays of shape (n,) or (0,)
         For rows of segments: weight * (the weight below in the segment, plus half the row's own);
         weight * (the weight below less that above, in the segment). Else 0.
     self_weight : float64 array of shape (n,) or (0,)
         The weight of rows of segments, else 0.
     runs : int64 array of shape (n_runs, 4)
-        What goes pair by pair, as for `pairrank.compiled.box_pairs.pairs_of_runs`: small edges, and
-        levels of two rows or more in segments.
+        The runs summed pair by pair by `pairrank.compiled.box_pairs.pairs_of_runs`: small edges,
+        and levels of two or more rows in segments.
     """
 
     query: int
@@ -210,7 +210,7 @@ class QueryPlan:
     below_start: IntArray
     above: IntArray
     above_start: IntArray
-    pull: FloatArray
+    lower_weight: FloatArray
     balance: FloatArray
     self_weight: FloatArray
     runs: IntArray
@@ -222,10 +222,7 @@ class QueryPlan:
 
 
 def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
-    """Return the plan of a query, in O(rows + edges log edges).
-
-    Levels of `large_level` rows have boxes of their own.
-    """
+    """Return the plan of a query in O(rows + edges log edges); see `LARGE_LEVEL`."""
     first, last = int(levels.query_group[query]), int(levels.query_group[query + 1])
     starts = levels.group_start[first : last + 1]
     row_of = levels.row_of[starts[0] : starts[-1]]
@@ -248,12 +245,14 @@ def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
     by_row = np.repeat(code_of, sizes).astype(np.int32)
     code = place.in_order(by_row) if segment.size > 1 else np.empty(0, dtype=np.int32)
     in_segment = segment[code_of]
-    pull = balance = self_weight = _NONE
+    lower_weight = balance = self_weight = _NONE
     if in_segment.any():
         w = np.ones(row_of.size) if weight is None else weight
         below, above = weights_around(code_of, totals, segment)
         member = np.repeat(in_segment, sizes)
-        pull = place.in_order(np.where(member, w * (np.repeat(below, sizes) + 0.5 * w), 0.0))
+        lower_weight = place.in_order(
+            np.where(member, w * (np.repeat(below, sizes) + 0.5 * w), 0.0)
+        )
         balance = place.in_order(np.where(member, w * np.repeat(below - above, sizes), 0.0))
         self_weight = place.in_order(np.where(member, w, 0.0))
         chosen = np.flatnonzero(in_segment & (sizes > 1))
@@ -261,12 +260,12 @@ def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
         runs = np.column_stack((*ends, ends[0], ends[0]))
     return QueryPlan(
         query, place.rows, code_of, code, _NONE if weight is None else place.in_order(weight),
-        segment, *links, pull, balance, self_weight, runs,
+        segment, *links, lower_weight, balance, self_weight, runs,
     )  # fmt: skip
 
 
 class _Places:
-    """The rows of a query in the user's order, and the way there from the layout."""
+    """The rows of a query in the user's order, and the map from the layout to them."""
 
     def __init__(self, row_of: NDArray[np.int32], n_rows: int) -> None:
         low, high = int(row_of.min()), int(row_of.max())
@@ -281,7 +280,7 @@ class _Places:
             self.rows = row_of[self._order]
 
     def in_order(self, values: NDArray) -> NDArray:
-        """Bring a value a place of the layout to the user's order."""
+        """Bring values per place of the layout to the user's order."""
         if self._order is not None:
             return values[self._order]
         result = np.empty_like(values)
@@ -292,7 +291,7 @@ class _Places:
 def _codes_of_full(
     sizes: IntArray, totals: FloatArray, large_level: int
 ) -> tuple[IntArray, NDArray[np.bool_]]:
-    """Return each level's code and which codes are segments, under the full graph."""
+    """Return each level's code and which codes are segments, for the full graph."""
     alone = sizes >= large_level
     while True:
         new = np.ones(sizes.size, dtype=bool)
@@ -310,9 +309,9 @@ def _codes_of_full(
 def _codes_of_graph(
     n_levels: int, joined: IntArray
 ) -> tuple[IntArray, NDArray[np.bool_], tuple[IntArray, IntArray, IntArray, IntArray]]:
-    """Return each level's code, which are segments (none), and the links between codes.
+    """Return each level's code, that no code is a segment, and the links between codes.
 
-    Levels without a large edge share one code that is joined with none.
+    Levels without a large edge share one code without links.
     """
     code_of = np.zeros(n_levels, dtype=np.int64)
     coded = np.unique(joined)
@@ -335,7 +334,7 @@ def _codes_of_graph(
 def weights_around(
     level_code: IntArray, totals: FloatArray, segment: NDArray[np.bool_]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of what each level has, (n_levels,), below it and above it in its segment."""
+    """Return each level's sums of `totals`, (n_levels,), below and above it in its segment."""
     below, above = np.zeros(totals.size), np.zeros(totals.size)
     starts = np.searchsorted(level_code, np.arange(segment.size + 1))
     for code in np.flatnonzero(segment):
@@ -346,7 +345,7 @@ def weights_around(
 
 
 def _running(values: FloatArray) -> FloatArray:
-    """Return running sums, by blocks: for n values 2 sqrt(n) roundings in a row, not n."""
+    """Return cumulative sums by blocks, with 2 sqrt(n) successive roundings instead of n."""
     width = math.isqrt(values.size) + 1
     blocks = np.zeros((-(-values.size // width), width))
     blocks.reshape(-1)[: values.size] = values

@@ -1,7 +1,7 @@
 """Sigmoidal pair sums by halving the levels: box sums between two runs of rows at a time.
 
-For scores so far apart that the boxes of a query times its levels are too many, or that sums over
-levels would cancel: here every pair of runs has the boxes of its own rows alone.
+They serve scores so far apart that there are too many boxes for all levels, or that sums over
+levels would cancel. Each pair of runs has boxes for its own rows only.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.compiled import box_pairs
 from pairrank.pair_sums.box_sum import Moments, evaluate, product_of, summarise
-from pairrank.pair_sums.profiles import BEND, COST, SIGMOID, BoxRule, Profile, box_rule
+from pairrank.pair_sums.profiles import COST, CURVATURE, SIGMOID, BoxRule, Profile, box_rule
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
 FEW_PAIRS = 4_000
-"""Runs of so few pairs are summed pair by pair."""
+"""Runs of at most this many pairs are summed pair by pair."""
 _NONE = np.empty(0)
 
 
 class HalvedQuery:
-    """The pairs of one query: of its lower half with its upper half, and so on in both.
+    """The pairs of one query: its lower half with its upper half, then recursively within both.
 
-    Under a graph that is not full, edge by edge. Costs O(rows log levels), or O(rows) an edge.
-    The arguments are those of `pairrank.pair_sums.boxes.BoxedQuery`.
+    For graphs other than the full one, it goes edge by edge. Costs O(rows log levels), or O(rows)
+    per edge. The arguments are those of `pairrank.pair_sums.boxes.BoxedQuery`.
     """
 
     def __init__(self, levels: Levels, query: int, kind: int, eps: float, scale: float) -> None:
         self.levels, self.kind, self.scale = levels, kind, scale
-        self.rule = box_rule((SIGMOID[kind], COST[kind], BEND[kind]), eps)
+        self.rule = box_rule((SIGMOID[kind], COST[kind], CURVATURE[kind]), eps)
         edges = _edges(levels, query)
         pairs = (edges[:, 1] - edges[:, 0]) * (edges[:, 3] - edges[:, 2])
         self.small = edges[pairs <= FEW_PAIRS]
@@ -46,8 +46,8 @@ class HalvedQuery:
         for low, high in self.large:
             ends = [_End(self, here, scores) for here in (low, high)]
             for own, other, lower in ((ends[0], ends[1], 0.0), (ends[1], ends[0], 1.0)):
-                pull = own.sums(SIGMOID[self.kind], other.moments) - lower * other.total
-                gradient[own.rows] += self.scale * own.times(pull)
+                gradients = own.sums(SIGMOID[self.kind], other.moments) - lower * other.total
+                gradient[own.rows] += self.scale * own.times(gradients)
             value += self.scale * product_of(COST[self.kind], ends[1].moments, ends[0].moments)
         return value
 
@@ -62,9 +62,9 @@ class HalvedQuery:
                 moved -= lower * float(other.times(v[other.rows]).sum())
                 result[own.rows] += self.scale * own.times(v[own.rows] * sums - moved)
 
-    def bends(self, scores: FloatArray) -> HalvedBends:
-        """Return the Hessian; `scores` must stay as they are."""
-        return HalvedBends(self, scores)
+    def curvature(self, scores: FloatArray) -> HalvedCurvature:
+        """Return the Hessian; `scores` must not be changed."""
+        return HalvedCurvature(self, scores)
 
     def add_product(self, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:
         """Add the Hessian times v."""
@@ -72,7 +72,7 @@ class HalvedQuery:
         for low, high in self.large:
             ends = [_End(self, here, scores) for here in (low, high)]
             for own, other in (ends, ends[::-1]):
-                sums, moved, centred = self._differences(BEND[self.kind], own, other, v)
+                sums, moved, centred = self._differences(CURVATURE[self.kind], own, other, v)
                 result[own.rows] += self.scale * own.times(centred[own.rows] * sums - moved)
 
     def add_diagonal(self, scores: FloatArray, result: FloatArray) -> None:
@@ -81,7 +81,7 @@ class HalvedQuery:
         for low, high in self.large:
             ends = [_End(self, here, scores) for here in (low, high)]
             for own, other in (ends, ends[::-1]):
-                sums = own.sums(BEND[self.kind], other.moments)
+                sums = own.sums(CURVATURE[self.kind], other.moments)
                 result[own.rows] += self.scale * own.times(sums)
 
     def _pairs(self, asked: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
@@ -100,7 +100,7 @@ class HalvedQuery:
         return own.sums(profile, other.moments), own.sums(profile, moved), v
 
 
-class HalvedBends:
+class HalvedCurvature:
     """The Hessian of a `HalvedQuery` at fixed scores."""
 
     def __init__(self, owner: HalvedQuery, scores: FloatArray) -> None:
@@ -136,7 +136,7 @@ class _End:
 
 
 def _edges(levels: Levels, query: int) -> IntArray:
-    """Return (low, low + 1, high, high + 1) ends of runs, in places, that make up all pairs."""
+    """Return the ends (low begin, low end, high begin, high end) of runs that make up all pairs."""
     first, last = int(levels.query_group[query]), int(levels.query_group[query + 1])
     starts = levels.group_start
     if levels.edges is not None:

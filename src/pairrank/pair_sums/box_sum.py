@@ -1,4 +1,4 @@
-"""The box sum of one function: sources to moments, moments to targets."""
+"""The box sum of one function: moments of sources, evaluated at targets."""
 
 from __future__ import annotations
 
@@ -18,13 +18,14 @@ FloatArray = NDArray[np.float64]
 _NO_WEIGHT = np.empty(0)
 _NO_CODE = np.empty(0, dtype=np.int32)
 FEW_BOXES = 1024
-"""A grid has every box between the extremes up to so many boxes, or one for every four points."""
+"""A grid has all boxes between the extremes if there are at most this many, or a quarter of the
+points."""
 POINTS_A_BOX = 4
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """What a box sum knows of its sources; moments of parts of the sources add.
+    """The moments of a box sum's sources; those of parts of the sources add.
 
     Attributes
     ----------
@@ -67,7 +68,7 @@ def box_sum(
     weights : float64 array of shape (n_sources,), optional
         q, of any sign; None: 1 each.
     eps : float
-        Between 0 and 1; below 1e-13 counts as 1e-13.
+        Between 0 and 1; raised to 1e-13 if smaller.
 
     Returns
     -------
@@ -75,9 +76,9 @@ def box_sum(
 
     Notes
     -----
-    Costs O(n_sources + n_targets) and the product of the coarse boxes, whose number grows with the
-    spread and not with the points; the bound is that of `pairrank.pair_sums.profiles.error_bound`,
-    and rounding adds about 1e-14 times the sums of abs(q) and of abs(q k).
+    Costs O(n_sources + n_targets) and the product of the coarse boxes, whose number depends on the
+    spread only. The bound is `pairrank.pair_sums.profiles.error_bound`; rounding adds about 1e-14
+    times the sums of abs(q) and of abs(q k).
 
     Examples
     --------
@@ -164,7 +165,7 @@ def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
 
 
 def occupied(rule: BoxRule, points: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
-    """Return the keys of the coarse boxes that hold points, ascending, and each point's place."""
+    """Return the keys of the coarse boxes with points, ascending, and each point's box index."""
     slot = np.empty(points.size, dtype=np.int32)
     keys = boxes.occupied_boxes(points, 1.0 / rule.fine, rule.children, slot)
     order = np.argsort(keys)
@@ -176,7 +177,7 @@ def occupied(rule: BoxRule, points: FloatArray) -> tuple[FloatArray, NDArray[np.
 def span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
     """Return the key of the first coarse box and the number of boxes between the extremes.
 
-    Raises a PairrankError where one is not finite or beyond `MOST`: it has no box.
+    Raises a PairrankError where one is not finite or beyond `MOST`.
     """
     least, greatest = extremes.tolist()
     if not (least >= -MOST and greatest <= MOST):
@@ -210,8 +211,8 @@ def _to_coefficients(n: int) -> FloatArray:
 def coarse_blocks(profile: Profile, rule: BoxRule) -> FloatArray:
     """Return k between coarse boxes as coefficients of T_a(target) T_b(source).
 
-    Of shape (P, (2W + 1) P): row a, for the sources W boxes below to W above the target's, b
-    fastest, so that every output of a product is one contiguous dot product. Read only.
+    The shape is (P, (2W + 1) P): row a has the sources from W boxes below to W above the target's,
+    b fastest, so that every output of a product is one contiguous dot product. Read only.
     """
     n, near = rule.degree, rule.near
     node = _nodes(n)
@@ -236,8 +237,8 @@ def limits_of(profile: Profile) -> FloatArray:
 def children_map(rule: BoxRule) -> FloatArray:
     """Return T_b of a coarse box as polynomials of u in its fine boxes, (P, children p).
 
-    u goes from -1/2 to 1/2 over a fine box; powers of u fastest. Moments go up and polynomials go
-    down by it. Read only.
+    u goes from -1/2 to 1/2 over a fine box; powers of u are fastest. The map takes moments from
+    fine to coarse boxes and polynomials back. Read only.
     """
     child = np.arange(rule.children)[:, np.newaxis]
     v = (2.0 * child + 1.0 + _nodes(FINE_DEGREE)) / rule.children - 1.0

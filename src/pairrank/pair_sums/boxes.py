@@ -1,8 +1,6 @@
-"""Sigmoidal pair sums of large queries by box sums: every pair, in time linear in the rows."""
+"""Sigmoidal pair sums of large queries by box sums, in time linear in the rows."""
 
 from __future__ import annotations
-
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +8,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.compiled import box_pairs, boxes
 from pairrank.pair_sums import box_grid
+from pairrank.pair_sums._bound import QueryCurvature, QuerySum
 from pairrank.pair_sums.box_grid import (
     SEGMENT_FACTOR,
     BoxGrid,
@@ -17,18 +16,18 @@ from pairrank.pair_sums.box_grid import (
     weights_around,
 )
 from pairrank.pair_sums.box_halves import HalvedQuery
-from pairrank.pair_sums.profiles import BEND, COST, EVEN, SIGMOID, Profile, box_rule, check_eps
+from pairrank.pair_sums.profiles import COST, CURVATURE, EVEN, SIGMOID, Profile, box_rule, check_eps
 from pairrank.preferences import Levels
 
 
 class BoxedQueries:
     """The pairs of some queries of `Levels` under a sigmoidal loss, by box sums.
 
-    A row's gradient is a sum of S over the rows of other levels, less the weight of the lower ones:
-    every large level has moments of its own, and those of the others are added up for it. Small
-    levels in a row share a segment: there the sum runs over all rows, and a level's own pairs are
-    taken away one by one; the value comes from phi(d) = e(d) - d/2 with e even, so that the pairs
-    within levels can be taken away from those of all.
+    A row's gradient is a sum of S over the rows of other levels, less the weight of the lower ones.
+    Every large level has its own moments, and the sum uses those of the other levels. Successive
+    small levels share a segment. There the sum is over all rows, and the pairs within a level are
+    subtracted one by one. The value comes from phi(d) = e(d) - d/2 with e even, so that the pairs
+    within levels can be subtracted from all pairs.
 
     Parameters
     ----------
@@ -44,11 +43,11 @@ class BoxedQueries:
 
     Notes
     -----
-    Costs O(rows) and, for each large level, a product of boxes that depends on the spread of the
-    scores alone. Where scores lie so far apart that boxes outnumber rows, fewer levels have boxes
-    of their own; at last, or where even parts would cancel, the levels are halved again and again
-    instead: O(rows log levels). Memory: 4 bytes a row, and 24 more in queries with small levels;
-    a curvature 20 bytes a row.
+    Costs O(rows) and, for each large level, a product of boxes that depends only on the spread of
+    the scores. Where scores lie so far apart that boxes outnumber rows, fewer levels have separate
+    boxes. If that does not suffice, or if even parts would cancel, the levels are halved
+    recursively: O(rows log levels). Memory is 4 bytes per row, and 24 more in queries with small
+    levels; a curvature takes 20 bytes per row.
     """
 
     def __init__(self, levels: Levels, queries: NDArray[np.int64], kind: int, eps: float) -> None:
@@ -64,11 +63,11 @@ class BoxedQueries:
         return sum(part.value_and_gradient(scores, gradient) for part in self.parts)
 
     def curvature(self, scores: FloatArray) -> BoxedCurvature:
-        """Return the Hessian at these scores, kept as they are."""
+        """Return the Hessian at a copy of these scores."""
         return BoxedCurvature(self, scores.copy())
 
     def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
-        """Add, a row, the sum over the pairs (a over b) that it is in of phi'(d) (v_a - v_b)."""
+        """Add to each row the sum over its pairs (a over b) of phi'(d) (v_a - v_b)."""
         for part in self.parts:
             part.influence(scores, vector, result)
 
@@ -77,56 +76,28 @@ class BoxedCurvature:
     """The Hessian of `BoxedQueries` at fixed scores."""
 
     def __init__(self, owner: BoxedQueries, scores: FloatArray) -> None:
-        self._bends = [part.bends(scores) for part in owner.parts]
+        self._curvatures = [part.curvature(scores) for part in owner.parts]
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
         """Add the Hessian times v, (n_rows,), to `result`."""
-        for bends in self._bends:
-            bends.product(v, result)
+        for curvature in self._curvatures:
+            curvature.product(v, result)
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the Hessian's diagonal, (n_rows,), to `result`."""
-        for bends in self._bends:
-            bends.diagonal(result)
+        for curvature in self._curvatures:
+            curvature.diagonal(result)
 
 
 PRODUCT_EPS = 1e-6
-"""Products with the Hessian need no smaller errors: the gradient decides where Newton ends."""
+"""The least error of products with the Hessian; only the gradient decides where Newton ends."""
 ROUNDING = 1e-15
-"""Even parts lose so much of the sum of the absolute differences."""
+"""The rounding of even parts, relative to the sum of the absolute differences."""
 COARSER, LARGEST_DIRECT = 8, 2000
-"""Where boxes are too many, levels must be so many times larger to have their own, up to this."""
+"""The factor of LARGE_LEVEL where boxes are too many, and the largest level size that it gives."""
 _SAMPLE = 1000
 
 _NONE = np.empty(0)
-
-
-class Bends(Protocol):
-    """The Hessian of one query's pairs at fixed scores."""
-
-    def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the Hessian times v, (n_rows,)."""
-        ...
-
-    def diagonal(self, result: FloatArray) -> None:
-        """Add the diagonal."""
-        ...
-
-
-class QueryPairs(Protocol):
-    """The pairs of one query, in whatever way they are summed."""
-
-    def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
-        """Add to `gradient`, (n_rows,); return the value."""
-        ...
-
-    def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
-        """Add phi'(d) (v_a - v_b) for both rows of every pair."""
-        ...
-
-    def bends(self, scores: FloatArray) -> Bends:
-        """Return the Hessian; `scores` must stay as they are."""
-        ...
 
 
 class BoxedQuery:
@@ -140,9 +111,9 @@ class BoxedQuery:
         `LOGISTIC` or `PROBIT`.
     eps : float
     scale : float
-        What its pairs are multiplied by.
+        The factor of the query's pairs.
     large_level : int
-        Levels of so many rows have boxes of their own.
+        Levels of at least this many rows have separate boxes.
     """
 
     def __init__(
@@ -155,15 +126,15 @@ class BoxedQuery:
         share = SEGMENT_FACTOR if plan.segment.any() else 1.0
         self.eps = eps / share
         self.rule = box_rule((SIGMOID[kind], COST[kind], EVEN[kind]), self.eps)
-        self.bend_rule = box_rule((BEND[kind],), max(eps, PRODUCT_EPS) / share)
+        self.curvature_rule = box_rule((CURVATURE[kind],), max(eps, PRODUCT_EPS) / share)
         self.weight = _NONE if levels.weight is None else levels.weight
         self._squares = float(np.square(plan.self_weight).sum())
-        self._leaning = float(np.abs(plan.balance).sum())
-        self._fallback: QueryPairs | None = None
+        self._balance_norm = float(np.abs(plan.balance).sum())
+        self._fallback: QuerySum | None = None
 
     @property
-    def fallback(self) -> QueryPairs:
-        """The same pairs where boxes are too many: with fewer large levels, or halved at last."""
+    def fallback(self) -> QuerySum:
+        """The same pairs for too many boxes: with fewer large levels, or else halved."""
         if self._fallback is None:
             levels, query, larger = self.levels, self.plan.query, COARSER * self.large_level
             made = (levels, query, self.kind, self._asked_eps, self.scale)
@@ -182,16 +153,16 @@ class BoxedQuery:
             return self.fallback.value_and_gradient(scores, gradient)
         linear = 0.0
         if plan.balance.size:
-            linear, distance = self._lean(grid.scores)
-            if not ROUNDING * distance <= self.eps * self._leaning:
+            linear, distance = self._linear_part(grid.scores)
+            if not ROUNDING * distance <= self.eps * self._balance_norm:
                 return self._halved().value_and_gradient(scores, gradient)
         moments = grid.moments(plan.weight)
         series, value = grid.meet(
-            moments, SIGMOID[kind], pulls=True, value_of=(COST[kind], EVEN[kind])
+            moments, SIGMOID[kind], subtract_lower=True, value_of=(COST[kind], EVEN[kind])
         )
         grid.add(self.scale, series, gradient)
         if plan.balance.size:
-            gradient[plan.rows] -= self.scale * plan.pull
+            gradient[plan.rows] -= self.scale * plan.lower_weight
             value -= 0.5 * (linear + _at_zero(EVEN[kind]) * self._squares)
         pairs = self._pairs(box_pairs.GRADIENT, scores, _NONE, gradient)
         return self.scale * value + pairs
@@ -203,16 +174,20 @@ class BoxedQuery:
         if not grid.feasible:
             self.fallback.influence(scores, vector, result)
             return
-        series, _ = grid.meet(grid.moments(plan.weight), profile, pulls=True)
-        self._add_differences(grid, series, profile, vector, result, pulls=True)
-        if plan.pull.size:
-            self._take_from_segments(vector, result)
+        series, _ = grid.meet(grid.moments(plan.weight), profile, subtract_lower=True)
+        self._add_differences(grid, series, profile, vector, result, subtract_lower=True)
+        if plan.lower_weight.size:
+            self._subtract_segments(vector, result)
         self._pairs(box_pairs.INFLUENCE, scores, vector, result)
 
-    def bends(self, scores: FloatArray) -> Bends:
-        """Return the Hessian; `scores` must stay as they are."""
-        grid = BoxGrid(self.plan, self.bend_rule, scores, keep=True)
-        return BoxedBends(self, scores, grid) if grid.feasible else self.fallback.bends(scores)
+    def curvature(self, scores: FloatArray) -> QueryCurvature:
+        """Return the Hessian; `scores` must not be changed."""
+        grid = BoxGrid(self.plan, self.curvature_rule, scores, keep=True)
+        return (
+            BoxedQueryCurvature(self, scores, grid)
+            if grid.feasible
+            else self.fallback.curvature(scores)
+        )
 
     def add_product(
         self,
@@ -223,21 +198,21 @@ class BoxedQuery:
         result: FloatArray,
     ) -> None:
         """Add the Hessian times v, from the grid and the series of phi''."""
-        self._add_differences(grid, series, BEND[self.kind], v, result)
+        self._add_differences(grid, series, CURVATURE[self.kind], v, result)
         self._pairs(box_pairs.PRODUCT, scores, v, result)
 
     def add_diagonal(
         self, scores: FloatArray, grid: BoxGrid, series: FloatArray, result: FloatArray
     ) -> None:
-        """Add the Hessian's diagonal, likewise."""
+        """Add the Hessian's diagonal, from the grid and the series of phi''."""
         plan = self.plan
         grid.add(self.scale, series, result)
         if plan.self_weight.size:
-            result[plan.rows] -= self.scale * _at_zero(BEND[self.kind]) * plan.self_weight**2
+            result[plan.rows] -= self.scale * _at_zero(CURVATURE[self.kind]) * plan.self_weight**2
         self._pairs(box_pairs.DIAGONAL, scores, _NONE, result)
 
-    def _halved(self) -> QueryPairs:
-        """Return the halved pairs, which cancel nothing."""
+    def _halved(self) -> QuerySum:
+        """Return the halved pairs, whose sums do not cancel."""
         if not isinstance(self._fallback, HalvedQuery):
             made = (self.levels, self.plan.query, self.kind, self._asked_eps, self.scale)
             self._fallback = HalvedQuery(*made)
@@ -251,12 +226,11 @@ class BoxedQuery:
         vector: FloatArray,
         result: FloatArray,
         *,
-        pulls: bool = False,
+        subtract_lower: bool = False,
     ) -> None:
         """Add weight * the sum of weight * k (v_i - v_j) over the boxes.
 
-        A mean over some rows is taken off v first: only differences count, and they keep their
-        digits so.
+        A mean over some rows is subtracted from v first, so that differences keep their digits.
         """
         plan = self.plan
         v = np.ascontiguousarray(vector[plan.rows])
@@ -265,11 +239,11 @@ class BoxedQuery:
             moments = grid.moments(plan.weight * (v - shift))
         else:
             moments = grid.moments(v, shift)
-        less, _ = grid.meet(moments, profile, pulls=pulls)
+        less, _ = grid.meet(moments, profile, subtract_lower=subtract_lower)
         grid.add(self.scale, series, result, v=v, shift=shift, less=less)
 
     def _pairs(self, asked: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
-        """Add the pairs that have no boxes, and take away those within levels that share them."""
+        """Add the pairs without boxes, and subtract those within levels of a segment."""
         runs = self.plan.runs
         if not len(runs):
             return 0.0
@@ -277,17 +251,17 @@ class BoxedQuery:
             self.kind, asked, runs, self.levels.row_of, scores, self.weight, v, self.scale, result
         )
 
-    def _lean(self, scores: FloatArray) -> tuple[float, float]:
+    def _linear_part(self, scores: FloatArray) -> tuple[float, float]:
         """Return the sum of balance * score, and the sum of its absolute terms.
 
-        Scores count from their mean: the balances sum to nothing.
+        Scores are relative to their mean, because the balances sum to 0.
         """
         with np.errstate(over="ignore"):
             centre = float(scores.mean())
-        return boxes.lean(scores, centre, self.plan.balance)
+        return boxes.linear_sums(scores, centre, self.plan.balance)
 
-    def _take_from_segments(self, vector: FloatArray, result: FloatArray) -> None:
-        """Take away weight * (v L - L_v), L the weight of the lower levels of a row's segment.
+    def _subtract_segments(self, vector: FloatArray, result: FloatArray) -> None:
+        """Subtract weight * (v L - L_v), L the weight of the lower levels of a row's segment.
 
         L_v is the sum of weight * v over them.
         """
@@ -311,12 +285,12 @@ def _at_zero(profile: Profile) -> float:
     return float(profile.function(np.zeros(1))[0])
 
 
-class BoxedBends:
-    """The Hessian of a `BoxedQuery`: the sums of phi'' times the weights are found once."""
+class BoxedQueryCurvature:
+    """The Hessian of a `BoxedQuery`; the sums of phi'' times the weights are computed once."""
 
     def __init__(self, owner: BoxedQuery, scores: FloatArray, grid: BoxGrid) -> None:
         self._owner, self._scores, self._grid = owner, scores, grid
-        self._series, _ = grid.meet(grid.moments(owner.plan.weight), BEND[owner.kind])
+        self._series, _ = grid.meet(grid.moments(owner.plan.weight), CURVATURE[owner.kind])
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
         """Add the Hessian times v, (n_rows,)."""

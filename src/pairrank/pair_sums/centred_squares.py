@@ -1,4 +1,4 @@
-"""Squares of all differences of a query: the squared norm of its centred residual."""
+"""The sum of squares over all differences of a query: its centred residual's squared norm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairrank.preferences import Differences
 class SquareSum(BoundSum):
     """The sum over all differences, by the query-centred residual (Airola et al. 2010, Eq. 5).
 
-    O(n_rows) an evaluation; the Hessian is the same at all scores.
+    O(n_rows) per evaluation; the Hessian is the same at all scores.
     """
 
     def __init__(self, differences: Differences) -> None:
@@ -23,15 +23,15 @@ class SquareSum(BoundSum):
         with np.errstate(over="ignore", invalid="ignore"):
             residual = differences.target - scores
             residual = differences.centred(residual)
-            pull = residual if differences.weight is None else differences.weight * residual
-            return float(pull @ residual), -2.0 * pull
+            weighted = residual if differences.weight is None else differences.weight * residual
+            return float(weighted @ residual), -2.0 * weighted
 
     def _curvature(self, scores: FloatArray) -> SquareCurvature:
         return SquareCurvature(self.differences)
 
 
 class SquareCurvature(OneByOne):
-    """Twice the centring L = W - W P P'W of Eq. 4, with row weights W; never formed."""
+    """Twice the centring matrix L = W - W P P'W of Eq. 4, with row weights W, as products."""
 
     def __init__(self, differences: Differences) -> None:
         self.differences = differences

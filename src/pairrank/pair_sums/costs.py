@@ -1,4 +1,4 @@
-"""About what a query costs pair by pair, in one interval, or by boxes, in nanoseconds."""
+"""Approximate costs of a query, in nanoseconds: pair by pair, in one interval, or by boxes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,29 @@ from pairrank.preferences import Levels
 IntArray = NDArray[np.int64]
 
 NEAR_PAIR, PAIR, DIRECT_ROW = 0.6, 2.0, 25.0
-"""Nanoseconds a pair of logistic scores that meet without an exponential, of others, and a row.
+"""Nanoseconds per pair of logistic scores without an exponential, per other pair, and per row.
 
-The mean of a gradient and a Hessian product, as all costs here.
+All costs here are means of a gradient and a Hessian product.
 """
 BOXED_QUERY, BOXED_ROW, BOXED_LEVEL = 25_000.0, 4.0, 1_500.0
-"""Nanoseconds of a box sum: a query, a row, a level (or edge) with boxes of its own.
+"""Nanoseconds of a box sum per query, per row, and per level (or edge) with separate boxes.
 
-Measured with normal scores at eps 1e-6, as all of these: at 500 rows of 2 levels 34 us, at 2000 of
-20 levels 65, at 5000 of 5 levels 46.
+All costs here were measured with normal scores at eps 1e-6: 500 rows of 2 levels took 34 us, 2000
+rows of 20 levels 65, and 5000 rows of 5 levels 46.
 """
 SPANNED_ROW, SPANNED_LEVEL = (6.0, 0.7), (50.0, 0.6)
-"""Nanoseconds of a sum in one interval: a row and times its terms, a level and times their square.
+"""Nanoseconds of a sum in one interval: per row, and per row and term; per level, and per level and
+squared number of terms.
 
-At 100 rows of 5 levels and 16 terms 2.6 us, where pairs take 5.2 (logistic) and 12 (probit); at 300
-rows 7, by pairs 25 and 71; at 1000 rows 18, by boxes 30.
+With 5 levels and 16 terms, 100 rows took 2.6 us (by pairs 5.2 for logistic and 12 for probit), 300
+rows 7 (by pairs 25 and 71), and 1000 rows 18 (by boxes 30).
 """
 USUAL_TERMS = 16.0
-"""Terms of scores of spread 6 at eps 1e-6."""
+"""The number of terms for scores of spread 6 at eps 1e-6."""
 EXACT = 1.3
-"""Sums in one interval must be so many times faster than pairs, which are exact."""
+"""The speed-up that a sum in one interval needs over pairs, which are exact."""
 SMALL_LEVEL_ROW, SMALL_EDGE_PAIR = 28.0, 10.0
-"""Nanoseconds a row of levels that share boxes, and a pair of edges that have none."""
+"""Nanoseconds per row of levels that share boxes, and per pair of edges without boxes."""
 
 
 def pairs_of_queries(levels: Levels) -> FloatArray:
@@ -46,7 +47,7 @@ def pairs_of_queries(levels: Levels) -> FloatArray:
 
 
 def direct_cost(levels: Levels, kind: int) -> FloatArray:
-    """Return about what each query costs pair by pair, in nanoseconds, (n_queries,)."""
+    """Return the approximate nanoseconds of each query pair by pair, (n_queries,)."""
     from pairrank.compiled.sigmoid import LOGISTIC
 
     a_pair = NEAR_PAIR if kind == LOGISTIC and levels.weight is None else PAIR
@@ -54,7 +55,7 @@ def direct_cost(levels: Levels, kind: int) -> FloatArray:
 
 
 def boxed_cost(levels: Levels) -> FloatArray:
-    """Return about what each query costs by boxes, in nanoseconds, (n_queries,)."""
+    """Return the approximate nanoseconds of each query by boxes, (n_queries,)."""
     from pairrank.pair_sums.box_grid import LARGE_EDGE, LARGE_LEVEL
 
     sizes = np.diff(levels.group_start).astype(np.float64)
@@ -69,9 +70,9 @@ def boxed_cost(levels: Levels) -> FloatArray:
 
 
 def spanned_cost(levels: Levels, terms: float = USUAL_TERMS) -> FloatArray:
-    """Return about what each query costs in one interval, in nanoseconds, (n_queries,).
+    """Return the approximate nanoseconds of each query in one interval, (n_queries,).
 
-    Infinite under graphs that are not full, which such sums do not serve.
+    The cost is infinite for graphs other than the full one, which such sums do not support.
     """
     if levels.edges is not None:
         return np.full(levels.n_queries, np.inf)
@@ -81,9 +82,9 @@ def spanned_cost(levels: Levels, terms: float = USUAL_TERMS) -> FloatArray:
 
 
 def most_terms(levels: Levels, otherwise: FloatArray) -> FloatArray:
-    """Return up to how many terms one interval costs no more than `otherwise`, (n_queries,).
+    """Return the number of terms up to which one interval costs at most `otherwise`, (n_queries,).
 
-    How many it takes depends on the spread of the scores, which is known at each turn.
+    The number of terms that is needed depends on the spread of the scores.
     """
     rows, groups = np.diff(levels.query_start), np.diff(levels.query_group)
     left = np.maximum(otherwise - spanned_cost(levels, 0.0), 0.0)
@@ -92,12 +93,12 @@ def most_terms(levels: Levels, otherwise: FloatArray) -> FloatArray:
 
 
 def _by_query(levels: Levels, of_groups: FloatArray) -> FloatArray:
-    """Sum a value a group by query."""
+    """Sum values per group by query."""
     return _by_query_of(levels, np.arange(of_groups.size), of_groups)
 
 
 def _by_query_of(levels: Levels, groups: IntArray, values: FloatArray) -> FloatArray:
-    """Sum values that belong to groups by the groups' queries."""
+    """Sum values of the given groups by query."""
     query_of_group = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
     summed = np.bincount(query_of_group[groups], values, levels.n_queries)
     return summed.astype(np.float64)

@@ -1,4 +1,4 @@
-"""The direct sum: every pair of any loss, a tile of pairs at a time, by its numpy `phi`."""
+"""The direct sum of any loss over every pair, in tiles of pairs, by its numpy `phi`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pairrank.preferences import Levels
 IntArray = NDArray[np.int64]
 
 TILE = 1 << 18
-"""Pairs of a tile: 2 MB an array, of which about eight are alive; many small queries share one."""
+"""Pairs per tile: 2 MB per array, about eight arrays at a time; small queries share a tile."""
 MOST_PAIRS = 10**10
-"""Beyond so many pairs the sum must be asked for by name."""
+"""More pairs than this need pair_sum="direct"."""
 NANOSECONDS = 25.0
-"""About what a pair costs, with a phi of a few operations."""
+"""The approximate cost of a pair, with a phi of a few operations."""
 
 
 class Tile(NamedTuple):
@@ -32,7 +32,7 @@ class Tile(NamedTuple):
 
 
 class DirectSum(BoundSum):
-    """The sum of phi over the preferences of `Levels`, O(pairs) each time, for any `phi`.
+    """The sum of any `phi` over the preferences of `Levels`, O(pairs) per evaluation.
 
     Parameters
     ----------
@@ -41,18 +41,18 @@ class DirectSum(BoundSum):
     loss : PairLoss
         Its `phi` is called on arrays of margins; products with the Hessian need order 2.
     insist : bool
-        Sum however many pairs there are.
+        Allow any number of pairs.
 
     Raises
     ------
     PairrankError
-        If there are more than 10^10 pairs, unless the sum is insisted on.
+        If there are more than 10^10 pairs, unless `insist`.
 
     Notes
     -----
-    About 25 ns a pair. Memory beyond the scores: 16 MB for the tile, or some arrays of the rows
-    where one row is preferred to more rows than a tile has pairs. Rounding: a row's gradient is off
-    by the rounding of a plain sum over the pairs that it is in.
+    Costs about 25 ns per pair. Memory beyond the scores is 16 MB for the tile, or some arrays of
+    the rows where one row is preferred to more rows than a tile has pairs. The rounding of a row's
+    gradient is that of a plain sum over its pairs.
     """
 
     def __init__(self, levels: Levels, loss: PairLoss, *, insist: bool = False) -> None:
@@ -103,7 +103,7 @@ class DirectSum(BoundSum):
     def products(
         self, scores: FloatArray, vectors: FloatArray, *, order: int, sign: float
     ) -> FloatArray:
-        """Return each row's sums of phi^(order)(d) (v_i - v_j), times `sign` where it loses."""
+        """Return each row's sums of phi^(order)(d) (v_i - v_j), times `sign` for lost pairs."""
         laid = [as_scores(v, self.n_rows)[self.levels.row_of] for v in vectors]
         results = np.zeros((len(laid), self.levels.row_of.size))
         for tile, d in self.tiles(scores[self.levels.row_of]):
@@ -115,12 +115,12 @@ class DirectSum(BoundSum):
         return self._to_user(results)
 
     def diagonal(self, scores: FloatArray) -> FloatArray:
-        """Return the sum of phi''(d) over the pairs that each row is in, (n_rows,)."""
+        """Return the sum of phi''(d) over each row's pairs, (n_rows,)."""
         result = np.zeros(self.levels.row_of.size)
         for tile, d in self.tiles(scores[self.levels.row_of]):
-            bends = self.phi(tile, d, 2)
-            _add(result, tile.winner, bends)
-            _add(result, tile.loser, bends)
+            curvature = self.phi(tile, d, 2)
+            _add(result, tile.winner, curvature)
+            _add(result, tile.loser, curvature)
         return self._to_user(result[np.newaxis])[0]
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
@@ -136,14 +136,14 @@ class DirectSum(BoundSum):
         return DirectCurvature(self, scores.copy())
 
     def _to_user(self, laid: FloatArray) -> FloatArray:
-        """Bring lines in layout order to the user's; dropped rows get 0."""
+        """Bring arrays from layout order to the user's order; dropped rows get 0."""
         result = np.zeros((len(laid), self.n_rows))
         result[:, self.levels.row_of] = laid
         return result
 
 
 class DirectCurvature:
-    """The Hessian of a `DirectSum` at fixed scores; nothing is kept but those."""
+    """The Hessian of a `DirectSum` at fixed scores; only the scores are stored."""
 
     def __init__(self, owner: DirectSum, scores: FloatArray) -> None:
         self.owner, self.scores = owner, scores
@@ -181,9 +181,9 @@ def _runs(levels: Levels) -> tuple[IntArray, IntArray, IntArray]:
 
 
 def _pair_weights(levels: Levels) -> tuple[FloatArray | None, FloatArray | None]:
-    """Return what a pair's weight is the product of, by place: its winner's and its loser's.
+    """Return the winner's and the loser's factor of a pair's weight, by place; None means 1.
 
-    The scale of their query is part of the winner's; None stands for 1 everywhere.
+    The winner's factor includes the scale of the query.
     """
     scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
     if levels.weight is None and (scale == 1.0).all():
@@ -206,6 +206,6 @@ def _tile_ends(count: IntArray) -> list[int]:
 
 @np.errstate(over="ignore", invalid="ignore")
 def _add(result: FloatArray, places: IntArray, values: FloatArray) -> None:
-    """Add values at places; those of a tile lie near one another."""
+    """Add values at places, which lie close together within a tile."""
     low, high = int(places.min()), int(places.max()) + 1
     result[low:high] += np.bincount(places - low, values, high - low)

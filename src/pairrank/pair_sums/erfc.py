@@ -1,4 +1,4 @@
-"""fast_erfc_sum: a weighted sum of erfc at many places in linear time."""
+"""fast_erfc_sum: weighted sums of erfc at many targets, in linear time."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def fast_erfc_sum(
     with an error of at most eps :math:`Q_{abs}`, :math:`Q_{abs} = \sum_i |q_i|`, at every target
     (Raykar, Duraiswami & Krishnapuram 2007, Eq. 4). With normal kernels it is a smoothed empirical
     distribution function: the sum of weight q over normal distribution functions Phi((t - m)/s) is
-    ``fast_erfc_sum(-m / (s * 2**0.5), -t / (s * 2**0.5), q) / 2``. So it serves wherever many
-    probits or normal tails meet: kernel estimates of distribution functions and smooth ranks,
-    probit models, soft counts of exceedances, and not only pairwise ranking.
+    ``fast_erfc_sum(-m / (s * 2**0.5), -t / (s * 2**0.5), q) / 2``. So besides pairwise ranking it
+    is useful for kernel estimates of distribution functions, smooth ranks, probit models and soft
+    counts of exceedances.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ def fast_erfc_sum(
     weights : array-like of shape (n_sources,), optional
         q, finite numbers of any sign; None: all are 1.
     eps : float, default=1e-6
-        The error allowed a unit of weight, above 0 and below 1.
+        The error allowed per unit of weight, greater than 0 and less than 1.
     method : str, default="auto"
         One of
 
-        - "auto": "direct" up to 1,500 pairs, where it was found to be faster, else "boxes";
+        - "auto": "direct" up to 1,500 pairs, where it is faster, else "boxes";
         - "boxes": the box sum, `pairrank.pair_sums.box_sum.box_sum`, the fastest in linear time;
         - "beaulieu": the series, clusters and parameters of the paper, Section 5, Eqs. 5 to 11;
-        - "beaulieu-merged": the same, but that the clusters which targets need are merged into one
-          series an interval of targets;
+        - "beaulieu-merged": the same with the clusters merged into one series per interval of
+          targets;
         - "direct": every pair.
 
     Returns
@@ -70,9 +70,9 @@ def fast_erfc_sum(
     Raises
     ------
     PairrankError
-        If something is not a finite number or has not one dimension, lengths differ, the weights
-        add up beyond 1e307, there are 2**31 points, `eps` is not between 0 and 1, or there is no
-        such method.
+        If an input is not finite or not one-dimensional, lengths differ, the absolute weights sum
+        to more than 1e307, there are 2**31 or more points, `eps` is not between 0 and 1, or the
+        method is unknown.
 
     See Also
     --------
@@ -80,19 +80,19 @@ def fast_erfc_sum(
 
     Notes
     -----
-    Costs, N sources and M targets: "boxes" O(N + M), about the price of one `expit` a source and
-    target; "beaulieu" O(p N + p l M), where p is 15 terms at eps 1e-6 and 33 at 1e-13 and l up to
-    13 clusters (the paper's (p l + m) M: the m clusters above a target are one number here);
-    "beaulieu-merged" O(p (N + M)); "direct" O(N M). At 1e6 normal points and eps 1e-6 merged series
-    took 7 and series as written 84 times as long as boxes; see `benchmarks/erfc_sum.py`.
+    Costs for N sources and M targets: "boxes" O(N + M), about one `expit` per source and target;
+    "beaulieu" O(p N + p l M), with p = 15 terms at eps 1e-6 and 33 at 1e-13, and at most l = 13
+    clusters (the paper has (p l + m) M; here the m clusters above a target are one number);
+    "beaulieu-merged" O(p (N + M)); "direct" O(N M). At 1e6 normal points and eps 1e-6, merged
+    series took 7 times and the paper's series 84 times as long as boxes; see
+    `benchmarks/erfc_sum.py`.
 
-    Beside eps Q_abs, rounding adds about 1e-14 Q_abs; the least eps that is kept is 1e-13 by boxes
-    and 1e-16 by series. "direct" errs by 1e-15 Q_abs. The bounds and their proofs are in
+    Rounding adds about 1e-14 Q_abs to the error eps Q_abs. The smallest eps is 1e-13 by boxes and
+    1e-16 by series. The error of "direct" is 1e-15 Q_abs. The bounds and their proofs are in
     `pairrank.pair_sums.papers.beaulieu.SeriesRule` and `pairrank.pair_sums.profiles.error_bound`.
     Differences y - z are formed between near points only: an offset of all points costs no digits
-    beyond those it took from the points themselves, and points 1e300 apart cost no more memory than
-    others. Where a point lies beyond 1e150, boxes may have no numbers left, and "boxes" means
-    merged series, which keep the same bound.
+    beyond those that the points themselves have lost, and points 1e300 apart cost no more memory
+    than others. Where a point lies beyond 1e150, "boxes" uses merged series with the same bound.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def _by_merged_series(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -
 
 
 def _by_pairs(z: FloatArray, y: FloatArray, q: FloatArray, eps: float) -> FloatArray:
-    """Sum every pair; in parts, so that an interrupt is heard between them."""
+    """Sum every pair, in parts between which an interrupt can be handled."""
     from pairrank.compiled.beaulieu import erfc_sums
 
     out = np.empty(y.size)
@@ -160,10 +160,7 @@ METHODS: dict[str, Callable[[FloatArray, FloatArray, FloatArray, float], FloatAr
 
 
 def _as_points(values: Any, name: str) -> tuple[FloatArray, bool]:
-    """Return numbers as a contiguous float64 array, and whether none is beyond 1e150.
-
-    Raises a PairrankError that says what is wrong with them.
-    """
+    """Return finite numbers as a contiguous float64 array, and whether all are below 1e150."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise PairrankError(f"{name} must have one dimension, got shape {array.shape}")
@@ -193,8 +190,8 @@ def _as_weights(weights: Any, n_sources: int) -> FloatArray:
         total = np.abs(q).sum()
     if not total <= _MOST_WEIGHT:
         raise PairrankError(
-            f"the absolute weights add up to {total:g}, and twice that must be a number: scale "
-            "them down, and the result up"
+            f"the absolute weights sum to {total:g}, and twice that must be finite: scale them "
+            "down, and the result up"
         )
     return q
 
@@ -202,6 +199,6 @@ def _as_weights(weights: Any, n_sources: int) -> FloatArray:
 def _as_eps(eps: Any) -> float:
     if not isinstance(eps, numbers.Real) or isinstance(eps, bool) or not 0.0 < float(eps) < 1.0:
         raise PairrankError(
-            f"eps, the error allowed a unit of weight, must lie in (0, 1), got {eps!r}"
+            f"eps, the error allowed per unit of weight, must lie in (0, 1), got {eps!r}"
         )
     return float(eps)

@@ -1,4 +1,4 @@
-"""The sum of any loss over explicit comparisons: one loop over them."""
+"""The sum of any loss over explicit comparisons."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.preferences import Pairs
 
 TILE = 1 << 18
-"""Comparisons that numpy's phi is called on at once: 2 MB an array."""
+"""Comparisons per call of numpy's phi: 2 MB per array."""
 _NONE = np.empty(0)
 _NO_CODE = -1
 
 
 class ExplicitSum(BoundSum):
-    """The sum of weight phi(d, magnitude) over `Pairs`, O(n_pairs) each time, exact.
+    """The exact sum of weight phi(d, magnitude) over `Pairs`, O(n_pairs) per evaluation.
 
     Parameters
     ----------
     pairs : Pairs
         Bound to the rows of an X.
     loss : PairLoss
-        Any; hinges, tubes, squares, logistic and probit have compiled loops, others are summed by
-        their numpy `phi`, a tile of comparisons at a time.
+        Any loss. Hinges, tubes, squares, logistic and probit have compiled loops; others are summed
+        in tiles of comparisons by their numpy `phi`.
     family : LossFamily, optional
-        Summed in the place of the loss's own: one half of a mixture.
+        Replaces the loss's family: one half of a mixture.
 
     Notes
     -----
-    Rounding: a row's gradient is off by about 2e-15 of the sum of its absolute contributions. An
-    evaluation keeps no array of the comparisons' number; a curvature keeps at most 8 bytes per
-    comparison, 16 for weighted squared hinges and tubes, and nothing for squares.
+    The rounding of a row's gradient is about 2e-15 of the sum of its absolute terms. A curvature
+    keeps at most 8 bytes per comparison, 16 for weighted squared hinges and tubes, and none for
+    squares.
     """
 
     def __init__(self, pairs: Pairs, loss: PairLoss, family: LossFamily | None = None) -> None:
@@ -96,12 +96,12 @@ class ExplicitSum(BoundSum):
         if isinstance(self.family, Squares):
             return ExplicitCurvature(self.n_rows, pairs.i, pairs.j, weight, 2.0 * scale)
         if self._code in (explicit.SQUARED_HINGE, explicit.SQUARED_TUBE):
-            return self._beyond_the_kink(scores)
-        bends = self._derivatives(scores, order=2)
-        return ExplicitCurvature(self.n_rows, pairs.i, pairs.j, bends, scale)
+            return self._quadratic_part(scores)
+        curvature = self._derivatives(scores, order=2)
+        return ExplicitCurvature(self.n_rows, pairs.i, pairs.j, curvature, scale)
 
-    def _beyond_the_kink(self, scores: FloatArray) -> ExplicitCurvature:
-        """Return the Hessian of the comparisons whose cost is quadratic now."""
+    def _quadratic_part(self, scores: FloatArray) -> ExplicitCurvature:
+        """Return the Hessian of the comparisons with a quadratic cost at these scores."""
         pairs = self.pairs
         i, j, weight = np.empty_like(pairs.i), np.empty_like(pairs.j), np.empty_like(self._weight)
         n = explicit.pairs_beyond(
@@ -159,7 +159,7 @@ class ExplicitCurvature(OneByOne):
 
 
 def _code_of(family: LossFamily) -> tuple[int, float]:
-    """Return the compiled code of a loss and its parameter, or no code."""
+    """Return the compiled code and the parameter of a loss, or `_NO_CODE`."""
     if isinstance(family, Sigmoidal) and family.value == family.slope:
         return (LOGISTIC if family.value == "logistic" else PROBIT), 0.0
     if isinstance(family, PiecewisePolynomial) and len(family.terms) == 1:

@@ -1,4 +1,4 @@
-"""The functions k of a difference that fast sums add up: their limits and how smooth they are."""
+"""Profiles of the functions k(t - z) in fast sums, and the rules of box sums for an error eps."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FloatArray = NDArray[np.float64]
 _A = math.sqrt(3.0) / math.pi
 _CRAMER = 2.0 * 1.0865 / math.sqrt(2.0 * math.pi)
 _FAR = 40.0
-"""So many deviations out the normal density is nothing, and its square has no overflow."""
+"""The normal density is 0 beyond this many deviations; its square does not overflow there."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Profile:
         ``degree_error(p, h)`` bounds the error of interpolating k at p Chebyshev nodes of an
         interval of length h, anywhere on the line; p >= 2.
     tail : callable
-        ``tail(D)`` bounds what k differs by from its limit at abs(d) >= D.
+        ``tail(D)`` bounds the difference of k from its limit where abs(d) >= D.
     left, right : tuple of two floats
         The limit (c, b) as d goes to minus or to plus infinity: k(d) tends to c + b d.
     """
@@ -56,8 +56,8 @@ def _odd_powers(n: int) -> float:
 def _logistic_error(order: int) -> Callable[[int, float], float]:
     """Return degree_error for the derivative of the sigmoid of this order; -1 is its integral.
 
-    From the poles (2k - 1) pi i: the n-th derivative of the sigmoid is at most 2 n! times the sum
-    of ((2k - 1) pi)^-(n+1).
+    By the poles (2k - 1) pi i, the n-th derivative of the sigmoid is at most 2 n! times the sum of
+    ((2k - 1) pi)^-(n+1).
     """
 
     def error(p: int, h: float) -> float:
@@ -96,7 +96,7 @@ def _normal_tail(x: FloatArray) -> FloatArray:
     return _density(x) - x * special.ndtr(-x)
 
 
-def _logistic_bend(d: FloatArray) -> FloatArray:
+def _logistic_curvature(d: FloatArray) -> FloatArray:
     e = np.exp(-np.abs(d))
     return e / (1.0 + e) ** 2
 
@@ -158,8 +158,8 @@ BUMP = (
 )
 """phi(d) - max(0, -d), which has a kink at 0 and so no error bound."""
 
-BEND = (
-    Profile("sigmoid slope", _logistic_bend, _logistic_error(1), _decay, _ZERO, _ZERO),
+CURVATURE = (
+    Profile("sigmoid slope", _logistic_curvature, _logistic_error(1), _decay, _ZERO, _ZERO),
     Profile(
         "normal slope", lambda d: _A * _density(_A * d), _normal_error(1, _A, 1.0),
         lambda D: _A * _density_at(_A * D), _ZERO, _ZERO,
@@ -175,14 +175,14 @@ ERFC = Profile(
 
 
 FINE_DEGREE = 4
-"""p: moments of a fine box. The compiled loops are written out for four."""
+"""p: moments of a fine box. The compiled loops are unrolled for four."""
 LEAST_EPS = 1e-13
-"""Below this, rounding is larger than what any rule leaves."""
+"""The smallest eps: below it, rounding dominates."""
 MOST = 1e305
-"""The greatest absolute value that a score may have: divided by h, 2**-10 or more, it is finite."""
+"""The largest absolute value of a score: divided by h, 2**-10 or more, it is finite."""
 _DEGREES = (4, 6, 8, 10, 12, 14, 16, 20)
 _SPREAD = 16.0
-"""The spread of scores that the cheapest rule is chosen for."""
+"""The cheapest rule is chosen for scores of this spread."""
 
 
 class BoxRule(NamedTuple):
@@ -191,13 +191,13 @@ class BoxRule(NamedTuple):
     Attributes
     ----------
     fine : float
-        h, the width of a fine box, a power of two: so that s/h is exact.
+        h, the width of a fine box, a power of two, so that s/h is exact.
     coarse : float
         H, the width of a coarse box, a power of two times h.
     degree : int
         P, moments of a coarse box; a fine box has `FINE_DEGREE`.
     near : int
-        W: coarse boxes further apart than this meet through the limits of k alone.
+        W: coarse boxes further apart than this use the limits of k.
     """
 
     fine: float
@@ -227,21 +227,21 @@ def lebesgue(n: int) -> float:
 
 
 def error_bound(rule: BoxRule, profile: Profile) -> float:
-    """Return what a box sum may be off by at the most, as a multiple of the sum of abs(weights).
+    """Return a bound on the error of a box sum, as a multiple of the sum of abs(weights).
 
     Let I be interpolation at the p Chebyshev nodes of the fine box of the target (It) and of the
     source (Iz), J likewise at the P nodes of the coarse boxes. Near boxes replace k(t - z) by
-    It Iz Jt Jz k, far ones by the limit of k, which interpolation leaves as it is (it is affine).
+    It Iz Jt Jz k, far ones by the limit of k, which interpolation reproduces (it is affine).
     With L_p the Lebesgue constant, |I| <= L_p, and E_p(h) the error of one interpolation,
 
         |k - It Iz k| <= |k - It k| + |It (k - Iz k)| <= (1 + L_p) E_p(h),
         |It Iz (k - Jt Jz k)| <= L_p^2 (1 + L_P) E_P(H),
 
-    so the sum is off by at most sum |q| times
+    so the error of the sum is at most sum |q| times
 
         (1 + L_p) E_p(h) + L_p^2 (1 + L_P) E_P(H) + tail(W H).
 
-    Sums that have no fine boxes keep (1 + L_P) E_P(H) + tail(W H), which is less. The error of one
+    Sums without fine boxes have (1 + L_P) E_P(H) + tail(W H), which is less. The error of one
     interpolation is at most 2 (h/4)^p / p! times the greatest p-th derivative: for the logistic S,
     with x = h/(4 pi) and lam(n) the sum of (2k-1)^-n, it is (4/pi) x^p lam(p+1), for its integral
     (4/p) x^p lam(p), for its derivative 4 (p+1)/pi^2 x^p lam(p+2); for Phi(a d), with y = a h/4, it
@@ -249,7 +249,7 @@ def error_bound(rule: BoxRule, profile: Profile) -> float:
     0.867 a y^p / sqrt(p!) (Cramer's bound), for erfc twice that of Phi with a = sqrt(2).
 
     Rounding adds about 1e-14 times the sum of abs(weights) and that of the absolute terms; terms
-    that grow with t - z, and meet across empty boxes, one rounding a box.
+    that grow with t - z, across empty boxes, add one rounding per box.
     """
     p, tail = FINE_DEGREE, profile.tail(rule.near * rule.coarse)
     fine = (1.0 + lebesgue(p)) * profile.degree_error(p, rule.fine)
@@ -268,9 +268,9 @@ def box_rule(profiles: tuple[Profile, ...], eps: float) -> BoxRule:
     Costs some hundred evaluations of the bound, once.
     """
     eps = max(eps, LEAST_EPS)
-    reach = 1.0
-    while max(profile.tail(reach) for profile in profiles) > 0.05 * eps:
-        reach += 0.25
+    distance = 1.0
+    while max(profile.tail(distance) for profile in profiles) > 0.05 * eps:
+        distance += 0.25
     best, least = None, math.inf
     for fine_log in range(-10, 3):
         fine = 2.0**fine_log
@@ -282,7 +282,7 @@ def box_rule(profiles: tuple[Profile, ...], eps: float) -> BoxRule:
         for degree in _DEGREES:
             for coarse_log in range(fine_log, 5):
                 coarse = 2.0**coarse_log
-                rule = BoxRule(fine, coarse, degree, math.ceil(reach / coarse))
+                rule = BoxRule(fine, coarse, degree, math.ceil(distance / coarse))
                 if (cost := _cost(rule)) >= least:
                     continue
                 rest = max(_coarse_error(degree, coarse, profile) for profile in profiles)
@@ -293,7 +293,7 @@ def box_rule(profiles: tuple[Profile, ...], eps: float) -> BoxRule:
 
 
 def _cost(rule: BoxRule) -> float:
-    """Return about the nanoseconds of what does not grow with the rows."""
+    """Return the approximate nanoseconds of the part that does not depend on the rows."""
     boxes = _SPREAD / rule.coarse + 1.0
     product = boxes * min(boxes, 2 * rule.near + 1) * rule.degree**2 * 0.1
     return product + boxes * rule.children * (4.0 + rule.degree)

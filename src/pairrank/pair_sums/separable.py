@@ -1,4 +1,4 @@
-"""The sum of exponentials over pairs, which separates into a product of sums: O(rows)."""
+"""The sum of exponentials over pairs as a product of sums, O(rows)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NO_EDGES = np.empty((0, 2), dtype=np.int64)
 
 
 class Around(NamedTuple):
-    """One side of all pairs, at fixed scores: rows in layout order, and sums by group."""
+    """One side of all pairs at fixed scores: terms of rows in layout order, and sums by group."""
 
     rows: FloatArray
     """weight * exp(sign rate (s - best of the row's group)), (n_kept,)."""
@@ -82,14 +82,14 @@ class SeparableSum(BoundSum):
         return joined
 
     def factors(self, losers: Around, winners: Around) -> tuple[FloatArray, FloatArray]:
-        """Return what winners' rows are multiplied by to meet their losers' sums, and losers'."""
+        """Return the factors of the groups' sums, for winners and for losers."""
         with np.errstate(over="ignore", under="ignore"):
             won = self._scale * np.exp(self.rate * (losers.joined_best - winners.best))
             lost = self._scale * np.exp(self.rate * (losers.best - winners.joined_best))
         return won, lost
 
     def to_user(self, laid: FloatArray) -> FloatArray:
-        """Bring a value per row of the layout to the user's order; dropped rows get 0."""
+        """Bring values per row from the layout to the user's order; dropped rows get 0."""
         result = np.zeros(self.n_rows)
         result[self.levels.row_of] = laid
         return result
@@ -156,7 +156,7 @@ class SeparableCurvature(OneByOne):
         return owner.to_user(result * owner.rate**2)
 
     def parts(self, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return sums of phi(d) (v of the row less v of the other): of pairs won, and of lost."""
+        """Return each row's sums of phi(d) (own v less other v), over pairs won and pairs lost."""
         owner = self.owner
         if not owner.sizes.size:
             return np.zeros(0), np.zeros(0)

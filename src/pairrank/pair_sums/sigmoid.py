@@ -1,4 +1,4 @@
-"""The pair sums of logistic and probit over levels: each query by the part that serves it best."""
+"""The pair sums of logistic and probit over levels, each query by its cheapest algorithm."""
 
 from __future__ import annotations
 
@@ -36,13 +36,12 @@ class SigmoidSum(BoundSum):
     queries : dict of str to int64 array
         The queries of each part of the sum, by its name in `PARTS`.
     eps : float
-        What a row's gradient may be off by, as a part of the weight of its pairs.
+        The error of a row's gradient, as a part of the weight of its pairs.
 
     Notes
     -----
-    It costs O(rows) for queries by boxes or in one interval (`SpannedQueries`), and O(pairs) for
-    those pair by pair. `error` is 0 where all queries go pair by pair; rounding is stated in the
-    parts.
+    Costs O(rows) for queries by boxes or in one interval (`SpannedQueries`), and O(pairs) for
+    others. `error` is 0 if all queries are summed pair by pair; the parts state their rounding.
     """
 
     def __init__(self, levels: Levels, kind: int, queries: dict[str, IntArray], eps: float) -> None:
@@ -57,7 +56,7 @@ class SigmoidSum(BoundSum):
         return float(value), gradient
 
     def sharpen(self) -> bool:
-        """Lower eps a hundredfold, to 1e-13 at the least; False where that cannot be."""
+        """Divide eps by 100, down to 1e-13; False if that is impossible."""
         if self.error == 0.0 or self.eps <= LEAST_EPS:
             return False
         self.eps = max(0.01 * self.eps, LEAST_EPS)
@@ -68,9 +67,9 @@ class SigmoidSum(BoundSum):
         return SigmoidCurvature(self, [part.curvature(scores) for part in self._parts])
 
     def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Return, a row, the sum over its pairs of weight * phi'(d) (v_i - v_j).
+        """Return, for each row, the sum over its pairs of weight * phi'(d) (v_i - v_j).
 
-        For each row v of `vectors`; both (n_vectors, n_rows). Costs as much as a gradient a vector.
+        For each row v of `vectors`; both (n_vectors, n_rows). Costs one gradient per vector.
         """
         scores = self._require_in_range(scores)
         result = np.zeros(np.shape(vectors))
@@ -88,7 +87,7 @@ class SigmoidSum(BoundSum):
             self.most = MOST
 
     def _bind(self, name: str) -> QuerySum:
-        """Return the part of this name; its module is imported where it is needed."""
+        """Import and return the part of this name."""
         module, attribute = PARTS[name]
         part = getattr(importlib.import_module(f"pairrank.pair_sums.{module}"), attribute)
         return part(self.levels, self.queries[name], self.kind, self.eps)
@@ -117,7 +116,7 @@ class SigmoidCurvature(OneByOne):
 
 
 class MixedSum:
-    """Raykar's mixture: one loss's value is reported, another's gradient followed."""
+    """Raykar's mixture: the value of one loss and the gradient of another."""
 
     def __init__(self, reported: LikelihoodSum, followed: LikelihoodSum) -> None:
         self.reported, self.followed = reported, followed
@@ -133,9 +132,9 @@ class MixedSum:
         return self.followed.at(scores)._replace(value=value, error=self.error)
 
     def sharpen(self) -> bool:
-        """Sharpen both; False where neither can be."""
+        """Sharpen both; False if neither can be sharpened."""
         return any([part.sharpen() for part in (self.reported, self.followed)])
 
     def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
-        """Return the rows' shares in the gradient that is followed; see `LikelihoodSum`."""
+        """Return the rows' shares of the gradient; see `LikelihoodSum`."""
         return self.followed.influence(scores, vectors)

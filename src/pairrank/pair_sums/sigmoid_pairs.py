@@ -1,4 +1,4 @@
-"""Sigmoidal sums of queries pair by pair: exact, and the fastest where queries are small."""
+"""Exact sigmoidal sums of queries pair by pair, the fastest for small queries."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from pairrank.preferences import Levels
 IntArray = NDArray[np.int64]
 
 PAIRS_AT_ONCE = 1 << 27
-"""About so many pairs are summed without looking for an interrupt, 0.1 to 0.5 s."""
+"""The approximate number of pairs between checks for an interrupt, 0.1 to 0.5 s."""
 _NO_WEIGHT = np.empty(0)
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
 
 
 class SigmoidPairs:
-    """The part of a sigmoidal pair sum that goes pair by pair, O(pairs) each time.
+    """The part of a sigmoidal pair sum that is summed pair by pair, O(pairs) per evaluation.
 
     Parameters
     ----------
@@ -40,19 +40,18 @@ class SigmoidPairs:
     kind : int
         LOGISTIC or PROBIT of `pairrank.compiled.sigmoid`.
     eps : float
-        Plays no part: the sum is exact.
+        Ignored, because the sum is exact.
 
     Notes
     -----
-    Rounding: a row's gradient is off by about 2e-15 of the weight of its pairs, or 1e-14 where
-    logistic scores spread by hundreds; the value by as much of the weight of all pairs and of
-    itself.
+    The rounding of a row's gradient is about 2e-15 of the weight of its pairs, or 1e-14 where
+    logistic scores spread by hundreds. That of the value is the same part of the weight of all
+    pairs and of itself.
 
-    Logistic scores within 128 of the middle of their query meet as a_j/(a_i + a_j), a = exp(s): one
-    exponential a row, none a pair; and without weights the value is the logarithm of a product over
-    hundreds of pairs. Otherwise the exponential is a polynomial that vectorises
-    (`pairrank.compiled.sigmoid`), and so is the normal tail. Between checks for an interrupt
-    are about a hundred million pairs.
+    For logistic scores within 128 of the middle of their query, S is a_j/(a_i + a_j) with
+    a = exp(s): one exponential per row instead of per pair. Without weights the value is then the
+    logarithm of a product over hundreds of pairs. Otherwise the exponential and the normal tail are
+    polynomials that vectorise (`pairrank.compiled.sigmoid`).
     """
 
     def __init__(self, levels: Levels, queries: IntArray, kind: int, eps: float) -> None:
@@ -82,13 +81,13 @@ class SigmoidPairs:
         return SigmoidPairsCurvature(self, scores.copy())
 
     def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
-        """Add, a row, the sum over its pairs (a over b) of weight * phi'(d) (v_a - v_b)."""
+        """Add to each row the sum over its pairs (a over b) of weight * phi'(d) (v_a - v_b)."""
         self.add_products(INFLUENCE, scores, vector, result)
 
     def add_products(
         self, mode: int, scores: FloatArray, vector: FloatArray, result: FloatArray
     ) -> None:
-        """Add what `mode` says of `products_in_queries`, all (n_rows,) in the user's order."""
+        """Add the sums of `products_in_queries` in a `mode`, all (n_rows,) in the user's order."""
         levels, work = self.levels, np.zeros((6, self._n_work))
         for jobs, scale in self._of_batches():
             products_in_queries(
@@ -117,7 +116,7 @@ class SigmoidPairsCurvature:
 
 
 class _Jobs(NamedTuple):
-    """What `gradient_in_queries` is told, (n_jobs, 6), and the query and the pairs of each job."""
+    """The jobs of `gradient_in_queries`, (n_jobs, 6), with the query and the pairs of each."""
 
     rows: IntArray
     query: IntArray
@@ -125,7 +124,7 @@ class _Jobs(NamedTuple):
 
 
 def _make_jobs(levels: Levels, queries: IntArray) -> _Jobs:
-    """Make a job of every query that has pairs, several of one that has very many."""
+    """Return one job per query with pairs, or several for a query with very many pairs."""
     group = levels.query_group
     bounds = np.full(levels.n_queries + 1, -1, dtype=np.int64)
     if levels.edges is not None:
@@ -148,7 +147,7 @@ def _make_jobs(levels: Levels, queries: IntArray) -> _Jobs:
 
 
 def _batches(work: FloatArray) -> list[tuple[int, int]]:
-    """Return ranges of jobs of about PAIRS_AT_ONCE of `work`, their pairs and rows, each."""
+    """Return ranges of jobs with about PAIRS_AT_ONCE of `work` each, their pairs and rows."""
     if not work.size:
         return []
     done = np.cumsum(work)

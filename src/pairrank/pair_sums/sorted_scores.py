@@ -1,4 +1,4 @@
-"""What a hinge sum keeps while the scores are fixed: sorted groups, positions, merge orders."""
+"""The sorted scores of a hinge sum at fixed scores: groups, positions and merge orders."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _NO_STARTS = np.empty(0, dtype=np.int64)
 
 
 class Buffers:
-    """Arrays by name, kept from call to call: a fresh one costs as much as a pass to fill it."""
+    """Arrays by name, reused from call to call to save their allocation."""
 
     def __init__(self) -> None:
         self._held: dict[str, NDArray[Any]] = {}
 
     def __call__(self, name: str, size: int, dtype: Any = np.float64) -> NDArray[Any]:
-        """Return an array of the size, with whatever it holds from before."""
+        """Return an array of the size with arbitrary contents."""
         held = self._held.get(name)
         if held is None or held.size < size:
             self._held.pop(name, None)
@@ -47,7 +47,7 @@ class Buffers:
 
 
 class BoundHinge(Protocol):
-    """A hinge bound to levels: what its sorted scores ask of it."""
+    """A hinge bound to levels, as `SortedScores` uses it."""
 
     levels: Levels
     margin: float
@@ -58,14 +58,14 @@ class BoundHinge(Protocol):
     scores_are_own: bool
 
     def empty_result(self, schedule: Schedule) -> FloatArray:
-        """Return an array a row, to be filled."""
+        """Return an array of one number per row, to be filled."""
         ...
 
 
 class SortedScores:
-    """What is fixed while the scores are: sorted groups, positions, and merge orders.
+    """Sorted groups, positions and merge orders at fixed scores.
 
-    Its arrays come from `buffers`, nobody else's while it lives; those of `owner.work` are shared.
+    It owns the arrays of `buffers`; those of `owner.work` are shared scratch.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class SortedScores:
         self.merged_rows = self._merge_rows(owner)
 
     def is_at(self, scores: FloatArray) -> bool:
-        """Whether these are the scores; a glance at a few tells most others."""
+        """Whether these are the scores; a few are compared first."""
         step = max(1, scores.size // 64)
         if not np.array_equal(self.scores[::step], scores[::step]):
             return False
@@ -176,7 +176,7 @@ class SortedScores:
     def _plan(
         self, owner: BoundHinge, runs: FloatArray
     ) -> tuple[NDArray[np.int32], NDArray[np.bool_]] | None:
-        """Return positions and merge orders of the whole tree, unless they take too much."""
+        """Return positions and merge orders of the whole tree; None if they need much memory."""
         if self.tree is None and len(self.tree_starts):
             nodes = self.schedule.nodes
             total = int(self.tree_starts[-1] + nodes[-1, 2] - nodes[-1, 0])
@@ -186,9 +186,9 @@ class SortedScores:
         return self.tree
 
     def _merge_rows(self, owner: BoundHinge) -> NDArray[np.int32]:
-        """Return the rows as the tree leaves them: the queries that are trees sorted as a whole.
+        """Return the rows in the order after all merges: queries with a tree sorted as a whole.
 
-        One sort costs less than to carry the rows through every merge; both are stable.
+        One sort costs less than moving the rows in every merge; both are stable.
         """
         ranges = self.schedule.tree_ranges
         if not len(ranges):
@@ -245,7 +245,7 @@ def _copied(work: Buffers, name: str, values: FloatArray) -> FloatArray:
 
 
 def _starts(sizes: NDArray[np.int64], item: int, levels: Levels) -> NDArray[np.int64]:
-    """Return where the plan of each edge or node starts, or nothing where it takes too much."""
+    """Return the start of the plan of each edge or node; empty if plans need much memory."""
     total = int(sizes.sum())
     if item * total > max(_PLAN_BYTES, _PLAN_BYTES_A_ROW * levels.row_of.size):
         return _NO_STARTS

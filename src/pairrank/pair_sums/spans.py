@@ -1,4 +1,4 @@
-"""Sigmoidal sums of middling queries, whose scores fit into one interval of a short series."""
+"""Sigmoidal sums of queries of medium size, by one short series over an interval of scores."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ from pairrank._protocols import FloatArray
 from pairrank.compiled import spans
 from pairrank.pair_sums.boxes import BoxedQueries
 from pairrank.pair_sums.costs import boxed_cost, direct_cost, most_terms
-from pairrank.pair_sums.profiles import BEND, COST, SIGMOID, Profile
+from pairrank.pair_sums.profiles import COST, CURVATURE, SIGMOID, Profile
 from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
 PRODUCT_EPS = 1e-6
-"""Products with the Hessian need no smaller errors: the gradient decides where Newton ends."""
+"""The least error of products with the Hessian; only the gradient decides where Newton ends."""
 _NONE = np.empty(0)
 _NO_TABLES = np.empty((0, 0, 0))
 
 
 class SpannedQueries:
-    """The part of a sigmoidal pair sum whose queries are too large to go pair by pair.
+    """The queries of a sigmoidal pair sum between the sizes for direct sums and for box sums.
 
-    And too small for box sums: all scores of a query are in one interval, where k(s_i - s_j) is a
-    double Chebyshev series of ten to thirty terms; see `pairrank.compiled.spans`. A query whose
-    scores at its turn spread so far that this would cost less goes pair by pair, or by boxes.
+    All scores of a query are in one interval, where k(s_i - s_j) is a double Chebyshev series of
+    ten to thirty terms; see `pairrank.compiled.spans`. A query whose scores spread too far is
+    summed pair by pair or by boxes, whichever costs less.
 
     Parameters
     ----------
     levels : Levels
         Under the full graph; any weights and scales.
     queries : int64 array of shape (n_chosen,)
-        The queries that it sums, each with a pair.
+        The queries to sum, each with at least one pair.
     kind : int
         LOGISTIC or PROBIT of `pairrank.compiled.sigmoid`.
     eps : float
@@ -47,8 +47,8 @@ class SpannedQueries:
 
     Notes
     -----
-    Costs O(rows * terms + levels * terms^2): at 300 rows of 5 levels, eps 1e-6 and scores of spread
-    6 a third of what pairs or boxes cost.
+    Costs O(rows * terms + levels * terms^2). At 300 rows of 5 levels, eps 1e-6 and scores of spread
+    6 this is a third of the cost of pairs or boxes.
     """
 
     def __init__(self, levels: Levels, queries: IntArray, kind: int, eps: float) -> None:
@@ -61,25 +61,25 @@ class SpannedQueries:
         self._most = most_terms(levels, np.minimum(direct, boxed))[queries]
         self._others: tuple[NDArray[np.bool_], list[SigmoidPairs | BoxedQueries]] | None = None
         self._tables = span_tables((SIGMOID[kind], COST[kind]), eps)
-        self._bends = span_tables((BEND[kind],), max(eps, PRODUCT_EPS))
-        self._pulled: tuple[FloatArray, FloatArray] | None = None
+        self._curvature_tables = span_tables((CURVATURE[kind],), max(eps, PRODUCT_EPS))
+        self._last_gradient: tuple[FloatArray, FloatArray] | None = None
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient` (n_rows,), in the user's order; return the part of the value."""
-        value, others = self.pulls(scores, gradient, self._tables.tables[1])
+        value, others = self.add_gradient(scores, gradient, self._tables.tables[1])
         return value + sum(part.value_and_gradient(scores, gradient) for part in others)
 
     def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
-        """Add, a row, the sum over its pairs (a over b) of weight * phi'(d) (v_a - v_b).
+        """Add to each row the sum over its pairs (a over b) of weight * phi'(d) (v_a - v_b).
 
         The gradient at the last scores is kept for the next vector.
         """
-        if self._pulled is None or not np.array_equal(self._pulled[0], scores):
+        if self._last_gradient is None or not np.array_equal(self._last_gradient[0], scores):
             known = np.zeros(scores.size)
-            self.pulls(scores, known, _NO_TABLES)
-            self._pulled = (scores.copy(), known)
+            self.add_gradient(scores, known, _NO_TABLES)
+            self._last_gradient = (scores.copy(), known)
         _, others = self._sums(
-            True, self._tables, _NO_TABLES, scores, result, vector, self._pulled[1]
+            True, self._tables, _NO_TABLES, scores, result, vector, self._last_gradient[1]
         )
         for part in others:
             part.influence(scores, vector, result)
@@ -88,38 +88,38 @@ class SpannedQueries:
         """Return the Hessian at these scores; it keeps a copy of them."""
         return SpannedCurvature(self, scores.copy())
 
-    def pulls(
+    def add_gradient(
         self, scores: FloatArray, result: FloatArray, costs: FloatArray
     ) -> tuple[float, list[SigmoidPairs | BoxedQueries]]:
-        """Add the gradient; return the value, where costs are given, and what is left to do."""
+        """Add the gradient; return the value if there are `costs`, and the other sums to add."""
         return self._sums(True, self._tables, costs, scores, result, _NONE, _NONE)
 
-    def bends(
+    def add_hessian(
         self,
         scores: FloatArray,
         result: FloatArray,
         v: FloatArray = _NONE,
         known: FloatArray = _NONE,
     ) -> list[SigmoidPairs | BoxedQueries]:
-        """Add the Hessian's diagonal, or, with that `known`, the Hessian times v."""
-        return self._sums(False, self._bends, _NO_TABLES, scores, result, v, known)[1]
+        """Add the Hessian's diagonal or, given the diagonal as `known`, the Hessian times v."""
+        return self._sums(False, self._curvature_tables, _NO_TABLES, scores, result, v, known)[1]
 
     def _sums(
-        self, pulls: bool, tables: SpanTables, costs: FloatArray, scores: FloatArray,
+        self, add_gradient: bool, tables: SpanTables, costs: FloatArray, scores: FloatArray,
         result: FloatArray, v: FloatArray, known: FloatArray,
     ) -> tuple[float, list[SigmoidPairs | BoxedQueries]]:  # fmt: skip
-        """Add what is asked for; return the value and the sums of what is left to do otherwise."""
+        """Add the sums; return the value and the other sums for queries of a wide spread."""
         levels = self.levels
         wide = np.zeros(self.queries.size, dtype=bool)
         value = spans.sums_in_spans(
-            pulls, self.queries, levels.query_group, levels.group_start, levels.row_of,
+            add_gradient, self.queries, levels.query_group, levels.group_start, levels.row_of,
             self._scale, scores, self._weight, v, known, LEAST, tables.tables[0], costs,
             tables.degrees, self._most, wide, result,
         )  # fmt: skip
         return value, self._otherwise(wide) if wide.any() else []
 
     def _otherwise(self, wide: NDArray[np.bool_]) -> list[SigmoidPairs | BoxedQueries]:
-        """Return the sums over these queries; they are kept for the next time."""
+        """Return other sums over these queries, and keep them."""
         if self._others is not None and np.array_equal(self._others[0], wide):
             return self._others[1]
         levels, kind, eps = self.levels, self.kind, self.eps
@@ -139,12 +139,12 @@ class SpannedCurvature:
     def __init__(self, owner: SpannedQueries, scores: FloatArray) -> None:
         self.owner, self.scores = owner, scores
         self._diagonal = np.zeros(scores.size)
-        others = owner.bends(scores, self._diagonal)
+        others = owner.add_hessian(scores, self._diagonal)
         self._others = [part.curvature(scores) for part in others]
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
         """Add the Hessian times `v` to `result`, both (n_rows,) in the user's order."""
-        self.owner.bends(self.scores, result, v, self._diagonal)
+        self.owner.add_hessian(self.scores, result, v, self._diagonal)
         for part in self._others:
             part.product(v, result)
 
@@ -161,12 +161,12 @@ MOST_TERMS = 96
 
 
 class SpanTables(NamedTuple):
-    """The coefficients of several functions, and how many terms of them count.
+    """The coefficients of some functions, and the numbers of terms to use.
 
     Attributes
     ----------
     tables : tuple of float64 arrays of shape (n_tables, MOST_TERMS, MOST_TERMS)
-        One a function: [t, p, q] belongs to T_p(u_i) T_q(u_j) in k(radius_t (u_i - u_j)).
+        One per function: [t, p, q] belongs to T_p(u_i) T_q(u_j) in k(radius_t (u_i - u_j)).
     degrees : int64 array of shape (n_tables,)
     """
 
@@ -176,18 +176,18 @@ class SpanTables(NamedTuple):
 
 @functools.lru_cache(maxsize=32)
 def span_tables(profiles: tuple[Profile, ...], eps: float) -> SpanTables:
-    r"""Return the tables of all radii up to where MOST_TERMS terms are no longer within eps.
+    r"""Return the tables of all radii for which MOST_TERMS terms suffice for eps.
 
-    With u, u' in [-1, 1], k(r (u - u')) is the sum of c_pq T_p(u) T_q(u'), and since \|T_p\| <= 1,
-    leaving out all terms with p or q from n on is wrong by at most the sum of their \|c_pq\|. The
-    coefficients come from a cosine transform of k at twice as many Chebyshev nodes as there may be
-    terms; what that folds onto them are terms beyond, smaller by orders than those left out.
+    With u, u' in [-1, 1], k(r (u - u')) is the sum of c_pq T_p(u) T_q(u'). Since \|T_p\| <= 1, the
+    error of leaving out all terms with p >= n or q >= n is at most the sum of their \|c_pq\|. The
+    coefficients come from a cosine transform of k at twice as many Chebyshev nodes as terms.
+    Aliasing adds only later terms, which are smaller by orders than those left out.
 
     Parameters
     ----------
     profiles : tuple of Profile
     eps : float
-        What every function may be off by.
+        The largest error of each function.
     """
     tables: list[list[FloatArray]] = [[] for _ in profiles]
     degrees = []
@@ -216,7 +216,7 @@ def _coefficients(profile: Profile, step: int) -> FloatArray:
 
 
 def _terms(coefficients: FloatArray, eps: float) -> int:
-    """Return the least n such that the terms with p or q from n on sum to eps at the most."""
+    """Return the least n such that the terms with p >= n or q >= n sum to at most eps."""
     size = np.abs(coefficients)
     size = np.where(size < 1e-17 * size.max(), 0.0, size)
     inside = np.cumsum(np.cumsum(size, axis=0), axis=1).diagonal()

@@ -1,4 +1,4 @@
-"""Bundle: cutting planes for a convex loss that need not be smooth, to a proven duality gap."""
+"""Bundle: cutting planes for a convex loss, smooth or not, with a proven duality gap."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from pairrank.solvers.cutting_planes import CuttingPlanes
 from pairrank.solvers.descent import Descent, DescentSolver, Place
 
 _ROUNDING = 4.0
-"""A plane is lowered by this many times the precision of its value: it must be below the loss."""
+"""A plane is lowered by this many times the precision of its value, to stay below the loss."""
 _EXACT = 0.1
-"""The part of the gap that the model's minimum may be off by."""
+"""The error of the model's minimum is at most this part of the gap."""
 _LEAST = 100.0
-"""A gap of this many times the precision is the least that can be asked for."""
+"""The smallest gap that can be asked for, in units of the precision."""
 _FIRST_LENGTH = 0.3
 _LEAST_LENGTH = 0.02
 _LONGER, _SHORTER = 1.2, 0.8
-_RETREAT, _RETURN = 0.1, 1.5
-_HIGH = 1e6
-"""Where f is this many times its value at zero, nothing can be learnt."""
+_MUCH_SHORTER, _MUCH_LONGER = 0.1, 1.5
+_TOO_HIGH = 1e6
+"""A trial with f above this many times f(0) shortens the next step much."""
 _STEEPEST = 1e6
 """A plane this many times steeper than that at zero would drown the others in rounding."""
-_PATIENCE = 50
-"""Stop where this many cuts in a row have closed less of the gap than rounding could."""
+_MAX_STALLED = 50
+"""Stop after this many cuts in a row that reduce the gap by less than rounding."""
 
 
 @dataclass(frozen=True)
@@ -34,37 +34,35 @@ class Bundle(DescentSolver):
     r"""Cutting planes with an exact regulariser (BMRM: Teo et al. 2010; Joachims 2006).
 
     Minimises f(w) = penalty/2 \|w\|^2 + loss(w) for a convex loss of which values and subgradients
-    are known. Each evaluation gives a plane below the loss; the least of penalty/2 \|w\|^2 + the
-    highest plane, a small quadratic program, bounds f from below. BMRM evaluates there next, and
-    on weakly regularised losses swings from side to side. As in the line search variants (Franc &
-    Sonnenburg 2009, OCAS; Teo et al. 2010, Algorithm 2), the next evaluation is between the best
-    weights so far and the model's minimum, near the least of f on that line. The search is spread
-    over the iterations, so that each costs one evaluation: the part of the way to go grows where f
+    are known. Each evaluation gives a plane below the loss. The minimum of penalty/2 \|w\|^2 + the
+    highest plane is a small quadratic program and a lower bound of f. BMRM evaluates there next,
+    and oscillates on weakly regularised losses. As in the line search variants (Franc & Sonnenburg
+    2009, OCAS; Teo et al. 2010, Algorithm 2), the next evaluation is between the best weights so
+    far and the model's minimum. Each iteration costs one evaluation: the step length grows where f
     still fell at the last trial, and shrinks where it rose (Pessoa et al. 2018).
 
-    The stop is a proof. The gap is the value of the best weights less the greatest lower bound: f
-    there is at most so much above its minimum. It ends with Status.GAP_CLOSED where the gap is at
-    most `tol` times that value, or `tol` times the most that f can fall by from w = 0,
-    \|g(0)\|^2/(2 penalty), if that is less: zero would be an answer to a weak loss otherwise. (A
-    gap of a hundred times the objective's precision always passes, if `tol` is no less.) Planes are
-    lowered by what rounding may have added to their values and slopes, which grows with the
-    features' distance from zero, so that the bound holds in floating point too; where that, or
-    float32 features, leaves a larger gap, the end is NO_PROGRESS or PRECISION.
+    The stop is a proof. The gap is the value of the best weights less the greatest lower bound, so
+    f exceeds its minimum by at most the gap. The run ends with Status.GAP_CLOSED where the gap is
+    at most `tol` times that value, or `tol` times the most that f can fall by from w = 0,
+    \|g(0)\|^2/(2 penalty), if that is less: zero would solve a weak loss otherwise. (A gap of a
+    hundred times the objective's precision always passes, if `tol` is at least that.) Planes are
+    lowered by the possible rounding of their values and slopes, which grows with the size of the
+    features, so the bound also holds in floating point. Where rounding or float32 features leave a
+    larger gap, the status is NO_PROGRESS or PRECISION.
 
     Parameters
     ----------
     max_planes : int, default 128
-        The number of planes kept, see `CuttingPlanes`: memory is max_planes * n_features numbers.
+        The number of planes kept, see `CuttingPlanes`; they take max_planes * n_features numbers.
 
     Notes
     -----
     An iteration costs one evaluation of loss and subgradient, O(n_planes n_features), and a few
-    factorisations of matrices as large as the planes that touch the minimum are many. Every step of
-    the history has the best value, the norm of a subgradient there, and the gap.
+    factorisations of matrices of the order of the number of planes that touch the minimum. Each
+    step of the history has the best value, the norm of a subgradient there, and the gap.
 
-    Every cut either raises the bound or lowers the best value: where the new plane leaves the
-    model's minimum as it was, f at the trial is no more than the bound and the best value are on
-    average, weighted by the part of the way.
+    Every cut raises the bound or lowers the best value: where the new plane leaves the model's
+    minimum unchanged, f at the trial is at most the weighted mean of the bound and the best value.
 
     References
     ----------
@@ -85,7 +83,7 @@ class Bundle(DescentSolver):
 
 
 class _Run(Descent):
-    """One descent: the best weights, the planes, their minimum, and how far towards it to go."""
+    """One run: the best weights, the planes, their minimum, and the step length towards it."""
 
     closed = Status.GAP_CLOSED
 
@@ -94,34 +92,34 @@ class _Run(Descent):
     length = _FIRST_LENGTH
     lower_bound = -np.inf
     gap = marked_gap = float("inf")
-    waited = 0
+    n_stalled = 0
 
     def advance(self) -> Status | None:
-        """Cut once between the best weights and the model's minimum, then update the bound."""
-        best, way = self.w, self.furthest - self.w
+        """Add a plane between the best weights and the model's minimum, then update the bound."""
+        best, way = self.w, self.model_minimum - self.w
         while True:
             trial = self._cut(best + self.length * way)
             if trial is not None:
                 break
-            self.length *= _RETREAT
+            self.length *= _MUCH_SHORTER
             if not self.length * np.abs(way).max(initial=0.0) > 0.0:
                 return Status.OVERFLOW
         self._adapt(trial.value, rises=float(trial.gradient @ way) >= 0.0)
         self._bound()
-        return self.stuck if self._waits_in_vain() else None
+        return self.stuck if self._is_stalled() else None
 
     def _adapt(self, value: float, rises: bool) -> None:
-        """Go further where f still fell, and less far where it rose; much less where it is high."""
+        """Lengthen the next step where f still fell, and shorten it where f rose."""
         short = self.length <= _LEAST_LENGTH
-        if value > _HIGH * self.value_at_zero:
-            self.length *= _RETREAT
+        if value > _TOO_HIGH * self.value_at_zero:
+            self.length *= _MUCH_SHORTER
         elif not rises:
-            self.length = min(1.0, self.length * (_RETURN if short else _LONGER))
+            self.length = min(1.0, self.length * (_MUCH_LONGER if short else _LONGER))
         elif not short or value > self.value_at_zero:
             self.length *= _SHORTER
 
     def _begin(self) -> None:
-        """Cut at zero, and at the start if it is another; the better one is the best so far."""
+        """Add the planes at zero and at the start; the better point is the best so far."""
         start, self.w = self.w, np.zeros_like(self.w)
         self.planes = CuttingPlanes(start.size, self.objective.penalty, self.rule.max_planes)
         self.value = self.reference_norm = np.inf
@@ -134,7 +132,7 @@ class _Run(Descent):
         self._bound()
 
     def _ended(self, target: float) -> Status | None:
-        """Return the status if the gap is closed; the gradient's target plays no part."""
+        """Return the status if the gap is closed; the gradient's target is ignored."""
         objective, value = self.objective, abs(self.value)
         fall = 0.5 * self.reference_norm**2 / objective.penalty
         least = min(self.tol, _LEAST * objective.precision) * value
@@ -142,9 +140,9 @@ class _Run(Descent):
         return self.closed if is_closed else None
 
     def _cut(self, w: FloatArray) -> Place | None:
-        """Add the plane that touches the loss at w; return f there, None where it is too steep.
+        """Add the plane that touches the loss at w, keep w if it is the best.
 
-        The weights are kept if they are the best so far.
+        Return f there, None where it overflows or the plane is too steep.
         """
         place = self.evaluate(w)
         loss, slope = place.point.value, place.point.gradient
@@ -162,26 +160,26 @@ class _Run(Descent):
         return place
 
     def _bound(self) -> None:
-        """Find the model's minimum, and with it a lower bound.
+        """Find the model's minimum and a lower bound.
 
-        Slopes that may be off by e in their entries tilt the model by e'|w| at the most, which
-        lowers its minimum by e'|w| there and |e|^2/(2 penalty). A bound above the best value only
-        proves that rounding is more than that.
+        An error of at most e in the entries of the slopes changes the model by at most e'|w|. This
+        lowers its minimum by at most e'|w| there plus |e|^2/(2 penalty). A bound above the best
+        value is an error of rounding, and is dropped.
         """
         gap = self.gap if np.isfinite(self.gap) else 0.0
-        self.furthest, bound, score_norm = self.planes.minimum(_EXACT * gap)
+        self.model_minimum, bound, score_norm = self.planes.minimum(_EXACT * gap)
         off = score_norm * self.point.rounding()
-        bound -= float(off @ np.abs(self.furthest))
+        bound -= float(off @ np.abs(self.model_minimum))
         bound -= 0.5 * float(off @ off) / self.objective.penalty
         self.lower_bound = max(self.lower_bound, bound)
         if self.lower_bound > self.value + self.noise:
             self.lower_bound = -np.inf
         self.gap = self.value - self.lower_bound
 
-    def _waits_in_vain(self) -> bool:
-        """Whether the gap has long stayed what it was but for rounding."""
+    def _is_stalled(self) -> bool:
+        """Whether the last cuts have not reduced the gap by more than rounding."""
         if self.gap < self.marked_gap - self.noise:
-            self.marked_gap, self.waited = self.gap, 0
+            self.marked_gap, self.n_stalled = self.gap, 0
         else:
-            self.waited += 1
-        return self.waited > _PATIENCE
+            self.n_stalled += 1
+        return self.n_stalled > _MAX_STALLED

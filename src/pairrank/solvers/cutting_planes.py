@@ -1,4 +1,4 @@
-"""CuttingPlanes: linear functions below a convex one, in bounded memory, and their least."""
+"""CuttingPlanes: planes below a convex function, in bounded memory, and their minimum."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _FIRST = 16
 _MOST_BYTES = 1 << 28
 _FEWEST = 16
 _PATIENCE = 30
-"""A plane that has no weight in this many minima in a row is dropped."""
+"""A plane without weight in this many successive minima is dropped."""
 
 
 class ModelMinimum(NamedTuple):
-    """Where penalty/2 |w|^2 + the highest plane is least, and a bound on what it is there."""
+    """The minimiser of penalty/2 |w|^2 + the highest plane, and a lower bound of its value."""
 
     w: FloatArray
     lower_bound: float
     score_norm: float
-    """The mean of the planes' score norms by their weights."""
+    """The weighted mean of the planes' score norms."""
 
 
 class CuttingPlanes:
@@ -37,13 +37,13 @@ class CuttingPlanes:
     n_features : int
     penalty : float
     max_planes : int
-        The most that are kept; fewer where they would take more than 256 MB, but at least 16. If
-        one more comes, the planes of least weight are replaced by their sum in the last minimum,
-        which leaves the bound as it was. A plane without weight for long is dropped before.
+        The largest number kept; fewer where they would take more than 256 MB, but at least 16.
+        When one more comes, the lighter half of the planes is replaced by the weighted sum of all,
+        which leaves the bound unchanged. Planes that have long had no weight are dropped first.
 
     Notes
     -----
-    A new plane costs O(n_planes n_features), a minimum as much and `minimum_on_simplex`.
+    A new plane costs O(n_planes n_features), a minimum the same and one `minimum_on_simplex`.
 
     References
     ----------
@@ -62,13 +62,13 @@ class CuttingPlanes:
         self._idle = np.zeros(self.max_planes, dtype=np.int64)
 
     def add(self, slope: FloatArray, offset: float, score_norm: float = 0.0) -> None:
-        """Add the plane slope'w + offset, whose slope may be off in proportion to `score_norm`."""
+        """Add the plane slope'w + offset; the error of its slope grows with `score_norm`."""
         if self.n_planes == self.max_planes:
             self._merge()
         self._append(slope, offset, score_norm)
 
     def minimum(self, accuracy: float) -> ModelMinimum:
-        """Return where the model is least, to an accuracy of its value; then drop what is idle."""
+        """Return the model's minimum to an accuracy of its value; then drop idle planes."""
         n = self.n_planes
         quadratic = self._products[:n, :n] / self.penalty
         start = self._weights[:n]
@@ -83,7 +83,7 @@ class CuttingPlanes:
         return ModelMinimum(w, bound, score_norm)
 
     def _merge(self) -> None:
-        """Replace the lighter half of the planes by the sum of all by their weights."""
+        """Replace the lighter half of the planes by the weighted sum of all."""
         n = self.n_planes
         slope = self._weights[:n] @ self._slopes[:n]
         offset, score_norm = (

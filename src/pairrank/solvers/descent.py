@@ -1,4 +1,4 @@
-"""Descent: what all iterative solvers share: the current point, stops and history."""
+"""Descent: the current point, the stop rules and the history of every iterative solver."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from pairrank._protocols import (
 )
 
 _DOUBLE = 1e-9
-"""An objective less precise than this sums in float32."""
+"""An objective less precise than this computes sums in float32."""
 _SMALL = 0.1
-"""The part of its target that a gradient's error may take."""
+"""The error of a gradient may be at most this part of the gradient's target."""
 
 
 class Place(NamedTuple):
-    """Coefficients, and the objective there with the penalty."""
+    """Coefficients, and the objective there including the penalty."""
 
     w: FloatArray
     value: float
@@ -43,27 +43,27 @@ class Place(NamedTuple):
 
 
 class Descent(ABC):
-    """One run from a start to a stop; a subclass says how it advances by one step.
+    """One run from a start to a stop; a subclass defines one step.
 
     Parameters
     ----------
     rule : DescentSolver
         The solver's parameters.
     objective : Objective
-        The penalty is added here.
+        Without the penalty, which is added here.
     w0 : ndarray of shape (n_features,)
-        The start; zero is taken instead where it is better.
+        The start; replaced by zero where zero is better.
     tol : float
-        It stops at |gradient| <= tol * |gradient at 0|.
+        The run stops at |gradient| <= tol * |gradient at 0|.
     callback : callable or None
         Called with every `Step`; a true result stops the run.
 
     Attributes
     ----------
     step_length : StepLength or None
-        How far along a step to evaluate first; None: the step as it is.
+        Returns the multiple of a step to try first; None: 1.
     metric : LinearMap or None
-        The inner product u'Mv of coefficients by which norms are taken; None: u'v.
+        The inner product u'Mv of coefficients that defines norms; None: u'v.
     w, value, gradient, norm, point : the current `Place`
     reference_norm : float
         |gradient at 0|.
@@ -71,11 +71,11 @@ class Descent(ABC):
         Steps taken, evaluations of loss and gradient, products with the Hessian.
     history : list of Step
     gap : float
-        How far the value may be above the minimum; NaN where the method has no bound.
+        How far the value may be above the minimum; NaN where the method gives no bound.
     """
 
     closed = Status.CONVERGED
-    """The status of a run that has reached `tol`."""
+    """The status of a run that meets `tol`."""
     gap = float("nan")
     value: float
     gradient: FloatArray
@@ -100,7 +100,7 @@ class Descent(ABC):
         self.start = time.perf_counter()
 
     def run(self, max_iter: int) -> Solution:
-        """Descend until a stop; Ctrl-C leaves the weights so far."""
+        """Iterate until a stop; after Ctrl-C the weights so far are returned."""
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 status = self._descend(max_iter)
@@ -110,7 +110,7 @@ class Descent(ABC):
 
     @abstractmethod
     def advance(self) -> Status | None:
-        """Take one step; return why none could be taken."""
+        """Take one step; return a status if that is impossible."""
 
     def evaluate(self, w: FloatArray, scores: FloatArray | None = None) -> Place:
         """Evaluate the objective and its gradient, penalty included."""
@@ -137,14 +137,14 @@ class Descent(ABC):
         return self.step_length(self.point, step, float(self.gradient @ step))
 
     def sharpen(self) -> bool:
-        """Ask for smaller errors, and evaluate the point again; False where they cannot be."""
+        """Reduce the errors of the sums and evaluate the point again; False if impossible."""
         if not self.objective.sharpen():
             return False
         self.move(self.evaluate(self.w, self.point.scores))
         return True
 
     def refine(self) -> bool:
-        """Use a better Hessian, then steps as they are; False where nothing is approximate."""
+        """Use a better Hessian, else unmultiplied steps; False if nothing is approximate."""
         if self.objective.refine():
             return True
         changes, self.step_length = self.step_length is not None, None
@@ -152,12 +152,12 @@ class Descent(ABC):
 
     @property
     def noise(self) -> float:
-        """Changes of the value up to this may be rounding, or errors of the sums."""
+        """The largest change of the value that rounding or errors of the sums can cause."""
         return self.objective.precision * abs(self.value) + self.point.value_error
 
     @property
     def stuck(self) -> Status:
-        """The status where no step lowers the objective, but nothing has failed."""
+        """The status where no step lowers the objective any more."""
         single = self.objective.precision > _DOUBLE
         return Status.PRECISION if single else Status.NO_PROGRESS
 
@@ -179,7 +179,7 @@ class Descent(ABC):
             self.n_iter += 1
 
     def _begin(self) -> None:
-        """Evaluate zero and the start; one that is worse than zero is left, and its model too."""
+        """Evaluate zero and the start; if zero is better, begin there and refine the model."""
         start = self.evaluate(self.w)
         zero = self.evaluate(np.zeros_like(self.w)) if self.w.any() else start
         self.reference_norm = zero.norm
@@ -189,7 +189,7 @@ class Descent(ABC):
             self.refine()
 
     def _ended(self, target: float) -> Status | None:
-        """Return the status if the gradient is below its target; errors that matter are reduced."""
+        """Return the status if the gradient is below its target and accurate enough."""
         while self.norm <= target:
             if self.point.gradient_error <= _SMALL * target or not self.sharpen():
                 return self.closed
@@ -204,7 +204,7 @@ class Descent(ABC):
 
 
 class DescentSolver(ABC):
-    """A solver that is a frozen record of parameters, the `rule` of its `Descent`."""
+    """A solver: a frozen record of parameters, the `rule` of its `Descent`."""
 
     @abstractmethod
     def _descent(self, *start: Any) -> Descent:

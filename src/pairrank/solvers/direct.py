@@ -1,4 +1,4 @@
-"""Direct: a quadratic objective solved by one factorisation, then refined."""
+"""Direct: solve a quadratic objective by one factorisation and iterative refinement."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pairrank.solvers.descent import Descent, Place
 
 Inverse = Callable[[FloatArray], FloatArray]
 _ENOUGH = 1e-6
-"""The part of the gradient at zero below which a factorisation has solved its system."""
+"""The system is solved where the gradient falls below this part of the gradient at zero."""
 _REFINEMENTS = 10
 
 
@@ -56,20 +56,20 @@ def dual_inverse(matrix: FloatArray, penalty: float) -> Inverse | None:
 
 @dataclass(frozen=True)
 class Direct:
-    """One solution of the linear system, refined by the objective's gradient while that helps.
+    """One solution of the linear system, refined by the objective's gradient.
 
     Parameters
     ----------
     inverse : callable or None
-        From a vector v to H^-1 v; None: there is none, which ends in Status.NO_PROGRESS.
+        From a vector v to H^-1 v; None: H is singular, which ends in Status.NO_PROGRESS.
     metric : LinearMap, optional
-        The inner product in which norms are taken, as in `LinearCG`.
+        The inner product that defines norms, as in `LinearCG`.
     otherwise : Solver, optional
-        Takes over from the start, as if alone, where the factorisation does not solve the system.
+        Solves the problem from its start where the factorisation does not.
 
     Notes
     -----
-    Costs three gradients of the objective, at most twelve; the factorisation is made before.
+    Costs three to twelve gradients of the objective; the caller makes the factorisation.
     """
 
     inverse: Inverse | None
@@ -85,7 +85,7 @@ class Direct:
         max_iter: int,
         callback: Callback | None = None,
     ) -> Solution:
-        """Minimise the objective; the start, `tol` and `max_iter` play no part of its own."""
+        """Minimise the objective; only `otherwise` uses the start, `tol` and `max_iter`."""
         found = _Run(self, objective, np.zeros(objective.n_features), tol, callback).run(max_iter)
         if found.status is not Status.NO_PROGRESS or self.otherwise is None:
             return found
@@ -93,13 +93,13 @@ class Direct:
 
 
 class _Run(Descent):
-    """One solution: zero is reported first, then what solves the system."""
+    """One run: report zero, then the solution."""
 
     rule: Direct
     found: Place
 
     def advance(self) -> Status | None:
-        """Move to the solution; return why it is none."""
+        """Move to the solution; return a status if it is not finite or a callback stops."""
         if not self.found.is_finite:
             return Status.OVERFLOW
         self.move(self.found)
@@ -107,7 +107,7 @@ class _Run(Descent):
         return Status.STOPPED if self._report() else None
 
     def _descend(self, max_iter: int) -> Status:
-        """Report zero and the solution; nothing where another solver takes over."""
+        """Report zero and the solution, unless another solver takes over."""
         zero = self.evaluate(self.w)
         self.move(zero)
         if not zero.is_finite:
@@ -125,7 +125,7 @@ class _Run(Descent):
         return Status.CONVERGED if is_solved else Status.NO_PROGRESS
 
     def _solution(self, zero: Place) -> Place:
-        """Return the solution, refined while the gradient's norm halves; zero if there is none."""
+        """Return the solution, refined while the gradient halves; zero without an inverse."""
         inverse = self.rule.inverse
         if not zero.norm > 0.0 or inverse is None:
             return zero

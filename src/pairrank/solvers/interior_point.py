@@ -1,4 +1,4 @@
-"""Interior points: a primal-dual Newton method for rows that pay for crossing shared limits."""
+"""InteriorPoint: a primal-dual Newton method for rows with a cost for crossing shared limits."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from pairrank._protocols import FloatArray, Status
 from pairrank.solvers.limit_rows import LimitRows
 from pairrank.solvers.limit_system import LimitProblem, LimitSystem
 
-_TO_THE_WALL = 0.995
+_PART_TO_BOUNDARY = 0.995
 _PATIENCE = 8
 
 
 class BoundStep(NamedTuple):
-    """One iteration, as callbacks and histories see it; a history leaves `coef` out.
+    """One iteration, as callbacks and histories see it; `coef` is None in a history.
 
     Attributes
     ----------
     n_iter : int
     value : float
-        The objective, every row's slack counted in full.
+        The objective of the best weights and limits so far.
     lower_bound : float
-        What no weights and limits can go below, by the dual.
+        The best lower bound of the objective so far, from the dual.
     coef : ndarray or None
     seconds : float
     """
@@ -39,18 +39,18 @@ class BoundStep(NamedTuple):
 
 
 class LimitSolution(NamedTuple):
-    """What the interior points found.
+    """The result of `InteriorPoint`.
 
     Attributes
     ----------
     coef : ndarray of shape (n_features,)
     limits : ndarray of shape (2, n_groups)
-        Lower and upper limits; of a side without one, any number.
+        Lower and upper limits; arbitrary where a group lacks one.
     status : Status
     n_iter : int
     history : list of BoundStep
     lower_bound : float
-        The best of the history.
+        The best lower bound.
     """
 
     coef: FloatArray
@@ -62,7 +62,7 @@ class LimitSolution(NamedTuple):
 
 
 class _Residual(NamedTuple):
-    """What is missing from a minimum at a point, and the bounds there."""
+    """The residuals of the optimality conditions at a point, and the bounds there."""
 
     weights: FloatArray
     limits: FloatArray
@@ -72,18 +72,17 @@ class _Residual(NamedTuple):
 
 
 class InteriorPoint:
-    r"""Minimise a `LimitProblem` by Mehrotra's predictor and corrector.
+    r"""Minimise a `LimitProblem` by Mehrotra's predictor-corrector method.
 
     .. math:: \min \sum_i c_i \max(0, s_i - L_{g(i)}, U_{g(i)} - s_i)^2 + \tfrac12 \|w\|^2,
               \quad U_Q - L_P \ge 1
 
-    The objective has a kink where a row lies as far above one limit as below the other, and many
-    rows end on it where classes overlap: plain Newton steps would circle there. A row's slack y
-    follows from its two multipliers, y = (alpha + beta)/(2 c), so that Newton's system is one of
-    weights and limits alone, however many rows. Every iterate keeps all slacks and margins.
+    The objective has a kink where a row lies as far above one limit as below the other. Where
+    classes overlap, many rows end on it, and plain Newton steps would cycle. A row's slack y
+    follows from its two multipliers, y = (alpha + beta)/(2 c), so Newton's system has only the
+    weights and limits as unknowns, whatever the number of rows.
 
-    The stop is a proof: `value` less `lower_bound`, which the dual gives, is at most `tol` times
-    the value.
+    The stop is a proof: `value` less the dual's `lower_bound` is at most `tol` times the value.
 
     References
     ----------
@@ -105,31 +104,30 @@ class InteriorPoint:
         ----------
         problem : LimitProblem
         tol : float
-            The part of the value that it may lie above the optimum.
+            The largest gap between value and lower bound, as a part of the value.
         max_iter : int
         callback : callable, optional
-            Called with a `BoundStep` before the first and after every iteration; what is true
-            stops the descent.
+            Called with a `BoundStep` before the first and after every iteration; a true result
+            stops the run.
 
         Returns
         -------
         LimitSolution
-            Never raises for numerical trouble: the status says it.
+            Numerical failures are reported by its status.
 
         Notes
         -----
         Ten to thirty iterations, each of a `LimitSystem` and seven products with X.
         """
-        return _Run(problem, tol, callback).to_the_end(max_iter)
+        return _Run(problem, tol, callback).run(max_iter)
 
 
 class _Run:
-    """One descent: where it is, the best so far and the history.
+    """One run: the current point, the best so far and the history.
 
-    Edges have a force, their multiplier, and a gap, their margin; rows are in a `LimitRows`. The
-    start has w = 0, limits at 1 and -1, slacks of 2 and margins of 1. The products of multipliers
-    and margins are to stay in the ratio that they have there, so that a row of weight 2 takes the
-    same path as two rows.
+    An edge has a force, its multiplier, and a gap, its margin; rows are in a `LimitRows`. The start
+    has w = 0, limits at 1 and -1, slacks of 2 and margins of 1. The products of multipliers and
+    margins keep the ratio that they have there, so a row of weight 2 equals two rows.
     """
 
     def __init__(
@@ -144,16 +142,16 @@ class _Run:
         self._least, self._bound, self._since = np.inf, -np.inf, 0
         self._history: list[BoundStep] = []
 
-    def to_the_end(self, max_iter: int) -> LimitSolution:
+    def run(self, max_iter: int) -> LimitSolution:
         status, n_iter = Status.MAX_ITER, 0
         try:
             with np.errstate(over="ignore", invalid="ignore"):
                 self._start()
-                ended = self._look(0)
+                ended = self._record(0)
                 while ended is None and n_iter < max_iter:
                     self._advance()
                     n_iter += 1
-                    ended = self._look(n_iter)
+                    ended = self._record(n_iter)
             status = ended or status
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
@@ -173,8 +171,8 @@ class _Run:
         self._ratio = self._force
         self._total = sums.products + float(self._force.sum())
 
-    def _look(self, n_iter: int) -> Status | None:
-        """Measure where it is, remember the best, and say whether to end."""
+    def _record(self, n_iter: int) -> Status | None:
+        """Measure the current point and keep the best; return a status if the run ends."""
         self._residual = residual = self._measure()
         if not np.isfinite(residual.value) or not np.isfinite(residual.products):
             return Status.OVERFLOW
@@ -206,12 +204,12 @@ class _Run:
         )
 
     def _dual(self, shares: FloatArray) -> float:
-        """Return the dual's value once each group's multipliers are scaled to balance its edges."""
+        """Return the dual's value for multipliers scaled to balance the edges of their group."""
         gradient, squares = self._rows.scaled(shares)
         return float(self._force.sum() - 0.5 * (gradient @ gradient) - squares)
 
     def _advance(self) -> None:
-        """Take a predictor's and corrector's step, as long as is safe."""
+        """Take a predictor-corrector step that keeps multipliers and margins positive."""
         self._stiffness = self._force / self._gap
         system = LimitSystem(self._problem, self._rows.curvature_of, self._stiffness)
         weights, limits, force, gap = self._direction(system, -self._force, None)
@@ -222,7 +220,7 @@ class _Run:
         asked = (target * self._ratio - force * gap) / self._gap - self._force
         weights, limits, force, gap = self._direction(system, asked, target)
         length = self._length(self._rows.step(weights, limits), force, gap)
-        length = min(1.0, _TO_THE_WALL * length)
+        length = min(1.0, _PART_TO_BOUNDARY * length)
         self._rows.move(length)
         self._weights = self._weights + length * weights
         self._limits = self._limits + length * limits
@@ -234,7 +232,7 @@ class _Run:
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return Newton's step of weights, limits, forces and gaps.
 
-        The edges' forces change by what is `asked` where nothing else moves.
+        `asked` is the change of the edges' forces where nothing else changes.
         """
         gradient, totals = self._rows.known(target)
         balance = self._forces(asked) - totals
@@ -246,11 +244,11 @@ class _Run:
         return weights, limits, asked - self._stiffness * gap, gap
 
     def _length(self, steepest: float, force: FloatArray, gap: FloatArray) -> float:
-        """Return how far a step may be taken until a multiplier or a margin is 0, at most 1."""
+        """Return the step length, at most 1, at which a multiplier or a margin becomes 0."""
         steepest = min(steepest, float((force / self._force).min()), float((gap / self._gap).min()))
         return 1.0 / max(1.0, -steepest) if np.isfinite(steepest) else 0.0
 
     def _forces(self, force: FloatArray) -> FloatArray:
-        """Return the edges' forces on each group's lower limit, and on its upper one."""
+        """Return the sum of the edges' forces on the lower and the upper limit of each group."""
         ends, n_groups = (self._high_groups, self._low_groups), self._problem.n_groups
         return np.stack([np.bincount(groups, force, n_groups) for groups in ends])

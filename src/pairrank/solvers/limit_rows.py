@@ -1,4 +1,4 @@
-"""The rows' part of an interior point: multipliers and margins, a piece of rows at a time."""
+"""LimitRows: the rows' multipliers and margins in the interior point method."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class RowSums(NamedTuple):
     Attributes
     ----------
     cost : float
-        The sum of c times the squared slack, every slack as the scores have it.
+        The sum of c times the squared slack of the scores.
     gradient : ndarray of shape (n_features,)
         X' (alpha - beta).
     totals : ndarray of shape (2, n_groups)
-        The sums of beta (of lower limits), alpha (of upper ones) by group.
+        The sums of beta (lower limits) and alpha (upper limits) by group.
     products : float
         The sum of multipliers times margins.
     """
@@ -32,20 +32,20 @@ class RowSums(NamedTuple):
 
 
 class LimitRows:
-    r"""Each row's two multipliers and margins, and how they move.
+    r"""Each row's two multipliers and margins, and their Newton steps.
 
     With the multipliers beta of U - s <= y and alpha of s - L <= y, the slack is
-    y = (alpha + beta)/(2 c), and the margins are y - (U - s) and y - (s - L). A side that a row's
-    group does not have keeps the multiplier 0 and the margin 1.
+    y = (alpha + beta)/(2 c), and the margins are y - (U - s) and y - (s - L). Where a row's group
+    lacks a limit, its multiplier stays 0 and its margin 1.
 
     Newton's equations for one row, where p and q are the margins of L and U, u = alpha/p,
-    v = beta/q, and the multipliers are asked to change by a and b where the margins stay:
+    v = beta/q, and a and b are the changes of the multipliers at fixed margins:
 
     .. math:: \Delta y = \frac{a + b + u \Delta(s - L) + v \Delta(U - s)}{2 c + u + v}, \quad
               \Delta p = \Delta y - \Delta(s - L), \quad \Delta\alpha = a - u \Delta p
 
-    and likewise for q and beta. All is done a piece of rows at a time, so that what is between
-    stays in the processor's cache, and eleven numbers per row are kept.
+    and likewise for q and beta. Rows are processed in pieces that fit into the processor's cache,
+    and eleven numbers per row are kept.
 
     Parameters
     ----------
@@ -53,29 +53,28 @@ class LimitRows:
 
     Notes
     -----
-    Each method costs one pass over the rows, those with X a product with it; memory is 88 bytes per
-    row.
+    Each method costs one pass over the rows and at most two products with X.
     """
 
     def __init__(self, problem: LimitProblem) -> None:
         self._problem = problem
         self._share = 4.0 * problem.bounded / np.maximum(1, problem.bounded.sum(axis=0))
-        self._has = problem.bounded.astype(np.float64)
+        self._is_bounded = problem.bounded.astype(np.float64)
         shape = (2, problem.n_rows)
         self._multipliers, self._margins = np.empty(shape), np.ones(shape)
         self._multiplier_steps, self._margin_steps = np.zeros(shape), np.zeros(shape)
         self._stiffness, self._inverse = np.empty(shape), np.empty(problem.n_rows)
         for piece in problem.pieces:
-            self._multipliers[:, piece.rows] = self._started(piece, 1.0)
+            self._multipliers[:, piece.rows] = self._initial(piece, 1.0)
 
-    def _started(self, piece: Piece, target: float) -> FloatArray:
-        """Return a part of the start's multipliers: w = 0, limits of 1 and -1, slacks of 2."""
-        started = piece.by_row(target * self._share)
-        started *= self._problem.cost[piece.rows]
-        return started
+    def _initial(self, piece: Piece, target: float) -> FloatArray:
+        """Return `target` times the multipliers of the start."""
+        multipliers = piece.by_row(target * self._share)
+        multipliers *= self._problem.cost[piece.rows]
+        return multipliers
 
     def measure(self, weights: FloatArray, limits: FloatArray) -> RowSums:
-        """Return the sums at the multipliers as they are, for weights and limits."""
+        """Return the sums for the current multipliers, and for weights and limits."""
         problem = self._problem
         cost, gradient = 0.0, np.zeros(problem.n_features)
         totals = np.zeros((2, problem.n_groups))
@@ -101,7 +100,7 @@ class LimitRows:
         return gradient, squares
 
     def curvature_of(self, piece: Piece) -> RowCurvature:
-        """Return how the multipliers of a piece answer to scores and limits, from here on."""
+        """Return the `RowCurvature` of a piece at the current point, and keep its factors."""
         stiffness, inverse = self._stiffness[:, piece.rows], self._inverse[piece.rows]
         np.divide(self._multipliers[:, piece.rows], self._margins[:, piece.rows], out=stiffness)
         twice = 2.0 * self._problem.cost[piece.rows]
@@ -114,10 +113,10 @@ class LimitRows:
         return RowCurvature(twice * stiffness, cross)
 
     def known(self, target: float | None) -> tuple[FloatArray, FloatArray]:
-        """Return X' times the multipliers' change where nothing else moves, and its sums by group.
+        """Return X' times the multipliers' change at fixed scores, and its sums by group.
 
-        They head for products of `target` times those of the start, less the products of the step
-        that was predicted; None heads for 0.
+        The aim is products of `target` times those of the start, less the products of the
+        predicted step; None aims at 0.
         """
         problem = self._problem
         gradient, totals = np.zeros(problem.n_features), np.zeros((2, problem.n_groups))
@@ -125,21 +124,21 @@ class LimitRows:
             if target is None:
                 known = self._towards_zero(piece)
             else:
-                known = self._with_slacks(piece, self._asked(piece, target))
+                known = self._with_slacks(piece, self._asked_change(piece, target))
             gradient += problem.features(piece).T @ (known[1] - known[0])
             piece.add_by_group(known, totals)
         return gradient, totals
 
     def predict(self, weights: FloatArray, limits: FloatArray) -> tuple[float, float]:
-        """Follow the step that heads for products of 0, without taking it.
+        """Measure the step that aims at products of 0, without taking it.
 
         Returns
         -------
         steepest : float
             As `step` returns it.
         products : float
-            The sum of the multipliers' changes times the margins'. A part t of the step makes the
-            products (1 - t) times what they are, and t^2 times this.
+            The sum of the multipliers' changes times the margins' changes. A part t of the step
+            gives (1 - t) times the current products plus t^2 times this.
         """
         steepest, against = -1.0, 0.0
         for piece in self._problem.pieces:
@@ -150,7 +149,8 @@ class LimitRows:
             margins = self._margin_change(piece, wanted, crossing)
             falls = np.divide(margins, self._margins[:, piece.rows], out=wanted)
             steepest = min(steepest, float(falls.min()), -1.0 - float(falls.max()))
-            # Multipliers fall by 1 and by what their margins gain: kept is minus the product.
+            # A multiplier's relative change is -1 less that of its margin; the sum has its sign
+            # reversed.
             falls += 1.0
             falls *= multipliers
             margins *= falls
@@ -158,10 +158,10 @@ class LimitRows:
         return steepest, -against
 
     def step(self, weights: FloatArray, limits: FloatArray) -> float:
-        """Compute how all moves with weights and limits; return the steepest fall, at most 0.
+        """Compute the step for a change of weights and limits; return the steepest fall.
 
-        A fall is a change divided by what is there: multipliers and margins stay positive along
-        less than -1/fall of the step.
+        A fall is a relative change, at most 0: multipliers and margins stay positive along less
+        than -1/fall of the step.
         """
         steepest = 0.0
         for piece in self._problem.pieces:
@@ -178,7 +178,7 @@ class LimitRows:
         return steepest
 
     def _towards_zero(self, piece: Piece) -> FloatArray:
-        """Return the change of multipliers that head for 0, once slacks follow."""
+        """Return the change of multipliers that aim at 0, slacks included."""
         multipliers = self._multipliers[:, piece.rows]
         slack = multipliers[0] + multipliers[1]
         slack *= self._inverse[piece.rows]
@@ -186,26 +186,26 @@ class LimitRows:
         change -= multipliers
         return change
 
-    def _asked(self, piece: Piece, target: float) -> FloatArray:
-        """Return how multipliers are to change where margins stay; keep it for `step`."""
+    def _asked_change(self, piece: Piece, target: float) -> FloatArray:
+        """Return the change of multipliers at fixed margins; keep it for `step`."""
         asked = self._multiplier_steps[:, piece.rows]
-        np.add(self._started(piece, target), self._margin_steps[:, piece.rows], out=asked)
+        np.add(self._initial(piece, target), self._margin_steps[:, piece.rows], out=asked)
         asked /= self._margins[:, piece.rows]
         asked -= self._multipliers[:, piece.rows]
         return asked
 
     def _margin_change(self, piece: Piece, wanted: FloatArray, crossing: FloatArray) -> FloatArray:
-        """Return how margins change, and keep it; `wanted` is as for `_with_slacks`."""
+        """Return and keep the change of margins; `wanted` is as for `_with_slacks`."""
         slack, margins = wanted[0] + wanted[1], self._margin_steps[:, piece.rows]
         slack *= self._inverse[piece.rows]
         np.subtract(slack, crossing, out=margins)
-        margins *= piece.by_row(self._has)
+        margins *= piece.by_row(self._is_bounded)
         return margins
 
     def _with_slacks(self, piece: Piece, wanted: FloatArray) -> FloatArray:
-        """Return the change of multipliers, `wanted` being that where slacks stay.
+        """Return the change of multipliers from `wanted`, the change at fixed slacks.
 
-        Where u is huge, a - u dp would lose the digits of what is left.
+        Where u is huge, computing a - u dp directly would cancel all digits.
         """
         stiffness = self._stiffness[:, piece.rows]
         change = (stiffness + 2.0 * self._problem.cost[piece.rows])[::-1] * wanted
@@ -224,7 +224,7 @@ class LimitRows:
 
 
 def _crossing(piece: Piece, scores: FloatArray, limits: FloatArray) -> FloatArray:
-    """Return how far rows lie below their lower limit and above their upper one."""
+    """Return the distances of rows below their lower limit and above their upper one."""
     crossing = piece.by_row(limits)
     crossing[0] -= scores
     np.subtract(scores, crossing[1], out=crossing[1])

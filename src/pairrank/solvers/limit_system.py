@@ -1,4 +1,4 @@
-"""Newton's linear system over weights and limits; a Schur complement eliminates the limits."""
+"""LimitSystem: Newton's equations for weights and limits, solved by a Schur complement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _GRAM_ROWS = 1024
 
 
 class Piece(Protocol):
-    """Rows that stand together, and the groups that they are of."""
+    """Consecutive rows and their groups."""
 
     rows: slice
 
@@ -31,7 +31,7 @@ class Piece(Protocol):
         ...
 
     def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
-        """Add rows times their two sides to the sums of their groups."""
+        """Add rows, multiplied by each of their two sides, to the sums of their groups."""
         ...
 
 
@@ -48,7 +48,7 @@ class LimitProblem(Protocol):
 
     @property
     def pieces(self) -> Sequence[Piece]:
-        """The rows in parts that fit into a processor's cache."""
+        """The rows in parts that fit into the processor's cache."""
         ...
 
     def features(self, piece: Any) -> Any:
@@ -77,7 +77,7 @@ class LimitProblem(Protocol):
 
 
 class RowCurvature(NamedTuple):
-    """How the multipliers of some rows answer to scores s and limits.
+    """The derivatives of the multipliers of some rows by scores s and limits.
 
     With alpha for the upper limit L, beta for the lower limit U:
     d alpha = (upper + cross) d(s - L) - cross d(U - s) and
@@ -101,7 +101,7 @@ class LimitSystem:
               \begin{pmatrix} \Delta w \\ \Delta l \end{pmatrix} = r
 
     with the limits l = (U_1, L_1, U_2, L_2, ...). H couples the two limits of a group and the two
-    ends of an edge: it is banded, tridiagonal for a chain however many the queries.
+    ends of an edge: it is banded, and tridiagonal for a chain.
 
     Parameters
     ----------
@@ -116,13 +116,13 @@ class LimitSystem:
     OverflowError
         If a matrix is not finite.
     LinAlgError
-        If the limits' matrix is not positive definite: precision is spent.
+        If the limits' matrix is not positive definite because of rounding.
 
     Notes
     -----
-    O(n_rows n_features^2 + n_groups (b^2 + b n_features)), b the bandwidth (at most twice the
-    groups of a query), where the problem takes matrices; else two products with X and one with
-    the factor of H per step of conjugate gradients.
+    With matrices O(n_rows n_features^2 + n_groups (b^2 + b n_features)), b the bandwidth (at most
+    twice the groups of a query); else two products with X and one with the factor of H per step
+    of conjugate gradients.
     """
 
     def __init__(
@@ -142,8 +142,8 @@ class LimitSystem:
         self._factor = _factor_banded(_limit_matrix(problem, totals, stiffness))
         if problem.takes_matrices:
             self._sides = -sums.swapaxes(0, 1).reshape(-1, problem.n_features)
-            self._through = self._limits(self._sides)
-            gram -= self._sides.T @ self._through
+            self._solved_sides = self._limits(self._sides)
+            gram -= self._sides.T @ self._solved_sides
             gram[np.diag_indices_from(gram)] += 1.0
             self._inverse = _inverse(gram)
         else:
@@ -167,7 +167,7 @@ class LimitSystem:
         """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
         flat = limits.T.ravel()
         if self._problem.takes_matrices:
-            rest = weights - self._through.T @ flat
+            rest = weights - self._solved_sides.T @ flat
             step = self._inverse(rest)
             sides = self._sides @ step
         else:
@@ -188,7 +188,7 @@ class LimitSystem:
         return -self._problem.transposed(self._by_row(limits))
 
     def _by_row(self, limits: FloatArray) -> FloatArray:
-        """Return each row's limits, weighed by its sides and summed."""
+        """Return the sum of each row's two limits, weighted by its sides."""
         weighed = self._problem.by_row(limits.reshape(-1, 2).T) * self._sides_of_rows
         return weighed[0] + weighed[1]
 
@@ -205,7 +205,7 @@ class LimitSystem:
 
 
 def _count(piece: Piece, rows: RowCurvature, totals: FloatArray) -> FloatArray:
-    """Add a piece to the totals of H; return what a row's score does to its two limits."""
+    """Add a piece to the totals of H; return the coupling of each row to its two limits."""
     piece.add_by_group(rows.sides, totals[:2])
     piece.add_by_group(rows.cross, totals[2])
     return rows.sides + 2.0 * rows.cross
@@ -224,7 +224,7 @@ def _weighted_gram(block: Any, weights: FloatArray) -> FloatArray:
 def _limit_matrix(
     problem: LimitProblem, totals: FloatArray, stiffness: FloatArray
 ) -> NDArray[np.float64]:
-    """Return H in LAPACK's lower banded form; a limit that nothing needs has a 1 of its own."""
+    """Return H in LAPACK's lower banded form; an unused limit has 1 on the diagonal."""
     low, high = 2 * problem.edges[:, 0] + 1, 2 * problem.edges[:, 1]
     width = int(np.abs(low - high).max(initial=1))
     bands = np.zeros((width + 1, 2 * problem.n_groups))
@@ -251,10 +251,7 @@ def _factor_banded(bands: FloatArray) -> FloatArray:
 
 
 def _inverse(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
-    """Return the product with the inverse of a matrix that is at least the identity.
-
-    Rounding can hide that: then eigenvalues below 1 are raised to it.
-    """
+    """Return the inverse of a matrix whose eigenvalues are at least 1, but for rounding."""
     _require_finite(matrix)
     try:
         factor = linalg.cho_factor(matrix, lower=True, check_finite=False)

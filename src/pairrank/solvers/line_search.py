@@ -1,4 +1,4 @@
-"""Line searches: how far to go along a direction, by values and slopes or by slopes alone."""
+"""Line searches: the step length along a direction, by values and slopes or by slopes alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pairrank.solvers.descent import Place
 _EDGE = 0.05
 """A trial keeps at least this part of an interval away from its ends."""
 _LEAST, _MOST = 1.2, 10.0
-"""A length that falls short is multiplied by no less and no more."""
+"""The smallest and the largest factor by which a length that is too short grows."""
 
 
 class Trial(NamedTuple):
@@ -39,15 +39,15 @@ class WolfeSearch:
     r"""A length that meets the strong Wolfe conditions (Nocedal & Wright 2006, Alg. 3.5 and 3.6).
 
     With f the objective along the direction, :math:`f(t) \le f(0) + c_1 t f'(0)` and
-    :math:`|f'(t)| \le c_2 |f'(0)|`. Values are compared up to a slack, what they may be off by; a
-    search then lives on the slopes.
+    :math:`|f'(t)| \le c_2 |f'(0)|`. Values that differ by less than a slack count as equal; the
+    search then uses the slopes.
 
     Parameters
     ----------
     decrease, curvature : float
         c_1 and c_2.
     max_trials : int
-        Evaluations at the most.
+        The largest number of evaluations.
     """
 
     decrease: float = 1e-4
@@ -55,7 +55,7 @@ class WolfeSearch:
     max_trials: int = 20
 
     def __call__(self, probe: Probe, start: Trial, first: float, slack: float) -> Trial | None:
-        """Return a trial that is low enough; None where there was none.
+        """Return a trial that is low enough; None if there was none.
 
         Parameters
         ----------
@@ -66,7 +66,7 @@ class WolfeSearch:
         first : float
             The length to try first.
         slack : float
-            What two values may differ by and still count as equal.
+            The largest difference of values that count as equal.
         """
         low, length = start, first
         for done in range(1, self.max_trials + 1):
@@ -103,27 +103,27 @@ class WolfeSearch:
 
 @dataclass(frozen=True)
 class SlopeSearch:
-    r"""A length at which the slope has all but vanished: :math:`|f'(t)| \le c |f'(0)|`.
+    r"""A length at which the slope is small: :math:`|f'(t)| \le c |f'(0)|`.
 
-    It asks for gradients alone, so that it also serves where the value reported is not the one
-    whose gradient is followed, as in Raykar's algorithm. On convex objectives the slope
-    rises: its zero is bracketed, then found by secants.
+    It uses gradients alone, so the reported value may belong to another function than the gradient,
+    as in Raykar's algorithm. On convex objectives the slope increases: its zero is bracketed, then
+    found by secants.
 
     Parameters
     ----------
     curvature : float
         c.
     max_trials : int
-        Evaluations at the most.
+        The largest number of evaluations.
     """
 
     curvature: float = 0.1
     max_trials: int = 20
 
     def __call__(self, probe: Probe, start: Trial, first: float, slack: float) -> Trial | None:
-        """Return a trial of small slope; None where none is smaller than at the start.
+        """Return a trial of small slope; None if no slope is smaller than at the start.
 
-        As in `WolfeSearch`; `slack` plays no part.
+        The arguments are those of `WolfeSearch`; `slack` is ignored.
         """
         low, length = start, first
         high: Trial | None = None
@@ -147,7 +147,7 @@ class SlopeSearch:
 
 
 def _further(previous: Trial, trial: Trial) -> float:
-    """Return where the slope would vanish, if it went on to rise as it did; within limits."""
+    """Return the zero of the slope by linear extrapolation, within limits."""
     rise = trial.slope - previous.slope
     if not rise > 0:
         return _MOST * trial.length
@@ -156,10 +156,10 @@ def _further(previous: Trial, trial: Trial) -> float:
 
 
 def _between(low: Trial, high: Trial, slack: float, done: int) -> float:
-    """Return where the minimum between two trials seems to be.
+    """Return an estimate of the minimum between two trials.
 
-    By the cubic through values and slopes, or by the slopes alone where values hardly differ; every
-    third time the middle, so that neither end stays for ever.
+    It comes from the cubic through values and slopes, or from the slopes alone where values hardly
+    differ. Every third time it is the middle, so that both ends move.
     """
     width = high.length - low.length
     if not np.isfinite(high.slope + (0.0 if slack == np.inf else high.value)):
@@ -178,7 +178,7 @@ def _between(low: Trial, high: Trial, slack: float, done: int) -> float:
 
 
 def _cubic(low: Trial, high: Trial) -> float:
-    """Return the part of the way from low to high at which their cubic is least (Eq. 3.59)."""
+    """Return the minimum of the cubic as a part of the interval from low to high (Eq. 3.59)."""
     chord = (high.value - low.value) / (high.length - low.length)
     size = max(abs(low.slope), abs(high.slope), abs(chord))
     at_low, at_high, chord = low.slope / size, high.slope / size, chord / size

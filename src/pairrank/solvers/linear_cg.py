@@ -1,4 +1,4 @@
-"""Conjugate gradients for a quadratic objective; every iterate is shown."""
+"""LinearCG: conjugate gradients for a quadratic objective."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from pairrank.solvers.descent import Descent, DescentSolver
 class LinearCG(DescentSolver):
     r"""Conjugate gradients (Hestenes & Stiefel 1952) on H s = -g, for a constant Hessian H.
 
-    The objective is quadratic and its Hessian H symmetric and positive semidefinite, known by
-    products alone. From w0 the iterate w_t minimises the objective over the Krylov space of t
-    products; on a singular H, consistent as a gradient is, it tends to the minimiser nearest to w0
-    (regularisation by iteration stops on the way: Airola et al. 2010, Section 3.4). It stops when
-    \|g\| <= tol \|g at 0\|, which the gradient itself must confirm: the residual that the
-    recursion carries may fall below it alone; the last step of `history` then has the confirmed
-    value and norm. The callback sees each iterate as an array that is never written to again.
+    The Hessian is symmetric and positive semidefinite; only products with it are used. The iterate
+    w_t minimises the objective over w0 plus the Krylov space of t products. With a singular H it
+    converges to the minimiser nearest to w0 (regularisation by iteration stops earlier: Airola et
+    al. 2010, Section 3.4). The run stops when \|g\| <= tol \|g at 0\|. A gradient evaluated anew
+    must confirm this, because the recursion's residual drifts; the last step of `history` then has
+    the confirmed value and norm. The callback gets each iterate as an array that is never written
+    to again.
 
     Parameters
     ----------
     metric : LinearMap, optional
-        The inner product u'Mv of the coefficients by which H is symmetric and norms are taken,
-        such as a kernel matrix for dual coefficients; None: u'v.
+        The inner product u'Mv of coefficients in which H is symmetric and norms are taken, such as
+        a kernel matrix for dual coefficients; None: u'v.
 
     Notes
     -----
-    An iteration costs one Hessian product (one with the metric too) and the memory of seven
-    vectors of coefficients in all.
+    An iteration costs one product with the Hessian and one with the metric. Memory is seven
+    vectors of coefficients.
     """
 
     metric: LinearMap | None = None
@@ -42,7 +42,7 @@ class LinearCG(DescentSolver):
 
 
 class _Run(Descent):
-    """One descent: the iterate, the residual -g with its image by the metric, the direction."""
+    """One run: the iterate, the residual -g, the direction, and their images by the metric."""
 
     residual: FloatArray
     square: float
@@ -54,7 +54,7 @@ class _Run(Descent):
     confirmed = float("inf")
 
     def advance(self) -> Status | None:
-        """Take one step along the direction; return why none can be."""
+        """Take one step along the direction; return a status if that is impossible."""
         product = self.hessian.matvec(self.direction)
         self.n_products += 1
         curvature = float(self.direction_image @ product)
@@ -88,7 +88,7 @@ class _Run(Descent):
             self.reference_norm = float(np.sqrt(self.squared(zero.gradient)))
 
     def _ended(self, target: float) -> Status | None:
-        """Confirm by the gradient itself where the recursion is below the target; None: go on."""
+        """Return the status if a gradient evaluated anew is below the target, or cannot fall."""
         if not self.square <= target**2:
             return None
         if self.n_iter:
@@ -102,7 +102,7 @@ class _Run(Descent):
         return None
 
     def _restart(self) -> None:
-        """Evaluate value and gradient at w, and begin anew along the gradient."""
+        """Evaluate value and gradient at w, and restart along the gradient."""
         self.n_evaluations += 1
         point, penalty = self.objective.at(self.w), self.objective.penalty
         self.value = point.value + 0.5 * penalty * self.squared(self.w)

@@ -12,43 +12,42 @@ from pairrank.solvers.descent import Descent, DescentSolver, Place
 from pairrank.solvers.line_search import SlopeSearch, Trial, WolfeSearch
 
 SEARCHES: dict[str, WolfeSearch | SlopeSearch] = {"wolfe": WolfeSearch(), "gradient": SlopeSearch()}
-"""The ways to search along a direction, by their names."""
+"""The line searches, by name."""
 
-_ALIKE = 0.2
-"""Neighbouring gradients whose product exceeds this part of a square are far from orthogonal."""
-_DOWNHILL = 1e-8
-"""A direction must go down by this part of what the gradient's own does."""
+_FAR_FROM_ORTHOGONAL = 0.2
+"""Successive gradients are far from orthogonal above this ratio of product and square."""
+_DESCENT = 1e-8
+"""A direction's slope must be at least this part of the slope along the scaled gradient."""
 _SHORTER = 0.99
-"""What a gradient must be shortened by to count as shorter."""
-_PATIENCE = 30
-"""Steps within the noise that may fail to shorten the gradient before something is done."""
+"""A gradient is shorter if its norm is below this part of the least norm so far."""
+_MAX_STALLED = 30
+"""The number of steps within the noise that may leave the gradient as long as it was."""
 
 
 @dataclass(frozen=True)
 class NonlinearCG(DescentSolver):
     r"""Nonlinear conjugate gradients (Polak & Ribiere 1969), as RankNCG uses them (Raykar 2007).
 
-    From the gradient g and the inverse M of a fixed preconditioner (none: M = I) it goes along
+    With the gradient g and the inverse M of a fixed preconditioner (none: M = I), the direction is
 
     .. math:: d \leftarrow -M g + \max\Big(0,
               \frac{g' M (g - g_{old})}{g_{old}' M g_{old}}\Big) d
 
-    and starts anew from -M g every n_features steps, where neighbouring gradients are far from
-    orthogonal (Powell 1977), or where d does not go down. It stops when
-    :math:`\|g\| \le tol \, \|g(0)\|`; the relative gradient is ours, the paper names a tolerance
-    only.
+    and restarts from -M g every n_features steps, where successive gradients are far from
+    orthogonal (Powell 1977), or where d is not a descent direction. The run stops when
+    :math:`\|g\| \le tol \, \|g(0)\|`; the paper leaves the meaning of its tolerance open.
 
-    Sums that are not exact are sharpened as soon as their error matters: where the gradient is no
-    longer than its error may be, and where a search, or thirty steps within the noise, fail to
-    shorten it. So a loose eps costs steps, and never the optimum (the paper's Fig. 3).
+    The error of approximate sums is reduced as soon as it matters: where the gradient is at most as
+    long as its error, and where a search, or thirty steps within the noise, fail to shorten it. So
+    a loose eps costs steps but does not change the optimum (the paper's Fig. 3).
 
     Parameters
     ----------
     search : "wolfe" or "gradient"
-        Strong Wolfe conditions on values and slopes, or slopes alone: what the paper does, and all
-        that can be done where values and gradients do not agree.
+        Strong Wolfe conditions on values and slopes, or slopes alone. The paper uses slopes, the
+        only choice where the value is not that of the gradient's function.
     preconditioned : bool
-        Whether to ask the objective for M, once at the start.
+        Whether to use the objective's preconditioner, computed once at the start.
     step_length : StepLength, optional
         The multiple of a step to try first in a search; None: 1.
 
@@ -73,43 +72,43 @@ class NonlinearCG(DescentSolver):
 
 
 class _Run(Descent):
-    """One descent: the current point, and the direction that the last step took."""
+    """One run: the current point and the direction of the last step."""
 
     rule: NonlinearCG
     inverse: LinearMap | None = None
     direction: FloatArray | None = None
     last: tuple[float, float] | None = None
-    since_restart = waited = 0
+    since_restart = n_stalled = 0
     least_norm = float("inf")
 
     def advance(self) -> Status | None:
-        """Go along the direction until a step is taken; return why none was."""
+        """Search along the direction until a step is taken; return a status if none is."""
         if self.n_iter == 0 and self.rule.preconditioned:
             self.inverse = self.point.preconditioner()
         while True:
             fresh = self.direction is None
-            direction = self._downhill()
-            trial, length = self._searched(direction)
-            if trial is not None and self._waits_in_vain(trial):
+            direction = self._descent_direction()
+            trial, length = self._search(direction)
+            if trial is not None and self._is_stalled(trial):
                 trial, fresh = None, True
             if trial is not None:
                 self._take(trial, direction, length)
                 return None
             self._restart()
             if fresh and not self.sharpen():
-                return self._end()
+                return self._final_status()
 
-    def _downhill(self) -> FloatArray:
-        """Return the direction to go: the conjugate one, or the scaled gradient's."""
+    def _descent_direction(self) -> FloatArray:
+        """Return the conjugate direction if it descends, else the scaled gradient's."""
         if self.direction is not None:
             steepest = self.gradient @ self._scaled(self.gradient)
-            if self.gradient @ self.direction < -_DOWNHILL * steepest:
+            if self.gradient @ self.direction < -_DESCENT * steepest:
                 return self.direction
             self._restart()
         return -self._scaled(self.gradient)
 
-    def _searched(self, direction: FloatArray) -> tuple[Trial | None, float]:
-        """Search along the direction; return what was found and how far along it."""
+    def _search(self, direction: FloatArray) -> tuple[Trial | None, float]:
+        """Search along the direction; return the trial found and its length."""
         slope = float(self.gradient @ direction)
         unit = self._unit_length(direction, slope)
         if not (np.isfinite(unit) and slope < 0):
@@ -127,7 +126,7 @@ class _Run(Descent):
         return trial, unit * trial.length if trial is not None else unit
 
     def _unit_length(self, direction: FloatArray, slope: float) -> float:
-        """Return a length: as much is won as by the last step; at first, by the curvature."""
+        """Return a first length: the last step's decrease again; at first, by the curvature."""
         norm = float(np.linalg.norm(direction))
         if not (slope < 0 and 0 < norm < np.inf):
             return np.inf
@@ -140,7 +139,7 @@ class _Run(Descent):
         return -slope / norm / curvature / norm if curvature > 0 else 1.0 / norm
 
     def _take(self, trial: Trial, direction: FloatArray, length: float) -> None:
-        """Move to the trial, and turn the direction."""
+        """Move to the trial, and update the direction."""
         old, slope = self.gradient, float(self.gradient @ direction)
         self.move(trial.place)
         self.last = (length, slope)
@@ -149,33 +148,33 @@ class _Run(Descent):
         scaled = self._scaled(self.gradient)
         square, across = float(self.gradient @ scaled), float(old @ scaled)
         self.since_restart += 1
-        if abs(across) >= _ALIKE * square or self.since_restart >= self.w.size:
+        if abs(across) >= _FAR_FROM_ORTHOGONAL * square or self.since_restart >= self.w.size:
             self._restart()
             return
         beta = (square - across) / float(old @ self._scaled(old))
         self.direction = -scaled + max(0.0, beta) * direction
 
-    def _waits_in_vain(self, trial: Trial) -> bool:
-        """Whether steps within the noise have long failed to shorten the gradient."""
+    def _is_stalled(self, trial: Trial) -> bool:
+        """Whether too many steps within the noise have failed to shorten the gradient."""
         norm = trial.place.norm
         if norm < _SHORTER * self.least_norm:
-            self.least_norm, self.waited = norm, 0
+            self.least_norm, self.n_stalled = norm, 0
         elif abs(trial.value - self.value) <= self.noise:
-            self.waited += 1
-        return self.waited > _PATIENCE
+            self.n_stalled += 1
+        return self.n_stalled > _MAX_STALLED
 
     def sharpen(self) -> bool:
-        """Ask for smaller errors and begin anew; False where they cannot be."""
+        """Reduce the errors of the sums and restart; False if impossible."""
         if not super().sharpen():
             return False
         self._restart()
-        self.least_norm, self.waited = self.norm, 0
+        self.least_norm, self.n_stalled = self.norm, 0
         return True
 
     def _restart(self) -> None:
         self.direction, self.since_restart = None, 0
 
-    def _end(self) -> Status:
+    def _final_status(self) -> Status:
         finite = np.isfinite(self.value) and np.isfinite(self.gradient).all()
         return self.stuck if finite else Status.OVERFLOW
 

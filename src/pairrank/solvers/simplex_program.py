@@ -1,4 +1,4 @@
-"""The least of a convex quadratic over the simplex, by an active set of weights."""
+"""Minimise a convex quadratic over the simplex by an active set method."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from scipy import linalg
 from pairrank._protocols import FloatArray
 
 _RIDGE = 1e-12
-"""What draws weights to where they are, as a part of the matrix: planes may depend on others."""
-_PATIENCE = 50
-"""End where this many sets in a row have come no nearer: the rest is rounding."""
+"""A proximal term, relative to the matrix, for planes that are linearly dependent."""
+_MAX_STALLED = 50
+"""Stop after this many active sets in a row without progress, which rounding causes."""
 _SETS_PER_PLANE = 10
 """Sets tried per plane: Lawson & Hanson need about 3; rounding alone could make the sets cycle."""
 
@@ -19,11 +19,11 @@ _SETS_PER_PLANE = 10
 def minimum_on_simplex(
     matrix: FloatArray, vector: FloatArray, start: FloatArray, accuracy: float
 ) -> FloatArray:
-    r"""Return weights x >= 0 of sum 1 with x'Gx/2 - v'x at most `accuracy` above its least.
+    r"""Return weights x >= 0 of sum 1 with x'Gx/2 - v'x at most `accuracy` above its minimum.
 
-    With the gradient g = Gx - v, no weights of the simplex have less than the value at x by more
-    than x'g - min g (Frank & Wolfe 1956): that is what must fall below `accuracy`. Weights of a set
-    are moved to their minimum, those that would fall below 0 leave it, and then the one of least
+    With the gradient g = Gx - v, the value at x exceeds the minimum by at most x'g - min g (Frank &
+    Wolfe 1956), which must fall below `accuracy`. The weights of the active set are moved to their
+    minimum, those that would become negative leave the set, and then the weight with the least
     gradient enters (Lawson & Hanson 1974, Chapter 23).
 
     Parameters
@@ -33,19 +33,19 @@ def minimum_on_simplex(
     vector : ndarray of shape (n,)
         v.
     start : ndarray of shape (n,)
-        Weights on the simplex; the nearer to the answer the fewer sets are tried.
+        Weights on the simplex.
     accuracy : float
-        Where rounding does not let it be reached, the last weights are returned.
+        Where rounding prevents it, the last weights are returned.
 
     Returns
     -------
     ndarray of shape (n,)
-        Weights outside the last set are 0.0.
+        Exactly 0.0 outside the active set.
 
     Notes
     -----
-    A set of k weights costs a Cholesky factorisation, O(k^3), and O(n k) for the gradient. No value
-    is above that of the set before but for rounding; at most 10 n sets are tried.
+    A set of k weights costs a Cholesky factorisation, O(k^3), and O(n k) for the gradient. The
+    value never rises from one set to the next but for rounding; at most 10 n sets are tried.
 
     Examples
     --------
@@ -60,40 +60,40 @@ def minimum_on_simplex(
     if not 0.0 < ridge < np.inf:
         return _vertex(vector)
     inside = np.flatnonzero(weights)
-    nearest, waited = np.inf, 0
+    nearest, n_stalled = np.inf, 0
     for _ in range(_SETS_PER_PLANE * vector.size):
-        if waited > _PATIENCE:
+        if n_stalled > _MAX_STALLED:
             break
-        weights, inside = _settled(matrix, vector, weights, inside, ridge)
+        weights, inside = _minimised(matrix, vector, weights, inside, ridge)
         gradient = weights[inside] @ matrix[inside] - vector
         entering = int(np.argmin(gradient))
         excess = float(weights @ gradient - gradient[entering])
         if not excess > accuracy:
             break
-        waited = 0 if excess < nearest else waited + 1
+        n_stalled = 0 if excess < nearest else n_stalled + 1
         nearest = min(nearest, excess)
         inside = np.union1d(inside, [entering])
     return weights
 
 
 def _vertex(vector: FloatArray) -> FloatArray:
-    """Return all weight where a linear function is least: there is no curvature."""
+    """Return the vertex of the simplex that minimises -vector'x, for a matrix of zero."""
     weights = np.zeros(vector.size)
     weights[np.argmax(vector)] = 1.0
     return weights
 
 
-def _settled(
+def _minimised(
     matrix: FloatArray,
     vector: FloatArray,
     weights: FloatArray,
     inside: NDArray[np.intp],
     ridge: float,
 ) -> tuple[FloatArray, NDArray[np.intp]]:
-    """Move the weights of a set to their minimum, and let go of those that would be negative."""
+    """Move the weights of a set to their minimum; drop those that would be negative."""
     own = weights[inside]
     while inside.size > 1:
-        wanted = _on_plane(matrix[np.ix_(inside, inside)], vector[inside], own, ridge)
+        wanted = _unsigned_minimum(matrix[np.ix_(inside, inside)], vector[inside], own, ridge)
         if wanted is None:
             break
         fall = np.maximum(own - wanted, np.finfo(np.float64).tiny)
@@ -110,13 +110,13 @@ def _settled(
     return moved, inside
 
 
-def _on_plane(
+def _unsigned_minimum(
     matrix: FloatArray, vector: FloatArray, near: FloatArray, ridge: float
 ) -> FloatArray | None:
-    """Return the minimum over weights of sum 1 and any sign; None where rounding hides it.
+    """Return the minimum over weights of sum 1 and any sign; None where rounding prevents it.
 
-    A constant added to the matrix changes nothing for such weights, and leaves it singular only
-    where planes depend on one another.
+    A constant added to the matrix does not change that minimum. The matrix is then singular only
+    where planes are linearly dependent.
     """
     shifted = matrix + np.diagonal(matrix).max()
     shifted[np.diag_indices_from(shifted)] += ridge

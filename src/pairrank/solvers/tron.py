@@ -16,22 +16,22 @@ class Tron(DescentSolver):
     r"""Trust region Newton (Lin & More 1999; Lin, Weng & Keerthi 2008; Lee & Lin 2014, Sec. 4.1).
 
     Minimises f(w) = loss(w) + penalty/2 \|w\|^2 by steps s that lower the model
-    q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35), found by conjugate gradients preconditioned
-    with M until \|r\| <= cg_tol \|g\| in the norm of M^-1 or the region's border (Steihaug 1983);
-    a step is taken if it lowers f by eta_0 of what the model predicts (Eq. 36), and Delta follows
-    Eq. 37. It stops when \|g\| <= tol \|g(0)\| (Eq. 38).
+    q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35). Conjugate gradients preconditioned with M
+    find s; they end at \|r\| <= cg_tol \|g\| in the norm of M^-1 or at the region's border
+    (Steihaug 1983). A step is taken if it lowers f by eta_0 of the predicted decrease (Eq. 36), and
+    Delta follows Eq. 37. The run stops when \|g\| <= tol \|g(0)\| (Eq. 38).
 
-    The Hessian may be approximate and a step may be multiplied (`step_length`), but a step is
-    judged by the exact f. As soon as the gradient falls too slowly or a step fails, the objective
-    is asked to `refine` its Hessian, and then steps are no longer multiplied. Where errors of the
-    sums may be the reason, they are sharpened first.
+    The Hessian may be approximate and a step may be multiplied (`step_length`), but the exact f
+    decides on each step. Where the gradient falls too slowly or a step fails, the objective
+    refines its Hessian; once that is exact, steps are no longer multiplied. Where errors of the
+    sums may be the reason, they are reduced first.
 
     Parameters
     ----------
     cg_tol : float
         Relative residual at which the inner iterations stop.
     max_cg : int
-        The most inner iterations per step.
+        The largest number of inner iterations per step.
     step_length : StepLength, optional
         The multiple of a step to try; None: 1.
 
@@ -62,27 +62,27 @@ class _CGStep(NamedTuple):
 
 
 class _Run(Descent):
-    """One descent: the current point, its model, and the trust region."""
+    """One run: the current point and the radius of the trust region."""
 
     rule: Tron
     radius = float("inf")
 
     def advance(self) -> Status | None:
-        """Shrink the region until a step is taken; return why none was.
+        """Shrink the region until a step is taken; return a status if none is.
 
-        The Hessian is let go before a trial is evaluated: what both hold per row would be the peak.
+        The Hessian is freed before a trial is evaluated, because both hold arrays per row.
         """
         rule = self.rule
         if self.n_iter == 0:
             self.radius = self._inverse_norm()
-        furthest = np.inf
+        longest = np.inf
         while True:
             found = self._inner(self.radius)
             if not np.isfinite(found.norm + found.decrease):
                 return Status.OVERFLOW
             multiple, scores = self.first_length(found.step)
-            if multiple * found.norm > furthest:
-                multiple, scores = max(1.0, furthest / found.norm), None
+            if multiple * found.norm > longest:
+                multiple, scores = max(1.0, longest / found.norm), None
             found = found._replace(step=multiple * found.step, norm=multiple * found.norm)
             slope = float(self.gradient @ found.step)
             trial = self.evaluate(self.w + found.step, scores)
@@ -97,14 +97,14 @@ class _Run(Descent):
                 if not (noisy and self.sharpen()) and poor:
                     self.refine()
                 return None
-            furthest = self.radius
+            longest = self.radius
             if at_noise and self.sharpen():
-                furthest = np.inf
+                longest = np.inf
             elif not self.refine() and (at_noise or self.radius == 0.0):
                 return self.stuck
 
     def sharpen(self) -> bool:
-        """Ask for smaller errors and trust the model anew; False where they cannot be."""
+        """Reduce the errors of the sums and widen the region again; False if impossible."""
         if not super().sharpen():
             return False
         self.radius = max(self.radius, self._inverse_norm())
@@ -152,7 +152,7 @@ class _Run(Descent):
         return _CGStep(step, decrease, float(np.sqrt(step_step)), on_border)
 
     def _new_radius(self, radius: float, found: _CGStep, decrease: float, slope: float) -> float:
-        """Follow Eq. 37, at the minimiser of the parabola through both values and the slope."""
+        """Return the radius by Eq. 37, from the parabola through both values and the slope."""
         rule = self.rule
         if not np.isfinite(decrease):
             return rule.sigma_1 * found.norm
@@ -173,7 +173,7 @@ class _Run(Descent):
         return max(radius, min(length, rule.sigma_3 * radius))
 
     def _inverse_norm(self) -> float:
-        """Return the gradient's norm by the preconditioner."""
+        """Return the gradient's norm in the preconditioner's inverse."""
         inverse = self.point.preconditioner()
         scaled = self.gradient if inverse is None else inverse.matvec(self.gradient)
         return float(np.sqrt(self.gradient @ scaled))

@@ -19,11 +19,10 @@ from pairrank.preferences import Levels
 
 
 class SweptSum(SortedSum):
-    """The same sum by the paper's selection tree, or by one accumulator a level.
+    """The same sum by the paper's selection tree, or by one accumulator per level.
 
-    For the full graph; under another graph every route goes edge by edge. O(rows log levels) by
-    `"selection_tree"`, O(rows * levels) by `"level_counting"`, for a gradient as for a Hessian
-    product.
+    It needs the full graph. Gradients and Hessian products cost O(rows log levels) by
+    `"selection_tree"` and O(rows * levels) by `"level_counting"`.
     """
 
     def __init__(self, levels: Levels, margin: float, squared: bool, algorithm: str) -> None:
