@@ -104,20 +104,20 @@ def test_a_search_goes_along_a_kernel_s_path(folder, tmp_path, name):
         (["--kernel", "precomputed"], "which no file of rows holds: use rbf or poly, or fit in"),
         (["--kernel", "linear"], "'linear' is not rbf or poly; leave it out for linear"),
         (["--kernel", "sigmoid"], "'sigmoid' is not rbf or poly"),
-        (["--kernel", "rbf", "--gamma", "0"], "--gamma must be a finite number above 0, got 0.0"),
-        (["--kernel", "rbf", "--gamma", "inf"], "--gamma must be a finite number above 0, got inf"),
+        (["--kernel", "rbf", "--gamma", "0"], "--gamma must be greater than 0 (got 0.0)"),
+        (["--kernel", "rbf", "--gamma", "inf"], "--gamma must be a finite number (got inf)"),
         (["--kernel", "rbf", "--gamma", "wide"], "'wide' is not a number or one of scale"),
         (
             ["--kernel", "poly", "--degree", "0"],
-            "--degree must be a whole number at least 1",
+            "--degree must be at least 1",
         ),
         (
             ["--kernel", "poly", "--coef0", "-1"],
-            "--coef0 must be a finite number at least 0",
+            "--coef0 must be at least 0",
         ),
         (
             ["--kernel", "poly", "--coef0", "nan"],
-            "number at least 0, got nan",
+            "--coef0 must be a finite number (got nan)",
         ),
         (
             ["--kernel", "rbf", "--kernel-features", "fourier"],
