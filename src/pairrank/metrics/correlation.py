@@ -73,19 +73,17 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3, 4, 5], [10, 30, 20, 50, 40])
     0.6
     """
-    from pairrank.compiled.concordance import count_full, weigh_full
+    from pairrank.compiled.concordance import count_concordant
 
     check_choice(variant, "variant", ("b", "a"))
     judged = check_rows(y_true, scores, qid, sample_weight)
     levels = Levels.build(judged.labels, judged.qid, sample_weight=judged.weight)
-    layout, starts = judged.scores[levels.row_of], levels.query_start
-    groups = (levels.group_start, levels.query_group)
+    groups, starts = (levels.group_start, levels.query_group), levels.query_start
+    counts = count_concordant(judged.scores[levels.row_of], levels.weight, *groups)
     if levels.weight is None:
-        counts = count_full(layout, *groups)
         sizes = np.diff(starts)
         every = sizes * (sizes - 1) // 2
     else:
-        counts = weigh_full(layout, levels.weight.copy(), *groups)
         lighter, _ = totals_around(levels.weight, starts)
         query = np.repeat(np.arange(levels.n_queries), np.diff(starts))
         every = np.bincount(query, levels.weight * lighter, levels.n_queries)

@@ -243,9 +243,8 @@ def beyond_tube(
 ) -> FloatArray:
     """Return the mean cost beyond the tube over the ordered pairs of each query."""
     from pairrank.compiled.costs import tube_costs
-    from pairrank.compiled.segment_sort import sort_segments_with
+    from pairrank.compiled.sorting import sorted_segments
 
-    values = residuals(labels, scores, starts)
-    sort_segments_with(values, shares, starts, np.empty_like(values), np.empty_like(values))
-    costs = tube_costs(values, shares, starts, epsilon, squared)
+    values, places = sorted_segments(residuals(labels, scores, starts), starts)
+    costs = tube_costs(values, shares[places], starts, epsilon, squared)
     return np.where(np.isnan(costs), np.inf, costs)

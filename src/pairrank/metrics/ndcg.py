@@ -182,14 +182,13 @@ def _ndcg_of_queries(
 ) -> FloatArray:
     """Return NDCG of each query, NaN where no label is positive."""
     from pairrank.compiled.gains import discounted_gains
-    from pairrank.compiled.segment_sort import sort_segments, sort_segments_with
+    from pairrank.compiled.sorting import sorted_segments
 
     longest = int(np.diff(rows.starts).max(initial=0))
-    scores = judged.scores[rows.order]
     gains = _scaled_gains(judged.labels[rows.order], rows.starts)
-    ideal, first, second = gains.copy(), np.empty_like(gains), np.empty_like(gains)
-    sort_segments(ideal, rows.starts, first)
-    sort_segments_with(scores, gains, rows.starts, first, second)
+    ideal, _ = sorted_segments(gains, rows.starts)
+    scores, places = sorted_segments(judged.scores[rows.order], rows.starts)
+    gains = gains[places]
     cutoff = longest if k is None else min(int(k), longest)
     positions = np.arange(1.0, longest + 1.0)
     shifted = positions + 1.0 if discount == "standard" else np.maximum(2.0, positions)

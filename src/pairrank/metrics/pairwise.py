@@ -184,21 +184,13 @@ def wmw_score(
 
 def _judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any]:
     """Return (concordant, tied, discordant) of each query, as counts or as sums of weights."""
-    from pairrank.compiled import concordance
+    from pairrank.compiled.concordance import count_concordant
 
     levels = Levels.build(judged.labels, judged.qid, graph=graph, sample_weight=judged.weight)
     if by_edge:
         levels = _each_group_weighs_one(levels)
-    groups = (levels.group_start, levels.query_group)
-    scores = judged.scores[levels.row_of]
-    if levels.weight is None:
-        if levels.edges is None:
-            return concordance.count_full(scores, *groups)[:, :3]
-        return concordance.count_edges(scores, *groups, levels.edges)
-    weight = levels.weight.copy()
-    if levels.edges is None:
-        return concordance.weigh_full(scores, weight, *groups)[:, :3]
-    return concordance.weigh_edges(scores, weight, *groups, levels.edges)
+    groups = (levels.group_start, levels.query_group, levels.edges)
+    return count_concordant(judged.scores[levels.row_of], levels.weight, *groups)[:, :3]
 
 
 def _each_group_weighs_one(levels: Levels) -> Levels:

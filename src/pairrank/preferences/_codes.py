@@ -34,16 +34,13 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 
 def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    from pairrank.compiled.sorting import scratch, sort_segments
+    from pairrank.compiled.sorting import sorted_segments
 
-    ordered, rows = np.empty(y.size), np.empty(y.size, dtype=np.int32)
-    everything = np.array([[0, y.size]])
-    in_order = np.arange(y.size, dtype=np.int32)
-    sort_segments(y, in_order, everything, ordered, rows, *scratch(y.size))
+    ordered, rows = sorted_segments(y, np.array([0, y.size]))
     rises = np.empty(y.size, dtype=bool)
     rises[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=rises[1:])
-    codes = in_order
+    codes = np.empty(y.size, dtype=np.int32)
     codes[rows] = np.cumsum(rises, dtype=np.int32) - 1
     return ordered[rises], codes
 
