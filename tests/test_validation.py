@@ -48,7 +48,7 @@ def test_a_number_may_be_of_any_kind(value):
     ids=type,
 )
 def test_a_parameter_that_is_no_finite_number_is_refused(value):
-    with pytest.raises(PairrankError, match="C must be (a finite number|greater than 0) .got"):
+    with pytest.raises(PairrankError, match=r"C must be (a finite number|greater than 0) .got"):
         check_number(value, "C")
 
 

@@ -397,7 +397,7 @@ def test_a_bad_kernel_matrix_is_refused(rows, ranker):
     [
         (MPRank(0.0), "C must be greater than 0"),
         (SVRank(np.inf), "C must be"),
-        (MPRank(n=3), "n must be one of 1, 2 .got 3."),
+        (MPRank(n=3), r"n must be one of 1, 2 \(got 3\)"),
         (SVRank(n=1.5), "n must be a whole number"),
         (MPRank(tol=-1), "tol must be"),
         (SVRank(max_iter=0), "max_iter must be at least 1"),

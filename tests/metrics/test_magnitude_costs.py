@@ -147,7 +147,7 @@ def test_an_offset_costs_no_digits_and_huge_scores_no_warning(metric):
 def test_what_cannot_be_measured_is_refused():
     y, s = [0, 1], [0.0, 1.0]
     for metric in (hinge_rank_cost, hinge_magnitude_cost, tube_cost):
-        with pytest.raises(PairrankError, match="n must be one of 1, 2 .got 3."):
+        with pytest.raises(PairrankError, match=r"n must be one of 1, 2 \(got 3\)"):
             metric(y, s, n=3)
         with pytest.raises(PairrankError, match="n must be a whole number"):
             metric(y, s, n=True)

@@ -66,9 +66,9 @@ def test_limits_too_large_to_square_make_a_vacuous_bound():
         ({"M": -0.1}, "M must be"),
         ({"m": 0}, "m must be at least 1"),
         ({"m": 10.5}, "m must be a whole number"),
-        ({"n": 3}, "n must be one of 1, 2 .got 3."),
+        ({"n": 3}, r"n must be one of 1, 2 \(got 3\)"),
         ({"delta": 0.0}, "delta must be greater than 0"),
-        ({"delta": 1.0}, "delta is a probability below 1"),
+        ({"delta": 1.0}, "delta must be less than 1"),
     ],
 )
 def test_a_wrong_argument_is_named(change, message):

@@ -229,7 +229,7 @@ def test_a_scorer_is_handed_what_it_requests(judged):
     unweighted = mean_ndcg_scorer.set_score_request(sample_weight=False)
     search = RankSVMCV(GRID, cv=2, scoring=unweighted).fit(X, y, qid=qid, sample_weight=uneven)
     assert 0.5 < search.best_score_ < 1.0
-    with pytest.raises(PairrankError, match="one weight a query"):
+    with pytest.raises(PairrankError, match="one weight per query"):
         RankSVMCV(GRID, cv=2, scoring="mean_ndcg").fit(X, y, qid=qid, sample_weight=uneven)
 
 

@@ -29,9 +29,10 @@ def kendall_tau(
 ) -> Any:
     """Return Kendall's tau between labels and scores, averaged over the queries.
 
-    With C pairs of rows ordered alike and D ordered against each other, tau-b is
-    (C - D)/sqrt(N_y N_s), N_y and N_s the pairs whose labels and whose scores differ, and tau-a is
-    (C - D)/N, N all pairs of rows. Pairs weigh the product of their rows' weights, in N too.
+    C pairs of rows have the same order by labels and by scores, D pairs the opposite order, N_y
+    pairs differ in their labels, N_s in their scores, and N is the number of pairs. Then tau-b is
+    (C - D)/sqrt(N_y N_s), and tau-a is (C - D)/N. A pair counts by the product of its rows'
+    weights, in every number.
 
     Parameters
     ----------
@@ -51,9 +52,9 @@ def kendall_tau(
     Returns
     -------
     float or dict
-        The plain mean over queries, in [-1, 1]. Queries of one row or of one label are left out;
-        those whose scores are all equal count 0 in tau-a, and are left out of tau-b, where they
-        are 0/0. NaN, with a NoPairsWarning, where no query is left.
+        The mean over queries, in [-1, 1]. Queries of one row or of one label are left out. A query
+        with equal scores only counts as 0 in tau-a and is left out of tau-b, where it is 0/0. NaN,
+        with a NoPairsWarning, where no query is left.
 
     Raises
     ------
