@@ -72,8 +72,7 @@ def check_finite_matrix(X: Any) -> None:
         row, feature = (int(at) for at in np.unravel_index(np.argmin(finite), finite.shape))
         value = values[row, feature]
     raise PairrankError(
-        f"X contains {_name_of(value)} in row {row}, feature {feature}; "
-        "replace or impute it"
+        f"X contains {_name_of(value)} in row {row}, feature {feature}; replace or impute it"
     )
 
 

@@ -137,4 +137,4 @@ def test_options_that_do_not_fit_are_wrong_usage(tmp_path, name, options, said):
 def test_more_landmarks_than_rows_are_bad_input(folder, tmp_path):
     options = ["--kernel", "rbf", "--kernel-features", "nystroem", "--components", "61", "-q"]
     said = run(*training(folder, tmp_path, *options), code=1).stderr
-    assert "61 landmarks of 60 training rows" in said
+    assert "n_components = 61 is more than the 60 training rows" in said
