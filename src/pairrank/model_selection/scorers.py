@@ -136,7 +136,7 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     """
     if callable(scoring):
         return scoring
-    return QueryScorer(metric_named(scoring))
+    return READY.get(str(scoring)) or QueryScorer(metric_named(scoring))
 
 
 READY = {name: QueryScorer(metric) for name, metric in METRICS.items()}
