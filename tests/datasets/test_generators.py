@@ -113,7 +113,10 @@ def test_sparse_rows_are_of_length_one_with_as_many_entries():
         (lambda: make_queries(3, np.array([1, 0, 2])), "rows_per_query must be at least 1"),
         (lambda: make_queries(3, np.array([1, 2])), "rows_per_query has 2 sizes for 3 queries"),
         (lambda: make_queries(3, 4, 5, latent=6), "latent must be from 1"),
-        (lambda: make_queries(3, 4, 5, latent=2, condition=1.0), "condition must be greater than 1"),
+        (
+            lambda: make_queries(3, 4, 5, latent=2, condition=1.0),
+            "condition must be greater than 1",
+        ),
         (lambda: make_utility(5, 3, nnz_per_row=4), "nnz_per_row must be from 1"),
     ],
 )
