@@ -158,7 +158,7 @@ def test_comparisons_have_a_path(judged):
         ({"param": "alpha"}, "no parameter 'alpha'"),
         ({"X_val": [[0.0]]}, "both X_val and y_val"),
         ({"y_val": [0.0]}, "both X_val and y_val"),
-        ({"scoring": "accuracy"}, "no scorer"),
+        ({"scoring": "accuracy"}, "no metric"),
         ({"values": [-1.0]}, "C must be"),
     ],
 )
@@ -374,9 +374,9 @@ def test_the_search_prints_what_was_changed():
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ({"Cs": [1.0, 0.0]}, "Cs must be positive"),
+        ({"Cs": [1.0, 0.0]}, "Cs must be finite and greater than 0"),
         ({"Cs": []}, "no values"),
-        ({"scoring": "accuracy"}, "no scorer"),
+        ({"scoring": "accuracy"}, "no metric"),
         ({"cv": 30}, "fewer n_splits"),
         ({"tol": -1.0}, "tol must be"),
     ],
@@ -438,10 +438,10 @@ def test_a_search_with_a_kernel_splits_its_matrix_both_ways(judged):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"alphas": [0.0, 1.0]}, "alphas must be positive"),
+        ({"alphas": [0.0, 1.0]}, "alphas must be finite and greater than 0"),
         ({"alphas": []}, "no values"),
         ({"eps": 2.0}, "eps must be below 1"),
-        ({"scoring": "accuracy"}, "no scorer"),
+        ({"scoring": "accuracy"}, "no metric"),
         ({"covariance": "queries"}, "pass qid"),
     ],
 )
