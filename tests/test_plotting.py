@@ -115,7 +115,7 @@ def test_what_cannot_be_drawn_is_said(rows):
         IterationCurveDisplay.from_estimator(RankRLS().fit(**train))
     with pytest.raises(PairrankError, match="no parameter 'alpha'"):
         IterationCurveDisplay.from_estimator(RankSVM(), **train, **held)
-    with pytest.raises(PairrankError, match="without them nothing is drawn"):
+    with pytest.raises(PairrankError, match="a fit needs X, y, X_val and y_val"):
         IterationCurveDisplay.from_estimator(RankRLS(), **train)
     with pytest.raises(PairrankError, match="give X, y"):
         IterationCurveDisplay.from_estimator(RankRLS(), alphas=[1.0])

@@ -1,4 +1,4 @@
-"""Array-likes, frames and sparse matrices in; canonical arrays out, or a clear error."""
+"""Input checks: array-likes, frames and sparse matrices become canonical arrays."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from pairrank.exceptions import InputTypeError, PairrankError
 FloatArray = NDArray[np.float64]
 
 _EXACT_BELOW = 2.0**53
-"""Whole numbers below this are float64 without rounding."""
+"""Whole numbers below this are exact in float64."""
 _NO_ROWS = (str, bytes, Mapping, Set)
 _NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
-    """Return X as a dense or CSR matrix of float64 or float32, without a copy where it is one.
+    """Return X as a dense or CSR matrix of float64 or float32, copied only where it must be.
 
     Sets or checks `n_features_in_` and `feature_names_in_` on the estimator, as scikit-learn does.
-    Raises a PairrankError that names the first row and feature that is not finite, and refuses
-    complex numbers, dates, hidden (masked) values and frames that are not computed yet.
+    Raises a PairrankError for values that are not finite (it names the first row and feature),
+    complex numbers, dates, masked values and frames that are not computed yet.
     """
     refuse_hidden(X, "X")
     try:
@@ -83,8 +83,7 @@ def check_finite_matrix(X: Any) -> None:
         row, feature = (int(at) for at in np.unravel_index(np.argmin(finite), finite.shape))
         value = values[row, feature]
     raise PairrankError(
-        f"X contains {_name_of(value)} in row {row}, feature {feature}; "
-        "replace or impute what is not finite"
+        f"X contains {_name_of(value)} in row {row}, feature {feature}; replace or impute it"
     )
 
 
@@ -116,8 +115,8 @@ def check_labels(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[
 def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArray:
     """Return finite numbers as a contiguous float64 array of shape (n_rows,).
 
-    Raises a PairrankError where different numbers would become the same float64: rows that differ
-    would be ties.
+    Raises a PairrankError where different numbers would become the same float64, because rows
+    that differ would become ties.
     """
     given = as_array(values, name)
     array = _one_dimensional(given, name, n_rows)
@@ -136,7 +135,7 @@ def check_query_ids(qid: Any, n_rows: int | None = None) -> NDArray[Any] | None:
 
 
 def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDArray[Any]:
-    """Return identifiers of any kind as an array of shape (n_rows,), each whole and as it is."""
+    """Return identifiers of any kind as an array of shape (n_rows,), unchanged."""
     refuse_hidden(values, name)
     if hasattr(values, "__array__"):
         identifiers = as_array(values, name)
@@ -152,7 +151,7 @@ def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDAr
     missing = _missing(identifiers)
     if missing.any():
         row = int(missing.argmax())
-        raise PairrankError(f"{name} is missing in row {row}; give every row its identifier")
+        raise PairrankError(f"{name} is missing in row {row}; give every row an identifier")
     if identifiers.dtype.kind == "O":
         for row, identifier in enumerate(identifiers):
             if not isinstance(identifier, Hashable):
@@ -161,7 +160,7 @@ def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDAr
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    """Return row weights as float64 of shape (n_rows,), or None where there are none."""
+    """Return row weights as float64 of shape (n_rows,), or None."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, numbers.Real) or getattr(sample_weight, "ndim", None) == 0:
@@ -178,7 +177,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
 
 
 def check_weight_range(weights: FloatArray, name: str, largest: float = 1e100) -> None:
-    """Raise a PairrankError where a weight is negative, or a positive one too large or small."""
+    """Raise a PairrankError where a weight is negative, or positive but too large or too small."""
     if (weights < 0).any():
         row = int((weights < 0).argmax())
         raise PairrankError(f"{name}[{row}] = {weights[row]} is negative")
@@ -201,24 +200,25 @@ def check_length(values: Any, name: str, n_rows: int | None) -> None:
 def check_number(
     value: Any, name: str, *, low: float = 0.0, inclusive: bool = False, integer: bool = False
 ) -> None:
-    """Raise a PairrankError where a parameter is not a finite number above `low`."""
+    """Raise a PairrankError where a parameter is not a finite number greater than `low`."""
     kind = numbers.Integral if integer else numbers.Real
-    wanted = "a whole number" if integer else "a finite number"
-    bound = f"{'at least' if inclusive else 'above'} {low:g}"
-    valid = isinstance(value, kind) and not isinstance(value, bool) and _fits_a_float(value)
-    if not valid or value < low or (value == low and not inclusive):
-        raise PairrankError(f"{name} must be {wanted} {bound}, got {_shown(value)}")
+    if not isinstance(value, kind) or isinstance(value, bool) or not _fits_a_float(value):
+        wanted = "a whole number" if integer else "a finite number"
+        raise PairrankError(f"{name} must be {wanted} (got {_shown(value)})")
+    if value < low or (value == low and not inclusive):
+        bound = "at least" if inclusive else "greater than"
+        raise PairrankError(f"{name} must be {bound} {low:g} (got {_shown(value)})")
 
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
     """Raise a PairrankError where a parameter is not one of its choices."""
     if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
         listed = ", ".join(map(repr, choices))
-        raise PairrankError(f"{name} must be one of {listed}; got {_shown(value)}")
+        raise PairrankError(f"{name} must be one of {listed} (got {_shown(value)})")
 
 
 def check_choices(estimator: Any) -> None:
-    """Raise a PairrankError where a parameter is none of the words that its annotation lists."""
+    """Raise a PairrankError where a parameter is not one of the words in its annotation."""
     for name, choices in _choices_of(estimator.__class__).items():
         check_choice(getattr(estimator, name), name, choices)
 
@@ -239,13 +239,13 @@ def _choices_of(estimator: Any) -> dict[str, tuple[Any, ...]]:
 
 
 def check_power(n: Any) -> None:
-    """Raise a PairrankError where the power of a cost is neither 1 nor 2."""
+    """Raise a PairrankError where the power of a cost is not 1 or 2."""
     check_number(n, "n", low=1, inclusive=True, integer=True)
     check_choice(int(n), "n", (1, 2))
 
 
 def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return an array of any shape, of whatever the values are."""
+    """Return the values as an array of any shape and type."""
     refuse_hidden(values, name)
     try:
         return np.asarray(values)
@@ -254,7 +254,7 @@ def as_array(values: Any, name: str) -> NDArray[Any]:
 
 
 def as_float_array(values: Any, name: str) -> FloatArray:
-    """Return an array of float64, without a copy where it is one; an error if they are not."""
+    """Return the values as an array of float64, copied only where they are of another type."""
     array = as_array(values, name)
     _refuse_kinds(array, name)
     try:
@@ -276,7 +276,7 @@ def _fits_a_float(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as an error shows it: one beyond every float in words, not in its digits."""
+    """Return a value as an error shows it: a number beyond the largest float in words."""
     is_float = isinstance(value, (float, np.floating))
     if isinstance(value, numbers.Real) and not is_float and not _fits_a_float(value):
         return "a number beyond the largest float"
@@ -284,7 +284,7 @@ def _shown(value: Any) -> str:
 
 
 def refuse_hidden(values: Any, name: str) -> None:
-    """Raise a PairrankError where values are hidden by a mask, or not computed yet."""
+    """Raise a PairrankError where values are masked, or not computed yet."""
     if np.ma.is_masked(values):
         raise PairrankError(
             f"{name} is a masked array that hides {np.ma.count_masked(values)} of its values: drop "
@@ -366,7 +366,7 @@ def _missing(identifiers: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 def _from_sequence(values: Iterable[Any]) -> NDArray[Any]:
-    """Turn a list into an array that keeps every identifier whole and as it is."""
+    """Return an array that keeps every identifier unchanged."""
     values = list(values)
     kinds = {type(value) for value in values}
     if len(kinds) == 1 and kinds <= {int, str, float}:

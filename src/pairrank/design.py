@@ -12,20 +12,20 @@ from scipy import linalg, sparse
 FloatArray = NDArray[np.float64]
 
 _BLOCK_ENTRIES = 1 << 20
-_ENTRIES_A_FEATURE = 16
-"""A block has at least so many entries per feature: its sums cost little beside its products."""
+_ENTRIES_PER_FEATURE = 16
+"""The least entries per feature in a block, so that adding blocks costs little."""
 _UNITS = 2.0
-"""The roundings of a term of a product that add up at most, as far as seen."""
+"""The most rounding errors per term of a product that were observed to add up."""
 
 
 class Design:
     """A feature matrix as the linear map from coefficients to scores.
 
-    Every product is summed in float64, for float32 X too. A score depends on its row alone, to the
-    bit: not on the other rows, their number, its place or the memory order. X' v is summed over
-    blocks of rows whose borders follow from the shape; the blocks' sums are added in order. X is
-    never copied: rows that are contiguous in neither order are copied block by block. What
-    overflows is infinite or NaN, without a warning; the solver reports it.
+    Every product is summed in float64, also for float32 X. A score depends on its row only, to the
+    bit: not on other rows, their number, the row's place or the memory order. X' v is summed over
+    blocks of rows, whose borders depend on the shape only, and the blocks are added in order. X is
+    never copied as a whole; rows that are contiguous in neither order are copied block by block. An
+    overflow gives infinity or NaN without a warning; the solver reports it.
 
     Parameters
     ----------
@@ -33,8 +33,8 @@ class Design:
 
     Notes
     -----
-    A product costs O(n_rows n_features), or O(non-zeros), and O(n_features) memory beside its
-    result.
+    A product costs O(n_rows n_features), or O(non-zeros), and O(n_features) memory in addition to
+    its result.
     """
 
     def __init__(self, X: Any) -> None:
@@ -49,7 +49,7 @@ class Design:
 
     @property
     def precision(self) -> float:
-        """The relative rounding to expect of a sum of many products."""
+        """The relative rounding error to expect of a sum of many products."""
         return 1e-12
 
     def scores(self, w: FloatArray) -> FloatArray:
@@ -88,16 +88,16 @@ class Design:
         return result
 
     def rounding(self) -> FloatArray:
-        """Return what rounding may add to each entry of X' v, for v of norm 1, (n_features,).
+        """Return a bound on the rounding error of each entry of X' v, for v of norm 1.
 
-        The terms of an entry sum to at most the norm of its feature; as large a part of them may be
-        lost by v's own rounding and by that of the sums, which are blocked.
+        The absolute terms of an entry sum to at most the norm of its feature. The rounding of v and
+        of the sums, which are blocked, each lose a few units of that.
         """
         unit = _UNITS * float(np.finfo(np.float64).eps)
         return unit * np.sqrt(self.squares_transposed(np.ones(self.n_rows)))
 
     def squares_transposed(self, values: FloatArray) -> FloatArray:
-        """Return (X * X)' v, (n_features,) float64; squares are made a block at a time."""
+        """Return (X * X)' v, (n_features,) float64, block by block."""
         result = np.zeros(self.n_features)
         with np.errstate(over="ignore", invalid="ignore"):
             for rows in self._blocks():
@@ -112,17 +112,17 @@ class Design:
         return result
 
     def _blocks(self) -> Iterator[slice]:
-        """Yield slices of rows whose borders follow from the shape alone."""
-        entries = max(_BLOCK_ENTRIES, _ENTRIES_A_FEATURE * self.n_features)
+        """Yield slices of rows whose borders depend on the shape only."""
+        entries = max(_BLOCK_ENTRIES, _ENTRIES_PER_FEATURE * self.n_features)
         step = max(1, -(-entries // self._width))
         for start in range(0, self.n_rows, step):
             yield slice(start, min(start + step, self.n_rows))
 
     def _sparse_rows(self, rows: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return the data and indices of X, and where these rows begin in them."""
+        """Return the data and indices of X, and where the given rows begin in them."""
         return self.X.data, self.X.indices, self.X.indptr[rows.start : rows.stop + 1]
 
 
 def norm_of(values: FloatArray) -> float:
-    """Return the Euclidean norm, of huge and tiny numbers too."""
+    """Return the Euclidean norm without overflow or underflow."""
     return float(linalg.norm(values, check_finite=False))

@@ -2,19 +2,19 @@
 
 
 class PairrankError(ValueError):
-    """Input that pairrank cannot work with; every such error says what, where, and the remedy."""
+    """Invalid input; the message says what is wrong, where, and what to do."""
 
 
 class InputTypeError(PairrankError, TypeError):
-    """Features of a type that holds no numbers."""
+    """Features of a type other than numbers."""
 
 
 class NoPairsError(PairrankError):
-    """No preference is left to learn from or to measure on."""
+    """There is no preference to learn from or to measure."""
 
 
 class FileFormatError(PairrankError):
-    """A file is torn, damaged, of a newer version, or not what its name says."""
+    """A file is cut, damaged, of a newer version, or of another format than its name says."""
 
 
 class FileAccessError(PairrankError, OSError):
@@ -22,20 +22,20 @@ class FileAccessError(PairrankError, OSError):
 
 
 class DatasetNotFoundError(PairrankError, FileNotFoundError):
-    """A registered data set is not in `data_home`; the message says where it can be had."""
+    """A registered data set is not in `data_home`; the message names its source."""
 
 
 class PairrankWarning(UserWarning):
-    """Something that a user should know, while the result still stands."""
+    """The base of all warnings; the result is valid."""
 
 
 class NoPairsWarning(PairrankWarning):
-    """A fold or a data set holds no preference, so its pairwise accuracy is NaN."""
+    """A fold or a data set has no preference, so its pairwise accuracy is NaN."""
 
 
 class ZeroWeightsWarning(PairrankWarning):
-    """A fit ended with weights of zero, so that every row has the same score."""
+    """A fit ended with zero weights, so that all rows have the same score."""
 
 
 class CacheWarning(PairrankWarning):
-    """Compiled code cannot be kept on disk or read from there, so it is compiled anew."""
+    """Compiled code cannot be cached on disk, so it is compiled again."""

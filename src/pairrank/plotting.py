@@ -1,4 +1,4 @@
-"""Plots: the validation error at each iteration, for one alpha of RankRLS or several."""
+"""Plots of the validation error at each iteration."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 
 class IterationCurveDisplay:
-    """Ranking error against iteration, a curve for each alpha (Airola et al. 2010, Figs. 1 and 2).
+    """Ranking error by iteration, one curve per alpha (Airola et al. 2010, Figs. 1 and 2).
 
-    It shows how little regularisation a few iterations need, and where more iterations overfit.
+    The curves compare early stopping with the penalty, and show where more iterations overfit.
     Create it with `from_estimator`.
 
     Parameters
     ----------
     curves : list of array-like, each of shape (n_iterations + 1,)
-        Errors, the first that of zero weights; NaN is not drawn.
+        Errors, starting with the error of zero weights; NaN is not drawn.
     labels : list of str
         The legend of each curve.
 
@@ -39,11 +39,11 @@ class IterationCurveDisplay:
     ax_ : matplotlib Axes
     figure_ : matplotlib Figure
     lines_ : list of matplotlib Line2D
-        A line for each curve.
+        One line per curve.
 
     See Also
     --------
-    pairrank.RankRLS : 1 less its `validation_scores_` is what is drawn.
+    pairrank.RankRLS : The curves are 1 minus its `validation_scores_`.
 
     Examples
     --------
@@ -89,8 +89,8 @@ class IterationCurveDisplay:
         Parameters
         ----------
         estimator : RankRLS, or any ranker or Pipeline fitted with validation rows
-            Without X, the fitted estimator. With X, a RankRLS: it is cloned, not changed, and each
-            alpha is followed to its minimum or max_iter, whatever its patience.
+            Without X, the fitted estimator. With X, a RankRLS: clones of it are fitted at each
+            alpha until they converge or reach max_iter; patience is ignored.
         X : array-like, CSR matrix or frame of shape (n_rows, n_features), optional
             Training rows.
         y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs, optional
@@ -99,11 +99,11 @@ class IterationCurveDisplay:
             The alphas to fit; 0 is no penalty. None: the estimator's own alpha, or 0 with
             ``regularization="iteration"``.
         qid, sample_weight : array-like of shape (n_rows,), optional
-            Of the training rows.
+            Queries and weights of the training rows.
         X_val, y_val, qid_val, sample_weight_val : optional
             The validation rows, needed where X is given.
         draw : bool
-            False leaves the drawing to `plot`.
+            False: do not draw; call `plot` later.
         ax : matplotlib Axes, optional
             Where to draw; None: a new figure.
         mark_best : bool
@@ -120,7 +120,7 @@ class IterationCurveDisplay:
         ValueError
             If there is no validation error to draw.
         ImportError
-            If it is to be drawn and matplotlib is not installed.
+            If `draw` is True and matplotlib is not installed.
 
         Notes
         -----
@@ -130,13 +130,11 @@ class IterationCurveDisplay:
             _pyplot()
         if X is None:
             if alphas is not None or y is not None:
-                raise PairrankError("alphas and y are for fits: give X, y, X_val and y_val too")
+                raise PairrankError("alphas and y need X: give X, y, X_val and y_val")
             display = cls(*_of_fitted(estimator))
         else:
             if y is None or X_val is None or y_val is None:
-                raise PairrankError(
-                    "fits need X, y, X_val and y_val: without them nothing is drawn"
-                )
+                raise PairrankError("a fit needs X, y, X_val and y_val: give all four")
             rows = {
                 **{"qid": qid, "sample_weight": sample_weight, "X_val": X_val, "y_val": y_val},
                 **{"qid_val": qid_val, "sample_weight_val": sample_weight_val},
@@ -191,7 +189,7 @@ def _as_curve(values: ArrayLike, at: int) -> NDArray[np.float64]:
 
 
 def _of_fitted(estimator: Any) -> tuple[list[ArrayLike], list[str]]:
-    """Return the curves of a fitted ranker, one a target, and their labels."""
+    """Return the curves of a fitted ranker, one per target, and their labels."""
     ranker = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     check_is_fitted(ranker)
     if not hasattr(ranker, "validation_scores_"):
@@ -207,7 +205,7 @@ def _of_fitted(estimator: Any) -> tuple[list[ArrayLike], list[str]]:
 def _of_fits(
     estimator: Any, X: Any, y: Any, alphas: ArrayLike | None, rows: dict[str, Any]
 ) -> tuple[list[ArrayLike], list[str]]:
-    """Fit at every alpha, to the end, and return the curves and their labels."""
+    """Fit at every alpha until convergence, and return the curves and their labels."""
     known = estimator.get_params()
     missing = [name for name in ("alpha", "regularization", "patience") if name not in known]
     if missing:
@@ -241,7 +239,7 @@ def _labelled(curve: NDArray[np.float64], name: str) -> tuple[list[ArrayLike], l
 
 
 def _name_of(value: float, name: str = "alpha") -> str:
-    """Return the legend of an alpha, or of another parameter; powers of two are written as such."""
+    """Return the legend of a parameter's value, with powers of two as powers."""
     if value == 0:
         return "no penalty"
     fraction, power = np.frexp(value)

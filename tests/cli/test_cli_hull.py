@@ -153,9 +153,9 @@ def test_a_graph_of_absent_classes_is_a_warning_while_pairs_remain(folder, tmp_p
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--nu", "0"], "--nu must be a finite number above 0, got 0.0"),
-        (["--nu", "-1"], "--nu must be a finite number above 0, got -1.0"),
-        (["--nu", "nan"], "--nu must be a finite number above 0, got nan"),
+        (["--nu", "0"], "--nu must be greater than 0 (got 0.0)"),
+        (["--nu", "-1"], "--nu must be greater than 0 (got -1.0)"),
+        (["--nu", "nan"], "--nu must be a finite number (got nan)"),
         (["--graph", "0<1,1<0"], "cycle: '0' < '1' < '0'"),
         (["-C", "1"], "Model hull has no option -C; use --nu."),
         (

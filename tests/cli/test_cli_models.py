@@ -112,15 +112,15 @@ def test_options_that_are_left_out_are_the_models_own(folder, tmp_path):
             ["Model ranksvm has no option --eps; it is an option of rankncg, pairwise."],
         ),
         (["--model", "rankncg", "-C", "1"], ["Model rankncg has no option -C; use --alpha."]),
-        (["--model", "rankncg", "--eps", "0"], ["--eps must be a finite number above 0, got 0.0"]),
+        (["--model", "rankncg", "--eps", "0"], ["--eps must be greater than 0 (got 0.0)"]),
         (["--model", "rankncg", "--eps", "1"], ["--eps must be below 1, got 1.0"]),
         (
             ["--model", "rankncg", "--eps", "nan"],
-            ["--eps must be a finite number above 0"],
+            ["--eps must be a finite number (got nan)"],
         ),
         (
             ["--model", "rankncg", "--alpha", "0"],
-            ["--alpha must be a finite number above 0"],
+            ["--alpha must be greater than 0"],
         ),
         (
             ["--model", "rankncg", "--search"],

@@ -128,9 +128,9 @@ def test_messages_of_estimators_name_options():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["-C", "-1"], "-C must be a finite number above 0, got -1.0."),
+        (["-C", "-1"], "-C must be greater than 0 (got -1.0)."),
         (["-C", "much"], "'much' is not a number."),
-        (["--seed", "-1"], "--seed must be a whole number at least 0, got -1."),
+        (["--seed", "-1"], "--seed must be at least 0 (got -1)."),
         (["--seed", "1.5"], "'1.5' is not a number."),
         (["--loss", "hinge", "--solver", "tron"], 'use --solver bundle (or "auto"), or --loss'),
         (["--model", "rankncg", "--loss", "hinge"], "'hinge' is not one of logistic, probit"),

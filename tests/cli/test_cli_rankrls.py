@@ -234,7 +234,7 @@ def test_progress_and_control_c_are_as_for_the_others(folder, tmp_path, monkeypa
         (["--regularization", "ridge"], "'ridge' is not one of tikhonov, iteration, hybrid"),
         (
             ["--patience", "0", "--regularization", "iteration"],
-            "must be a whole number at least 1",
+            "must be at least 1",
         ),
         (["--patience", "4"], "--patience needs --regularization iteration or hybrid."),
         (

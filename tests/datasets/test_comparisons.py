@@ -38,7 +38,9 @@ def test_sides_and_ties_are_read(tmp_path, monkeypatch):
 def test_a_winner_that_is_no_side_is_named(tmp_path, monkeypatch):
     content = b"winner,left,right\nleft,a,b\nboth,a,c\n"
     record = written(tmp_path, monkeypatch, "llmfao", content)
-    with pytest.raises(FileFormatError, match="row 2: the winner is 'both'"):
+    with pytest.raises(
+        FileFormatError, match=r"row 2: the winner must be left, right or tie .got 'both'"
+    ):
         load_comparisons_csv(record, tmp_path)
 
 

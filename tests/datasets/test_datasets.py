@@ -238,7 +238,7 @@ def test_equal_widths_close_bins_on_the_right():
         ([], 2, "count", "shape"),
         ([[1.0]], 2, "count", "shape"),
         ([1.0, np.nan], 2, "count", r"y\[1\] is nan"),
-        ([1.0], 1, "count", "n_bins is 1"),
+        ([1.0], 1, "count", "n_bins must be at least 2"),
         ([1.0], 2, "size", "'count' or 'width'"),
     ],
 )

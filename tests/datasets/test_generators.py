@@ -106,15 +106,18 @@ def test_sparse_rows_are_of_length_one_with_as_many_entries():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: make_randnet(0), "n_rows is 0"),
-        (lambda: make_randpoly(1), "two at least"),
-        (lambda: make_queries(0), "n_queries is 0"),
+        (lambda: make_randnet(0), "n_rows must be at least 1"),
+        (lambda: make_randpoly(1), "n_rows must be at least 2"),
+        (lambda: make_queries(0), "n_queries must be at least 1"),
         (lambda: make_queries(3, (5, 2)), r"rows_per_query is \(5, 2\)"),
-        (lambda: make_queries(3, np.array([1, 0, 2])), "rows_per_query is 0"),
+        (lambda: make_queries(3, np.array([1, 0, 2])), "rows_per_query must be at least 1"),
         (lambda: make_queries(3, np.array([1, 2])), "rows_per_query has 2 sizes for 3 queries"),
-        (lambda: make_queries(3, 4, 5, latent=6), "latent is 6"),
-        (lambda: make_queries(3, 4, 5, latent=2, condition=1.0), "condition is 1.0"),
-        (lambda: make_utility(5, 3, nnz_per_row=4), "nnz_per_row is 4"),
+        (lambda: make_queries(3, 4, 5, latent=6), "latent must be from 1"),
+        (
+            lambda: make_queries(3, 4, 5, latent=2, condition=1.0),
+            "condition must be greater than 1",
+        ),
+        (lambda: make_utility(5, 3, nnz_per_row=4), "nnz_per_row must be from 1"),
     ],
 )
 def test_sizes_that_make_no_sense_are_refused(call, message):

@@ -99,8 +99,8 @@ def test_parses_are_queries_of_real_utilities():
 @pytest.mark.parametrize(
     ("make", "options", "message"),
     [
-        (make_documents, {"noise": 2.0}, "noise is 2.0"),
-        (make_documents, {"words_per_row": 0.5}, "words_per_row is 0.5"),
+        (make_documents, {"noise": 2.0}, "noise must be from 0 to 1"),
+        (make_documents, {"words_per_row": 0.5}, "words_per_row must be at least 1"),
         (make_documents, {"n_rows": 0}, "n_rows"),
         (make_parses, {"features_per_row": 0}, "features_per_row"),
     ],

@@ -398,12 +398,12 @@ def test_an_absent_class_is_a_warning_while_pairs_remain(rows):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"nu": 0}, "nu must be a finite number above 0"),
+        ({"nu": 0}, "nu must be greater than 0"),
         ({"nu": -1.0}, "nu must be"),
         ({"tol": 0}, "tol must be"),
         ({"max_iter": 2.5}, "max_iter must be"),
-        ({"nu": float("nan")}, "nu must be .* got nan"),
-        ({"nu": "1"}, "nu must be .* got '1'"),
+        ({"nu": float("nan")}, "nu must be .* .got nan"),
+        ({"nu": "1"}, "nu must be .* .got '1'"),
         ({"graph": [(0, 1), (1, 0)]}, "cycle: 0 < 1 < 0; remove one of its edges"),
         ({"graph": [("a", "b"), ("b", "a")]}, "cycle: 'a' < 'b' < 'a'; remove one"),
         ({"graph": [(0, 1), (1, 2), (2, 0)]}, "cycle: 0 < 1 < 2 < 0; remove one"),

@@ -379,7 +379,7 @@ def test_kernels_learn_what_no_line_can_and_come_in_every_form():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": 0}, "alpha must be a finite number above 0"),
+        ({"alpha": 0}, "alpha must be greater than 0"),
         ({"alpha": np.nan}, "alpha must be"),
         ({"eps": 0}, "eps must be"),
         ({"eps": 1.0}, "eps must be below 1"),

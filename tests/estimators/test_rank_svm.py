@@ -224,7 +224,7 @@ def test_a_model_file_predicts_as_the_model_did(rows, tmp_path):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"C": 0}, "C must be a finite number above 0"),
+        ({"C": 0}, "C must be greater than 0"),
         ({"C": np.inf}, "C must be"),
         ({"C": "1"}, "C must be"),
         ({"tol": -1}, "tol must be"),

@@ -167,7 +167,7 @@ class TestParquet:
             ({"i": [1, 5], "j": [0, 0]}, r"row 1 \(from 0\): i is 5, .* from 0 to 4"),
             ({"i": [1, 2], "j": [0, 2]}, r"row 1 \(from 0\): row 2 is compared with itself"),
             ({"i": [1, None], "j": [0, 2]}, r"row 1 \(from 0\): column 'i' is empty"),
-            ({"i": ["1"], "j": [0]}, "'i' .* no numbers"),
+            ({"i": ["1"], "j": [0]}, "must be numbers.* 'i'"),
             ({"i": [1], "j": [0], "weight": [-1.0]}, "the weight -1 is negative"),
             ({"i": [1], "j": [0], "magnitude": [np.inf]}, "'magnitude' is not finite"),
             ({"i": np.array([], dtype=int), "j": np.array([], dtype=int)}, "no pairs"),

@@ -147,7 +147,7 @@ def test_an_offset_costs_no_digits_and_huge_scores_no_warning(metric):
 def test_what_cannot_be_measured_is_refused():
     y, s = [0, 1], [0.0, 1.0]
     for metric in (hinge_rank_cost, hinge_magnitude_cost, tube_cost):
-        with pytest.raises(PairrankError, match="n must be one of 1, 2; got 3"):
+        with pytest.raises(PairrankError, match=r"n must be one of 1, 2 \(got 3\)"):
             metric(y, s, n=3)
         with pytest.raises(PairrankError, match="n must be a whole number"):
             metric(y, s, n=True)
@@ -155,5 +155,5 @@ def test_what_cannot_be_measured_is_refused():
             metric(y, s, average="edges")
         with pytest.raises(PairrankError, match="one per row"):
             metric(y, [0.0])
-    with pytest.raises(PairrankError, match="epsilon must be a finite number at least 0"):
+    with pytest.raises(PairrankError, match="epsilon must be at least 0"):
         tube_cost(y, s, epsilon=-0.5)

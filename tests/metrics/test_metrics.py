@@ -267,7 +267,7 @@ def test_queries_without_a_relevant_row_count_as_asked():
         assert metric(y, s, qid=qid, empty="skip", per_query=True) == {"y": 1.0}
         assert metric(y, s, qid=qid, sample_weight=[3, 3, 1, 1]) == 0.25
         assert metric(y, s, qid=qid, sample_weight=[0, 0, 2, 2]) == 1.0
-        with pytest.raises(PairrankError, match="one weight a query"):
+        with pytest.raises(PairrankError, match="one weight per query"):
             metric(y, s, qid=qid, sample_weight=[1, 2, 1, 1])
     with pytest.warns(NoPairsWarning, match="positive label"):
         assert math.isnan(ndcg_score([0, 0], [1, 2], empty="skip"))

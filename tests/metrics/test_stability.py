@@ -61,14 +61,14 @@ def test_limits_too_large_to_square_make_a_vacuous_bound():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"C": -1.0}, "C must be a finite number at least 0"),
+        ({"C": -1.0}, "C must be at least 0"),
         ({"kappa": np.nan}, "kappa must be"),
         ({"M": -0.1}, "M must be"),
-        ({"m": 0}, "m must be a whole number at least 1"),
+        ({"m": 0}, "m must be at least 1"),
         ({"m": 10.5}, "m must be a whole number"),
-        ({"n": 3}, "n must be one of 1, 2; got 3"),
-        ({"delta": 0.0}, "delta must be a finite number above 0"),
-        ({"delta": 1.0}, "delta is a probability below 1"),
+        ({"n": 3}, r"n must be one of 1, 2 \(got 3\)"),
+        ({"delta": 0.0}, "delta must be greater than 0"),
+        ({"delta": 1.0}, "delta must be less than 1"),
     ],
 )
 def test_a_wrong_argument_is_named(change, message):

@@ -229,7 +229,7 @@ def test_a_scorer_is_handed_what_it_requests(judged):
     unweighted = mean_ndcg_scorer.set_score_request(sample_weight=False)
     search = RankSVMCV(GRID, cv=2, scoring=unweighted).fit(X, y, qid=qid, sample_weight=uneven)
     assert 0.5 < search.best_score_ < 1.0
-    with pytest.raises(PairrankError, match="one weight a query"):
+    with pytest.raises(PairrankError, match="one weight per query"):
         RankSVMCV(GRID, cv=2, scoring="mean_ndcg").fit(X, y, qid=qid, sample_weight=uneven)
 
 
@@ -374,7 +374,7 @@ def test_the_search_prints_what_was_changed():
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ({"Cs": [1.0, 0.0]}, "Cs must be positive"),
+        ({"Cs": [1.0, 0.0]}, "Cs must be finite and greater than 0"),
         ({"Cs": []}, "no values"),
         ({"scoring": "accuracy"}, "no metric"),
         ({"cv": 30}, "fewer n_splits"),
@@ -438,7 +438,7 @@ def test_a_search_with_a_kernel_splits_its_matrix_both_ways(judged):
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ({"alphas": [0.0, 1.0]}, "alphas must be positive"),
+        ({"alphas": [0.0, 1.0]}, "alphas must be finite and greater than 0"),
         ({"alphas": []}, "no values"),
         ({"eps": 2.0}, "eps must be below 1"),
         ({"scoring": "accuracy"}, "no metric"),

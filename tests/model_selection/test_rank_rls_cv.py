@@ -269,7 +269,7 @@ def test_defaults_are_the_papers_grid():
 @pytest.mark.parametrize(
     ("parameters", "complaint"),
     [
-        ({"alphas": [1.0, 0.0]}, "alphas must be positive"),
+        ({"alphas": [1.0, 0.0]}, "alphas must be finite and greater than 0"),
         ({"alphas": []}, "no values"),
         ({"scoring": "accuracy"}, "no metric"),
         ({"cv": 30}, "fewer n_splits"),

@@ -122,7 +122,7 @@ def test_a_request_can_be_changed_without_touching_the_ready_scorer(judged):
     with config_context(enable_metadata_routing=True):
         asked = {"cv": QueryKFold(3), "params": params, "error_score": "raise"}
         scores = cross_val_score(RankSVM(), X, y, scoring=plain, **asked)
-        with pytest.raises(PairrankError, match="one weight a query"):
+        with pytest.raises(PairrankError, match="one weight per query"):
             cross_val_score(RankSVM(), X, y, scoring=selection.mean_ndcg_scorer, **asked)
     assert (scores > 0.5).all()
     with pytest.raises(PairrankError, match="not 'groups'"):

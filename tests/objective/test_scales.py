@@ -65,5 +65,5 @@ def test_sums_of_squares_are_those_of_float64(size, rows):
 @pytest.mark.parametrize("ranker", [RankSVM(), RankNCG(), RankRLS(regularization="iteration")])
 @pytest.mark.parametrize("seed", ["a", -1, 0.5])
 def test_a_seed_that_is_none_is_refused_by_name(ranker, seed, rows):
-    with pytest.raises(PairrankError, match="random_state must be a whole number at least 0"):
+    with pytest.raises(PairrankError, match=r"random_state must be (a whole number|at least 0)"):
         ranker.set_params(random_state=seed).fit(*rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank.compiled.sorting import CELL, scratch, sort_segments
+from pairrank.compiled.sorting import CELL, scratch, sort_segments, sorted_segments
 from strategies import KINDS, scores_of
 
 
@@ -58,3 +58,13 @@ def test_hard_scores_are_not_quadratic():
     generator = np.random.default_rng(2)
     for kind in ("exponents", "last bits", "falling", "one huge", "mostly zero"):
         sort_whole(np.asarray(HARD[kind](1_000_000, generator)))
+
+
+@pytest.mark.parametrize("lengths", [[], [0], [5], [3, 0, 1, 40], [2 * CELL, 7]])
+def test_sorted_segments_are_those_of_a_stable_sort(lengths):
+    starts = np.cumsum([0, *lengths])
+    values = np.random.default_rng(0).integers(0, 9, starts[-1]).astype(float)
+    segment = np.repeat(np.arange(len(lengths)), lengths)
+    ordered, places = sorted_segments(values, starts)
+    assert (places == np.lexsort((values, segment))).all()
+    assert (ordered == values[places]).all()

@@ -292,7 +292,7 @@ def test_a_tube_has_a_width(epsilon):
 
 def test_what_cannot_be_summed_is_refused():
     y = np.array([0.0, 1.0])
-    with pytest.raises(PairrankError, match="n must be 1 or 2, got 3"):
+    with pytest.raises(PairrankError, match=r"n must be 1 or 2 \(got 3\)"):
         Tube(n=3)
     with pytest.raises(PairrankError, match="not Levels"):
         bind(Tube(), Levels.build(y))

@@ -50,7 +50,7 @@ def test_masks_slices_and_scikit_learn_index_alike(pairs):
 
 @pytest.mark.parametrize(
     ("key", "message"),
-    [([0, 0], "asked for twice"), (3, "many rows at once"), ((slice(2), 0), "rows alone")],
+    [([0, 0], "selected twice"), (3, "many rows at once"), ((slice(2), 0), "rows alone")],
 )
 def test_indexing_that_makes_no_sense_is_refused(pairs, key, message):
     with pytest.raises(PairrankError, match=message):
@@ -69,8 +69,8 @@ def test_indexing_that_makes_no_sense_is_refused(pairs, key, message):
         (dict(i=[0], j=[1], weight=[np.nan]), "not finite"),
         (dict(i=[0], j=[1], magnitude=[1, 2]), "there are 1 pairs"),
         (dict(i=[[0]], j=[[1]]), "one dimension"),
-        (dict(i=[], j=[], n_rows=-3), "whole number at least 0"),
-        (dict(i=[0], j=[1], n_rows=7.9), "whole number at least 0"),
+        (dict(i=[], j=[], n_rows=-3), r"n_rows must be at least 0 \(got -3\)"),
+        (dict(i=[0], j=[1], n_rows=7.9), r"n_rows must be a whole number \(got 7.9\)"),
         (dict(i=[np.inf], j=[0]), "whole numbers"),
         (dict(i=[0], j=[1], weight=["a"]), "must hold numbers"),
     ],

@@ -191,12 +191,12 @@ def test_no_pair_left_says_why(y, qid, message):
         (["ab"], "a pair"),
         (3, "made of edges"),
         ("ab", "made of edges"),
-        ([(float("nan"), 1)], r"nan, 1\).*no label"),
-        ([(1, np.float64("nan"))], "no label"),
-        ([(0, [1])], r"ends in \[1\].*no label"),
-        ([(0, np.array([1, 2]))], "no label"),
-        ([({}, 1)], "no label"),
-        ([(0, (1, []))], "no label"),
+        ([(float("nan"), 1)], r"nan, 1\).*not a label"),
+        ([(1, np.float64("nan"))], "not a label"),
+        ([(0, [1])], r"ends in \[1\].*not a label"),
+        ([(0, np.array([1, 2]))], "not a label"),
+        ([({}, 1)], "not a label"),
+        ([(0, (1, []))], "not a label"),
     ],
 )
 def test_a_graph_that_is_none_is_refused(edges, message):

@@ -346,8 +346,8 @@ def test_a_user_who_has_seen_everything_gets_nothing():
     [
         ({"users": ["nobody"]}, "no ratings of user 'nobody'"),
         ({"users": []}, "no user is named"),
-        ({"top": 0}, "top must be a whole number at least 1"),
-        ({"n_references": 1}, "n_references must be a whole number at least 2"),
+        ({"top": 0}, "top must be at least 1"),
+        ({"n_references": 1}, "n_references must be at least 2"),
         ({"min_support": -1}, "min_support must be"),
         ({"impute": "mean"}, "impute must be one of"),
         ({"ratings": ([], [], [])}, "there is no rating"),

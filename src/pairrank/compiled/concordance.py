@@ -1,14 +1,48 @@
 """Counts of preferences that scores order rightly, leave tied or order wrongly, by query.
 
 Legend: rows lie by query, then by group (level), lowest first, as `Levels` lays them out. Every
-function returns one line a query: 0 concordant (higher level, higher score), 1 tied, 2 discordant.
-Counts are int64 and exact without row weights; with weights they are float64 sums of products.
+function returns one line per query: 0 concordant (higher level, higher score), 1 tied, 2
+discordant. Counts are int64 and exact without row weights; with weights they are float64 sums of
+products.
 """
 
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.segment_sort import copy, sort_segments, sort_segments_with
+from pairrank.compiled.sorting import sorted_segments
+
+
+def count_concordant(scores, weight, group_start, query_group, edges=None):
+    """Return the counts of each query, or their weights with row weights.
+
+    Costs O(m log m), and O(rows of both ends) per edge.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (m,)
+        Finite scores, in layout order.
+    weight : ndarray of shape (m,), or None
+        Row weights, in layout order.
+    group_start, query_group, edges : ndarray
+        As in `Levels`. Without edges, column 3 holds the pairs of rows, of any level, whose scores
+        differ (what tau-b divides by).
+    """
+    x, places = sorted_segments(scores, group_start)
+    if weight is None:
+        if edges is None:
+            return _count_full(x, group_start, query_group)
+        return _count_edges(x, group_start, query_group, edges)
+    weight = weight[places]
+    if edges is None:
+        return _weigh_full(x, weight, group_start, query_group)
+    return _weigh_edges(x, weight, group_start, query_group, edges)
+
+
+@compiled
+def _copy(source, low, high, target):
+    """Copy source[low:high] to the same places of target (a slice takes numba long to compile)."""
+    for k in range(low, high):
+        target[k] = source[k]
 
 
 @compiled
@@ -46,14 +80,12 @@ def _merge_counting(source, low, middle, high, target):
 
 
 @compiled
-def count_full(x, group_start, query_group):
-    """Count the pairs of different groups of each query, by merging groups; O(m log m).
+def _count_full(x, group_start, query_group):
+    """Count the pairs of different groups of each query, by merging groups.
 
-    `x` (m,) float64 holds the scores in layout order and is overwritten. Column 3 of the result
-    counts the pairs of rows, of any level, whose scores differ (what tau-b divides by).
+    `x` (m,) float64 holds the scores, sorted within each group, and is overwritten.
     """
     buffer = np.empty_like(x)
-    sort_segments(x, group_start, buffer)
     n_queries = len(query_group) - 1
     counts = np.zeros((n_queries, 4), np.int64)
     runs = np.empty(len(group_start), np.int64)
@@ -74,7 +106,7 @@ def count_full(x, group_start, query_group):
                 discordant += _merge_counting(source, runs[k], runs[k + 1], runs[k + 2], target)
                 runs[k // 2] = runs[k]
             if n_runs % 2:
-                copy(source, runs[n_runs - 1], high, target)
+                _copy(source, runs[n_runs - 1], high, target)
                 runs[n_runs // 2] = runs[n_runs - 1]
             n_runs = (n_runs + 1) // 2
             runs[n_runs] = high
@@ -88,13 +120,11 @@ def count_full(x, group_start, query_group):
 
 
 @compiled
-def count_edges(x, group_start, query_group, edges):
+def _count_edges(x, group_start, query_group, edges):
     """Count the pairs of the groups that `edges` (n_edges, 2) join: low group, high group.
 
-    `x` (m,) float64 holds the scores in layout order and is overwritten. Edges are sorted by their
-    low group. Costs O(m log m), and O(rows of both ends) an edge.
+    `x` (m,) float64 holds the scores, sorted within each group; edges are sorted by low group.
     """
-    sort_segments(x, group_start, np.empty_like(x))
     counts = np.zeros((len(query_group) - 1, 3), np.int64)
     query = 0
     for edge in range(len(edges)):
@@ -162,10 +192,9 @@ def _weight_of_differing(x, weight, low, high):
 
 
 @compiled
-def weigh_full(x, weight, group_start, query_group):
-    """Sum pair weights as `count_full` counts pairs; `x` and `weight` (m,) are overwritten."""
+def _weigh_full(x, weight, group_start, query_group):
+    """Sum pair weights as `_count_full` counts pairs; `x` and `weight` (m,) are overwritten."""
     buffer, weight_buffer = np.empty_like(x), np.empty_like(x)
-    sort_segments_with(x, weight, group_start, buffer, weight_buffer)
     n_queries = len(query_group) - 1
     sums = np.zeros((n_queries, 4))
     runs = np.empty(len(group_start), np.int64)
@@ -185,8 +214,8 @@ def weigh_full(x, weight, group_start, query_group):
                 runs[k // 2] = start
             if n_runs % 2:
                 start = runs[n_runs - 1]
-                copy(source, start, high, target)
-                copy(mates, start, high, mates_target)
+                _copy(source, start, high, target)
+                _copy(mates, start, high, mates_target)
                 runs[n_runs // 2] = start
             n_runs = (n_runs + 1) // 2
             runs[n_runs] = high
@@ -197,9 +226,8 @@ def weigh_full(x, weight, group_start, query_group):
 
 
 @compiled
-def weigh_edges(x, weight, group_start, query_group, edges):
-    """Sum pair weights as `count_edges` counts pairs; `x` and `weight` (m,) are overwritten."""
-    sort_segments_with(x, weight, group_start, np.empty_like(x), np.empty_like(x))
+def _weigh_edges(x, weight, group_start, query_group, edges):
+    """Sum pair weights as `_count_edges` counts pairs."""
     sums = np.zeros((len(query_group) - 1, 3))
     query = 0
     for edge in range(len(edges)):

@@ -203,3 +203,16 @@ def sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_ro
                     stack[size, 0], stack[size, 1], stack[size, 2] = start, end, depth + 1
                     size += 1
                 start = end
+
+
+def sorted_segments(values, starts):
+    """Return finite values with each values[starts[k]:starts[k + 1]] sorted, and their places.
+
+    The sort is ascending and stable; `places` (m,) int32 is where each value stood before.
+    """
+    segments = np.column_stack((starts[:-1], starts[1:]))
+    in_order = np.arange(len(values), dtype=np.int32)
+    ordered, places = np.empty(len(values)), np.empty(len(values), np.int32)
+    longest = int(np.diff(starts).max(initial=0))
+    sort_segments(values, in_order, segments, ordered, places, *scratch(longest))
+    return ordered, places

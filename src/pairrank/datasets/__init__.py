@@ -8,7 +8,7 @@ from pairrank.datasets.generators import make_randpoly as make_randpoly
 from pairrank.datasets.generators import make_utility as make_utility
 from pairrank.datasets.ratings import Ratings as Ratings
 from pairrank.datasets.ratings import load_ratings as load_ratings
-from pairrank.datasets.ratings_generator import make_ratings as make_ratings
+from pairrank.datasets.ratings import make_ratings as make_ratings
 from pairrank.datasets.record import Dataset as Dataset
 from pairrank.datasets.record import DatasetRecord as DatasetRecord
 from pairrank.datasets.registry import REGISTRY as REGISTRY

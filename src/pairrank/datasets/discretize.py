@@ -1,4 +1,4 @@
-"""Real targets to ordinal labels, as the ordinal regression papers make them."""
+"""discretize: real targets to ordinal labels."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ def discretize(y: Any, n_bins: int, *, by: str = "count") -> np.ndarray[Any, Any
     ----------
     y : array-like of shape (n_rows,)
     n_bins : int
-        Two or more.
+        At least 2.
     by : {"count", "width"}
-        "count": bins of as many rows each, by the middle rank of a value, so that equal values stay
-        together (Raykar's "equal sized bins"). "width": bins of one width between the least and the
-        greatest value, each without its lower end (Chu and Ghahramani 2005).
+        "count": bins of equal numbers of rows, by the middle rank of a value, so that equal values
+        get one label (Raykar's "equal sized bins"). "width": bins of equal width between the least
+        and the greatest value, each without its lower end (Chu and Ghahramani 2005).
 
     Returns
     -------
     ndarray of int64, shape (n_rows,)
-        Where equal values fill a bin, or no value falls into it, its label is absent.
+        The label of an empty bin is absent.
 
     Raises
     ------
     PairrankError
-        No rows, values that are not finite, fewer than two bins.
+        If there is no row, a value is not finite, or there are fewer than two bins.
 
     Notes
     -----
@@ -45,18 +45,18 @@ def discretize(y: Any, n_bins: int, *, by: str = "count") -> np.ndarray[Any, Any
     """
     values = np.asarray(y, dtype=np.float64)
     if values.ndim != 1 or len(values) == 0:
-        raise PairrankError(f"y has the shape {values.shape}; give one number a row")
+        raise PairrankError(f"y must have one number per row (got shape {values.shape})")
     if not np.isfinite(values).all():
         row = int(np.argmax(~np.isfinite(values)))
         raise PairrankError(f"y[{row}] is {values[row]}; drop the row or impute a value")
     if n_bins < 2:
-        raise PairrankError(f"n_bins is {n_bins}; two are the least")
+        raise PairrankError(f"n_bins must be at least 2 (got {n_bins})")
     if by == "count":
         return _by_count(values, n_bins)
     if by == "width":
         edges = np.linspace(values.min(), values.max(), n_bins + 1)[1:-1]
         return np.searchsorted(edges, values, side="left").astype(np.int64)
-    raise PairrankError(f"by is 'count' or 'width', not {by!r}")
+    raise PairrankError(f"by must be 'count' or 'width' (got {by!r})")
 
 
 def _by_count(values: np.ndarray[Any, Any], n_bins: int) -> np.ndarray[Any, Any]:

@@ -1,4 +1,4 @@
-"""Artificial data: Burges's two functions, judged queries, real utilities."""
+"""Artificial data: the two functions of Burges et al., judged queries, real utilities."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Generated(NamedTuple):
     y : ndarray of float64, shape (n_rows,)
     qid : ndarray of int64, shape (n_rows,), or None
     utility : ndarray of float64, shape (n_rows,)
-        What y was made from, noise included.
+        The utility that y was made from, noise included.
     coef : ndarray of float64, shape (n_features,), or None
-        Weights of the utility without noise, where it is linear.
+        Weights of the utility without noise, if it is linear.
     """
 
     X: np.ndarray[Any, Any] | sparse.csr_array
@@ -35,7 +35,7 @@ class Generated(NamedTuple):
 
 
 def _rng(random_state: Any) -> np.random.Generator:
-    """Return a generator; a RandomState gives the seed of one."""
+    """Return a generator; a RandomState gives its seed."""
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
     return np.random.default_rng(random_state)
@@ -44,7 +44,7 @@ def _rng(random_state: Any) -> np.random.Generator:
 def _check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
         if size < 1:
-            raise PairrankError(f"{name} is {size}; it must be 1 at least")
+            raise PairrankError(f"{name} must be at least 1 (got {size})")
 
 
 def make_randnet(
@@ -58,9 +58,9 @@ def make_randnet(
 ) -> Generated:
     """Make rows labelled by a random net of two layers (Burges et al. 2005, Section 5.1).
 
-    Features and all weights are uniform in [-1, 1]; the hidden units are tanh, the output is
-    linear, and is cut into `n_bins` bins. Raykar et al. (2007) use 1,000 and 5,000 rows; their
-    numbers of pairs mean bins of equal width, not of equal count.
+    Features and all weights are uniform in [-1, 1]. The hidden units are tanh; the linear output is
+    cut into `n_bins` bins. Raykar et al. (2007) use 1,000 and 5,000 rows; by their numbers of
+    pairs, their bins are of equal width, not of equal count.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def make_randpoly(
     """
     _check_sizes(n_rows=n_rows, n_features=n_features)
     if n_rows < 2:
-        raise PairrankError("n_rows is 1; the terms are scaled over the rows, give two at least")
+        raise PairrankError("n_rows must be at least 2, to scale the terms (got 1)")
     rng = _rng(random_state)
     X = rng.uniform(-1.0, 1.0, (n_rows, n_features))
     first, second, third = (rng.permutation(n_features) for _ in range(3))
@@ -165,7 +165,7 @@ def make_queries(
     dtype: Any = np.float64,
     random_state: Any = None,
 ) -> Generated:
-    """Make judged documents: rows in queries, a few levels, the higher the rarer.
+    """Make judged documents: rows in queries, with a few levels.
 
     The utility is X @ coef, of variance 1, plus normal noise; level l holds a share proportional to
     2^-l of all rows.
@@ -174,16 +174,16 @@ def make_queries(
     ----------
     n_queries : int
     rows_per_query : int, (low, high) or array of shape (n_queries,)
-        As many rows in each, uniform from low to high (both included), or each query's own. A pair
-        of numbers for two queries is (low, high); pass an array to mean sizes.
+        One size for all queries, a uniform size from low to high (both included), or the size of
+        each query. A tuple of two numbers is (low, high); pass an array for sizes of two queries.
     n_features, n_levels : int
     noise : float
         Standard deviation of the noise.
     latent : int, optional
-        Number of latent factors behind the features: correlated, as real ones are (25 for LETOR's
-        136). None: independent features.
+        Number of latent factors that correlate the features (25 is like LETOR's 136 features).
+        None: independent features.
     condition : float
-        Condition of the features' covariance where there are latent factors.
+        Condition number of the features' covariance with latent factors.
     dtype : float64 or float32
         Of X.
     random_state : int, Generator, RandomState or None
@@ -196,7 +196,7 @@ def make_queries(
     Raises
     ------
     PairrankError
-        Sizes below 1, more factors than features, a condition of 1 or less.
+        If a size is below 1, there are more factors than features, or the condition is at most 1.
 
     Notes
     -----
@@ -231,7 +231,7 @@ def _query_sizes(
         low, high = rows_per_query
         _check_sizes(rows_per_query=low)
         if high < low:
-            raise PairrankError(f"rows_per_query is ({low}, {high}); give the lower first")
+            raise PairrankError(f"rows_per_query is ({low}, {high}); give the lower number first")
         return rng.integers(low, high, n_queries, endpoint=True)
     given = np.asarray(rows_per_query, dtype=np.int64)
     if given.ndim > 1 or given.size not in (1, n_queries):
@@ -251,17 +251,17 @@ def _features(
 ) -> np.ndarray[Any, Any]:
     """Return normal features of mean variance 1; with factors, F S Q' + sigma E.
 
-    The covariance Q S^2 Q' + sigma^2 I has the eigenvalue 1 + sigma^2 on top, sigma^2 at the
-    bottom, and falls geometrically to the geometric mean of the two over the factors.
+    The eigenvalues of the covariance Q S^2 Q' + sigma^2 I decrease geometrically from 1 + sigma^2
+    over the factors; the others are sigma^2.
     """
     kind: Any = np.float32 if dtype == np.float32 else np.float64
     X = rng.standard_normal((n_rows, n_features), dtype=kind)
     if latent is None:
         return X
     if not 1 <= latent <= n_features:
-        raise PairrankError(f"latent is {latent}; give 1 to n_features = {n_features}")
+        raise PairrankError(f"latent must be from 1 to n_features = {n_features} (got {latent})")
     if condition <= 1:
-        raise PairrankError(f"condition is {condition}; with latent factors it is above 1")
+        raise PairrankError(f"condition must be greater than 1 (got {condition})")
     floor = 1.0 / (condition - 1.0)
     axes, _ = np.linalg.qr(rng.standard_normal((n_features, latent)))
     strengths = np.geomspace(1.0, 1.0 / np.sqrt(condition), latent)
@@ -290,12 +290,12 @@ def make_utility(
     ----------
     n_rows, n_features : int
     nnz_per_row : int, optional
-        Make X CSR with as many entries in every row, one in each of as many equal ranges of
-        columns, rows of length 1. None: dense X of independent normal features.
+        Make X CSR with this many entries in every row, one in each of as many equal ranges of
+        columns, and rows of norm 1. None: dense X of independent normal features.
     noise : float
         Standard deviation of the noise.
     n_levels : int, optional
-        Cut the utility into as many levels of equal count. None: y is the utility.
+        Cut the utility into this many levels of equal count. None: y is the utility.
     dtype : float64 or float32
         Of X.
     random_state : int, Generator, RandomState or None
@@ -308,7 +308,7 @@ def make_utility(
     Raises
     ------
     PairrankError
-        Sizes below 1, more entries than columns.
+        If a size is below 1, or there are more entries per row than columns.
 
     Notes
     -----
@@ -341,7 +341,7 @@ def _sparse_rows(
     rng: np.random.Generator, n_rows: int, n_features: int, nnz: int, kind: Any
 ) -> sparse.csr_array:
     if not 1 <= nnz <= n_features:
-        raise PairrankError(f"nnz_per_row is {nnz}; give 1 to n_features = {n_features}")
+        raise PairrankError(f"nnz_per_row must be from 1 to n_features = {n_features} (got {nnz})")
     bounds = np.linspace(0, n_features, nnz + 1).astype(np.int64)
     columns = rng.integers(bounds[:-1], bounds[1:], (n_rows, nnz), dtype=np.int64)
     values = rng.standard_normal((n_rows, nnz), dtype=kind)

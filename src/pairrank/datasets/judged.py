@@ -75,8 +75,8 @@ JUDGED = (
         options=("subset='test'|'valid'|'extra_train'|'extra_test' (None: all rows)",),
         papers=("Lee and Lin 2014",),
         notes=(
-            "Values up to 5e7: scale first. Six queries stand both in test and in extra_train, so "
-            "that all rows hold them twice."
+            "Values up to 5e7: scale them. Six queries are both in test and in extra_train, so "
+            "they are twice among all rows."
         ),
     ),
     DatasetRecord(
@@ -146,7 +146,7 @@ JUDGED = (
             "subsets": {"train": ("demo.train.gz",), "test": ("demo.test.gz",)},
         },
         options=("subset='train' (default)|'test'",),
-        notes="As many columns as the test rows need, in both subsets.",
+        notes="Both subsets have as many columns as the test rows need.",
     ),
     DatasetRecord(
         name="algolia_movie_search",
@@ -190,7 +190,7 @@ COMPARISONS = (
         },
         reader="comparisons_csv",
         settings={"columns": ("winner", "loser")},
-        notes="X is the identity: one weight an item",
+        notes="X is the identity: one weight per item.",
     ),
     DatasetRecord(
         name="llmfao",
@@ -206,6 +206,6 @@ COMPARISONS = (
             )
         },
         reader="comparisons_csv",
-        notes="X is the identity: one weight a model",
+        notes="X is the identity: one weight per model.",
     ),
 )

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.datasets.files import open_file
-from pairrank.datasets.record import DatasetRecord, Parts, choose
+from pairrank.datasets.record import DatasetRecord, Parts, choose, open_file
 from pairrank.datasets.text import load_reuters_sgml, load_vw_text
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import read_svmlight
@@ -25,9 +24,9 @@ Reader = Callable[..., Parts]
 def load_arff(record: DatasetRecord, home: Path) -> Parts:
     """Read an ARFF file, target last.
 
-    A nominal attribute whose values are all numbers stays one column; one of words becomes a column
-    of 0 and 1 per value, in the order of the header. Rows with a missing value are left out where
-    the settings say so, and are an error elsewhere.
+    A nominal attribute of numbers becomes one column; one of words becomes a column of 0 and 1 per
+    value, in the order of the header. Rows with a missing value are an error, unless the settings
+    have `drop_missing`.
     """
     from scipy.io import arff
 
@@ -99,9 +98,9 @@ def load_chu_ordinal(
 def load_letor_folds(
     record: DatasetRecord, home: Path, *, fold: int = 1, subset: str | None = None
 ) -> Parts:
-    """Read a fold of LETOR: three parts to train, the next to validate, the next to test.
+    """Read a fold of LETOR: three parts for training, one for validation, one for testing.
 
-    Without a subset, all five parts.
+    Without a subset, read all five parts.
     """
     files = list(record.files)
     choose(record, "fold", fold, range(1, len(files) + 1))
@@ -114,7 +113,7 @@ def load_letor_folds(
 def load_svmlight_parts(
     record: DatasetRecord, home: Path, *, fold: int | None = None, subset: str | None = None
 ) -> Parts:
-    """Read disjoint parts: all of them, or part `fold` as test and the others as train."""
+    """Read disjoint parts: all, or part `fold` for testing, or the others for training."""
     files = list(record.files)
     choose(record, "fold", fold, (None, *range(1, len(files) + 1)))
     choose(record, "subset", subset, (None, "train", "test"))
@@ -136,7 +135,7 @@ def load_svmlight_named(record: DatasetRecord, home: Path, *, subset: str | None
 
 
 def load_untidy_csv(record: DatasetRecord, home: Path) -> Parts:
-    """Read a CSV of numbers and words: words one-hot, an empty number is its column's median."""
+    """Read a CSV of numbers and words: words become one-hot, empty cells their column's median."""
     settings = record.settings
     (file,) = record.files
     with io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="") as text:
@@ -187,7 +186,9 @@ def _sides(row: dict[str, str], file: str, number: int) -> tuple[str, str, bool]
         return row["winner"], row["loser"], True
     left, right, winner = row["left"], row["right"], row["winner"]
     if winner not in ("left", "right", "tie"):
-        raise FileFormatError(f"{file}, row {number}: the winner is {winner!r}: not left or right")
+        raise FileFormatError(
+            f"{file}, row {number}: the winner must be left, right or tie (got {winner!r})"
+        )
     return (right, left, True) if winner == "right" else (left, right, winner == "left")
 
 
@@ -215,7 +216,7 @@ def _open_zip(record: DatasetRecord, home: Path, file: str) -> zipfile.ZipFile:
 
 
 def _read_table(content: bytes) -> np.ndarray[Any, Any]:
-    """Return a plain table of numbers, separated by blanks or commas."""
+    """Return a table of numbers that are separated by blanks or commas."""
     lines = content.decode("ascii").replace(",", " ").splitlines()
     return np.loadtxt(lines, dtype=np.float64, ndmin=2)
 

@@ -1,4 +1,4 @@
-"""The ratings tables: MovieLens, Jester, Book-Crossing, as users, items and ratings."""
+"""Ratings tables: MovieLens, Jester and Book-Crossing from files, and artificial ones."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.datasets.files import find_home, open_file
-from pairrank.datasets.record import DatasetRecord
+from pairrank.datasets.generators import _check_sizes, _rng
+from pairrank.datasets.record import DatasetRecord, find_home, open_file
 from pairrank.exceptions import PairrankError
 from pairrank.io import read_ratings
 
 _GROUPLENS = "research only, no redistribution (GroupLens)"
 _NOT_RATED = 99.0
 _CORTES = "Cortes et al. 2007"
+_Columns = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 
 
 class Ratings(NamedTuple):
@@ -31,7 +32,7 @@ class Ratings(NamedTuple):
         Indices into `user_ids` and `item_ids`.
     rating : float64 array of shape (n_ratings,)
     user_ids, item_ids : array
-        The names that the files give, sorted.
+        The identifiers in the files, sorted.
     record : DatasetRecord
         `n_rows` counts the users, `n_columns` the items.
     """
@@ -107,20 +108,20 @@ _RECORDS = (
         reader="lines",
         settings={"separator": ",", "explicit": True},
         papers=(_CORTES,),
-        notes="ratings of 0, which mean that a book was only seen, are left out",
+        notes="Ratings of 0, which mean that a book was seen but not rated, are left out.",
     ),
 )
 RATINGS: dict[str, DatasetRecord] = {record.name: record for record in _RECORDS}
 
 
 def load_ratings(name: str, data_home: str | os.PathLike[str] | None = None) -> Ratings:
-    """Load a registered ratings table from a local folder; nothing is fetched.
+    """Load a registered ratings table from a local folder, without a download.
 
     Parameters
     ----------
     name : "ml-100k", "ml-1m", "jester" or "book_crossing_partial"
     data_home : path-like, optional
-        The folder that holds one folder a set. None: the environment variable PAIRRANK_DATA.
+        The folder with one folder per set. None: the environment variable PAIRRANK_DATA.
 
     Returns
     -------
@@ -129,11 +130,11 @@ def load_ratings(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     Raises
     ------
     DatasetNotFoundError
-        No folder is named, or a file is missing; the message says where the set can be had.
+        If no folder is given or a file is missing; the message names the source.
     FileFormatError
-        A file whose checksum differs from the registered one.
+        If a file's checksum differs from the registered one.
     PairrankError
-        A name that is not known.
+        If the name is unknown.
     """
     if name not in RATINGS:
         raise PairrankError(f"no ratings table {name!r}; there are {', '.join(sorted(RATINGS))}")
@@ -144,11 +145,8 @@ def load_ratings(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     return Ratings(user, item, rating, user_ids, item_ids, record)
 
 
-_Columns = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
-
-
 def _read_lines(record: DatasetRecord, home: Path) -> _Columns:
-    """Read a user, an item and a rating per line; ratings of 0 may mean none."""
+    """Read a user, an item and a rating per line; the settings may drop ratings of 0."""
     (file,) = record.files
     found = read_ratings(open_file(record, home, file), separator=record.settings["separator"])
     kept = found.rating > 0.0 if record.settings.get("explicit") else slice(None)
@@ -157,7 +155,7 @@ def _read_lines(record: DatasetRecord, home: Path) -> _Columns:
 
 
 def _read_table(record: DatasetRecord, home: Path) -> _Columns:
-    """Read a line per user and a column per item; the first column is the count."""
+    """Read one line per user and one column per item, after a first column of counts."""
     (file,) = record.files
     with zipfile.ZipFile(open_file(record, home, file)) as archive:
         text = archive.read(record.settings["member"]).decode("ascii")
@@ -170,3 +168,68 @@ _READERS: dict[str, Callable[[DatasetRecord, Path], _Columns]] = {
     "lines": _read_lines,
     "table": _read_table,
 }
+
+
+def make_ratings(
+    n_users: int = 100,
+    n_items: int = 200,
+    *,
+    rank: int = 3,
+    density: float = 0.2,
+    noise: float = 0.3,
+    random_state: Any = None,
+) -> _Columns:
+    """Make ratings from 1 to 5 as a low-rank matrix plus offsets and noise.
+
+    The value of item v for user u is the inner product of `rank` normal numbers each, plus an
+    offset of v, an offset of u and noise; the rated values are cut at their quintiles. The number
+    of ratings per user is about exponential; items with higher offsets are rated more often. Every
+    user rates at least 4 items.
+
+    Parameters
+    ----------
+    n_users, n_items : int
+        At least 4 items.
+    rank : int
+    density : float
+        About the share of user-item pairs with a rating.
+    noise : float
+        Standard deviation of the noise; that of the inner products is about 1.
+    random_state : int, Generator, RandomState or None
+
+    Returns
+    -------
+    user : int64 array of shape (n_ratings,)
+    item : int64 array of shape (n_ratings,)
+    rating : float64 array of shape (n_ratings,)
+        By user, then by item.
+
+    Raises
+    ------
+    PairrankError
+        If a size is below 1.
+
+    Notes
+    -----
+    Costs O(n_users n_items).
+
+    Examples
+    --------
+    >>> user, item, rating = make_ratings(5, 20, random_state=0)
+    >>> np.unique(rating)
+    array([1., 2., 3., 4., 5.])
+    """
+    _check_sizes(n_users=n_users, n_items=n_items - 3, rank=rank)
+    rng = _rng(random_state)
+    tastes = rng.normal(size=(n_users, rank)) @ rng.normal(size=(n_items, rank)).T / np.sqrt(rank)
+    worth = rng.normal(size=n_items)
+    liking = tastes + worth + rng.normal(size=(n_users, 1)) / 2
+    liking += noise * rng.normal(size=liking.shape)
+    activity = rng.exponential(size=(n_users, 1))
+    chance = np.minimum(1.0, density * activity * np.exp(worth - worth.max() / 4))
+    draws = rng.random(liking.shape) / np.maximum(chance, 1e-300)
+    least = np.partition(draws, 3, axis=1)[:, 3:4]
+    user, item = np.nonzero(draws <= np.maximum(1.0, least))
+    found = liking[user, item]
+    edges = np.quantile(found, [0.2, 0.4, 0.6, 0.8])
+    return user, item, 1.0 + np.searchsorted(edges, found)

@@ -1,46 +1,59 @@
-"""What the registry states of a data set, and what readers and `load` return."""
+"""DatasetRecord, Dataset and Parts: a registered data set, its files, loaded and as read."""
 
 from __future__ import annotations
 
+import gzip
+import hashlib
+import io
+import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import (
+    DatasetNotFoundError,
+    FileAccessError,
+    FileFormatError,
+    PairrankError,
+)
 
 if TYPE_CHECKING:
     from scipy import sparse
 
     from pairrank.preferences import Pairs
 
+ENVIRONMENT = "PAIRRANK_DATA"
+
 
 @dataclass(frozen=True)
 class DatasetRecord:
-    """A data set as the registry knows it.
+    """A data set in the registry.
 
     Attributes
     ----------
     name : str
         Also the folder under `data_home`.
     title, source, licence, target : str
-        `source` is where the set can be had and whom to cite; `target` what the labels are.
+        `source` is the place to get the set from and whom to cite; `target` describes the labels.
     n_rows, n_columns : int
         Rows, and columns of X, as `load(name)` returns them without options.
     files : mapping of str to str
-        SHA-256 of each file's content. A file named .gz may also be there uncompressed: the digest
-        is that of the uncompressed content. Zip archives are digested as they are.
+        SHA-256 of each file's content, after decompression of .gz files, which may also be there
+        uncompressed. Zip archives are not decompressed.
     reader : str
-        Which of `loaders.READERS` reads it.
+        A name in `loaders.READERS`.
     settings : mapping
         Arguments of the reader.
     options : tuple of str
-        The options of `load` for this set, in words.
+        The options of `load` for this set.
     papers : tuple of str
-        Which papers use it.
+        The papers that use it.
     notes : str
-        How it is handled where that is not obvious.
+        Anything unusual about the set.
     """
 
     name: str
@@ -78,7 +91,7 @@ class Dataset(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """What a reader returns: the first four parts of a Dataset."""
+    """The result of a reader: the first four parts of a Dataset."""
 
     X: Any
     y: np.ndarray[Any, Any] | Pairs
@@ -87,8 +100,65 @@ class Parts(NamedTuple):
 
 
 def choose(record: DatasetRecord, option: str, value: Any, allowed: Any) -> Any:
-    """Return `value` if it is among `allowed`, else say which are."""
+    """Return `value` if it is among `allowed`, else raise a PairrankError that lists them."""
     if value not in allowed:
         listed = ", ".join(repr(one) for one in allowed)
         raise PairrankError(f"{record.name}: {option}={value!r}; choose one of {listed}")
     return value
+
+
+def find_home(record: DatasetRecord, data_home: str | os.PathLike[str] | None) -> Path:
+    """Return the folder of data sets: `data_home`, else the environment variable PAIRRANK_DATA."""
+    home = data_home if data_home is not None else os.environ.get(ENVIRONMENT)
+    if not home:
+        raise DatasetNotFoundError(
+            f"no folder of data sets is given: pass data_home, or set {ENVIRONMENT}. "
+            f"{_where(record)}"
+        )
+    return Path(home)
+
+
+def open_file(record: DatasetRecord, home: Path, file: str) -> IO[bytes]:
+    """Return the content of a registered file, decompressed, after a check of its digest.
+
+    A file that is registered as `x.gz` may also be there as `x`.
+
+    Raises
+    ------
+    DatasetNotFoundError
+        If it is missing; the message names the source.
+    FileFormatError
+        If it is damaged or differs from the registered file.
+    """
+    content = _read(record, home, file)
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != record.files[file]:
+        raise FileFormatError(
+            f"{home / record.name / file}: the checksum differs from the registered one (found "
+            f"{digest[:12]}..., expected {record.files[file][:12]}...); the file is damaged or of "
+            f"another edition. {_where(record)}"
+        )
+    return io.BytesIO(content)
+
+
+def _read(record: DatasetRecord, home: Path, file: str) -> bytes:
+    folder = home / record.name
+    path = folder / file
+    if not path.exists() and file.endswith(".gz"):
+        path = folder / file.removesuffix(".gz")
+    if not path.exists():
+        raise DatasetNotFoundError(
+            f"{folder / file} is missing for the data set {record.name!r}. {_where(record)}"
+        )
+    try:
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise FileFormatError(f"{path}: the compressed data is damaged or cut; {error}") from error
+    except OSError as error:
+        raise FileAccessError(f"cannot read {path}: {error.strerror}") from error
+
+
+def _where(record: DatasetRecord) -> str:
+    files = ", ".join(record.files)
+    return f"Put its files ({files}) into the folder {record.name}; source: {record.source}"

@@ -1,8 +1,4 @@
-"""The registry of data sets, and `load`.
-
-Adding a set is one record in a tuple of records: its files, the reader (a name in
-`loaders.READERS`) and the reader's settings.
-"""
+"""The registry of data sets, and `load`; a new set is one record in a tuple of records."""
 
 from __future__ import annotations
 
@@ -10,9 +6,8 @@ import inspect
 import os
 from typing import Any
 
-from pairrank.datasets.files import find_home
 from pairrank.datasets.judged import COMPARISONS, JUDGED
-from pairrank.datasets.record import Dataset, DatasetRecord
+from pairrank.datasets.record import Dataset, DatasetRecord, find_home
 from pairrank.datasets.regression import REGRESSION
 from pairrank.datasets.text import TEXT
 from pairrank.exceptions import PairrankError
@@ -39,7 +34,7 @@ def list_datasets() -> list[str]:
 
 
 def describe(name: str) -> DatasetRecord:
-    """Return what the registry states of a set: source, licence, shape, target, files, papers.
+    """Return the record of a set: source, licence, shape, target, files, papers.
 
     Parameters
     ----------
@@ -62,16 +57,16 @@ def describe(name: str) -> DatasetRecord:
 
 
 def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
-    """Load a registered data set from a local folder; nothing is fetched.
+    """Load a registered data set from a local folder, without a download.
 
     Parameters
     ----------
     name : str
         One of `list_datasets()`.
     data_home : path-like, optional
-        The folder that holds one folder a set. None: the environment variable PAIRRANK_DATA.
+        The folder with one folder per set. None: the environment variable PAIRRANK_DATA.
     **options
-        What the set knows, see `describe(name).options`: `fold` and `subset`, `n_bins` and others.
+        Options of the set, see `describe(name).options`: `fold` and `subset`, `n_bins` and others.
 
     Returns
     -------
@@ -81,11 +76,11 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: 
     Raises
     ------
     DatasetNotFoundError
-        No folder is named, or a file is missing; the message says where the set can be had.
+        If no folder is given or a file is missing; the message names the source.
     FileFormatError
-        A file whose checksum differs from the registered one.
+        If a file's checksum differs from the registered one.
     PairrankError
-        A name or an option that is not known.
+        If a name or an option is unknown.
     """
     from pairrank.datasets.loaders import READERS
 

@@ -99,7 +99,7 @@ REGRESSION = (
         "autompg",
         "Auto MPG, fuel consumption of cars",
         (392, 7),
-        "miles a gallon",
+        "miles per gallon",
         "UCI, https://archive.ics.uci.edu/dataset/9",
         "autompg.arff.gz",
         "2fe73949cbb4f60a6932615ea1f3eb166cb8b98200e9dbe515250f20f2fd6713",
@@ -136,7 +136,7 @@ REGRESSION = (
         "abalone.arff.gz",
         "3f955702660d3a6c022baf88b69f314534a625ac3fdebb761878ddff5960a560",
         (RAYKAR, FUNG),
-        notes="The sex stands in three columns, as in the papers.",
+        notes="The sex is one-hot, in three columns, as in the papers.",
     ),
     _arff(
         "cal_housing",
@@ -147,7 +147,7 @@ REGRESSION = (
         "cal.housing.arff.gz",
         "99ac39a6158b5eddec1a36be650beb5f11ff2e5237e925dfa4cb8d48cc1c7398",
         (RAYKAR, FUNG),
-        notes="Raw counts, where scikit-learn's copy has averages a household.",
+        notes="Raw counts; scikit-learn's copy has averages per household.",
     ),
     _arff(
         "servo",

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairrank.datasets.files import open_file
-from pairrank.datasets.record import DatasetRecord, Parts, choose
+from pairrank.datasets.record import DatasetRecord, Parts, choose, open_file
 from pairrank.exceptions import FileFormatError
 
 TEXT = (
@@ -43,7 +42,7 @@ TEXT = (
             "github.com/VowpalWabbit/vowpal_wabbit, test/train-sets/rcv1_small.dat and "
             "test/test-sets/rcv1_small_test.data; D. Lewis et al. 2004"
         ),
-        licence="BSD-3 (the repository's); RCV1 has terms of its own",
+        licence="BSD-3 for the repository; RCV1 has separate terms",
         target="+1 in CCAT, -1 outside",
         n_rows=1000,
         n_columns=47152,
@@ -77,7 +76,7 @@ class _Story(NamedTuple):
 def load_reuters_sgml(
     record: DatasetRecord, home: Path, *, subset: str = "train", topic: str = "earn"
 ) -> Parts:
-    """Read the SGML files and make tf-idf rows; a story is 1 where it has the topic."""
+    """Read the SGML files and make tf-idf rows; the label is 1 where a story has the topic."""
     from scipy import sparse
     from sklearn.feature_extraction.text import TfidfVectorizer
 
@@ -120,7 +119,7 @@ def load_vw_text(record: DatasetRecord, home: Path, *, subset: str = "train") ->
 
 
 def _stories(archive: tarfile.TarFile) -> Iterator[_Story]:
-    """Yield every story with its part in the ModApte split: TRAIN, TEST, or nothing."""
+    """Yield every story with its part in the ModApte split: TRAIN, TEST, or an empty text."""
     for name in sorted(archive.getnames()):
         member = archive.extractfile(name)
         if member is None or not name.endswith(".sgm"):

@@ -1,4 +1,4 @@
-"""Sparse rows with the statistics of text: documents of two classes, and parses of sentences."""
+"""Artificial sparse rows like text: documents of two classes, and parses of sentences."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairrank.exceptions import PairrankError
 
 _BLOCK_WORDS = 1 << 22
 _COMMONEST = 2.7
-"""Words are drawn with chance 1/(rank + this): Zipf's law as Mandelbrot mended it."""
+"""A word's probability is proportional to 1/(rank + this): the law of Zipf and Mandelbrot."""
 
 
 def make_documents(
@@ -25,22 +25,21 @@ def make_documents(
     dtype: Any = np.float64,
     random_state: Any = None,
 ) -> Generated:
-    """Make documents of two classes as tf-idf rows of length 1, in one query.
+    """Make documents of two classes as tf-idf rows of norm 1, in one query.
 
-    With the defaults a row has about 75 distinct terms of 47,000 (0.16 %), as the Reuters RCV1
-    collection of Airola et al. (2010) has, and 47 % of the rows are of the upper class, as its CCAT
-    is. A document's length is log-normal; its words follow Zipf's law, tilted word by word for each
-    class.
+    With the defaults a row has about 75 distinct terms of 47,000 (0.16 %), and 47 % of the rows
+    have label 1, like the Reuters RCV1 collection with its category CCAT (Airola et al. 2010). A
+    document's length is log-normal; its words follow Zipf's law, with different odds per class.
 
     Parameters
     ----------
     n_rows, n_features : int
     words_per_row : float
-        Mean length of a document, repeated words counted again.
+        Mean number of words in a document, repeated words included.
     contrast : float
         Standard deviation of the logarithm of a word's odds between the classes.
     noise : float
-        Part of the labels that are flipped.
+        Share of the labels that are flipped.
     dtype : float64 or float32
         Of X.
     random_state : int, Generator, RandomState or None
@@ -53,7 +52,7 @@ def make_documents(
     Raises
     ------
     PairrankError
-        Sizes below 1, fewer than one word a row, noise outside 0 to 1.
+        If a size or `words_per_row` is below 1, or noise is outside 0 to 1.
 
     Notes
     -----
@@ -67,9 +66,9 @@ def make_documents(
     """
     _check_sizes(n_rows=n_rows, n_features=n_features)
     if not words_per_row >= 1.0:
-        raise PairrankError(f"words_per_row is {words_per_row}; give 1 or more")
+        raise PairrankError(f"words_per_row must be at least 1 (got {words_per_row})")
     if not 0.0 <= noise <= 1.0:
-        raise PairrankError(f"noise is {noise}, the part of labels to flip; give 0 to 1")
+        raise PairrankError(f"noise must be from 0 to 1 (got {noise})")
     rng = _rng(random_state)
     topic = (rng.random(n_rows) < 0.47).astype(np.int64)
     lengths = _lengths(rng, n_rows, words_per_row)
@@ -101,17 +100,17 @@ def make_parses(
 ) -> Generated:
     """Make sentences with candidate parses: wide sparse rows in queries, real utilities.
 
-    With the defaults rows have the shape and density (0.27 %) of the parse ranking set of Airola et
-    al. (2010). The parses of a sentence share two thirds of its features; the rest, which tells
-    them apart, follows Zipf's law, and so do the sentences' own.
+    With the defaults rows have the width and density (0.27 %) of the parse ranking set of Airola et
+    al. (2010). The parses of a sentence share two thirds of their features. All features follow
+    Zipf's law.
 
     Parameters
     ----------
     n_queries, n_features : int
     parses_per_query : float
-        Mean number of rows of a query (Poisson, two at least).
+        Mean number of rows per query (Poisson, at least 2).
     features_per_row : int
-        Draws a row; features drawn twice count once.
+        Draws per row; a feature drawn twice counts once.
     noise : float
         Standard deviation of the noise, against 1 of the utility among a sentence's parses.
     random_state : int, Generator, RandomState or None
@@ -119,12 +118,12 @@ def make_parses(
     Returns
     -------
     Generated
-        y is the noisy utility, `utility` the true one.
+        y is the utility with noise, `utility` the one without.
 
     Raises
     ------
     PairrankError
-        Sizes below 1.
+        If a size is below 1.
 
     Notes
     -----
@@ -187,7 +186,7 @@ def _counts(
     columns: np.ndarray,
     dtype: np.dtype,
 ) -> sparse.csr_array:
-    """Return how often each word stands in each document of a block."""
+    """Return the count of each word in each document of a block."""
     rows = np.repeat(np.arange(lengths.size), lengths)
     words = np.empty(rows.size, dtype=np.int64)
     for one, cumulated in enumerate(by_topic):
@@ -198,7 +197,7 @@ def _counts(
 
 
 def _csr(key: np.ndarray, values: np.ndarray, n_rows: int, n_columns: int) -> sparse.csr_array:
-    """Return the matrix whose entries stand at the ascending keys row * n_columns + column."""
+    """Return the matrix with entries at the ascending keys row * n_columns + column."""
     rows, where = np.divmod(key, n_columns)
     indptr = np.searchsorted(rows, np.arange(n_rows + 1))
     integer = np.int32 if key.size <= np.iinfo(np.int32).max else np.int64
@@ -207,7 +206,7 @@ def _csr(key: np.ndarray, values: np.ndarray, n_rows: int, n_columns: int) -> sp
 
 
 def _weigh_by_rarity(X: sparse.csr_array) -> None:
-    """Turn counts into (1 + log tf) log(n/df), rows of length 1, in place."""
+    """Turn counts into (1 + log tf) log(n/df), with rows of norm 1, in place."""
     frequency = np.bincount(X.indices, minlength=X.shape[1])
     rarity = np.log((1.0 + X.shape[0]) / (1.0 + frequency)) + 1.0
     X.data[:] = (1.0 + np.log(X.data)) * rarity[X.indices].astype(X.dtype)

@@ -243,11 +243,8 @@ class RankingAccuracy:
             no_queries = np.empty(0, dtype=np.int32)
             counts = concordance.weigh_pairs(scores, *self.comparisons, no_queries, 1)
         else:
-            of_rows, groups = scores[levels.row_of], (levels.group_start, levels.query_group)
-            if levels.weight is None:
-                counts = concordance.count_full(of_rows, *groups)
-            else:
-                counts = concordance.weigh_full(of_rows, levels.weight.copy(), *groups)
+            groups = (levels.group_start, levels.query_group)
+            counts = concordance.count_concordant(scores[levels.row_of], levels.weight, *groups)
         total = counts[:, :3].sum(axis=1)
         counted = total > 0
         right = (counts[:, 0] + 0.5 * counts[:, 1])[counted] / total[counted]

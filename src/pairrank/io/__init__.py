@@ -1,4 +1,4 @@
-"""Files in and out: svmlight, CSV, Parquet, comparisons, ratings, model files."""
+"""Files: svmlight, CSV, Parquet, comparisons, ratings, model files."""
 
 from pairrank.io._atomic import atomic_write as atomic_write
 from pairrank.io._atomic import refuse_read_only as refuse_read_only

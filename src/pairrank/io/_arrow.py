@@ -1,4 +1,4 @@
-"""Tables in memory by pyarrow: CSV and Parquet through one path, faults with their place."""
+"""Tables read by pyarrow from CSV or Parquet, with the place of each error."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Table:
     Parameters
     ----------
     name : str
-        What messages call the file.
+        The file's name in messages.
     columns : pyarrow.Table
     place : callable
-        Says where a row of the table is in the file: "data.csv, line 3".
+        Describes where a row of the table is in the file: "data.csv, line 3".
     explain : callable, optional
-        Raises the error that says which cell of the file is no finite number, if there is one.
+        Raises the error for the first cell that is not a finite number, if there is one.
     """
 
     def __init__(
@@ -47,13 +47,13 @@ class Table:
         self._explain = explain
 
     def check_numbers(self, columns: Sequence[str], role: str) -> None:
-        """Refuse columns that are neither numbers nor booleans, all at once."""
+        """Raise a FileFormatError that names all columns other than numbers and booleans."""
         types = {column: self.columns[column].type for column in columns}
         wrong = [f"{column!r} ({kind})" for column, kind in types.items() if not is_numeric(kind)]
         if wrong:
             raise FileFormatError(
-                f"{self.name}: the columns {', '.join(wrong)} are no numbers, {role} are; drop or "
-                "encode them"
+                f"{self.name}: {role} must be numbers, but these columns are not: "
+                f"{', '.join(wrong)}; drop or encode them"
             )
 
     def numbers(self, column: str, *, finite: bool = True) -> np.ndarray[Any, Any]:
@@ -67,7 +67,7 @@ class Table:
         return values
 
     def labels(self, column: str) -> np.ndarray[Any, Any]:
-        """Return labels as float64 where all are numbers, as text where all are names."""
+        """Return labels as float64 if all are numbers, as text if all are names."""
         kind = self.columns[column].type
         if is_numeric(kind):
             labels = self.numbers(column)
@@ -108,7 +108,7 @@ class Table:
             refuse_merged_labels(rows, self.place)
 
     def names(self, column: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return different names of a column of identifiers, and each row's place among them."""
+        """Return the distinct names in a column of identifiers, and each row's index into them."""
         cells = self.columns[column]
         if is_numeric(cells.type) and str(cells.type) != "bool":
             values, exact = self.numbers(column), cells.to_numpy()
@@ -158,11 +158,13 @@ def is_parquet(data: bytes) -> bool:
 
 
 def parquet_header(data: bytes, name: str) -> list[str]:
-    """Return the names of a Parquet file's columns; refuse another file, or one that is cut."""
+    """Return the column names of a Parquet file."""
     import pyarrow.parquet as pq
 
     if data[:4] != _MAGIC or data[-4:] != _MAGIC:
-        raise FileFormatError(f"{name} is no Parquet file, or is cut; its ends do not say PAR1")
+        raise FileFormatError(
+            f"{name} is not a Parquet file, or is cut: it must start and end with PAR1"
+        )
     with _undamaged(name):
         return list(pq.read_schema(io.BytesIO(data)).names)
 
@@ -187,9 +189,9 @@ def _undamaged(name: str) -> Iterator[None]:
 
 
 class CsvText:
-    """CSV text: its first record, its columns by pyarrow, and its lines where one is at fault.
+    """CSV text: its first record, its columns, and the line of an error.
 
-    pyarrow reads in parallel and tells no line. Where it refuses the text, or a value is not
+    pyarrow reads in parallel and does not report lines. If it refuses the text, or a value is not
     finite, the text is read again record by record to find the line.
 
     Parameters
@@ -197,7 +199,7 @@ class CsvText:
     data : bytes
         UTF-8 text, blank lines ignored.
     name : str
-        What messages call the file.
+        The file's name in messages.
     separator : str
         One character, with cells in double quotes; or several, without quotes.
 

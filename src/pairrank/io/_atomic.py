@@ -1,4 +1,4 @@
-"""Writing a file whole or not at all."""
+"""Atomic writing of files."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ STANDARD_STREAM = "-"
 
 @contextlib.contextmanager
 def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
-    """Open `path` for writing; it appears, or changes, only when the block ends without an error.
+    """Open `path` for writing; the file changes only if the block ends without an error.
 
-    The content goes to a temporary file in the same folder, is flushed to the disk, and takes the
-    name by `os.replace`. On any failure, and where SIGTERM or SIGHUP ends the process, the
-    temporary file is removed and the old file stands. A path that is no regular file (a pipe, a
-    device) is written to directly; "-" is standard output.
+    The content goes to a temporary file in the same folder, is flushed to the disk, and replaces
+    the old file by `os.replace`. After any failure, and when SIGTERM or SIGHUP ends the process,
+    the temporary file is removed and the old file is unchanged. Anything but a regular file (a
+    pipe, a device) is written to directly; "-" is standard output.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     Raises
     ------
     FileAccessError
-        A folder that does not exist or may not be written, a read-only file, a full disk, a closed
-        standard output.
+        If the folder does not exist or is not writable, the file is read-only, the disk is full, or
+        standard output is closed.
 
     Examples
     --------
@@ -59,7 +59,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     >>> folder.cleanup()
     """
     if mode not in ("wb", "w"):
-        raise ValueError(f"mode is 'wb' or 'w', not {mode!r}")
+        raise ValueError(f"mode must be 'wb' or 'w' (got {mode!r})")
     name = os.fspath(path)
     try:
         with _open_for_writing(name, mode) as file:
@@ -73,20 +73,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
 
 
 def refuse_read_only(path: str | os.PathLike[str]) -> None:
-    """Raise where `path` is a file that its permissions protect from writing.
-
-    `os.replace` would put a new file in its place without asking.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file need not exist.
-
-    Raises
-    ------
-    FileAccessError
-        That says how to go on.
-    """
+    """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace."""
     try:
         mode = os.stat(path).st_mode
     except OSError:
@@ -136,9 +123,9 @@ def _replacing(target: str, mode: str, permissions: int) -> Iterator[IO[Any]]:
 
 @contextlib.contextmanager
 def _removed_at_termination(paths: list[str]) -> Iterator[None]:
-    """Let SIGTERM and SIGHUP remove files before they end the process as they would without us.
+    """Remove files when SIGTERM or SIGHUP ends the process.
 
-    Signals that are handled or ignored already stay as they are. The handlers stand only while a
+    Signals that are handled or ignored already are not changed. The handlers are set only while a
     file is written, so that a signal never waits for the end of a long computation.
     """
     numbers = [getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP")]
@@ -180,7 +167,7 @@ class _Borrowed(io.RawIOBase):
 
 @contextlib.contextmanager
 def _standard_output(mode: str) -> Iterator[IO[Any]]:
-    """Yield standard output; a raw one (PYTHONUNBUFFERED) is buffered, as it may write in part."""
+    """Yield standard output, with a buffer if it is raw (PYTHONUNBUFFERED)."""
     if sys.stdout is None:
         raise FileAccessError("cannot write standard output: it is closed; name a file instead")
     binary: Any = sys.stdout.buffer
@@ -198,7 +185,7 @@ def _text_options(mode: str) -> dict[str, Any]:
 
 
 def _default_permissions() -> int:
-    """Return what a plain `open` would give a new file."""
+    """Return the permissions that `open` gives a new file."""
     mask = os.umask(0)
     os.umask(mask)
     return 0o666 & ~mask
@@ -208,6 +195,6 @@ def _sentence(name: str, error: OSError) -> str:
     shown = "standard output" if name == STANDARD_STREAM else name
     reason = error.strerror or str(error)
     return (
-        f"cannot write {shown}: {reason}; nothing was left half-written. "
-        "Choose another place, or make room there"
+        f"cannot write {shown}: {reason}; no partial file was left. "
+        "Choose another place, or free space there"
     )

@@ -1,4 +1,4 @@
-"""Where bytes come from and go to: paths, compressed files, standard streams, file objects."""
+"""Open paths, compressed files, standard streams and file objects."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
 
 
 def name_of(source: Any) -> str:
-    """Return what messages call a source or a target."""
+    """Return the name of a source or target in messages."""
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
         return "standard input" if name == STANDARD_STREAM else name
@@ -35,14 +35,8 @@ def name_of(source: Any) -> str:
 def open_source(source: Any) -> Iterator[IO[bytes]]:
     """Open a path, "-" (standard input) or a binary file object for reading, decompressed.
 
-    Compression (gzip, bzip2, xz) shows in the first bytes, whatever the name.
-
-    Raises
-    ------
-    FileAccessError
-        No such file, a folder, not permitted.
-    FileFormatError
-        Compressed data that is damaged or cut.
+    Compression (gzip, bzip2, xz) is recognised by the first bytes, not by the name. Raises a
+    FileAccessError if the file cannot be opened, a FileFormatError if compressed data is damaged.
     """
     with contextlib.ExitStack() as stack:
         stream = _open_raw(source, stack)
@@ -89,7 +83,7 @@ def _decompressor(stream: Any) -> Any:
 
 
 def first_bytes(stream: Any) -> bytes:
-    """Return the first bytes of a stream, which are read again; none where that cannot be."""
+    """Return the first bytes of a stream without consuming them; none if that is impossible."""
     if hasattr(stream, "peek"):
         return bytes(stream.peek(6)[:6])
     if hasattr(stream, "seekable") and stream.seekable():
@@ -100,9 +94,9 @@ def first_bytes(stream: Any) -> bytes:
 
 
 def whole_lines(stream: IO[bytes], size: int) -> Iterator[bytes]:
-    """Yield blocks of whole lines, of about `size` bytes; the last line is ended if it is not.
+    """Yield blocks of whole lines, of about `size` bytes; a byte order mark is ignored.
 
-    A byte order mark at the start is ignored.
+    The last line gets a line break if it has none.
     """
     rest = stream.read(len(_BYTE_ORDER_MARK))
     if rest == _BYTE_ORDER_MARK:
@@ -121,16 +115,16 @@ def whole_lines(stream: IO[bytes], size: int) -> Iterator[bytes]:
 
 def _damage(source: Any, error: Exception) -> str:
     return (
-        f"{name_of(source)}: the compressed data is damaged or cut ({error}); fetch it or make it "
+        f"{name_of(source)}: the compressed data is damaged or cut ({error}); get or make the file "
         "again"
     )
 
 
 @contextlib.contextmanager
 def open_target(target: Any) -> Iterator[IO[bytes]]:
-    """Open a path, "-" or a binary file object for writing, compressed where the name says so.
+    """Open a path, "-" or a binary file object for writing, compressed by the name's suffix.
 
-    Paths are written whole or not at all, see `atomic_write`.
+    Paths are written atomically, see `atomic_write`.
     """
     if not isinstance(target, str | os.PathLike):
         yield target

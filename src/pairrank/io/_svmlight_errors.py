@@ -1,4 +1,4 @@
-"""What is wrong with a line of svmlight text, as a sentence."""
+"""Error messages for lines of svmlight text."""
 
 from __future__ import annotations
 
@@ -12,17 +12,7 @@ _INDEX = re.compile(r"-?[0-9]+\Z")
 
 
 def explain(name: str, code: int, line: int, token: bytes) -> FileFormatError:
-    """Return the error to raise for the token that the parser stumbled over.
-
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    code : int
-        The parser's error.
-    line : int
-    token : bytes
-    """
+    """Return the error for the parser's error code and the token at fault."""
     from pairrank.compiled import svmlight as kernel
 
     text = token.decode("utf-8", "replace")
@@ -47,16 +37,16 @@ def _label_sentence(text: str, shown: str) -> str:
     if ":" in text:
         return f"the label is missing before {shown}; a row starts with its label"
     if _is_infinite(text):
-        return f"the label {shown} is not finite; drop the row or mend it"
+        return f"the label {shown} is not finite; drop the row or correct it"
     return f"the label {shown} is not a number; a row starts with its label, a number"
 
 
 def _pair_sentence(text: str, shown: str, highest: int) -> str:
     index, colon, value = text.partition(":")
     if index == "qid":
-        return f"{shown} stands among the features; qid comes right after the label"
+        return f"{shown} is among the features; qid must come right after the label"
     if not colon:
-        return f"{shown} is no index:value pair; the line is torn"
+        return f"{shown} is not an index:value pair; the line is damaged"
     if not _INDEX.match(index):
         return f"the index in {shown} is not a whole number"
     if index.startswith("-"):
@@ -64,7 +54,7 @@ def _pair_sentence(text: str, shown: str, highest: int) -> str:
     if int(index[:19]) > highest:
         return f"the index in {shown} is too large; {highest} is the highest"
     if not value:
-        return f"{shown} has no value; the line is torn"
+        return f"{shown} has no value; the line is damaged"
     if _is_infinite(value):
         return f"the value in {shown} is not finite; leave the pair out, or impute a value"
     return f"the value in {shown} is not a number"

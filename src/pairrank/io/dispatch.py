@@ -1,4 +1,4 @@
-"""Read or write rows in the format that the file's name tells."""
+"""read_rows and write_rows: the format follows from the file's name."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ FORMAT_OF_SUFFIX = {
 
 
 def format_of(source: Any, format: str = "auto") -> str:
-    """Return "svmlight", "csv" or "parquet" by the end of a file's name, compression aside.
+    """Return "svmlight", "csv" or "parquet" by the suffix of a file's name, without compression.
 
-    Standard streams and file objects are svmlight where `format` does not say otherwise.
+    Standard streams and file objects are svmlight unless `format` is given.
 
     Parameters
     ----------
     source : str, path-like or file object
-        What is read or written.
+        The file.
     format : {"auto", "svmlight", "csv", "parquet"}
-        What was asked for.
+        The format that the user chose.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def format_of(source: Any, format: str = "auto") -> str:
     suffix = os.path.splitext(stem)[1]
     if suffix not in FORMAT_OF_SUFFIX:
         raise PairrankError(
-            f"{os.fspath(source)}: the name does not tell the format; end it in "
+            f"{os.fspath(source)}: the suffix is of no known format; use one of "
             f"{', '.join(FORMAT_OF_SUFFIX)}, or pass format"
         )
     return FORMAT_OF_SUFFIX[suffix]
@@ -77,52 +77,52 @@ def read_rows(
 ) -> Rows:
     """Read rows from svmlight text, CSV or Parquet.
 
-    CSV is UTF-8 text with a header. In CSV and Parquet every column without another role is a
-    feature, and labels, qids and weights go by the name of their column; svmlight text has no
-    columns and ignores these arguments.
+    CSV is UTF-8 text with a header. In CSV and Parquet, labels, qids and weights are found by the
+    name of their column, and every other column is a feature. svmlight text has no column names and
+    ignores these arguments.
 
     Parameters
     ----------
     source : str, path-like or binary file object
         "-" is standard input; gzip, bzip2 and xz are decompressed.
     format : {"auto", "svmlight", "csv", "parquet"}
-        "auto" goes by the end of the name: .txt .svm .svmlight .libsvm .dat .letor, .csv, .parquet,
-        also with .gz, .bz2 or .xz behind it.
+        "auto" follows the suffix: .txt .svm .svmlight .libsvm .dat .letor, .csv, .parquet, also
+        followed by .gz, .bz2 or .xz.
     label, qid, weight : str, optional
         Names of columns. `label=None` reads rows without labels, as for prediction.
     features : sequence of str, optional
-        The feature columns, in this order. None: all the columns left, in the file's order.
+        The feature columns, in this order. None: all other columns, in the file's order.
     drop, ignore : sequence of str
-        Columns to leave out: those to drop must be there, those to ignore need not.
+        Columns to leave out: those to drop must exist, those to ignore need not.
     n_features : int, optional
         Columns of X: svmlight rows with fewer are padded, with more refused; CSV and Parquet must
-        have as many.
+        have this many.
     dtype : float64 or float32
-        Of X.
+        The dtype of X.
     comments : bool
         Whether to keep svmlight's comments.
 
     Returns
     -------
     Rows
-        Labels are float64 where all are numbers (booleans are 0 and 1), text where none is; qids
-        are whole numbers where all are written as such, else text as in the file.
+        Labels are float64 if all are numbers (booleans are 0 and 1), text if none is; qids are
+        int64 if all are written as whole numbers, else text as in the file.
 
     Raises
     ------
     FileFormatError
-        No rows, unknown columns, an empty cell, a feature that is no finite number or overflows
-        float32, a label that float64 would round to another: with the column, and the line (of
-        Parquet the row, counted from 0).
+        If there is no row, a column is unknown, a cell is empty, a feature is not a finite number
+        or overflows float32, or float64 would round a label to another; the message names the
+        column and the line (of Parquet the row, counted from 0).
     FileAccessError
-        A file that cannot be opened.
+        If the file cannot be opened.
     PairrankError
-        An unknown format; another number of features.
+        If the format is unknown or the number of features is wrong.
 
     Notes
     -----
     O(cells). CSV is parsed by pyarrow, in parallel, and read again line by line only to find the
-    place of an error. Beyond X, memory holds the file and its columns.
+    place of an error. In addition to X, memory holds the file and its columns.
 
     Examples
     --------
@@ -143,7 +143,7 @@ def read_rows(
     rows = read_table(source, kind, Roles(label, qid, weight, features, drop, ignore), dtype)
     if n_features is not None and rows.X.shape[1] != n_features:
         raise PairrankError(
-            f"{name_of(source)}: {rows.X.shape[1]} feature columns, {n_features} are expected; "
+            f"{name_of(source)}: {rows.X.shape[1]} feature columns, but {n_features} are expected; "
             "name them with features, or leave the others out with drop"
         )
     return rows
@@ -158,29 +158,30 @@ def write_rows(
     qid: str = "qid",
     weight: str = "weight",
 ) -> None:
-    """Write rows as svmlight text, CSV or Parquet, whole or not at all; see `read_rows`.
+    """Write rows as svmlight text, CSV or Parquet, atomically; see `read_rows`.
 
-    Every number reads back the same. In CSV and Parquet, features without names are called x1, x2,
-    ..., zeros of sparse X are written, comments are not.
+    Numbers are exact when read again. In CSV and Parquet, features without names are called x1, x2,
+    ...; zeros of sparse X are written; comments are not written.
 
     Parameters
     ----------
     target : str, path-like or binary file object
-        "-" is standard output; svmlight text and CSV are compressed where the name ends in .gz,
-        .bz2 or .xz.
+        "-" is standard output; svmlight text and CSV are compressed if the name ends in .gz, .bz2
+        or .xz.
     rows : Rows
-        What is written.
+        The rows to write.
     format : {"auto", "svmlight", "csv", "parquet"}
-        "auto" goes by the end of the name.
+        "auto" follows the suffix.
     label, qid, weight : str
         Names of the columns of CSV and Parquet.
 
     Raises
     ------
     PairrankError
-        A name that two columns share, parts of different lengths, what svmlight text cannot hold.
+        If two columns have one name, parts have different lengths, or svmlight text cannot hold
+        the rows.
     FileAccessError
-        The place cannot be written.
+        If the file cannot be written.
     """
     kind = format_of(target, format)
     if kind == "svmlight":

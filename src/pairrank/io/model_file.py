@@ -6,9 +6,8 @@ compressed and has one member `NAME.npy` per array of numbers or text, and `mode
     {"format": "pairrank-model", "version": 2, "estimator": ..., "params": {...}, "info": {...},
      "arrays": [names]}
 
-There is no pickle, and no import by name: the caller decides what to do with the estimator's name.
-Zip keeps a checksum per member, and a reader compares the declared sizes with the file's before it
-makes an array.
+There is no pickle and no import by name: the caller interprets the estimator's name. Zip keeps a
+checksum per member, and a reader compares declared sizes with the file's before it makes an array.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ _NPY = re.compile(
 
 
 class ModelRecord(NamedTuple):
-    """What a model file holds.
+    """The content of a model file.
 
     Attributes
     ----------
@@ -58,7 +57,7 @@ class ModelRecord(NamedTuple):
     arrays : dict of str to ndarray
         Numbers, booleans or text.
     info : dict
-        JSON values: anything worth knowing about the fit.
+        JSON values: information on the fit.
     """
 
     estimator: str
@@ -68,21 +67,21 @@ class ModelRecord(NamedTuple):
 
 
 def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
-    """Write a model file, whole or not at all; "-" is standard output.
+    """Write a model file atomically; "-" is standard output.
 
     Parameters
     ----------
     path : str or path-like
-        Where to.
+        The file.
     record : ModelRecord
         The content; names of arrays are identifiers.
 
     Raises
     ------
     PairrankError
-        A parameter that is no JSON value (a callable kernel), an array of objects.
+        If a parameter is not a JSON value (a callable kernel), or an array holds objects.
     FileAccessError
-        The place cannot be written.
+        If the file cannot be written.
 
     Examples
     --------
@@ -112,7 +111,7 @@ def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
 
 
 def _storable(name: str, value: Any) -> np.ndarray[Any, Any]:
-    """Return an array in C order and little endian, or say why a model file cannot hold it."""
+    """Return an array in C order and little endian, checked for its dtype."""
     array = np.asarray(value)
     if not _ARRAY_NAME.match(name):
         raise PairrankError(f"an array of a model file cannot be called {name!r}; use letters")
@@ -125,7 +124,7 @@ def _storable(name: str, value: Any) -> np.ndarray[Any, Any]:
 
 
 def _plain(value: Any, where: str, depth: int) -> Any:
-    """Return `value` as JSON values, or say where it is none."""
+    """Return `value` as JSON values; an error names the part that is not one."""
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | float | str):
@@ -141,8 +140,8 @@ def _plain(value: Any, where: str, depth: int) -> Any:
         return {key: _plain(item, f"{where}[{key!r}]", depth - 1) for key, item in value.items()}
     if callable(value):
         raise PairrankError(
-            f"{where} is a callable, {value!r}; a model file holds no code, so it cannot be saved. "
-            "Use a kernel or a loss by name, or keep the estimator by other means (pickle)"
+            f"{where} is a callable, {value!r}; a model file holds no code, so it cannot be saved: "
+            "use a kernel or a loss by name, or pickle the estimator"
         )
     raise PairrankError(
         f"{where} is a {type(value).__name__}, which a model file cannot hold; give numbers, text, "
@@ -151,12 +150,12 @@ def _plain(value: Any, where: str, depth: int) -> Any:
 
 
 def is_model_file(path: str | os.PathLike[str]) -> bool:
-    """Tell by its first bytes whether a file is a model, of this format or an older one.
+    """Return whether a file is a model of this format or an older one, by its first bytes.
 
     Parameters
     ----------
     path : str or path-like
-        "-", folders and missing files are no models.
+        False for "-", folders and missing files.
 
     Returns
     -------
@@ -175,20 +174,19 @@ def read_model(path: str | os.PathLike[str]) -> ModelRecord:
     Parameters
     ----------
     path : str or path-like
-        Where from.
+        The file.
 
     Returns
     -------
     ModelRecord
-        The content. Arrays have the sizes that the file has room for; whether they make sense
-        together is not checked here.
+        The content. The sizes of arrays are checked against the file, but not against one another.
 
     Raises
     ------
     FileFormatError
-        No model file, another version, a damaged or cut one.
+        If the file is not a model file, of another version, or damaged.
     FileAccessError
-        The file cannot be opened.
+        If the file cannot be opened.
     """
     name = name_of(path)
     data = _read_bytes(path)
@@ -221,7 +219,7 @@ _DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, OSError, OverflowError),
     *(NotImplementedError, RuntimeError, TypeError),
 )
-"""What `zipfile` and `json` raise on bytes that are not theirs; RecursionError is one."""
+"""What `zipfile` and `json` raise for damaged data (RuntimeError includes RecursionError)."""
 
 
 def _read_bytes(path: str | os.PathLike[str]) -> bytes:

@@ -1,4 +1,4 @@
-"""Read comparisons: CSV or Parquet with the columns i, j and, if any, weight and magnitude."""
+"""read_pairs: comparisons from CSV or Parquet."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _MOST_ROWS = 2**31 - 1
 
 
 def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None = None) -> Pairs:
-    """Read comparisons of rows: row i is preferred to row j, by this magnitude, with this weight.
+    """Read comparisons of rows: row i is preferred to row j.
 
-    Parquet is told from CSV by its first bytes, not by the name. The columns are `i`, `j` and, if
-    there are such, `weight` and `magnitude` (the difference wanted, any finite number), in any
-    order; CSV may leave out the header, and then has two to four columns in this order.
+    Parquet is recognised by its first bytes, not by the name. The columns are `i`, `j` and,
+    optionally, `weight` and `magnitude` (the wanted difference, any finite number), in any order.
+    CSV without a header has two to four columns in this order.
 
     Parameters
     ----------
     source : str, path-like or binary file object
         "-" is standard input; gzip, bzip2 and xz are decompressed.
     n_rows : int, optional
-        The rows that are compared, numbered from 0 in their file's order. None: as many as the
-        highest number asks for.
+        The number of rows, which are numbered from 0 in their file's order. None: the highest
+        number plus 1.
 
     Returns
     -------
@@ -42,10 +42,11 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
     Raises
     ------
     FileFormatError
-        No pairs, other columns, a cell that is no finite number, a row out of range, a row compared
-        with itself, a negative weight: with the line (of Parquet the row, counted from 0).
+        If there is no pair, a column is unknown, a cell is not a finite number, a row is out of
+        range or compared with itself, or a weight is negative; the message names the line (of
+        Parquet the row, counted from 0).
     FileAccessError
-        A file that cannot be opened.
+        If the file cannot be opened.
 
     Notes
     -----

@@ -1,4 +1,4 @@
-"""Read ratings: users, items and numbers, whatever separates them."""
+"""read_ratings: users, items and ratings from text or Parquet."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from pairrank.io.rows import is_word
 ROLES = ("user", "item", "rating")
 
 _NAMES = {"user": ("user", "userid"), "item": ("item", "itemid"), "rating": ("rating",)}
-"""By role: names of its column, in small letters and without the signs between them."""
+"""The column names of each role, in lower case, letters and digits only."""
 
 _SEPARATORS = ("::", "\t", ";", "|", ",")
 
 
 class RatingColumns(NamedTuple):
-    """Ratings as a file has them.
+    """The ratings in a file.
 
     Attributes
     ----------
@@ -61,21 +61,22 @@ def read_ratings(
         The column's name, or its place counted from 1. None: the column of that name ("user",
         "userId", "User-ID"), if there is one, else the first, the second, the third.
     separator : str, optional
-        None: "::" as in MovieLens, a tab, ";", "|" or ",", whichever comes first in this list and
-        cuts the first line into three cells or more, of which one is a number where any does.
+        None: the first of "::" (as in MovieLens), a tab, ";", "|" and "," that splits the first
+        line into three cells or more, one of them a number; or else the first that splits it.
 
     Returns
     -------
     RatingColumns
-        In the file's order; `pairrank.recommend` takes it as it is.
+        In the file's order; the functions of `pairrank.recommend` accept it.
 
     Raises
     ------
     FileFormatError
-        No ratings, an unknown column, two roles in one column, lines of different lengths, an empty
-        name, a rating that is no finite number: with the line (of Parquet the row, from 0).
+        If there is no rating, a column is unknown or has two roles, lines have different lengths, a
+        name is empty, or a rating is not a finite number; the message names the line (of Parquet
+        the row, from 0).
     FileAccessError
-        A file that cannot be opened.
+        If the file cannot be opened.
 
     Notes
     -----
@@ -124,7 +125,7 @@ def _read_table(
 
 
 def _find_places(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tuple[int, ...]:
-    """Return where user, item and rating stand in a line."""
+    """Return the columns of user, item and rating, counted from 0."""
     header = [cell.strip() for cell in first]
     plain = ["".join(filter(str.isalnum, cell.lower())) for cell in header]
     places = []
@@ -144,7 +145,7 @@ def _find_places(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tup
         places.append(place)
     if max(places) >= len(header):
         raise FileFormatError(
-            f"{name}: the first line has {_counted(header)}, column {max(places) + 1} is needed; "
+            f"{name}: the first line has {_counted(header)}, but no column {max(places) + 1}; "
             "check the separator and the columns"
         )
     if len(set(places)) < len(places):
@@ -180,7 +181,7 @@ def _counted(cells: Sequence[str]) -> str:
 
 
 def _sorted(names: NDArray[Any], codes: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return names in order, without blanks around them, and the codes that go with them."""
+    """Return the sorted names, without blanks around them, and each rating's index into them."""
     stripped = np.char.strip(names) if names.dtype.kind == "U" else names
     found, index = np.unique(stripped, return_inverse=True)
     return found, index[codes].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Rows: what a file of rows holds, and the rules that all formats share."""
+"""Rows: the content of a file of rows, and the rules of all formats."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Rows(NamedTuple):
     X : ndarray or csr_array of shape (n_rows, n_features)
         Features, float64 or float32.
     y : ndarray of shape (n_rows,) or None
-        Labels: float64, or text where the classes are named; None where no label was asked for.
+        Labels: float64, or text if the classes are names; None if no label was read.
     qid : ndarray of shape (n_rows,) or None
         Query of each row: int64, float64 or text.
     weight : ndarray of shape (n_rows,) or None
@@ -62,16 +62,16 @@ def check_rows(rows: Rows) -> None:
 
 
 def check_dtype(dtype: Any) -> np.dtype[Any]:
-    """Return the dtype of X, float64 or float32; refuse another."""
+    """Return the dtype of X, which must be float64 or float32."""
     if np.dtype(dtype) not in (np.float64, np.float32):
-        raise PairrankError(f"dtype is float64 or float32, not {np.dtype(dtype)}")
+        raise PairrankError(f"dtype must be float64 or float32 (got {np.dtype(dtype)})")
     return np.dtype(dtype)
 
 
 def names_of(file: str, what: str, texts: Sequence[str]) -> np.ndarray[Any, Any]:
-    """Return different texts as int64 where all are whole numbers, else as text.
+    """Return distinct texts as int64 if all are whole numbers, else as text.
 
-    A number counts as whole only as `str(int)` writes it: "01" and "1" stay two names.
+    Only the form that `str(int)` writes is a whole number: "01" and "1" are two names.
     """
     stripped = [text.strip() for text in texts]
     if all(map(_PLAIN_INTEGER.match, stripped)):
@@ -86,14 +86,10 @@ def names_of(file: str, what: str, texts: Sequence[str]) -> np.ndarray[Any, Any]
 
 
 def refuse_merged_labels(texts: Iterable[tuple[int, str]], place: Callable[[int], str]) -> None:
-    """Refuse whole numbers that float64 would round, so that two labels would become one.
+    """Raise a FileFormatError for whole numbers that float64 would round to another.
 
-    Parameters
-    ----------
-    texts : iterable of (int, str)
-        Rows and their labels as the file has them, finite numbers.
-    place : callable
-        Says where a row is: "data.csv, line 3".
+    `texts` are rows and their labels as in the file, finite numbers; `place` describes a row:
+    "data.csv, line 3".
     """
     for row, text in texts:
         if _WHOLE_NUMBER.match(text) and int(text.partition(".")[0]) != int(float(text)):
@@ -104,12 +100,12 @@ def refuse_merged_labels(texts: Iterable[tuple[int, str]], place: Callable[[int]
 
 
 def may_be_rounded(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return the rows whose labels are so large that whole numbers may be rounded."""
+    """Return the rows with labels from 2^53 on, where whole numbers may be rounded."""
     return np.flatnonzero(np.abs(labels) >= _EXACT_UP_TO)
 
 
 def narrowed(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return finite float64 values as `dtype`; those that overflow become infinite, silently."""
+    """Return finite float64 values as `dtype`; overflow gives infinity, without a warning."""
     with np.errstate(over="ignore"):
         return values.astype(dtype, copy=False)
 
@@ -131,7 +127,7 @@ def is_word(text: str) -> bool:
 
 
 def number(text: str) -> float:
-    """Return float(text), without Python's 1_000."""
+    """Return float(text), but refuse underscores (1_000)."""
     if "_" in text:
         raise ValueError(text)
     return float(text)

@@ -1,4 +1,4 @@
-"""Read svmlight and LETOR text: label, optional qid, index:value pairs, comment."""
+"""read_svmlight: svmlight and LETOR text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read_svmlight(
     sparse: bool | Literal["auto"] = "auto",
     comments: bool = False,
 ) -> Rows:
-    """Read svmlight text, with or without `qid:`, as LETOR's files are.
+    """Read svmlight text, with or without `qid:`, such as LETOR's files.
 
     A line is `label [qid:query] index:value ... [# comment]`; blank lines and lines of comment only
     are ignored. Numbers are rounded correctly.
@@ -45,14 +45,14 @@ def read_svmlight(
     source : str, path-like or binary file object
         "-" is standard input. gzip, bzip2 and xz are decompressed, whatever the name.
     zero_based : bool or "auto"
-        Whether indices count from 0. "auto": where an index 0 is anywhere, else from 1.
+        Whether indices count from 0. "auto": from 0 if there is an index 0, else from 1.
     n_features : int, optional
-        Columns of X: files with fewer are padded, those with more refused. None: as many as there
-        are.
+        Columns of X: files with fewer are padded, those with more refused. None: as many as the
+        file has.
     dtype : float64 or float32
-        Of X; labels are float64.
+        The dtype of X; labels are float64.
     sparse : bool or "auto"
-        Whether X is CSR. "auto": where the file states fewer than a quarter of the values.
+        Whether X is CSR. "auto": if the file has entries for less than a quarter of the values.
     comments : bool
         Whether to keep the comments, one string per row.
 
@@ -65,17 +65,17 @@ def read_svmlight(
     Raises
     ------
     FileFormatError
-        A line that cannot be read, with its number; rows with and without qid; no rows; an index
-        beyond `n_features`; a value that overflows float32; a label that float64 would round to
-        another; compressed data that is cut.
+        If a line is not valid (the message has its number), only some rows have a qid, there is no
+        row, an index is beyond `n_features`, a value overflows float32, float64 would round a label
+        to another, or compressed data is damaged.
     FileAccessError
-        A file that cannot be opened.
+        If the file cannot be opened.
 
     Notes
     -----
-    One pass, O(bytes), in blocks of 4 MiB. Its arrays grow in place: beyond what it returns it
-    holds an index (4 bytes) per stated value where X is dense, the values too where rows leave some
-    out, and a quarter of slack.
+    One pass, O(bytes), in blocks of 4 MiB. Arrays grow in place. In addition to the result, memory
+    holds 4 bytes per entry if X is dense, the values as well if rows leave some out, and a quarter
+    of that as reserve.
 
     Examples
     --------
@@ -99,16 +99,15 @@ def read_svmlight(
 def _check_options(zero_based: Any, n_features: int | None, sparse: Any) -> None:
     for name, value in (("zero_based", zero_based), ("sparse", sparse)):
         if value not in (True, False, "auto"):
-            raise PairrankError(f"{name} is True, False or 'auto', not {value!r}")
+            raise PairrankError(f"{name} must be True, False or 'auto' (got {value!r})")
     if n_features is not None and n_features < 1:
-        raise PairrankError(f"n_features is {n_features}; X needs one column at least")
+        raise PairrankError(f"n_features must be at least 1 (got {n_features})")
 
 
 class _GrowingArray:
-    """A one-dimensional array that takes parts, in O(1) per element.
+    """A one-dimensional array with `append` in O(1) per element.
 
-    It grows by a quarter through `ndarray.resize`: for large arrays the system moves pages and
-    copies nothing.
+    It grows by a quarter with `ndarray.resize`, which does not copy large arrays.
     """
 
     def __init__(self, dtype: Any) -> None:
@@ -127,7 +126,7 @@ class _GrowingArray:
         self._size = end
 
     def take(self) -> np.ndarray[Any, Any]:
-        """Return what it holds, cut to its size; it is empty afterwards."""
+        """Return the content; the array is empty afterwards."""
         array = self._array
         array.resize(self._size, refcheck=False)
         self._array = np.empty(0, dtype=array.dtype)
@@ -136,7 +135,7 @@ class _GrowingArray:
 
 
 class _Reader:
-    """Takes blocks of text and keeps what they state in arrays that grow."""
+    """Parses blocks of text into growing arrays."""
 
     def __init__(self, name: str, dtype: np.dtype[Any], comments: bool) -> None:
         from pairrank.compiled import svmlight as kernel
@@ -198,7 +197,7 @@ class _Reader:
         self.values.append(kept)
 
     def _read_long(self, block: bytes, found: tuple[Any, ...], place: Any) -> None:
-        """Read the numbers that the kernel leaves to Python's float."""
+        """Read the long numbers that the kernel leaves to Python's float."""
         tokens, labels, values, indices, row_ends = found
         large = []
         for start, end, slot, is_value in tokens.tolist():
@@ -230,7 +229,7 @@ class _Reader:
             ]
 
     def rows(self, zero_based: Any, n_features: int | None, sparse: Any) -> Rows:
-        """Make the rows of what was taken."""
+        """Return the rows that were parsed."""
         if len(self.labels) == 0:
             raise FileFormatError(f"{self.name}: no rows; the file is empty or holds comments only")
         shift = self._shift(zero_based)

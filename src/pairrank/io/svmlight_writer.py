@@ -1,4 +1,4 @@
-"""Write svmlight text that reads back to the same rows."""
+"""write_svmlight: rows as svmlight text."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ _ROWS_A_BLOCK = 256
 
 
 def write_svmlight(target: str | os.PathLike[str] | IO[bytes], rows: Rows) -> None:
-    """Write rows as svmlight text, indices from 1, every number so that it reads back the same.
+    """Write rows as svmlight text with indices from 1; numbers are exact when read again.
 
-    Dense X is written with its zeros, CSR with what it stores; where the last column of a CSR is
-    empty, the first row states it as 0, so that the number of columns survives. Feature names are
-    not part of the format.
+    Dense X is written with its zeros, CSR with its stored entries. If the last column of a CSR is
+    empty, the first row gets an explicit 0 there, which keeps the number of columns. The format has
+    no feature names.
 
     Parameters
     ----------
     target : str, path-like or binary file object
         "-" is standard output; a name ending in .gz, .bz2 or .xz is compressed. Paths are written
-        whole or not at all.
+        atomically.
     rows : Rows
 
     Raises
     ------
     PairrankError
-        No labels, labels as text, weights (the format has no place for them), values that are not
-        finite, a qid with blanks or `#`, parts of different lengths.
+        If there are no labels, labels are text, there are weights (the format cannot hold them), a
+        value is not finite, a qid has blanks or `#`, or parts have different lengths.
     FileAccessError
-        The place cannot be written.
+        If the file cannot be written.
 
     Notes
     -----
-    O(stated values), one text of 256 rows at a time.
+    O(entries), 256 rows at a time.
     """
     _check(rows)
     heads = _heads(rows)
@@ -63,7 +63,7 @@ def _check(rows: Rows) -> None:
         )
     if rows.weight is not None:
         raise PairrankError(
-            "svmlight text has no place for row weights; write CSV or Parquet, or drop the weights"
+            "svmlight text cannot hold row weights; write CSV or Parquet, or drop the weights"
         )
     values = rows.X if isinstance(rows.X, np.ndarray) else rows.X.data
     if not np.isfinite(values).all() or not np.isfinite(np.asarray(rows.y)).all():

@@ -33,7 +33,7 @@ class Roles(NamedTuple):
 def read_table(
     source: str | os.PathLike[str] | IO[bytes], format: str, roles: Roles, dtype: Any
 ) -> Rows:
-    """Read the rows of a CSV or Parquet file; `read_rows` has the meaning of all arguments."""
+    """Read the rows of a CSV or Parquet file, as described in `read_rows`."""
     dtype = check_dtype(dtype)
     name = name_of(source)
     with open_source(source) as stream:
@@ -69,7 +69,7 @@ def read_table(
 def _checked_roles(
     name: str, header: Sequence[str], roles: Roles
 ) -> tuple[str | None, str | None, str | None, list[str]]:
-    """Return the columns of label, qid, weight and features, or say what is wrong with them."""
+    """Return the checked columns of label, qid, weight and features."""
     doubled = _repeated(header)
     if doubled:
         raise FileFormatError(
@@ -84,7 +84,7 @@ def _checked_roles(
         )
     shared = _repeated([*named, *(features or ())])
     if shared:
-        raise PairrankError(f"{name}: column {_listed(shared)} is asked for in two roles; give one")
+        raise PairrankError(f"{name}: column {_listed(shared)} has two roles; give it one")
     if features is None:
         taken = {*named, *drop, *ignore}
         features = [column for column in header if column not in taken]
@@ -110,7 +110,7 @@ def _features(table: Table, features: list[str], dtype: np.dtype[Any]) -> np.nda
 def write_table(
     target: str | os.PathLike[str] | IO[bytes], rows: Rows, format: str, roles: Roles
 ) -> None:
-    """Write rows as CSV or Parquet; `write_rows` has the meaning of all arguments."""
+    """Write rows as CSV or Parquet, as described in `write_rows`."""
     import pyarrow as pa
     from pyarrow import csv as arrow_csv
     from pyarrow import parquet
@@ -137,7 +137,7 @@ def write_table(
 
 
 def _column_names(rows: Rows, roles: Roles) -> list[str]:
-    """Return the header of a table of `rows`: the roles that it has, then the features."""
+    """Return the header of a table: the roles that `rows` has, then the features."""
     check_rows(rows)
     parts = ((roles.label, rows.y), (roles.qid, rows.qid), (roles.weight, rows.weight))
     features = rows.feature_names or [f"x{number}" for number in range(1, rows.X.shape[1] + 1)]

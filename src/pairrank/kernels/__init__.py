@@ -1,4 +1,4 @@
-"""Kernels k(x, x') as explicit features, so that every solver serves them."""
+"""Kernels k(x, x') as explicit features for linear solvers."""
 
 from pairrank.kernels.feature_map import FeatureMap as FeatureMap
 from pairrank.kernels.kernel import Kernel as Kernel

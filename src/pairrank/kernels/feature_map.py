@@ -1,4 +1,4 @@
-"""FeatureMap: rows to explicit features whose inner products are a kernel's values."""
+"""FeatureMap: explicit features whose inner products are the values of a kernel."""
 
 from __future__ import annotations
 
@@ -34,37 +34,37 @@ class FeatureMap:
     .. math:: z(x) = diag(\lambda)^{-1/2} U^T k_b(x)
 
     so that a linear ranker on z is the kernel's ranker f(x) = sum over i of alpha_i k(x, l_i), with
-    the kernel's norm as its penalty. "exact" takes every training row as landmark: inner products
-    with a training row are k(x, x'). "nystroem" takes rows sampled without replacement: exact
-    between landmarks, elsewhere the projection on their span, never above k(x, x). A kernel whose
-    rank is no more than the landmarks is exact on all rows: poly of p features has rank at most
-    (p + degree)! / (p! degree!).
+    the kernel's norm as its penalty. "exact" takes every training row as a landmark: inner products
+    with a training row are k(x, x'). "nystroem" takes rows sampled without replacement: inner
+    products are exact between landmarks; elsewhere they are those of projections on the landmarks'
+    span. A kernel of rank at most n_landmarks is exact on all rows; poly of p features has rank at
+    most (p + degree)! / (p! degree!).
 
     Parameters
     ----------
     kernel : "rbf", "poly", "precomputed" or callable
         See `pairrank.kernels.Kernel`.
     gamma : float, "scale" or None, default None
-        Of rbf and poly; None is 1/n_features.
+        The gamma of rbf and poly; None is 1/n_features.
     degree : int, default 3
-        Of poly.
+        The degree of poly.
     coef0 : float, default 1.0
-        Of poly.
+        The constant of poly.
     kernel_features : "auto", "exact" or "nystroem", default "auto"
         "auto" is "exact" up to 2,000 training rows (or up to `n_components` of them, where that is
         given), "nystroem" beyond.
     n_components : int, optional
-        The number of landmarks of "nystroem", at most n_rows; None is 500, or all rows where they
-        are fewer. "exact" takes none.
+        The number of landmarks of "nystroem", at most n_rows; None is 500, or all rows if there are
+        fewer. Must be None with "exact".
     random_state : int, RandomState or None, default None
         Seeds the sample of landmarks; None is a fixed seed.
 
     Attributes
     ----------
     n_components_ : int
-        The number of features: landmarks less those that add nothing (equal rows, a low rank).
+        The number of features: the rank of the landmarks' kernel matrix.
     method_ : "exact" or "nystroem"
-        What was chosen.
+        The method in use.
     gamma_ : float or None
         The gamma in use.
     landmarks_ : ndarray or CSR matrix of shape (n_landmarks, n_features), or ndarray of int64
@@ -72,9 +72,9 @@ class FeatureMap:
     projection_ : ndarray of shape (n_landmarks, n_components_)
         U diag(lambda)^(-1/2).
     eigenvalues_ : ndarray of shape (n_components_,)
-        lambda, falling.
+        lambda, descending.
     tolerance_ : float
-        Between landmarks, inner products differ from k by no more than this, beside rounding: the
+        Between landmarks, inner products differ from k by at most this, apart from rounding:
         eigenvalues up to it were dropped (see `pairrank.kernels.spectrum.spectrum_of`).
     n_features_in_ : int
 
@@ -86,9 +86,9 @@ class FeatureMap:
     Notes
     -----
     With b landmarks, fitting costs b^2 kernel values and O(b^3), and memory 3 b^2 numbers ("exact":
-    b = n_rows); features cost b kernel values and O(b n_components_) a row. Rows run in blocks: a
-    transform needs about 50 MB beside its result. Symmetry and eigenvalues are checked between
-    landmarks only. float32 rows give float32 features, computed in float64.
+    b = n_rows); features cost b kernel values and O(b n_components_) per row. Rows are transformed
+    in blocks, which need about 50 MB in addition to the result. Symmetry and eigenvalues are
+    checked between landmarks only. float32 rows give float32 features, computed in float64.
 
     References
     ----------
@@ -124,7 +124,7 @@ class FeatureMap:
             )
             if kernel_features == "exact":
                 raise PairrankError(
-                    f'n_components = {n_components} with kernel_features="exact", which takes '
+                    f'n_components = {n_components} with kernel_features="exact", which uses '
                     'every row: leave it None, or use "auto" or "nystroem"'
                 )
         self.kernel_features = kernel_features
@@ -153,7 +153,7 @@ class FeatureMap:
         return self
 
     def fit_transform(self, X: Any) -> NDArray[Any]:
-        """Fit and return the features of the training rows; "exact" has them at no further cost.
+        """Fit and return the features of the training rows, at no further cost for "exact".
 
         Parameters
         ----------
@@ -207,7 +207,7 @@ class FeatureMap:
         return features
 
     def scores(self, X: Any, coef: FloatArray) -> FloatArray:
-        """Return transform(X) @ coef without making the features: sum of alpha_i k(x, l_i).
+        """Return transform(X) @ coef as sum of alpha_i k(x, l_i), without the features.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class FeatureMap:
 
         Notes
         -----
-        Costs one kernel value a row and landmark, and no n_components_ numbers a row.
+        Costs one kernel value per row and landmark.
         """
         result = np.empty(X.shape[0])
         weights = Design(self.projection_).scores(coef)
@@ -236,7 +236,7 @@ class FeatureMap:
         return result
 
     def params(self) -> dict[str, Any]:
-        """Return what a model file needs beside `arrays`, as plain values.
+        """Return the plain values that a model file stores in addition to `arrays`.
 
         Returns
         -------
@@ -251,8 +251,7 @@ class FeatureMap:
         if callable(kernel.function):
             raise PairrankError(
                 f"the kernel is a callable, {kernel.function!r}; a model file holds no code, so it "
-                "cannot be saved. Use a kernel by name, or keep the estimator by other means "
-                "(pickle)"
+                "cannot be saved: use a kernel by name, or pickle the estimator"
             )
         return {
             "kernel": kernel.function,
@@ -284,12 +283,12 @@ class FeatureMap:
         Parameters
         ----------
         params, arrays : mapping
-            Arrays beside those of `arrays()` are left alone.
+            Other arrays than those of `arrays()` are ignored.
 
         Returns
         -------
         FeatureMap
-            One that transforms as the one saved did.
+            A map with the same `transform`.
 
         Raises
         ------
@@ -306,13 +305,13 @@ class FeatureMap:
             feature_map.eigenvalues_ = np.asarray(arrays["eigenvalues"], dtype=np.float64)
             feature_map.landmarks_ = landmarks_from_arrays(arrays, feature_map.n_features_in_)
         except (KeyError, TypeError, ValueError) as error:
-            raise PairrankError(f"these are no arrays of a kernel's features: {error}") from None
+            raise PairrankError(f"these are not the arrays of a FeatureMap: {error}") from None
         feature_map.gamma_ = params["gamma"]
         feature_map._check_shapes()
         return feature_map
 
     def _learn(self, X: Any) -> Spectrum:
-        """Fit, and return what the projection was made of."""
+        """Fit, and return the spectrum of the landmarks' kernel matrix."""
         n_rows, self.n_features_in_ = X.shape
         precomputed = self.kernel.is_precomputed
         if precomputed and n_rows != self.n_features_in_:
@@ -337,7 +336,7 @@ class FeatureMap:
         return int(self.projection_.shape[1])
 
     def _kernel_matrix(self, rows: Any, chosen: NDArray[np.int64]) -> tuple[FloatArray, float]:
-        """Return the landmarks' kernel matrix in float64, and the rounding of its entries."""
+        """Return the landmarks' kernel matrix in float64, and its relative rounding error."""
         matrix = np.empty((chosen.size, chosen.size))
         precision = float(np.finfo(np.float64).eps)
         for block, values in self._blocks(rows):
@@ -361,7 +360,7 @@ class FeatureMap:
             yield rows, columns(X[rows], first=start)
 
     def _check_shapes(self) -> None:
-        """Raise a PairrankError where the arrays of a file do not belong together."""
+        """Raise a PairrankError where the shapes of arrays do not match."""
         n_features = self.n_features_in_
         wide = n_features if self.landmarks_.ndim == 2 else None
         fits = (
@@ -373,7 +372,7 @@ class FeatureMap:
         )
         if not fits:
             raise PairrankError(
-                f"these are no arrays of a kernel's features: landmarks of shape "
+                "these are not the arrays of a FeatureMap: landmarks of shape "
                 f"{self.landmarks_.shape}, projection of shape {self.projection_.shape}"
             )
 

@@ -1,4 +1,4 @@
-"""Kernel: k(x, x') by name, as a function or as a matrix given."""
+"""Kernel: k(x, x') by name, as a callable or as a precomputed matrix."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMES = ("rbf", "poly", "precomputed")
 
 _CHUNK = 1 << 20
 _TILE_ROWS = 64
-"""A callable always sees so many rows at once."""
+"""The rows in every call of a callable."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Kernel:
         \text{rbf: } e^{-\gamma \|x - x'\|^2} \qquad
         \text{poly: } (\gamma \, x \cdot x' + c_0)^{degree}
 
-    Raykar's quadratic kernel (x.y + c)^2 is poly with degree 2, gamma 1 and coef0 c. There is no
-    "linear" here: its features are the rows themselves.
+    Raykar's quadratic kernel (x.y + c)^2 is poly with degree 2, gamma 1 and coef0 c. "linear" is
+    not a kernel here, because its features are the rows themselves.
 
     Attributes
     ----------
@@ -42,12 +42,12 @@ class Kernel:
         (a, b) matrix of kernel values; it is called on tiles of 64 rows. With "precomputed", rows
         are rows of the kernel matrix: k(x, every training row).
     gamma : float, "scale" or None
-        Of rbf and poly, as are the next two, as in scikit-learn: None is 1/n_features,
-        "scale" is 1/(n_features times the variance of X), or 1 where that is 0.
+        The gamma of rbf and poly, as in scikit-learn: None is 1/n_features, "scale" is
+        1/(n_features times the variance of X), or 1 where the variance is 0.
     degree : int
-        Of poly, at least 1.
+        The degree of poly, at least 1.
     coef0 : float
-        Of poly, at least 0: below, no poly kernel is positive semidefinite on all rows.
+        The constant of poly, at least 0, so that the kernel is positive semidefinite.
 
     Raises
     ------
@@ -68,7 +68,9 @@ class Kernel:
     def __post_init__(self) -> None:
         if not callable(self.function):
             if isinstance(self.function, str) and self.function == "linear":
-                raise PairrankError('kernel="linear" needs no features of its own: use kernel=None')
+                raise PairrankError(
+                    'kernel="linear" is the ranker without a kernel: use kernel=None'
+                )
             validation.check_choice(self.function, "kernel (a name or a callable)", NAMES)
         if self.gamma is not None and self.gamma != "scale":
             if isinstance(self.gamma, str):
@@ -79,7 +81,7 @@ class Kernel:
 
     @property
     def is_precomputed(self) -> bool:
-        """Tell whether rows are rows of the kernel matrix already."""
+        """Whether the input is rows of the kernel matrix."""
         return isinstance(self.function, str) and self.function == "precomputed"
 
     def resolved(self, X: Any) -> Kernel:
@@ -106,13 +108,13 @@ class Kernel:
 
 
 class KernelColumns:
-    """The columns k(., landmarks) of a kernel matrix: rows in, values out, finite or an error.
+    """The columns k(., landmarks) of a kernel matrix, called with rows; an error if not finite.
 
-    "rbf" and "poly" are computed in float64, whatever the rows are, and a row's values depend on
-    the row alone, to the bit. Squared distances of dense rows are sums of squared differences,
-    which lose no digits to an offset; those of CSR rows come from inner products. A callable is
-    called on tiles of a fixed number of rows, the last one filled up with copies of its last row,
-    so that no value depends on how many rows are asked for.
+    "rbf" and "poly" are computed in float64 for any dtype, and a row's values depend on that row
+    only, to the bit. Squared distances of dense rows are sums of squared differences, which lose no
+    digits to an offset; those of CSR rows come from inner products. A callable is called on tiles
+    of a fixed number of rows, the last one filled up with copies of its last row, so that no value
+    depends on the number of rows.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ class KernelColumns:
 
     Notes
     -----
-    A block of a rows costs O(a n_landmarks n_features), or O(n_landmarks non-zeros).
+    A call with a rows costs O(a n_landmarks n_features), or O(n_landmarks non-zeros).
     """
 
     def __init__(self, kernel: Kernel, landmarks: Any) -> None:
@@ -132,7 +134,7 @@ class KernelColumns:
         self.landmarks = landmarks
 
     def __call__(self, X: Any, first: int = 0) -> NDArray[Any]:
-        """Return the values of some rows, (n_rows, n_landmarks); `first` numbers them in errors."""
+        """Return the values of rows, (n_rows, n_landmarks); errors count rows from `first`."""
         with np.errstate(all="ignore"):
             values = self._evaluate(X)
         finite = np.isfinite(values)
@@ -219,7 +221,7 @@ def _squared_norms(X: Any) -> FloatArray:
 
 
 def _variance(X: Any) -> float:
-    """Return the variance of all entries of X, in float64, without a copy of it."""
+    """Return the variance of all entries of X, in float64, without a copy of X."""
     entries = X.data if sparse.issparse(X) else X
     size = X.shape[0] * X.shape[1]
     step = max(1, _CHUNK // max(1, entries[:1].size))

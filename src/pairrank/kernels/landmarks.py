@@ -1,4 +1,4 @@
-"""Landmarks: which training rows carry a kernel's features, and how a file keeps them."""
+"""Landmarks of a kernel: how many and which training rows, and how a file stores them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from scipy import sparse
 from pairrank.exceptions import PairrankError
 
 EXACT_UP_TO = 2000
-"""The most training rows that "auto" keeps as landmarks, every one."""
+"""The most training rows for which "auto" is "exact"."""
 DEFAULT_COMPONENTS = 500
-"""The landmarks of "nystroem" where nothing else is asked for."""
+"""The default number of landmarks of "nystroem"."""
 
 _CSR_PARTS = ("data", "indices", "indptr")
 
@@ -39,14 +39,14 @@ def plan_landmarks(kernel_features: str, n_components: int | None, n_rows: int) 
         return "nystroem", min(DEFAULT_COMPONENTS, n_rows)
     if n_components > n_rows:
         raise PairrankError(
-            f"n_components = {n_components} landmarks of {n_rows} training rows: ask for at most "
-            'n_rows, or use kernel_features="auto", which then takes them all'
+            f"n_components = {n_components} is more than the {n_rows} training rows: use at most "
+            'n_rows, or kernel_features="auto", which then uses all rows'
         )
     return "nystroem", n_components
 
 
 def sample_landmarks(n_rows: int, n_landmarks: int, random_state: Any) -> NDArray[np.int64]:
-    """Return the row numbers of landmarks, distinct and rising; None is a fixed seed."""
+    """Return the row numbers of landmarks, distinct and ascending; None is a fixed seed."""
     if n_landmarks == n_rows:
         return np.arange(n_rows, dtype=np.int64)
     from sklearn.utils import check_random_state
@@ -65,7 +65,7 @@ def landmarks_to_arrays(landmarks: Any) -> dict[str, NDArray[Any]]:
 
 
 def landmarks_from_arrays(arrays: Mapping[str, NDArray[Any]], n_features: int) -> Any:
-    """Return the landmarks that `landmarks_to_arrays` took apart; KeyError where they lack."""
+    """Return the landmarks stored by `landmarks_to_arrays`; KeyError where one is missing."""
     if "landmarks" in arrays:
         return arrays["landmarks"]
     data, indices, indptr = (arrays[f"landmarks_{part}"] for part in _CSR_PARTS)

@@ -1,4 +1,4 @@
-"""The eigenvalues of a kernel matrix that stand above rounding, or why it is no kernel matrix."""
+"""Eigenvalues of a kernel matrix above rounding, and the checks that it is one."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _STEP = 256
 
 
 class Spectrum(NamedTuple):
-    """What is kept of a kernel matrix K, about `vectors * eigenvalues @ vectors.T`.
+    """An approximation `vectors * eigenvalues @ vectors.T` of a kernel matrix K.
 
     Attributes
     ----------
     eigenvalues : ndarray of shape (n_kept,)
-        Falling, each above `tolerance`.
+        Descending, each above `tolerance`.
     vectors : ndarray of shape (n_landmarks, n_kept)
         The orthonormal eigenvectors.
     tolerance : float
-        What the kept part may differ from K by, in any entry, beside rounding.
+        The largest difference from K in any entry, apart from rounding.
     """
 
     eigenvalues: FloatArray
@@ -36,17 +36,17 @@ class Spectrum(NamedTuple):
 def spectrum_of(matrix: FloatArray, precision: float) -> Spectrum:
     """Return the eigenvalues of a kernel matrix above its rounding, with their vectors.
 
-    Kept are the eigenvalues above the greatest of 1e-12 times the greatest k(x, x); 16 `precision`
-    times the greatest eigenvalue; and the size of the most negative one, which can only be rounding
-    itself. The entries of what is dropped are no larger than its greatest eigenvalue.
+    An eigenvalue is kept if it is above 1e-12 times the largest k(x, x), above 16 `precision` times
+    the largest eigenvalue, and above the size of the most negative eigenvalue, which must be a
+    rounding error. The dropped part has no entry larger than its largest eigenvalue.
 
     Parameters
     ----------
     matrix : ndarray of shape (n_landmarks, n_landmarks), C-contiguous
         The kernel matrix; overwritten.
     precision : float
-        The relative rounding of its entries; asymmetry and negative eigenvalues are forgiven up to
-        its square root, relative to the greatest entry and eigenvalue.
+        The relative rounding error of its entries. Asymmetry and negative eigenvalues are accepted
+        up to its square root, relative to the largest entry and eigenvalue.
 
     Returns
     -------
@@ -66,15 +66,15 @@ def spectrum_of(matrix: FloatArray, precision: float) -> Spectrum:
     >>> spectrum_of(np.array([[2.0, 2.0], [2.0, 2.0]]), 2e-16).eigenvalues
     array([4.])
     """
-    forgiven = np.sqrt(precision)
-    _check_symmetric(matrix, forgiven)
+    accepted = np.sqrt(precision)
+    _check_symmetric(matrix, accepted)
     largest_diagonal = float(matrix.diagonal().max(initial=0.0))
     eigenvalues, vectors = linalg.eigh(
         matrix.T, overwrite_a=True, check_finite=False, driver="evd", lower=False
     )
     top = float(max(eigenvalues[-1], -eigenvalues[0]))
     lowest = float(eigenvalues[0])
-    if lowest < -forgiven * top:
+    if lowest < -accepted * top:
         raise PairrankError(
             f"the kernel is not positive semidefinite: its matrix of {matrix.shape[0]} rows has "
             f"eigenvalues from {lowest:.6g} to {eigenvalues[-1]:.6g}; use another kernel, or add "
@@ -82,7 +82,7 @@ def spectrum_of(matrix: FloatArray, precision: float) -> Spectrum:
         )
     if top == 0.0:
         raise PairrankError(
-            "the kernel is zero between all rows: nothing can be learnt from it; use another "
+            "the kernel is zero between all rows, so there is nothing to learn: use another "
             "kernel, or other parameters"
         )
     tolerance = max(1e-12 * largest_diagonal, 16.0 * precision * top, -lowest)
@@ -94,7 +94,7 @@ def spectrum_of(matrix: FloatArray, precision: float) -> Spectrum:
     )
 
 
-def _check_symmetric(matrix: FloatArray, forgiven: float) -> None:
+def _check_symmetric(matrix: FloatArray, accepted: float) -> None:
     """Raise a PairrankError that names the pair of rows whose two kernel values differ most."""
     worst, row, column = 0.0, 0, 0
     for start in range(0, matrix.shape[0], _STEP):
@@ -104,7 +104,7 @@ def _check_symmetric(matrix: FloatArray, forgiven: float) -> None:
             worst = float(gaps.max())
             row, column = (int(at) for at in np.unravel_index(np.argmax(gaps), gaps.shape))
             row += start
-    if worst > forgiven * np.abs(matrix).max():
+    if worst > accepted * np.abs(matrix).max():
         raise PairrankError(
             f"the kernel is not symmetric: k(row {row}, row {column}) = {matrix[row, column]:.6g} "
             f"but k(row {column}, row {row}) = {matrix[column, row]:.6g}; average the two"

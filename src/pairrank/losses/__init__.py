@@ -1,4 +1,4 @@
-"""What a pair costs: formulas with their derivatives and the family that a fast sum can use."""
+"""Losses of a pair: formulas, their derivatives, and the family that selects a fast sum."""
 
 from typing import Any
 
@@ -26,29 +26,21 @@ LOSSES: dict[str, Any] = {
     "modified_huber": ModifiedHuber,
     "huberised_hinge": HuberisedHinge,
 }
-"""The losses of preferences, by the name that users choose them by."""
+"""The losses of preferences by name."""
 
 
 def as_loss(loss: Any) -> PairLoss:
-    """Return the loss of a name in `LOSSES`, or made of any object that has `phi`.
+    """Return the loss of a name in `LOSSES`, or of any object that has `phi`.
 
-    Parameters
-    ----------
-    loss : str or object
-        An object's ``phi(d, magnitude=0.0, order=0)`` takes and returns arrays; without `family` it
-        is summed pair by pair, without `smooth` it has a second derivative.
-
-    Raises
-    ------
-    PairrankError
-        If it is neither.
+    An object's ``phi(d, magnitude=0.0, order=0)`` takes and returns arrays. Without `family`, it is
+    summed pair by pair; without `smooth`, it must have a second derivative.
     """
     if isinstance(loss, str) and loss in LOSSES:
         made: PairLoss = LOSSES[loss]()
         return made
     if isinstance(loss, type) or not callable(getattr(loss, "phi", None)):
         names = ", ".join(map(repr, LOSSES))
-        raise PairrankError(f"loss must be one of {names}, or an object with phi, got {loss!r}")
+        raise PairrankError(f"loss must be one of {names}, or an object with phi (got {loss!r})")
     if hasattr(loss, "family") and hasattr(loss, "smooth"):
         given: PairLoss = loss
         return given

@@ -1,4 +1,4 @@
-"""What losses share: the check of a derivative's order, and the loss that is only a function."""
+"""Shared parts of losses: the check of a derivative's order, and the loss of any function."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from pairrank.exceptions import PairrankError
 
 
 def checked_order(order: int) -> int:
-    """Return the order of a derivative; a PairrankError where it is not 0, 1 or 2."""
+    """Return the order of a derivative, which must be 0, 1 or 2."""
     if order not in (0, 1, 2):
-        raise PairrankError(f"phi has derivatives of order 0, 1 and 2, got {order!r}")
+        raise PairrankError(f"order must be 0, 1 or 2 (got {order!r})")
     return order
 
 
 @dataclass(frozen=True)
 class OfPhi:
-    """A loss made of an object that has `phi` but no family: every pair is computed."""
+    """The loss of an object with `phi` but no family: its sum computes every pair."""
 
     given: Any
     smooth: bool = True

@@ -15,7 +15,7 @@ from pairrank.losses._phi import checked_order
 class Exponential:
     r"""The exponential loss phi(d) = exp(-d) of RankBoost (Freund et al. 2003).
 
-    It minds a pair in the wrong order far more than the other losses do.
+    A pair in the wrong order costs far more than with the other losses.
 
     Examples
     --------

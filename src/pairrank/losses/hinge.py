@@ -40,8 +40,8 @@ class SquaredHinge:
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each margin (order 0), or its first or second derivative.
 
-        The second derivative is the generalised one: 2 where the pair violates, else 0.
-        `magnitude` plays no part: a preference has a direction only.
+        The second derivative is the generalised one: 2 where d < margin, else 0.
+        `magnitude` is ignored: a preference has a direction only.
         """
         checked_order(order)
         over = np.maximum(self.margin - np.asarray(d, dtype=np.float64), 0.0)

@@ -1,4 +1,4 @@
-"""Huberised hinge: a hinge whose kink is rounded off by a parabola."""
+"""Huberised hinge: a hinge with a parabola in place of its kink."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class HuberisedHinge:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.width < np.inf:
-            raise PairrankError(f"width must be a finite number > 0, got {self.width!r}")
+            raise PairrankError(f"width must be finite and greater than 0 (got {self.width!r})")
 
     @property
     def family(self) -> PiecewisePolynomial:

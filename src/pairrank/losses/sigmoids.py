@@ -36,7 +36,7 @@ class Logistic:
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each margin (order 0), or its first or second derivative.
 
-        `magnitude` plays no part: a preference has a direction only.
+        `magnitude` is ignored: a preference has a direction only.
         """
         d = np.asarray(d, dtype=np.float64)
         if checked_order(order) == 0:
@@ -51,9 +51,9 @@ class Probit:
     r"""The probit loss phi(d) = (pdf(a d) - a d Phi(-a d)) / a, a = sqrt(3)/pi.
 
     Raykar 2007 replaces the logistic's derivative -S(-d) by -erfc(a d/sqrt(2))/2 = -Phi(-a d)
-    (Eq. 3), Phi the normal distribution. This phi is the convex function whose derivative that is:
-    so the paper's approximate gradient is the exact gradient of a loss, which a line search can
-    trust. The second derivative is a pdf(a d).
+    (Eq. 3), Phi the normal distribution. This phi is the convex function with that derivative, so
+    the paper's approximate gradient is the exact gradient of this loss. The second derivative is
+    a pdf(a d).
 
     Examples
     --------
@@ -69,7 +69,7 @@ class Probit:
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each margin (order 0), or its first or second derivative.
 
-        `magnitude` plays no part: a preference has a direction only.
+        `magnitude` is ignored: a preference has a direction only.
         """
         d = np.asarray(d, dtype=np.float64)
         if checked_order(order) == 0:
@@ -81,11 +81,11 @@ class Probit:
 
 @dataclass(frozen=True)
 class Raykar:
-    r"""The paper's own mixture: the logistic's value is reported, the probit's gradient followed.
+    r"""The paper's mixture: the value of the logistic loss, the gradient of the probit loss.
 
-    phi is log(1 + exp(-d)) (Raykar 2007, Section 3), its derivatives are those of `Probit` (Eq. 3).
-    They are not of one function, though their derivatives differ by less than 0.023: a line search
-    must go by gradients alone, and the descent ends at the optimum of `Probit`.
+    phi is log(1 + exp(-d)) (Raykar 2007, Section 3); its derivatives are those of `Probit` (Eq. 3).
+    The derivatives of the two losses differ by less than 0.023. A line search must use gradients
+    only, and the descent ends at the optimum of `Probit`.
 
     Examples
     --------
@@ -112,10 +112,10 @@ def _normal_density(x: FloatArray) -> FloatArray:
 
 
 def _normal_tail(x: FloatArray) -> FloatArray:
-    """Return pdf(x) - x Phi(-x) for x >= 0, the normal distribution's tail integrated.
+    """Return pdf(x) - x Phi(-x) for x >= 0, the integral of the normal distribution's tail.
 
-    Far out the two nearly cancel: with Mills' ratio 1/(x + k), k = 1/(x + 2/(x + 3/(x + ..))), the
-    difference is pdf(x) k/(x + k).
+    For large x the two terms nearly cancel. Mills' ratio is 1/(x + k) with
+    k = 1/(x + 2/(x + 3/(x + ..))), so the difference is pdf(x) k/(x + k).
     """
     k = np.zeros_like(x)
     far = np.maximum(x, _FAR)

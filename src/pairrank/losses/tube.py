@@ -20,15 +20,15 @@ class Tube:
     Parameters
     ----------
     epsilon : float, default=0.1
-        What a difference of scores may be off by at no cost; with 0 it is c_MP of Eq. 7.
+        The error of a score difference that costs nothing; 0 gives c_MP of Eq. 7.
     n : {1, 2}, default=1
-        The power. With 1 the loss has a kink, where its subgradient here is 0; with 2 it has a
-        gradient everywhere and a generalised Hessian.
+        The power. With 1 the loss has kinks, with subgradient 0; with 2 it has a gradient
+        everywhere and a generalised Hessian.
 
     Raises
     ------
     PairrankError
-        If epsilon is negative or not finite, or n another number.
+        If epsilon is negative or not finite, or n is not 1 or 2.
 
     Examples
     --------
@@ -43,9 +43,9 @@ class Tube:
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.epsilon < np.inf:
-            raise PairrankError(f"epsilon must be a finite number >= 0, got {self.epsilon!r}")
+            raise PairrankError(f"epsilon must be finite and at least 0 (got {self.epsilon!r})")
         if self.n not in (1, 2):
-            raise PairrankError(f"n must be 1 or 2, got {self.n!r}")
+            raise PairrankError(f"n must be 1 or 2 (got {self.n!r})")
 
     @property
     def family(self) -> Tubes:
@@ -60,7 +60,7 @@ class Tube:
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each difference d, or its first or second derivative by d.
 
-        At the kink derivatives are 0: a difference that is off by exactly epsilon costs nothing.
+        At a kink, where the error is exactly epsilon, the derivatives are 0.
         """
         miss = magnitude - np.asarray(d, dtype=np.float64)
         over = np.maximum(np.abs(miss) - self.epsilon, 0.0)

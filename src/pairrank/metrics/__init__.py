@@ -1,4 +1,4 @@
-"""How well scores rank: pairwise accuracy, Kendall's tau, NDCG, kept magnitudes."""
+"""Metrics: pairwise accuracy, Kendall's tau, NDCG, errors of differences."""
 
 from pairrank.metrics.correlation import kendall_tau as kendall_tau
 from pairrank.metrics.costs import hinge_magnitude_cost as hinge_magnitude_cost

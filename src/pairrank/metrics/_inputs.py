@@ -1,4 +1,4 @@
-"""What every metric checks, the layout of rows by query, and means over pairs of rows."""
+"""Shared parts of metrics: checked input, rows by query, means over pairs of rows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Judged(NamedTuple):
 def check_rows(
     y_true: Any, scores: Any, qid: Any, sample_weight: Any, *, text: bool = False
 ) -> Judged:
-    """Return labels, scores, queries and weights as arrays of one length, or say what is wrong."""
+    """Return labels, scores, queries and weights as checked arrays of one length."""
     judged = check_scored(None, scores, qid, sample_weight)
     labels = check_labels(y_true, name="y_true")
     if labels.dtype.kind not in "fiu" and not text:
@@ -51,14 +51,14 @@ def check_rows(
 
 
 def check_scored(y_true: Any, scores: Any, qid: Any, sample_weight: Any) -> Judged:
-    """Check all but `y_true`, which is taken as it is."""
+    """Check all arguments but `y_true`."""
     values = check_numbers(scores, "scores")
     weight = check_weights(sample_weight, values.size)
     return Judged(y_true, values, check_query_ids(qid, values.size), weight)
 
 
 class ByQuery(NamedTuple):
-    """Rows laid out by query, those of weight 0 left out.
+    """Rows by query, without those of weight 0.
 
     order: the user's row at each place, (n_kept,); starts: where each query begins,
     (n_queries + 1,); identifiers: the queries, (n_queries,); None where there is no qid.
@@ -70,7 +70,7 @@ class ByQuery(NamedTuple):
 
 
 def by_query(judged: Judged) -> ByQuery:
-    """Lay the rows out by query, stably; O(m), or O(m log m) where identifiers are unordered."""
+    """Order the rows by query, stably; O(m), or O(m log m) where identifiers are unordered."""
     from pairrank.compiled.layout import counting_order
 
     kept = np.arange(judged.scores.size)
@@ -106,7 +106,7 @@ def as_mapping(
 
 
 def nothing_to_measure(what: str) -> float:
-    """Warn that no query counts, and return the NaN that the metric then is."""
+    """Warn that no query counts, and return NaN."""
     warnings.warn(f"{what}, so the metric is NaN", NoPairsWarning, stacklevel=3)
     return float("nan")
 
@@ -121,19 +121,19 @@ def mean_over_differences(
     per_query: bool,
     mean_of: Callable[[FloatArray, FloatArray, FloatArray, NDArray[np.int64]], FloatArray],
 ) -> Any:
-    """Return the mean over the queries of what `mean_of` finds for each.
+    """Return the mean over the queries of the values of `mean_of`.
 
     Parameters
     ----------
     y_true, scores, qid, sample_weight : array-like of shape (n_rows,)
-        As metrics take them.
+        As in the metrics.
     average : {"pairs", "queries"}
-        Queries weigh the square of their weight, or the same.
+        A query counts by the square of its weight, or all queries count alike.
     per_query : bool
         Return {qid: value} instead.
     mean_of : callable
-        Takes labels, scores and weights by query, all its own, and where each query begins; a
-        query's weights sum to 1. Returns a value a query.
+        Takes labels, scores and weights by query, which it may overwrite, and the starts of the
+        queries; a query's weights sum to 1. Returns one value per query.
     """
     check_choice(average, "average", ("pairs", "queries"))
     judged = check_rows(y_true, scores, qid, sample_weight)
@@ -155,10 +155,10 @@ def mean_over_differences(
 
 
 def residuals(labels: FloatArray, scores: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
-    """Return scores less labels, up to a constant a query; one near all scores is taken off first.
+    """Return scores minus labels, up to a constant per query.
 
-    It is the score nearest to zero: an offset that a query's scores share costs no digits then, and
-    one huge score costs the others none.
+    The score nearest to zero is subtracted first. A common offset of a query's scores then costs no
+    digits, and one huge score costs the others none.
     """
     sizes = np.diff(starts)
     least = np.repeat(np.minimum.reduceat(np.abs(scores), starts[:-1]), sizes)

@@ -1,4 +1,4 @@
-"""The table of metrics by name, for scorers, searches and the command line: one line per metric."""
+"""The table of metrics by name, for scorers, searches and the command line."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class Metric(NamedTuple):
 
     function: Callable[..., Any]
     judges: Literal["preferences", "gains", "numbers"] = "numbers"
-    """What it judges scores by: preferences (an order graph, also of text labels, or Pairs), labels
-    that are gains (not negative; queries may have weights, rows may not), or any numbers."""
+    """What it compares scores with: preferences (an order graph, also of text labels, or Pairs),
+    gains (labels of at least 0; queries may have weights, rows may not), or any numbers."""
     greater_is_better: bool = True
     own: tuple[str, ...] = ()
-    """Arguments that default to the parameters of the judged model, where it has them."""
+    """Arguments whose defaults are the model's parameters of the same names."""
     options: Mapping[str, Any] = _NO_OPTIONS
 
     def arguments(self, model: Any = None) -> dict[str, Any]:
-        """Return the options, completed by the parameters of the model that is judged."""
+        """Return the options, and the model's parameters where an option is not given."""
         of_model = {name: getattr(model, name) for name in self.own if hasattr(model, name)}
         return {**of_model, **self.options}
 
@@ -65,6 +65,6 @@ def metric_named(name: Any) -> Metric:
 
 
 def metric_of(function: Callable[..., Any], options: Mapping[str, Any]) -> Metric:
-    """Return a function as a metric: that of the table, or a new one where more is better."""
+    """Return a function's metric in the table, or else a new one, where greater is better."""
     listed = [metric for metric in METRICS.values() if metric.function is function]
     return (listed[0] if listed else Metric(function))._replace(options=dict(options))

@@ -29,9 +29,10 @@ def kendall_tau(
 ) -> Any:
     """Return Kendall's tau between labels and scores, averaged over the queries.
 
-    With C pairs of rows ordered alike and D ordered against each other, tau-b is
-    (C - D)/sqrt(N_y N_s), N_y and N_s the pairs whose labels and whose scores differ, and tau-a is
-    (C - D)/N, N all pairs of rows. Pairs weigh the product of their rows' weights, in N too.
+    C pairs of rows have the same order by labels and by scores, D pairs the opposite order, N_y
+    pairs differ in their labels, N_s in their scores, and N is the number of pairs. Then tau-b is
+    (C - D)/sqrt(N_y N_s), and tau-a is (C - D)/N. A pair counts by the product of its rows'
+    weights, in every number.
 
     Parameters
     ----------
@@ -51,9 +52,9 @@ def kendall_tau(
     Returns
     -------
     float or dict
-        The plain mean over queries, in [-1, 1]. Queries of one row or of one label are left out;
-        those whose scores are all equal count 0 in tau-a, and are left out of tau-b, where they
-        are 0/0. NaN, with a NoPairsWarning, where no query is left.
+        The mean over queries, in [-1, 1]. Queries of one row or of one label are left out. A query
+        with equal scores only counts as 0 in tau-a and is left out of tau-b, where it is 0/0. NaN,
+        with a NoPairsWarning, where no query is left.
 
     Raises
     ------
@@ -73,19 +74,17 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3, 4, 5], [10, 30, 20, 50, 40])
     0.6
     """
-    from pairrank.compiled.concordance import count_full, weigh_full
+    from pairrank.compiled.concordance import count_concordant
 
     check_choice(variant, "variant", ("b", "a"))
     judged = check_rows(y_true, scores, qid, sample_weight)
     levels = Levels.build(judged.labels, judged.qid, sample_weight=judged.weight)
-    layout, starts = judged.scores[levels.row_of], levels.query_start
-    groups = (levels.group_start, levels.query_group)
+    groups, starts = (levels.group_start, levels.query_group), levels.query_start
+    counts = count_concordant(judged.scores[levels.row_of], levels.weight, *groups)
     if levels.weight is None:
-        counts = count_full(layout, *groups)
         sizes = np.diff(starts)
         every = sizes * (sizes - 1) // 2
     else:
-        counts = weigh_full(layout, levels.weight.copy(), *groups)
         lighter, _ = totals_around(levels.weight, starts)
         query = np.repeat(np.arange(levels.n_queries), np.diff(starts))
         every = np.bincount(query, levels.weight * lighter, levels.n_queries)

@@ -1,4 +1,4 @@
-"""What Cortes' costs of pairs come to: misranked pairs by how far, differences beyond a tube."""
+"""Mean pair costs of Cortes et al.: of misranked pairs, and of differences beyond a tube."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def hinge_rank_cost(
     average: Literal["pairs", "queries"] = "pairs",
     per_query: bool = False,
 ) -> Any:
-    r"""Return the mean of how far the scores of misranked pairs are apart, c_HR.
+    r"""Return the mean score difference of misranked pairs, c_HR.
 
     .. math:: c(i, j) = |s_j - s_i|^n \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0,
 
@@ -33,13 +33,13 @@ def hinge_rank_cost(
     y_true : array-like of shape (n_rows,)
         Labels, any finite numbers.
     scores : array-like of shape (n_rows,)
-        The scores to judge; their scale is that of the cost.
+        The scores to judge; the cost is on their scale.
     n : {1, 2}
         The power.
     qid : array-like of shape (n_rows,), optional
         Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
-        Row weights; a pair weighs the product of its rows' weights.
+        Row weights; a pair's weight is the product of its rows' weights.
     average : {"pairs", "queries"}
         The mean over the ordered pairs of all queries, or of the queries' means.
     per_query : bool
@@ -85,7 +85,7 @@ def hinge_magnitude_cost(
     average: Literal["pairs", "queries"] = "pairs",
     per_query: bool = False,
 ) -> Any:
-    r"""Return the mean of what misranked pairs miss the labels' differences by, c_HMP.
+    r"""Return the mean error of the score differences of misranked pairs, c_HMP.
 
     .. math:: c(i, j) = |(s_j - s_i) - (y_j - y_i)|^n
         \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0,
@@ -103,7 +103,7 @@ def hinge_magnitude_cost(
     qid : array-like of shape (n_rows,), optional
         Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
-        Row weights; a pair weighs the product of its rows' weights.
+        Row weights; a pair's weight is the product of its rows' weights.
     average : {"pairs", "queries"}
         The mean over the ordered pairs of all queries, or of the queries' means.
     per_query : bool
@@ -121,9 +121,9 @@ def hinge_magnitude_cost(
 
     Notes
     -----
-    Costs O(m log m) for m rows. The paper calls it convex in the scores; it is neither convex nor
-    continuous: where tied scores become misranked it jumps from 0 to the labels' difference to the
-    power n. So it is a metric here, and no loss.
+    Costs O(m log m) for m rows. The paper calls it convex in the scores, but it is neither convex
+    nor continuous: where tied scores become misranked, it jumps from 0 to the labels' difference to
+    the power n. It is therefore a metric here, not a loss.
 
     References
     ----------
@@ -151,7 +151,7 @@ def tube_cost(
     average: Literal["pairs", "queries"] = "pairs",
     per_query: bool = False,
 ) -> Any:
-    r"""Return the mean of what differences of scores miss the labels' by beyond epsilon, c_SVR.
+    r"""Return the mean error of score differences beyond epsilon, c_SVR.
 
     .. math:: c(i, j) = \max(0, |(s_j - s_i) - (y_j - y_i)| - \varepsilon)^n,
 
@@ -162,15 +162,15 @@ def tube_cost(
     y_true : array-like of shape (n_rows,)
         Labels, any finite numbers.
     scores : array-like of shape (n_rows,)
-        The scores to judge; an offset of a whole query changes nothing.
+        The scores to judge; a constant added to a whole query changes nothing.
     epsilon : float
-        What a difference may miss at no cost; with 0 it is `m1d` (n = 1) or `msd` (n = 2).
+        The error of a difference that costs nothing; 0 gives `m1d` (n = 1) or `msd` (n = 2).
     n : {1, 2}
         The power.
     qid : array-like of shape (n_rows,), optional
         Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
-        Row weights; a pair weighs the product of its rows' weights.
+        Row weights; a pair's weight is the product of its rows' weights.
     average : {"pairs", "queries"}
         The mean over the ordered pairs of all queries, or of the queries' means.
     per_query : bool
@@ -189,8 +189,8 @@ def tube_cost(
 
     Notes
     -----
-    Costs O(m log m) for m rows: the residuals s - y are sorted, and one pass finds for each the
-    rows that it is more than epsilon above.
+    Costs O(m log m) for m rows: the residuals s - y are sorted, and one pass finds, for each row,
+    the rows whose residuals are lower by more than epsilon.
 
     References
     ----------
@@ -243,9 +243,8 @@ def beyond_tube(
 ) -> FloatArray:
     """Return the mean cost beyond the tube over the ordered pairs of each query."""
     from pairrank.compiled.costs import tube_costs
-    from pairrank.compiled.segment_sort import sort_segments_with
+    from pairrank.compiled.sorting import sorted_segments
 
-    values = residuals(labels, scores, starts)
-    sort_segments_with(values, shares, starts, np.empty_like(values), np.empty_like(values))
-    costs = tube_costs(values, shares, starts, epsilon, squared)
+    values, places = sorted_segments(residuals(labels, scores, starts), starts)
+    costs = tube_costs(values, shares[places], starts, epsilon, squared)
     return np.where(np.isnan(costs), np.inf, costs)

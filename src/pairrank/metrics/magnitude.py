@@ -1,4 +1,4 @@
-"""How well differences of scores keep differences of labels: MSD and M1D."""
+"""MSD and M1D: errors of score differences against label differences."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def msd(
     y_true : array-like of shape (n_rows,)
         Labels, any finite numbers.
     scores : array-like of shape (n_rows,)
-        The scores to judge; an offset of a whole query changes nothing.
+        The scores to judge; a constant added to a whole query changes nothing.
     qid : array-like of shape (n_rows,), optional
         Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
-        Row weights; a pair weighs the product of its rows' weights.
+        Row weights; a pair's weight is the product of its rows' weights.
     average : {"pairs", "queries"}
         The mean over the ordered pairs of all queries, or of the queries' means.
     per_query : bool
@@ -89,11 +89,11 @@ def m1d(
     y_true : array-like of shape (n_rows,)
         Labels, any finite numbers.
     scores : array-like of shape (n_rows,)
-        The scores to judge; an offset of a whole query changes nothing.
+        The scores to judge; a constant added to a whole query changes nothing.
     qid : array-like of shape (n_rows,), optional
         Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
-        Row weights; a pair weighs the product of its rows' weights.
+        Row weights; a pair's weight is the product of its rows' weights.
     average : {"pairs", "queries"}
         The mean over the ordered pairs of all queries, or of the queries' means.
     per_query : bool
@@ -133,8 +133,8 @@ def _squares(
 ) -> FloatArray:
     """Return the mean of (r_i - r_j)^2 over the ordered pairs of each query.
 
-    The residual of a query's heaviest row is taken off first: however heavy the row is, the mean of
-    the others keeps its digits.
+    The residual of a query's heaviest row is subtracted first, so that its weight costs the mean of
+    the others no digits.
     """
     sizes = np.diff(starts)
     centred = residuals(labels, scores, starts)

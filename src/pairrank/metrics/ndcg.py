@@ -35,10 +35,10 @@ def ndcg_score(
 ) -> Any:
     """Return NDCG@k averaged over the queries.
 
-    A query's value is DCG@k of its rows in the order of the scores, divided by that of the best
-    order; DCG@k is the sum over positions i <= k of (2^y - 1) d(i). Rows of tied scores get the
-    expected value over their orders. Gains are scaled by the query's largest, so that labels in
-    the thousands do not overflow.
+    A query's value is DCG@k of its rows in the order of the scores, divided by DCG@k of the best
+    order. DCG@k is the sum over positions i <= k of (2^y - 1) d(i). Tied scores get the expected
+    value over their orders. Gains are scaled by the query's largest gain, so that labels in the
+    thousands do not overflow.
 
     Parameters
     ----------
@@ -49,13 +49,13 @@ def ndcg_score(
     qid : array-like of shape (n_rows,), optional
         Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
-        Weights, constant within a query: the query's weight in the mean.
+        Weights, constant in each query: the query's weight in the mean.
     k : int, optional
-        Positions that count; None, or more than a query has: all of them.
+        The number of positions that count; None, or more than a query has: all.
     discount : {"standard", "letor"}
         d(i) = 1/log2(i + 1), or 1/log2(max(2, i)) as in LETOR and MSLR.
     empty : float or "skip"
-        What a query without a row of positive label counts, or that it is left out.
+        The value of a query without a positive label, or "skip" to leave it out.
     per_query : bool
         Return {qid: value} of the queries that count instead; without qid the one is called None.
 
@@ -111,11 +111,11 @@ def mean_ndcg(
     qid : array-like of shape (n_rows,), optional
         Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
-        Weights, constant within a query: the query's weight in the mean.
+        Weights, constant in each query: the query's weight in the mean.
     discount : {"letor", "standard"}
         d(i) = 1/log2(max(2, i)), or 1/log2(i + 1).
     empty : float or "skip"
-        What a query without a row of positive label counts, or that it is left out.
+        The value of a query without a positive label, or "skip" to leave it out.
     per_query : bool
         Return {qid: value} of the queries that count instead; without qid the one is called None.
 
@@ -182,14 +182,13 @@ def _ndcg_of_queries(
 ) -> FloatArray:
     """Return NDCG of each query, NaN where no label is positive."""
     from pairrank.compiled.gains import discounted_gains
-    from pairrank.compiled.segment_sort import sort_segments, sort_segments_with
+    from pairrank.compiled.sorting import sorted_segments
 
     longest = int(np.diff(rows.starts).max(initial=0))
-    scores = judged.scores[rows.order]
     gains = _scaled_gains(judged.labels[rows.order], rows.starts)
-    ideal, first, second = gains.copy(), np.empty_like(gains), np.empty_like(gains)
-    sort_segments(ideal, rows.starts, first)
-    sort_segments_with(scores, gains, rows.starts, first, second)
+    ideal, _ = sorted_segments(gains, rows.starts)
+    scores, places = sorted_segments(judged.scores[rows.order], rows.starts)
+    gains = gains[places]
     cutoff = longest if k is None else min(int(k), longest)
     positions = np.arange(1.0, longest + 1.0)
     shifted = positions + 1.0 if discount == "standard" else np.maximum(2.0, positions)
@@ -197,7 +196,7 @@ def _ndcg_of_queries(
 
 
 def _scaled_gains(labels: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
-    """Return (2^y - 1)/2^top, top the query's largest label: no label overflows."""
+    """Return (2^y - 1)/2^top with the query's largest label as top, so that nothing overflows."""
     if labels.size == 0:
         return np.zeros(0)
     top = np.repeat(np.maximum.reduceat(labels, starts[:-1]), np.diff(starts))
@@ -217,7 +216,7 @@ def _require_relevance(labels: NDArray[Any]) -> None:
 
 
 def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray:
-    """Return each query's weight, which all of its rows must share."""
+    """Return the weight of each query; all its rows must have the same."""
     if judged.weight is None:
         return np.ones(rows.starts.size - 1)
     weight = judged.weight[rows.order]
@@ -228,7 +227,7 @@ def _query_weights(judged: Judged, rows: ByQuery) -> FloatArray:
     if differs.any():
         row = int(rows.order[differs.argmax()])
         raise PairrankError(
-            f"sample_weight is {judged.weight[row]} in row {row}, unlike in other rows of its "
-            "query: NDCG takes one weight a query"
+            f"sample_weight is {judged.weight[row]} in row {row}, but other rows of its query "
+            "have another: NDCG takes one weight per query"
         )
     return first

@@ -45,24 +45,24 @@ def pairwise_accuracy(
     Parameters
     ----------
     y_true : array-like of shape (n_rows,), or Pairs
-        Labels, numbers or (with an OrderGraph) text; or explicit comparisons, of which those of
-        magnitude 0 (ties) prefer nothing and are left out, and a negative one is turned round.
+        Labels, numbers or (with an OrderGraph) text; or explicit comparisons. Comparisons of
+        magnitude 0 (ties) are ignored; those of negative magnitude prefer the other row.
     scores : array-like of shape (n_rows,)
         The scores to judge; higher is better.
     qid : array-like of shape (n_rows,), optional
         Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
-        Row weights; a pair weighs the product of its rows' weights.
+        Row weights; a pair's weight is the product of its rows' weights.
     graph : "full", "chain" or OrderGraph
-        Which levels are preferred to which; not used with Pairs.
+        Which levels are preferred to which; ignored with Pairs.
     ties : {"half", "correct", "error"}
-        What a tie in the scores counts: 1/2; 1 (Raykar's >=); 0 (Lee & Lin's >).
+        The value of a tie in the scores: 1/2; 1 (Raykar's >=); 0 (Lee & Lin's >).
     average : {"pairs", "queries", "edges"}
-        The mean over all pairs pooled; over the queries that hold a pair; or over the edges, an
-        edge being two joined levels of one query (Fung's WMW).
+        The mean over all pairs; over the queries that have a pair; or over the edges, an edge being
+        two joined levels of one query (Fung's WMW).
     per_query : bool
-        Return the accuracy of each query that holds a pair as {qid: value} instead; without qid
-        the one query is called None.
+        Return the accuracy of each query that has a pair as {qid: value} instead; without qid the
+        one query is called None.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def pairwise_accuracy(
     if isinstance(y_true, Pairs):
         if average == "edges":
             raise PairrankError(
-                'Pairs know no levels and so no edges: average="pairs" or "queries"'
+                'Pairs have no levels and so no edges: use average="pairs" or "queries"'
             )
         judged, counts = _judge_pairs(y_true, scores, qid, sample_weight)
     else:
@@ -129,10 +129,10 @@ def wmw_score(
 ) -> Any:
     """Return the generalised Wilcoxon-Mann-Whitney statistic over an order graph.
 
-    The probability that a preference drawn at random is ordered rightly: `pairwise_accuracy` by
-    its statistical name. Raykar et al. draw a pair (``average="pairs"``) and count ties as right
-    (``ties="correct"``); Fung et al. draw an edge first (``average="edges"``) and count ties as
-    wrong (``ties="error"``); with two levels both are the area under the ROC curve.
+    It is the probability that the scores order a random preference correctly, and the same as
+    `pairwise_accuracy`. Raykar et al. draw a pair (``average="pairs"``) and count ties as correct
+    (``ties="correct"``). Fung et al. draw an edge first (``average="edges"``) and count ties as
+    errors (``ties="error"``). With two levels both are the area under the ROC curve.
 
     Parameters
     ----------
@@ -143,15 +143,15 @@ def wmw_score(
     qid : array-like of shape (n_rows,), optional
         Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
-        Row weights; a pair weighs the product of its rows' weights.
+        Row weights; a pair's weight is the product of its rows' weights.
     graph : "full", "chain" or OrderGraph
         Which levels are preferred to which.
     ties : {"half", "correct", "error"}
-        What a tie in the scores counts: 1/2, 1 or 0.
+        The value of a tie in the scores: 1/2, 1 or 0.
     average : {"pairs", "queries", "edges"}
         The mean over all pairs, over queries, or over edges.
     per_query : bool
-        Return {qid: value} of the queries that hold a pair instead.
+        Return {qid: value} of the queries that have a pair instead.
 
     Returns
     -------
@@ -184,21 +184,13 @@ def wmw_score(
 
 def _judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any]:
     """Return (concordant, tied, discordant) of each query, as counts or as sums of weights."""
-    from pairrank.compiled import concordance
+    from pairrank.compiled.concordance import count_concordant
 
     levels = Levels.build(judged.labels, judged.qid, graph=graph, sample_weight=judged.weight)
     if by_edge:
         levels = _each_group_weighs_one(levels)
-    groups = (levels.group_start, levels.query_group)
-    scores = judged.scores[levels.row_of]
-    if levels.weight is None:
-        if levels.edges is None:
-            return concordance.count_full(scores, *groups)[:, :3]
-        return concordance.count_edges(scores, *groups, levels.edges)
-    weight = levels.weight.copy()
-    if levels.edges is None:
-        return concordance.weigh_full(scores, weight, *groups)[:, :3]
-    return concordance.weigh_edges(scores, weight, *groups, levels.edges)
+    groups = (levels.group_start, levels.query_group, levels.edges)
+    return count_concordant(judged.scores[levels.row_of], levels.weight, *groups)[:, :3]
 
 
 def _each_group_weighs_one(levels: Levels) -> Levels:

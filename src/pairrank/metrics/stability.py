@@ -1,4 +1,4 @@
-"""stability_bound: how far the true error of a magnitude-preserving ranker is from the observed."""
+"""Stability bound on the true error of a magnitude-preserving ranker."""
 
 from __future__ import annotations
 
@@ -10,22 +10,21 @@ from pairrank.exceptions import PairrankError
 
 
 class StabilityBound(NamedTuple):
-    """What stability guarantees of a magnitude-preserving ranker.
+    """The stability bound of a magnitude-preserving ranker.
 
     Attributes
     ----------
     beta : float
-        No pair's cost changes by more when the pairs of one training row are left out
-        (Proposition 1); by twice that when the row is replaced.
+        The most that a pair's cost changes when the pairs of one training row are left out
+        (Proposition 1); it changes by at most twice that when the row is replaced.
     excess : float
-        The true error and the one on the training rows differ by no more, with the probability
-        asked for.
+        The bound on the difference of the true error and the error on the training rows.
     as_printed : float
-        The same by Corollary 1 as the paper prints it, which its proof does not carry.
+        The bound by Corollary 1 as printed in the paper, which the paper's proof does not support.
     largest_cost : float
-        (2 M)^n, above which no cost can be.
+        (2 M)^n, the largest possible cost.
     kappa, M : float
-        What the bound was computed from.
+        The arguments that the bound was computed from.
     """
 
     beta: float
@@ -37,14 +36,14 @@ class StabilityBound(NamedTuple):
 
     @property
     def is_vacuous(self) -> bool:
-        """Whether the bound tells nothing: errors never exceed the largest cost anyway."""
+        """Whether the bound is no lower than the largest cost, which always holds."""
         return self.excess >= self.largest_cost
 
 
 def stability_bound(
     C: float, kappa: float, M: float, m: int, n: int = 2, delta: float = 0.05
 ) -> StabilityBound:
-    r"""Return how far a ranker's true error may be from its error on m training rows.
+    r"""Return a bound on the difference of a ranker's true error and its error on m rows.
 
     With probability at least 1 - delta over the draw of the rows, for `MPRank`, `SVRank` or any h
     that minimises \|h\|^2 + C/m^2 times the sum over differences of a cost c_MP^n, c_SVR^n or
@@ -54,17 +53,18 @@ def stability_bound(
         + \bigl(2 m \beta + (2M)^n\bigr) \sqrt{\tfrac2m \log \tfrac2\delta}, \qquad
         \beta = \frac{4 C \sigma_n^2 \kappa^2}{m},\ \sigma_1 = 1,\ \sigma_2 = 4M,
 
-    R the mean cost of two rows drawn independently, R^ that over the m^2 pairs of training rows.
+    where R is the mean cost of two rows drawn independently, and R^ the mean cost over the m^2
+    pairs of training rows.
 
     Parameters
     ----------
     C : float
         The weight of the costs, as in `MPRank`; at least 0.
     kappa : float
-        \|phi(x)\| = k(x, x)^(1/2) is no larger for any row; only differences count, so the radius
-        of a ball about any fixed point will do.
+        The largest \|phi(x)\| = k(x, x)^(1/2) of any row. Only differences count, so the radius of
+        a ball around any fixed point is enough.
     M : float
-        \|h(x) - y\| is no larger for any row and any h that may be learnt, up to an offset of h.
+        The largest \|h(x) - y\| of any row and any h that may be learnt, up to an offset of h.
     m : int
         The number of training rows.
     n : {1, 2}, default 2
@@ -75,7 +75,7 @@ def stability_bound(
     Returns
     -------
     StabilityBound
-        `excess` is the right-hand side; `is_vacuous` says where it tells nothing.
+        `excess` is the right-hand side.
 
     Raises
     ------
@@ -84,19 +84,19 @@ def stability_bound(
 
     Notes
     -----
-    The rows are assumed to be drawn independently and alike, as one query, and neither the kernel
-    nor the limits kappa and M to be chosen by looking at them. The bound is of the order
-    (2M)^n (1 + C kappa^2)/m^(1/2), so it is effective for C far below m^(1/2) (the paper's "C >>
-    1/sqrt(m)" is a slip). And it is loose: of simulated rows within the unit ball, labels within
-    [-1, 1] and C = 0.5 it is 27 to 55 times the largest difference of thirty draws for n = 1, 850
-    to 1,400 times for n = 2, where it is vacuous even with 2,000 rows.
+    The rows must be independent and identically distributed, in one query; the kernel, kappa and M
+    must not be chosen from them. The bound is of the order (2M)^n (1 + C kappa^2)/m^(1/2), so it is
+    useful for C far below m^(1/2) (the paper's "C >> 1/sqrt(m)" is a slip). It is loose: for
+    simulated rows in the unit ball, labels in [-1, 1] and C = 0.5 it is 27 to 55 times the largest
+    difference of thirty draws for n = 1, and 850 to 1,400 times for n = 2, where it is vacuous even
+    with 2,000 rows.
 
-    It departs from Theorem 1 and Corollary 1 in three places. Their proofs replace rows at the
-    price beta of leaving one out, which is half of it (so is the price of leaving one out where the
-    sum is then divided by (m - 1)^2, not by m^2). They count the pairs (i, i), which cost nothing
-    in R^, like others: (2M)^n/m at the most. And M must hold for all rows that may be met, not only
-    for those of the sample. Lemma 1 and all that follows fail for c_HMP, which is neither convex
-    nor continuous.
+    It differs from Theorem 1 and Corollary 1 in three places. Their proofs use beta, the effect of
+    leaving a row out, for replacing a row, which has twice that effect. (Leaving one out has twice
+    that effect, too, where the sum is then divided by (m - 1)^2 instead of m^2.) They count the
+    pairs (i, i), which cost nothing in R^, like others, which makes a difference of at most
+    (2M)^n/m. And M must hold for all possible rows, not only for the sample. Lemma 1 and its
+    consequences fail for c_HMP, which is neither convex nor continuous.
 
     References
     ----------
@@ -127,4 +127,4 @@ def _check_arguments(C: float, kappa: float, M: float, m: int, n: int, delta: fl
     check_power(n)
     check_number(delta, "delta")
     if delta >= 1:
-        raise PairrankError(f"delta is a probability below 1, got {delta!r}")
+        raise PairrankError(f"delta must be less than 1 (got {delta!r})")

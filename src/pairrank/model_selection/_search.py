@@ -1,4 +1,4 @@
-"""SearchedRanker: what rankers share whose regularisation is chosen by cross-validation."""
+"""SearchedRanker: base of rankers whose regularisation is chosen by cross-validation."""
 
 from __future__ import annotations
 
@@ -86,8 +86,7 @@ class SearchedRanker(BaseRanker, ABC):
         qid : array-like of shape (n_rows,), optional
             Query identifiers; None: all rows are one query, and folds are made of rows.
         sample_weight : array-like of shape (n_rows,), optional
-            Row weights, in training and in scoring. Each row is left out as one row, whatever its
-            weight.
+            Row weights, in training and in scoring.
 
         Returns
         -------
@@ -127,7 +126,7 @@ class SearchedRanker(BaseRanker, ABC):
         judged = counts.any(axis=0)
         if not judged.all():
             which = "" if judged.size == 1 else f" of target {int(judged.argmin())}"
-            raise NoPairsError(f"no pair{which} to judge by was left out; take fewer folds")
+            raise NoPairsError(f"no fold has a test pair{which}; take fewer folds")
         sums = np.nansum(scores, axis=0)
         means = np.divide(sums, counts, out=np.full(sums.shape, -np.inf), where=counts > 0).T
         each = bool(self.alpha_per_target) and len(means) > 1

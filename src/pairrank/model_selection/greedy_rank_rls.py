@@ -1,4 +1,4 @@
-"""GreedyRankRLS: forward selection of features by RankRLS's error on what is left out."""
+"""GreedyRankRLS: forward selection of features by RankRLS's leave-out error."""
 
 from __future__ import annotations
 

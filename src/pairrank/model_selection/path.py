@@ -1,4 +1,4 @@
-"""Regularisation paths: one fit per value, each from the solution of the last one."""
+"""Regularisation paths: one fit per value, each started from the last solution."""
 
 from __future__ import annotations
 
@@ -262,7 +262,7 @@ def _clone_for(estimator: Any, param: str, warm_start: bool) -> Any:
 
 
 def _stated(estimator: Any, param: str) -> dict[str, Any]:
-    """Return what `_clone_for` changed, as the estimator was given."""
+    """Return the original values of the parameters that `_clone_for` changed."""
     known = estimator.get_params()
     names = (_beside(param, "warm_start"), _beside(param, "tol"))
     return {name: known[name] for name in names if name in known}
@@ -273,9 +273,9 @@ def _last_step(model: Any) -> Any:
 
 
 def check_positive_values(values: ArrayLike, name: str) -> FloatArray:
-    """Return a grid of positive numbers, ascending; an error names a value that is not one."""
+    """Return a checked grid of positive numbers, ascending."""
     grid = _as_grid(as_float_array(values, name))
     wrong = ~(np.isfinite(grid) & (grid > 0))
     if wrong.any():
-        raise PairrankError(f"{name} must be positive and finite, got {grid[wrong][0]}")
+        raise PairrankError(f"{name} must be finite and greater than 0 (got {grid[wrong][0]})")
     return grid

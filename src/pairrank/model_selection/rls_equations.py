@@ -143,7 +143,7 @@ class CentredRows(Equations):
 
     @property
     def n_pairs(self) -> int:
-        """The number of differences, m_q^2 a query."""
+        """The number of differences, m_q^2 per query."""
         return int(np.square(np.diff(self.query_start)).sum())
 
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:

@@ -1,4 +1,4 @@
-"""RankRLS's error on what is left out, for every feature that could be added next."""
+"""Leave-out error of RankRLS for every candidate feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RankRLS's predictions for two rows, or for a comparison, left out of the training data."""
+"""Leave-pair-out accuracy of RankRLS from residuals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folds for model choice: whole queries (QueryKFold), or rows dealt out by label."""
+"""Folds for model choice: whole queries (QueryKFold), or rows stratified by label."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: Any) -> Iterable[Split]:
 
 
 def _checked(split: Any, at: int, n_rows: int) -> Split:
-    """Return a split as two arrays of row numbers, or say what is wrong with it."""
+    """Return a checked split as two arrays of row numbers."""
     try:
         train, test = (np.arange(n_rows)[np.asarray(rows)] for rows in split)
     except (TypeError, ValueError, IndexError) as error:
@@ -199,7 +199,7 @@ def _checked(split: Any, at: int, n_rows: int) -> Split:
 
 
 def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Split]:
-    """Deal rows out in the order of their (first) labels, equal ones at random; Pairs by KFold."""
+    """Return folds of rows stratified by their (first) label; Pairs are split by KFold."""
     if n_folds > n_rows:
         raise PairrankError(f"{n_rows} rows cannot make {n_folds} folds: take a smaller cv")
     seed = 0 if seed is None else seed
@@ -213,7 +213,7 @@ def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Spl
 
 
 def check_left_out(cv: str, n_queries: int) -> None:
-    """Raise a PairrankError where `cv` names nothing that can be left out."""
+    """Raise a PairrankError where `cv` cannot be left out."""
     check_choice(cv, "cv", (LEAVE_QUERY_OUT, LEAVE_PAIR_OUT))
     if cv == LEAVE_QUERY_OUT and n_queries < 2:
         raise PairrankError(

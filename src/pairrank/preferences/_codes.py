@@ -1,4 +1,4 @@
-"""Labels and query identifiers to dense integer codes; pairs of groups counted without a list."""
+"""Integer codes of labels and queries, and counts of the pairs between groups."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairrank.exceptions import NoPairsError, PairrankError
 FloatArray = NDArray[np.float64]
 _SMALL_SPAN = 1 << 16
 _LARGEST_SCALE = 1e200
-"""Pairs are not scaled up by more: their sums and squares must stay numbers."""
+"""The largest factor on pairs: their sums and squares must not overflow."""
 
 
 def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -34,24 +34,21 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 
 def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    from pairrank.compiled.sorting import scratch, sort_segments
+    from pairrank.compiled.sorting import sorted_segments
 
-    ordered, rows = np.empty(y.size), np.empty(y.size, dtype=np.int32)
-    everything = np.array([[0, y.size]])
-    in_order = np.arange(y.size, dtype=np.int32)
-    sort_segments(y, in_order, everything, ordered, rows, *scratch(y.size))
+    ordered, rows = sorted_segments(y, np.array([0, y.size]))
     rises = np.empty(y.size, dtype=bool)
     rises[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=rises[1:])
-    codes = in_order
+    codes = np.empty(y.size, dtype=np.int32)
     codes[rows] = np.cumsum(rises, dtype=np.int32) - 1
     return ordered[rises], codes
 
 
 def query_codes(qid: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the distinct query identifiers and each row's code, in order of appearance or sorted.
+    """Return the distinct query identifiers, in order of appearance or sorted, and each row's code.
 
-    O(m) where equal identifiers stand together, are whole numbers of a span of a few times m, or
+    O(m) where equal identifiers are contiguous, are whole numbers of a span of a few times m, or
     are objects; else O(m log m).
     """
     if qid.dtype == object:
@@ -103,7 +100,7 @@ def count_pairs(
 def group_totals(
     sizes: NDArray[np.int64], group_start: NDArray[np.int64], weight: FloatArray | None
 ) -> FloatArray:
-    """Return what each group weighs, (n_groups,)."""
+    """Return the weight of each group, (n_groups,)."""
     if weight is None or not sizes.size:
         return sizes.astype(np.float64)
     return np.add.reduceat(weight, group_start[:-1])
@@ -117,9 +114,9 @@ def query_of_groups(query_group: NDArray[np.int64]) -> NDArray[np.int64]:
 def totals_around(
     totals: FloatArray, query_group: NDArray[np.int64]
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the sums of the lower groups of each group's query, and of the higher ones; O(groups).
+    """Return, for each group, the sums over its query's lower groups and over its higher groups.
 
-    Nothing is subtracted: a heavy group costs the others no digits.
+    Costs O(groups). Nothing is subtracted, so a heavy group costs the others no digits.
     """
     from pairrank.compiled.sorted_edges import running_sums
 
@@ -176,13 +173,13 @@ def no_pairs(n_rows: int, n_queries: int, labels: NDArray[Any]) -> NoPairsError:
 
 
 def scale_to(wanted: float, total: Any) -> Any:
-    """Return the factor that brings each total to the weight wanted; 0 where a total is 0."""
+    """Return the factor that scales each total to the wanted weight; 0 where a total is 0."""
     with np.errstate(over="ignore"):
         scale = np.divide(wanted, total, out=np.zeros_like(total, dtype=float), where=total > 0)
     if not np.all(scale <= _LARGEST_SCALE):
         raise PairrankError(
             f"the rows weigh {wanted:g}, but their preferences only "
             f"{np.min(total, initial=np.inf, where=np.greater(total, 0)):g}: drop the "
-            "rows that are in no preference, or keep the weights closer together"
+            "rows without a preference, or use weights closer to one another"
         )
     return scale if np.ndim(scale) else float(scale)

@@ -1,4 +1,4 @@
-"""Differences: all ordered pairs of each query, whose rows' targets say how far scores differ."""
+"""Differences: all ordered pairs of each query, with the wanted differences of scores."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from pairrank.preferences._codes import no_pairs, query_codes
 
 FloatArray = NDArray[np.float64]
 _FAR = 1e4
-"""Means whose square is so many times the mean square of what they leave are taken off twice; rows
-count by their weights, so that those of weight 0, whatever they hold, decide nothing."""
+"""A mean is subtracted twice where its square is this many times the mean square of the result.
+
+Rows count by their weights, so that rows of weight 0 have no influence."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,23 +23,23 @@ class Differences:
     r"""Every ordered pair of rows of one query, ties and both directions included.
 
     Build it with `Differences.build`. A pair (i, j) of query q weighs w_i w_j/(2 n_q), where n_q is
-    the query's weight, so that for any residuals r (Airola et al. 2010, the identity after Eq. 3,
-    which lost its square; with the weights' mean for the mean)
+    the query's weight. For any residuals r (Airola et al. 2010, the identity after Eq. 3, whose
+    square is missing in print; here with weighted means)
 
     .. math:: \sum_q \frac1{2 n_q} \sum_{i, j \in q} w_i w_j (r_i - r_j)^2
         = \sum_q \sum_{i \in q} w_i (r_i - \bar r_q)^2
 
-    and no pair is ever listed.
+    so no pair is ever listed.
 
     Attributes
     ----------
     target : float64 array of shape (n_rows,)
-        The labels less that of their query's first row of positive weight: only differences count,
-        and so a large common offset, or equal labels, leave no rounding behind.
+        The labels minus the label of their query's first row of positive weight. Only differences
+        count, so a large common offset, or equal labels, cause no rounding errors.
     query_of : int32 array of shape (n_rows,), or None
-        Each row's query; None where there is one.
+        Each row's query; None where there is only one.
     weight : float64 array of shape (n_rows,), or None
-        Row weights; rows of weight 0 are in no pair.
+        Row weights; rows of weight 0 have no pair.
     query_weight : float64 array of shape (n_queries,)
         n_q, the total weight of each query's rows.
 
@@ -62,7 +63,7 @@ class Differences:
         *,
         sample_weight: FloatArray | None = None,
     ) -> Differences:
-        """Tell the queries apart and weigh them; O(n_rows) where equal qids stand together.
+        """Number the queries and sum their weights; O(n_rows) where equal qids are contiguous.
 
         Parameters
         ----------
@@ -76,7 +77,7 @@ class Differences:
         Raises
         ------
         PairrankError
-            If the targets are no numbers.
+            If the targets are not numbers.
         """
         if target.dtype.kind not in "biuf":
             raise PairrankError(
@@ -96,12 +97,12 @@ class Differences:
 
     @property
     def n_rows(self) -> int:
-        """The number of rows, those of weight 0 too."""
+        """The number of rows, including those of weight 0."""
         return int(self.target.size)
 
     @property
     def n_pairs(self) -> int:
-        """The number of ordered pairs among the rows of positive weight, m_q^2 a query."""
+        """The number of ordered pairs among the rows of positive weight, m_q^2 per query."""
         query_of = self.query_of
         if self.weight is not None:
             kept = self.weight > 0
@@ -111,7 +112,7 @@ class Differences:
         return self.n_rows**2 if query_of is None else int((np.bincount(query_of) ** 2).sum())
 
     def with_target(self, target: FloatArray) -> Differences:
-        """Return the same pairs with other labels, (n_rows,), or these themselves; O(n_rows)."""
+        """Return the same pairs with other labels, (n_rows,); O(n_rows)."""
         labels = np.asarray(target, dtype=np.float64)
         rows = np.arange(labels.size - 1, -1, -1)
         if self.weight is not None:
@@ -126,7 +127,7 @@ class Differences:
         return self if np.array_equal(shifted, self.target) else replace(self, target=shifted)
 
     def require_pairs(self, targets: list[Any]) -> None:
-        """Raise a NoPairsError where the labels of no target, (n_rows,), differ within a query."""
+        """Raise a NoPairsError unless the labels of some target, (n_rows,), differ in a query."""
         kept = slice(None) if self.weight is None else self.weight > 0
         if any(self.with_target(target).target[kept].any() for target in targets):
             return
@@ -134,11 +135,10 @@ class Differences:
         raise no_pairs(targets[0][kept].size, n_queries, np.unique(targets[0][kept]))
 
     def centred(self, values: FloatArray) -> FloatArray:
-        """Return values less the weighted mean of their query, as a new array; O(n_rows).
+        """Return values minus the weighted mean of their query, as a new array; O(n_rows).
 
-        Where means are far larger than what they leave, their rounding is taken off as well: else
-        it would come back multiplied by the features' own offset. (No product of BLAS tells: its
-        threads cost more than an iteration where others want the cores.)
+        Where means are far larger than the result, their rounding is subtracted as well; otherwise
+        the offset of the features would multiply it.
         """
         if self.query_of is not None:
             return self._centred_by_query(values)
@@ -163,7 +163,7 @@ class Differences:
         return result
 
     def _less_mean(self, values: FloatArray) -> tuple[FloatArray, float]:
-        """Return values less the mean of all, and the mean."""
+        """Return values minus their mean, and the mean."""
         total = float(self.query_weight[0])
         if self.weight is None or total == 0.0:
             mean = float(values.mean()) if values.size else 0.0
@@ -172,7 +172,7 @@ class Differences:
         return values - mean, mean
 
     def share(self) -> FloatArray:
-        """Return each row's part of its query's weight, w_i/n_q; 0 in a query without weight."""
+        """Return each row's share of its query's weight, w_i/n_q; 0 in a query without weight."""
         weight = np.ones(self.n_rows) if self.weight is None else self.weight
         by_row = self.query_weight[0 if self.query_of is None else self.query_of]
         return np.divide(weight, by_row, out=np.zeros(self.n_rows), where=by_row > 0)

@@ -31,17 +31,17 @@ _PAIRS_PER_EDGE = 16
 class Levels:
     """Labelled rows in queries under an order graph, laid out by query, then by level.
 
-    Build it with `Levels.build`. A *group* is the rows of one query at one level; in the layout
-    the rows of a group stand together, the groups of a query too, lowest level first.
+    Build it with `Levels.build`. A *group* is the rows of one query at one level. In the layout the
+    rows of a group are contiguous, and so are the groups of a query, lowest level first.
 
     Attributes
     ----------
     n_rows : int
-        Rows as the user counts them; rows of weight 0 are among them but not in the layout.
+        All rows of the input; rows of weight 0 count here but are not in the layout.
     row_of : int32 array of shape (n_kept,)
         The user's row at each place of the layout.
     in_order : bool
-        Whether the layout is the user's order, no row left out.
+        Whether the layout is the user's order, without a row left out.
     labels : array of shape (n_levels,)
         The sorted distinct labels; a level is an index into it.
     group_start : int64 array of shape (n_groups + 1,)
@@ -51,12 +51,12 @@ class Levels:
     query_group : int64 array of shape (n_queries + 1,)
         Where each query's groups begin.
     edges : int64 array of shape (n_edges, 2), or None
-        (low group, high group) that the graph joins, sorted; None where the graph is
-        full: then every higher group of a query is preferred to every lower one.
+        The sorted (low group, high group) that the graph joins. None: the graph is full, and every
+        higher group of a query is preferred to every lower one.
     weight : float64 array of shape (n_kept,), or None
-        Row weights in layout order; a pair weighs the product of its rows' weights.
+        Row weights in layout order; a pair's weight is the product of its rows' weights.
     pair_scale : float or float64 array of shape (n_queries,)
-        A factor on every pair of all queries, or of each; see `reduced`.
+        A factor on every pair, or on the pairs of each query; see `reduced`.
     n_pairs : int
         The number of preferences, exact.
     query_pair_weight : float64 array of shape (n_queries,)
@@ -140,7 +140,7 @@ class Levels:
 
     @property
     def n_queries(self) -> int:
-        """The number of queries kept, those without a preference too."""
+        """The number of queries kept, including those without a preference."""
         return self.query_group.size - 1
 
     @property
@@ -166,7 +166,7 @@ class Levels:
     def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
         """Return the weight of the preferences that each row wins, and of those that it loses.
 
-        In the user's order, (n_rows,), scaled by `pair_scale`; O(m + edges).
+        Both are in the user's order, (n_rows,), and scaled by `pair_scale`; O(m + edges).
         """
         totals = group_totals(np.diff(self.group_start), self.group_start, self.weight)
         if self.edges is None:
@@ -179,12 +179,12 @@ class Levels:
         return self._by_row(wins * scale), self._by_row(losses * scale)
 
     def _by_row(self, of_groups: FloatArray) -> FloatArray:
-        """Bring a value a group to the rows, times their weight, in the user's order."""
+        """Return one value per group as one per row, times its weight, in the user's order."""
         by_row = np.repeat(of_groups, np.diff(self.group_start))
         return self.from_layout(by_row if self.weight is None else by_row * self.weight)
 
     def from_layout(self, values: FloatArray) -> FloatArray:
-        """Bring a value a row of the layout back to the user's order; dropped rows get 0."""
+        """Return one value per row of the layout in the user's order; dropped rows get 0."""
         if self.in_order:
             return values
         from pairrank.compiled.layout import scatter
@@ -199,11 +199,11 @@ class Levels:
             raise no_pairs(self.row_of.size, self.n_queries, self.labels)
 
     def reduced(self, reduction: str) -> Levels:
-        """Return the same preferences, scaled as `reduction` says.
+        """Return the same preferences with the pair scale of a reduction.
 
-        ``"rows"`` (which is ``"auto"``) multiplies every pair by W/T, ``"query"`` those of query q
-        by W/(n_queries T_q), ``"sum"`` by 1: W is the total row weight, T the total pair weight,
-        T_q that of a query.
+        ``"rows"`` (the meaning of ``"auto"``) multiplies every pair by W/T, ``"query"`` the pairs
+        of query q by W/(n_queries T_q), ``"sum"`` by 1. W is the total row weight, T the total pair
+        weight, T_q the pair weight of query q.
         """
         if reduction == "sum":
             return replace(self, pair_scale=1.0)
@@ -215,8 +215,8 @@ class Levels:
     def compact(self) -> Levels | Pairs:
         """Return the same preferences as Pairs where a graph joins groups of few rows.
 
-        An edge costs a sum more than a comparison does: up to 16 comparisons per edge are listed.
-        O(edges), and O(comparisons) where they are listed.
+        A pair sum spends more on an edge than on a comparison, so up to 16 comparisons per edge are
+        listed. Costs O(edges), and O(comparisons) where they are listed.
         """
         if self.edges is None or self.n_pairs > _PAIRS_PER_EDGE * len(self.edges):
             return self
@@ -304,7 +304,7 @@ def _explicit_edges(
         absent = (repr(graph.labels[at]) for at in np.flatnonzero(levels < 0))
         warnings.warn(
             f"the order graph names labels that are absent from y: {', '.join(sorted(absent))}; "
-            "its edges to them say nothing here: check how they are written, or leave them out",
+            "edges to them are ignored: check their spelling, or leave them out",
             PairrankWarning,
             stacklevel=2,
         )

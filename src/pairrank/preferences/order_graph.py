@@ -18,13 +18,13 @@ class OrderGraph:
     """A directed acyclic graph of preferences between labels.
 
     An edge ``(low, high)`` says that every row labelled `high` is preferred to every row labelled
-    `low` of the same query. No transitive closure is added (Fung 2006, Fig. 1): with the edges
-    (A, B) and (B, C) nothing is said of A and C, and A below B beside D below C is legal.
+    `low` of the same query. No transitive closure is added (Fung 2006, Fig. 1): the edges (A, B)
+    and (B, C) give no preference between A and C. The graph need not be connected.
 
     Parameters
     ----------
     edges : iterable of (low, high)
-        Pairs of labels, as they stand in `y`. A repeated edge counts once.
+        Pairs of labels, as in `y`. A repeated edge counts once.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ def as_graph(graph: Any) -> Graph:
 
 
 def _as_edge(edge: Any, known: dict[Any, Hashable]) -> tuple[Hashable, Hashable]:
-    """Return an edge as two labels; `known` remembers the ends that are labels."""
+    """Return an edge as two labels; `known` collects the ends that are labels."""
     try:
         ends = () if isinstance(edge, str) else tuple(edge)
     except TypeError:
@@ -111,14 +111,14 @@ def _as_edge(edge: Any, known: dict[Any, Hashable]) -> tuple[Hashable, Hashable]
 
 
 def _as_label(end: Any, edge: Any, known: dict[Any, Hashable]) -> Hashable:
-    """Return an end of an edge as `y` may hold it: a single number or text."""
+    """Return an end of an edge as a label: a single number or text."""
     try:
         return known[end]
     except (KeyError, TypeError):
         label = end.item() if getattr(end, "ndim", None) == 0 else end
     if not _is_label(label):
         raise PairrankError(
-            f"the edge {edge!r} of the order graph ends in {label!r}, which is no label: give "
+            f"the edge {edge!r} of the order graph ends in {label!r}, which is not a label: give "
             "numbers or text, as in y"
         )
     known[label] = label
@@ -126,7 +126,7 @@ def _as_label(end: Any, edge: Any, known: dict[Any, Hashable]) -> Hashable:
 
 
 def _is_label(label: Any) -> bool:
-    """Whether rows can be found by a value: it can be hashed and equals itself."""
+    """Whether a value can be a label: it can be hashed and equals itself."""
     try:
         hash(label)
         return bool(label == label)
@@ -135,7 +135,7 @@ def _is_label(label: Any) -> bool:
 
 
 def _has_cycle(codes: NDArray[np.int64], n_labels: int) -> bool:
-    """Whether two labels lie above one another; O(labels + edges)."""
+    """Whether the edges close a cycle; O(labels + edges)."""
     from scipy.sparse.csgraph import connected_components
 
     joined = coo_array((np.ones(len(codes), dtype=bool), codes.T), shape=(n_labels, n_labels))
@@ -144,7 +144,7 @@ def _has_cycle(codes: NDArray[np.int64], n_labels: int) -> bool:
 
 
 def _find_cycle(edges: tuple[tuple[Hashable, Hashable], ...]) -> list[Hashable]:
-    """Return the labels of one cycle, of which there is one, the first repeated at the end."""
+    """Return the labels of a cycle, the first repeated at the end."""
     above: dict[Hashable, list[Hashable]] = {}
     for low, high in edges:
         above.setdefault(low, []).append(high)

@@ -18,22 +18,22 @@ _LARGEST_PRODUCT = 1e200
 class Pairs:
     """Explicit comparisons: row i[k] is preferred to row j[k].
 
-    It stands where `y` stands and counts as one value a row: it has a shape and a length, and
-    indexing by rows keeps the pairs with both ends inside, renumbered, so that grid search and
-    cross-validation split it as they split labels.
+    It is passed as `y` and counts as one value per row: it has a shape and a length. Indexing by
+    rows keeps the pairs with both ends among the rows, renumbered, so that grid search and
+    cross-validation split it like labels.
 
     Parameters
     ----------
     i, j : array-like of int, shape (n_pairs,)
-        The preferred row and the other.
+        The preferred row and the other row.
     weight : array-like of float, shape (n_pairs,), optional
         Weights, 0 or between 1e-100 and 1e100; None: 1 each. They multiply the product of the
         rows' weights.
     magnitude : array-like of float, shape (n_pairs,), optional
-        The difference wanted by square and tube losses; None: 1 each. 0 is a tie: other losses
-        count it in both directions at half the weight, and take no other magnitude.
+        The difference of scores that square and tube losses aim at; None: 1 each. 0 is a tie: the
+        other losses count it in both directions at half the weight, and accept 0 and 1 only.
     n_rows : int, optional
-        Rows that the indices count; None: the largest index + 1.
+        The number of rows; None: the largest index + 1.
 
     Raises
     ------
@@ -43,7 +43,7 @@ class Pairs:
 
     Notes
     -----
-    Costs O(n_pairs); indices are kept as int32, 8 bytes a pair.
+    Costs O(n_pairs); indices are kept as int32, 8 bytes per pair.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class Pairs:
 
     @property
     def shape(self) -> tuple[int]:
-        """One value a row, as cross-validation counts: (n_rows,)."""
+        """(n_rows,): one value per row, as cross-validation expects."""
         return (self.n_rows,)
 
     @property
@@ -122,12 +122,12 @@ class Pairs:
         raise TypeError("Pairs are comparisons, not an array of labels; this function needs labels")
 
     def __getitem__(self, key: Any) -> Pairs:
-        """Keep the pairs with both ends among the rows asked for, renumbered in their order."""
+        """Return the pairs with both ends among the given rows, renumbered in their order."""
         rows = self._rows(key)
         place = np.full(self.n_rows, -1, dtype=np.int32)
         place[rows] = np.arange(rows.size, dtype=np.int32)
         if np.count_nonzero(place >= 0) != rows.size:
-            raise PairrankError("a row is asked for twice: comparisons cannot be resampled by rows")
+            raise PairrankError("a row is selected twice: comparisons cannot be resampled by rows")
         i, j = place[self.i], place[self.j]
         return self._kept((i >= 0) & (j >= 0), i, j, rows.size)
 
@@ -163,15 +163,15 @@ class Pairs:
         n_rows : int
             Rows of X, at least as many as the indices count.
         qid : array of shape (n_rows,), optional
-            Queries; a pair across two of them is an error.
+            Queries; a pair of rows of different queries is an error.
         sample_weight : array of shape (n_rows,), optional
-            Row weights: a pair's weight is multiplied by the product of its rows'.
+            Row weights: a pair's weight is multiplied by the product of its rows' weights.
         reduction : "auto", "sum", "rows" or "query", default "sum"
-            "auto" is "sum": every further comparison adds to what is known. "rows" multiplies the
-            sum by W/T, "query" that of query q by W/(n_queries T_q), as for labels.
+            "auto" is "sum": each comparison is further information. "rows" multiplies the sum by
+            W/T, "query" the sum of query q by W/(n_queries T_q), as for labels.
         ties : bool
-            Turn ties (magnitude 0) into both directions at half the weight, and refuse other
-            magnitudes than 1; False keeps magnitudes as they are.
+            True replaces ties (magnitude 0) by both directions at half the weight, and refuses
+            magnitudes other than 1. False keeps the magnitudes.
         """
         if self.n_rows > n_rows:
             raise PairrankError(f"the pairs count {self.n_rows} rows but X has {n_rows}")

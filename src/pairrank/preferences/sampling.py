@@ -1,4 +1,4 @@
-"""Preferences that stand for others: samples of rows, bands of levels."""
+"""Approximations of preferences: samples of rows, bands of levels."""
 
 from __future__ import annotations
 
@@ -13,18 +13,19 @@ from pairrank.preferences.levels import Levels
 from pairrank.preferences.pairs import Pairs
 
 _FEW_QUERIES = 30
-"""With fewer queries in the sample than this, its rows are drawn within the queries instead."""
+"""A sample of fewer queries than this is drawn within the queries instead."""
 
 
 def draw_sample(
     preferences: Levels | Pairs, n_rows: int, generator: np.random.Generator
 ) -> tuple[NDArray[Any], Levels | Pairs]:
-    """Draw about `n_rows` rows; return them, and preferences among them that stand for all.
+    """Draw about `n_rows` rows; return them and the preferences among them.
 
-    The sample's pair scale is raised so that its pair sum estimates that of all. Of `Levels`, whole
-    queries are drawn where the sample would hold many; else rows within each query and level, one
-    from each stretch of the layout, with levels that are rare kept in larger part and weighted
-    down. Of `Pairs`, comparisons are drawn, and their rows follow. O(sample + groups).
+    The sample's pair scale is raised so that its pair sum estimates the sum over all pairs. Of
+    `Levels`, whole queries are drawn where the sample would hold many queries. Otherwise rows are
+    drawn within each query and level, one from each stretch of the layout; a larger share of rare
+    levels is drawn, and their rows weigh less. Of `Pairs`, comparisons are drawn with their rows.
+    Costs O(sample + groups).
     """
     if isinstance(preferences, Pairs):
         return _sample_pairs(preferences, n_rows, generator)
@@ -100,7 +101,7 @@ def _ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.i
 def _restricted(
     levels: Levels, places: NDArray[np.int64], factor: NDArray[np.float64] | None
 ) -> Levels:
-    """Return the preferences among some places of the layout, numbered as they stand there."""
+    """Return the preferences among some places of the layout, renumbered in layout order."""
     bounds = np.searchsorted(places, levels.group_start)
     present = np.flatnonzero(np.diff(bounds))
     query_group = np.searchsorted(present, levels.query_group)
@@ -147,10 +148,9 @@ def _sample_pairs(
 
 
 def merge_levels(levels: Levels, n_bands: int) -> Levels:
-    """Merge neighbouring levels into bands of about as many rows each.
+    """Merge neighbouring levels into bands of about equal size; O(groups + levels).
 
-    The full graph over the bands stands for that over the levels: its pairs are scaled up.
-    O(groups + levels).
+    The full graph over the bands approximates the one over the levels: its pairs are scaled up.
     """
     sizes = np.bincount(levels.group_level, np.diff(levels.group_start), levels.labels.size)
     middle = np.cumsum(sizes) - sizes / 2
@@ -172,7 +172,7 @@ def _of_queries(scale: float | NDArray[np.float64], queries: NDArray[np.int64]) 
 
 
 def _standing_for(levels: Levels, other: Levels) -> Levels:
-    """Count the other's pairs, and scale them so that in sum they weigh what all pairs weigh."""
+    """Count the other's pairs, and scale them to the total weight of all pairs."""
     n_pairs, query_pair_weight = count_pairs(
         other.group_start, other.query_group, other.edges, other.weight
     )

@@ -1,4 +1,4 @@
-"""Ratings tables as one ranking problem a user: protocols, evaluation, recommendations."""
+"""Ratings tables as one ranking problem per user: protocols, evaluation, recommendations."""
 
 from pairrank.recommend.evaluation import Evaluation as Evaluation
 from pairrank.recommend.evaluation import evaluate_users as evaluate_users

@@ -1,4 +1,4 @@
-"""Work on users one by one, in chunks on several processes; an interrupt keeps what is done."""
+"""Work on users in chunks on several processes; an interrupt keeps the finished users."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _LARGEST_CHUNK = 64
 
 
 class Outcome(NamedTuple):
-    """The results of the tasks that were done, in their order, and whether Ctrl-C left some."""
+    """The results of the finished tasks, in order, and whether Ctrl-C left some out."""
 
     results: list[Any]
     interrupted: bool
 
 
 class Interrupted:
-    """The result of work that Ctrl-C cut short within a ranker's fit."""
+    """The result of a task that Ctrl-C stopped during a ranker's fit."""
 
 
 def work_on(
@@ -36,9 +36,8 @@ def work_on(
 ) -> Outcome:
     """Call `work` on every task, in chunks on several processes, each with one thread of BLAS.
 
-    A user's matrices are small: two threads wait for one another and take up to ten times as long.
-    joblib itself gives each of as many processes as cores one thread. `work` must pickle; its
-    arrays are shared by memory map.
+    A user's matrices are small, and two threads take up to ten times as long. `work` must pickle;
+    its arrays are shared by memory map.
     """
     n_workers = effective_n_jobs(n_jobs)
     size = min(_LARGEST_CHUNK, -(-len(tasks) // (n_workers * _CHUNKS_PER_JOB)))

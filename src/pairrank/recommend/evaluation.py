@@ -32,11 +32,11 @@ METRICS: dict[str, Callable[..., dict[Any, float]]] = {
     "msd": msd,
     "m1d": m1d,
 }
-"""By name; each takes (y_true, scores, qid=, per_query=True)."""
+"""Metrics by name, called with (y_true, scores, qid=, per_query=True)."""
 
 
 class _Judged(NamedTuple):
-    """One user's test ratings and the scores that they got."""
+    """One user's test ratings and their scores."""
 
     task: UserTask
     ratings: FloatArray
@@ -52,14 +52,15 @@ class Evaluation:
     Attributes
     ----------
     users : ndarray of shape (n_users,)
-        The names of the users who were judged.
+        The names of the evaluated users.
     metrics : dict of str to ndarray of shape (n_users,)
-        "accuracy" (pairs in the right order, tied scores half), "wmw" (tied scores right, as Raykar
-        counts), "misranking" (tied scores wrong: Cortes, Eq. 32), "msd" and "m1d" (Eq. 30, 31).
+        "accuracy" (share of pairs in the right order, ties count half), "wmw" (ties count as right,
+        as in Raykar), "misranking" (ties count as wrong: Cortes, Eq. 32), "msd" and "m1d" (Eq. 30,
+        31).
         NaN where the metric has no pair.
     n_train, n_test : int64 array of shape (n_users,)
     seconds : ndarray of shape (n_users,)
-        Of each fit, including its features or kernel values.
+        The time of each fit, including its features or kernel values.
     n_skipped : int
         Users who rated too few items, or all equally where a ranker needs a preference.
     n_unconverged : int
@@ -78,7 +79,7 @@ class Evaluation:
     interrupted: bool
 
     def mean(self, metric: str) -> float:
-        """Return a metric's mean over the users who have it; NaN where nobody has."""
+        """Return a metric's mean over the users who have it; NaN if nobody has."""
         values = self._known(metric)
         return float(values.mean()) if values.size else float("nan")
 
@@ -105,19 +106,19 @@ def evaluate_users(
     n_jobs: int | None = None,
     callback: Progress | None = None,
 ) -> Evaluation:
-    """Fit a ranker to each user's training ratings and judge it on the others.
+    """Fit a ranker to each user's training ratings and evaluate it on the test ratings.
 
     Parameters
     ----------
     problems : UserProblems
         What a protocol's `draw` returns.
     ranker : estimator
-        Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings less
+        Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings minus
         their mean; it is cloned for each user. Kernels "rbf" and "poly" are computed once for all.
     n_jobs : int, optional
         The number of processes, as in joblib.
     callback : callable, optional
-        Called with the number of users done and of all, chunk by chunk.
+        Called after each chunk with the number of finished users and of all users.
 
     Returns
     -------
@@ -127,8 +128,7 @@ def evaluate_users(
     Raises
     ------
     PairrankError
-        If a user who was asked for by name has no preference to learn from, or nobody could be
-        fitted.
+        If a user given by name has no preference to learn from, or nobody could be fitted.
 
     Warns
     -----

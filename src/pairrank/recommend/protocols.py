@@ -1,4 +1,4 @@
-"""The papers' protocols: which users refer, who is judged, and how ratings are split."""
+"""The papers' protocols: reference users, test users and the split of their ratings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pairrank.recommend.references import References, draw_references
 from pairrank.recommend.table import IntArray, RatingsTable
 
 LEAST_PER_SIDE = 2
-"""A pair takes two ratings: at least so many to learn from, and as many to judge by."""
+"""A pair needs two ratings: the least number for training, and for testing."""
 
 
 class UserTask(NamedTuple):
-    """A user, and which of their ratings to learn from and which to judge by.
+    """A user, and the split of their ratings into training and test ratings.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class UserTask(NamedTuple):
 
 
 class UserProblem(NamedTuple):
-    """One user's rows, as any estimator takes them.
+    """One user's rows for any estimator.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class UserProblem(NamedTuple):
 
 @dataclass(frozen=True)
 class UserProblems:
-    """What a protocol draws: users, the split of their ratings, and references for all of them.
+    """The draw of a protocol: users, the split of their ratings, and their references.
 
     Iterating yields one `UserProblem` per user and makes its features; `evaluate_users` makes fewer
     of them. No feature of a user's problem uses a rating of that user.
@@ -72,7 +72,7 @@ class UserProblems:
     n_skipped : int
         Users of the protocol who rated too few items.
     named : bool
-        Whether the users were asked for by name: one that cannot be fitted is then an error.
+        Whether the users were given by name; then it is an error if one cannot be fitted.
     """
 
     table: RatingsTable
@@ -99,7 +99,7 @@ class UserProblems:
 
 
 class Protocol(ABC):
-    """What the protocols share: the draw and the split of ratings."""
+    """Base of the protocols: the draw and the split of ratings."""
 
     train_share: float
     impute: str
@@ -323,7 +323,7 @@ def _split_users(
     """
     validation.check_number(train_share, "train_share")
     if train_share >= 1.0:
-        raise PairrankError(f"train_share must be above 0 and below 1, got {train_share!r}")
+        raise PairrankError(f"train_share must be less than 1 (got {train_share!r})")
     tasks: list[UserTask] = []
     for user, count in zip(users.tolist(), table.counts[users].tolist(), strict=True):
         if count < 2 * LEAST_PER_SIDE:

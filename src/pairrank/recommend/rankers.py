@@ -27,7 +27,7 @@ _OF_WIDTH = 0.3
 
 
 class Setting(NamedTuple):
-    """Which users are fitted, and on what; `named`: whether they were asked for by name."""
+    """The users to fit and their features; `named`: whether the users were given by name."""
 
     table: RatingsTable
     users: IntArray
@@ -45,7 +45,7 @@ class UserFit(NamedTuple):
 
 @dataclass(frozen=True)
 class UserRankers:
-    """The fitted rankers by user; what `fit_users` returns.
+    """The fitted rankers by user, returned by `fit_users`.
 
     Attributes
     ----------
@@ -120,9 +120,9 @@ def fit_users(
 ) -> UserRankers:
     """Fit a ranker to every user's ratings; an item's features are the references' ratings of it.
 
-    The references are the users with the most ratings, who leave the fewest gaps to fill. (On
-    MovieLens 1M, 300 of them ranked held-out ratings of others with an accuracy of 0.705, and 300
-    drawn at random with 0.674.) A user's own ratings are never among their features.
+    The references are the users with the most ratings, who have the fewest gaps. (On MovieLens 1M,
+    the accuracy on held-out ratings of others was 0.705 with 300 of them, and 0.674 with 300 random
+    users.) A user's own ratings are never among their features.
 
     Parameters
     ----------
@@ -130,27 +130,27 @@ def fit_users(
     users : sequence of names, optional
         None: everyone who has rated two items.
     ranker : estimator, optional
-        Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings less
+        Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings minus
         their mean; it is cloned for each user. Kernels "rbf" and "poly" are computed once for all.
-        None: RankRLS, alpha being the number of references times the variance of the ratings; see
-        `suited_params`.
+        None: RankRLS with alpha equal to the number of references times the variance of ratings;
+        see `suited_params`.
     n_references : int
-        At least 2, because no user refers to themselves; all users, where there are fewer.
+        At least 2, because users are no references of their own; all users if there are fewer.
     impute : "median", "gaussian" or "gaussian-item"
         See `pairrank.recommend.impute`.
     duplicates : "error", "mean" or "last"
-        How several ratings of one item by one user are handled.
+        What to do with several ratings of one item by one user.
     random_state : int, Generator or None
         Seeds the Gaussian samples.
     n_jobs : int, optional
         The number of processes, as in joblib.
     callback : callable, optional
-        Called with the number of users done and of all, chunk by chunk.
+        Called after each chunk with the number of finished users and of all users.
 
     Returns
     -------
     UserRankers
-        Ctrl-C keeps the users that are done.
+        After Ctrl-C it holds the finished users.
 
     Raises
     ------
@@ -229,7 +229,7 @@ def check_setting(
 
 
 def fit_one(setting: Setting, user: int, places: Any = slice(None)) -> UserFit | Interrupted | None:
-    """Return a user's fit to some of their ratings; None where there is too little to learn from.
+    """Return a user's fit to some of their ratings; None if there is no preference.
 
     A named user without a preference, where the ranker needs one, raises a NoPairsError.
     """
@@ -264,7 +264,7 @@ def warn_of_unconverged(fits: list[Any]) -> int:
 def suited_params(
     table: RatingsTable, n_references: int, strength: str, *, differences: bool, kernel: Any = None
 ) -> dict[str, Any]:
-    """Return regularisation that suits a ranker on users' ratings, tried on three ratings tables.
+    """Return good regularisation of a ranker for users' ratings, tested on three ratings tables.
 
     S is the number of references times the variance of ratings, about half the squared distance of
     two items. alpha = S; C and nu of a loss over preferences are 0.1/S; C of MPRank and SVRank,

@@ -25,7 +25,7 @@ from pairrank.recommend.table import IntArray
 
 @dataclass(frozen=True)
 class Recommendations:
-    """Ranked items, user after user; what `recommend` returns.
+    """Ranked items by user, returned by `recommend`.
 
     Attributes
     ----------
@@ -88,29 +88,29 @@ def recommend(
     users : sequence of names, optional
         None: everyone who has rated two items.
     top : int
-        The number of items for each user, if so many are new to them.
+        The number of items per user, or all new items if there are fewer.
     ranker : estimator, optional
         See `fit_users`.
     n_references : int
         The users with the most ratings, whose ratings of an item are its features.
     min_support : int
-        Items that fewer of the references have rated are not recommended.
+        Items rated by fewer references than this are not recommended.
     impute : "median", "gaussian" or "gaussian-item"
         See `pairrank.recommend.impute`.
     duplicates : "error", "mean" or "last"
-        How several ratings of one item by one user are handled.
+        What to do with several ratings of one item by one user.
     random_state : int, Generator or None
         Seeds the Gaussian samples.
     n_jobs : int, optional
         The number of processes, as in joblib.
     callback : callable, optional
-        Called with the number of users done and of all, chunk by chunk.
+        Called after each chunk with the number of finished users and of all users.
 
     Returns
     -------
     Recommendations
-        In the order of `users`; equal scores in the order of the table. Ctrl-C keeps the users
-        that are done.
+        In the order of `users`; equal scores in the order of the table. After Ctrl-C it holds the
+        finished users.
 
     Raises
     ------
@@ -163,7 +163,7 @@ def recommend(
 def _rank_one(
     setting: Setting, top: int, min_support: int, user: int
 ) -> _Ranked | Interrupted | None:
-    """Return a user's best new items; None where they cannot be fitted, or nothing is new."""
+    """Return a user's best new items; None if the user cannot be fitted or nothing is new."""
     table, shared = setting.table, setting.shared
     nothing = _nothing_known(setting, user)
     if nothing and setting.named:
@@ -185,7 +185,7 @@ def _rank_one(
 
 
 def _nothing_known(setting: Setting, user: int) -> str | None:
-    """Return why a user's scores would all be equal, whatever the ranker; else None."""
+    """Return why any ranker would give a user equal scores, or None."""
     table, references = setting.table, setting.shared.references
     if np.ptp(table.ratings_of(user)) == 0.0:
         return "rated all items equally, which shows no preference; leave them out"

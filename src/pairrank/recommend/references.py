@@ -120,7 +120,7 @@ class References:
 def draw_references(
     table: RatingsTable, candidates: IntArray, n_references: int, generator: np.random.Generator
 ) -> IntArray:
-    """Return so many of the candidates, at random and in ascending order."""
+    """Return `n_references` random candidates in ascending order."""
     validation.check_number(n_references, "n_references", low=1, inclusive=True, integer=True)
     if candidates.size < n_references:
         raise PairrankError(
@@ -131,7 +131,7 @@ def draw_references(
 
 
 def impute(known: FloatArray, how: str, generator: np.random.Generator) -> FloatArray:
-    """Return the ratings of reference users with every gap filled, from their ratings alone.
+    """Return the ratings of reference users with every gap filled from these ratings.
 
     Parameters
     ----------

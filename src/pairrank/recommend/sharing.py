@@ -15,16 +15,16 @@ from pairrank.recommend.references import References
 from pairrank.recommend.table import IntArray
 
 _MOST_ITEMS = 8192
-"""The inner products of so many items take half a gigabyte."""
+"""The inner products of this many items take half a gigabyte."""
 
 
 class SharedFeatures:
     """The features of one ranker, from which it is fitted to one user after another.
 
     A ranker with kernel "rbf" or "poly" on every row (gamma a number or None) is fitted on kernel
-    values, as "precomputed": both kernels need inner products of rows only. Where the users need
-    more products than there are between all items, those are computed once. Any other estimator
-    gets the rows.
+    values, as "precomputed", because both kernels need inner products of rows only. If the users
+    need more products than there are between all items, these are computed once. Any other
+    estimator is fitted on the rows.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class SharedFeatures:
     def fit(self, user: int, items: IntArray, ratings: FloatArray) -> tuple[Any, bool]:
         """Return the ranker fitted to a user's ratings of items, and whether it converged.
 
-        Regressors get ratings less their mean, and need no intercept; rankers get them as they are,
-        because an order graph may name them. Where all ratings are equal, rankers that need a
-        preference raise a NoPairsError.
+        Regressors get ratings minus their mean, and need no intercept. Rankers get the ratings
+        unchanged, because an order graph may name them. If all ratings are equal, rankers that need
+        a preference raise a NoPairsError.
         """
         X = self._between(user, items, items)
         ranker = clone(self.ranker)
@@ -79,7 +79,7 @@ class SharedFeatures:
     def scores(self, fitted: Any, user: int, trained: IntArray, items: IntArray) -> FloatArray:
         """Return the scores of items for a user, by the ranker that `fit` returned for `trained`.
 
-        Where most items are asked for, all are scored.
+        If most items are wanted, all are scored.
         """
         matrix = self.references.matrix
         most = 2 * items.size > len(matrix)
@@ -106,7 +106,7 @@ class SharedFeatures:
     ) -> tuple[FloatArray, FloatArray, FloatArray, int]:
         """Return inner products of rows, their squares, and how many features they have.
 
-        "rbf" depends on differences only, so rows are taken less `centre`: an offset would cost
+        "rbf" depends on differences only, so `centre` is subtracted from rows: an offset would cost
         digits.
         """
         own = self.references.column_of(user)
@@ -133,7 +133,7 @@ class SharedFeatures:
 
 
 def _inner_products(rows: FloatArray, others: FloatArray) -> FloatArray:
-    """Return inner products, each of which depends on its two rows alone, to the bit."""
+    """Return inner products; each depends on its two rows only, to the bit."""
     from pairrank.compiled import products
 
     values = np.empty((len(rows), len(others)))

@@ -57,7 +57,7 @@ class RatingsTable:
             with columns user, item and rating, or three sequences of equal length: names of users
             and of items, any that sort, and finite numbers.
         duplicates : "error", "mean" or "last"
-            How several ratings of one item by one user are handled.
+            What to do with several ratings of one item by one user.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class RatingsTable:
         try:
             asked = list(dict.fromkeys(wanted))
         except TypeError as error:
-            raise PairrankError(f"users are asked for by name: {error}") from None
+            raise PairrankError(f"users must be given by name: {error}") from None
         if not asked:
             raise PairrankError("no user is named; name some, or leave them out for all users")
         unknown = [name for name in asked if name not in index]
