@@ -78,7 +78,7 @@ class Unit:
 
     @contextmanager
     def adding_to(self, result: FloatArray) -> Iterator[FloatArray]:
-        """Yield an array to add to, one value per row of this unit."""
+        """Enter with an array to add to, one value per row of this unit."""
         if isinstance(self.rows, slice):
             yield result[self.rows]
             return
@@ -88,7 +88,7 @@ class Unit:
 
     @staticmethod
     def linked(values: FloatArray, links: dict[int, IntArray]) -> Iterator[tuple[int, FloatArray]]:
-        """Yield each code that has links, and the sum of the values of the codes linked to it."""
+        """Iterate over the codes that have links, with the sum of the values linked to each."""
         for code, others in links.items():
             yield code, values[others].sum(axis=0)
 
