@@ -78,7 +78,12 @@ class Unit:
 
     @contextmanager
     def adding_to(self, result: FloatArray) -> Iterator[FloatArray]:
-        """Enter with an array to add to, one value per row of this unit."""
+        """Lend an array of one value per row of this unit, to be added to `result`.
+
+        Yields
+        ------
+        ndarray of shape (n,)
+        """
         if isinstance(self.rows, slice):
             yield result[self.rows]
             return
@@ -88,7 +93,12 @@ class Unit:
 
     @staticmethod
     def linked(values: FloatArray, links: dict[int, IntArray]) -> Iterator[tuple[int, FloatArray]]:
-        """Iterate over the codes that have links, with the sum of the values linked to each."""
+        """Pair each code that has links with the sum of the values linked to it.
+
+        Yields
+        ------
+        int, ndarray
+        """
         for code, others in links.items():
             yield code, values[others].sum(axis=0)
 
