@@ -35,7 +35,7 @@ def test_edges_become_a_graph_of_the_labels_kind():
     assert graph_of(read_graph("chain"), numbers) == "chain"
     with pytest.raises(PairrankError, match="'x', but the labels are numbers"):
         graph_of(read_graph("0<x"), numbers)
-    with pytest.raises(PairrankError, match="no label"):
+    with pytest.raises(PairrankError, match="which is not a label"):
         graph_of(read_graph("0<nan"), numbers)
 
 
@@ -101,8 +101,8 @@ def test_an_absent_label_is_one_warning_and_no_pair_an_error(folder, tmp_path):
     train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
     said = run(*train, "--valid", folder / "rows.txt", "--graph", "0<1,1<7").stderr
     assert said == (
-        "pairrank: warning: the order graph names labels that are absent from y: 7.0; its edges to "
-        "them say nothing here: check how they are written, or leave them out\n"
+        "pairrank: warning: the order graph names labels that are absent from y: 7.0; edges to "
+        "them are ignored: check their spelling, or leave them out\n"
     )
     result = run(*train, "--graph", "6<7", code=1)
     assert "error: " in result.stderr

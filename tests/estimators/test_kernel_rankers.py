@@ -174,7 +174,7 @@ def test_validation_rows_are_scored_by_the_kernel(name, rows):
         ({"kernel": "linear"}, "use kernel=None"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
         ({"kernel": "rbf", "kernel_features": "fourier"}, "kernel_features"),
-        ({"kernel": "rbf", "kernel_features": "nystroem", "n_components": 99}, "99 landmarks"),
+        ({"kernel": "rbf", "kernel_features": "nystroem", "n_components": 99}, "n_components = 99"),
         ({"kernel": "precomputed"}, "square kernel matrix"),
         ({"kernel": lambda A, B: -laplacian_kernel(A, B)}, "not positive semidefinite"),
     ],

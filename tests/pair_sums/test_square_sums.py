@@ -196,7 +196,7 @@ def test_what_cannot_be_summed_is_refused():
         bind(Square(), Differences.build(y), pair_sum="direct")
     with pytest.raises(PairrankError, match="need numbers"):
         Differences.build(np.array(["a", "b"]))
-    with pytest.raises(PairrankError, match="order 0, 1 and 2"):
+    with pytest.raises(PairrankError, match="order must be 0, 1 or 2"):
         Square().phi(y, order=3)
     for preferences in (Differences.build(y), Pairs([0], [1])):
         with pytest.raises(PairrankError, match="scores have shape"):

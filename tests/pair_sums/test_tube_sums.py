@@ -298,7 +298,7 @@ def test_what_cannot_be_summed_is_refused():
         bind(Tube(), Levels.build(y))
     with pytest.raises(PairrankError, match="does not exist for this loss"):
         bind(Tube(), Differences.build(y), pair_sum="direct")
-    with pytest.raises(PairrankError, match="order 0, 1 and 2"):
+    with pytest.raises(PairrankError, match="order must be 0, 1 or 2"):
         Tube().phi(y, order=3)
     for preferences in (Differences.build(y), Pairs([0], [1])):
         with pytest.raises(PairrankError, match="scores have shape"):

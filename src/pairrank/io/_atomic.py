@@ -73,7 +73,12 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
 
 
 def refuse_read_only(path: str | os.PathLike[str]) -> None:
-    """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace."""
+    """Raise a FileAccessError if `path` is a read-only file, which `os.replace` would replace.
+
+    Parameters
+    ----------
+    path : path-like
+    """
     try:
         mode = os.stat(path).st_mode
     except OSError:
