@@ -13,7 +13,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "pairrank"
 
 LAYERS: dict[str, float] = {
-    **dict.fromkeys(["exceptions", "_protocols"], 0),
+    **dict.fromkeys(["exceptions", "_protocols", "_docstrings"], 0),
     "compiled": 1,
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
     "pair_sums": 2.5,

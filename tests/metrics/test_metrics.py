@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 import tracemalloc
@@ -389,6 +390,15 @@ def test_bad_input_is_named(metric, changed, complaint):
 def test_unknown_options_are_refused(metric, options, complaint):
     with pytest.raises(PairrankError, match=complaint):
         metric([0, 1], [0.0, 1.0], **options)
+
+
+@pytest.mark.parametrize("metric", ALL)
+def test_the_signature_names_the_arguments_by_row(metric):
+    names = inspect.signature(metric).parameters
+    assert {"qid", "sample_weight"} < set(names)
+    assert "rows" not in names
+    with pytest.raises(TypeError, match="no argument"):
+        metric([0, 1], [0.0, 1.0], sample_wieght=[1.0, 1.0])
 
 
 def test_negative_labels_have_no_gain():

@@ -24,7 +24,7 @@ from pairrank.metrics import (
     tube_cost,
     wmw_score,
 )
-from pairrank.metrics._names import METRICS
+from pairrank.metrics._names import METRICS, Metric
 
 READY = {
     "pairwise_accuracy": (selection.pairwise_accuracy_scorer, pairwise_accuracy, {}),
@@ -162,3 +162,17 @@ def test_every_metric_of_the_table_has_a_scorer(name, judged):
     wanted = metric.function(y, X[:, 0], qid=qid) * (1 if metric.greater_is_better else -1)
     assert scorer(FirstFeature().fit(X, y), X, y, qid=qid) == wanted
     assert name in metric.function.__name__
+
+
+def test_every_metric_with_a_k_is_known_at_each_position(judged, monkeypatch):
+    X, y, qid, _ = judged
+
+    def top_share(y_true, scores, *, k=None, **rows):
+        return float(k)
+
+    monkeypatch.setitem(METRICS, "top_share", Metric(top_share))
+    model = FirstFeature().fit(X, y)
+    assert selection.get_query_scorer("top_share@7")(model, X, y, qid=qid) == 7.0
+    assert selection.get_query_scorer("ndcg@3")(model, X, y) == ndcg_score(y, X[:, 0], k=3)
+    with pytest.raises(PairrankError, match=r"ndcg@k, top_share@k$"):
+        selection.get_query_scorer("kendall_tau@3")

@@ -10,7 +10,7 @@ import typer
 
 from pairrank.cli._graphs import read_graph
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._names import METRICS, metric_named
+from pairrank.metrics._names import metric_named, metric_names
 
 PANELS = ("Data", "Model", "Strength", "Validation", "Solver", "Output")
 """The groups of options in help, in this order."""
@@ -88,7 +88,7 @@ def _check_metric(names: Any) -> Any:
 METRIC: dict[str, Any] = {"metavar": "NAME", "callback": _check_metric}
 """The arguments of an option that names metrics."""
 
-METRIC_NAMES = f"{', '.join(METRICS)}, ndcg@k"
+METRIC_NAMES = metric_names()
 
 Data = Annotated[
     str,

@@ -3,18 +3,9 @@
 from __future__ import annotations
 
 import inspect
-import re
 from typing import Any, ClassVar
 
-
-def entries(section: str) -> dict[str, str]:
-    """Return the entries of a numpydoc section by name; names joined by commas share one."""
-    found = {}
-    for entry in re.split(r"\n(?=\S)", section.strip("\n")):
-        for name in entry.partition("\n")[0].partition(" :")[0].split(", "):
-            found[name] = entry
-    return found
-
+from pairrank._docstrings import completed, entries, sections
 
 SHARED = entries(r"""
 graph : "full", "chain" or OrderGraph, default "full"
@@ -79,7 +70,7 @@ cv : int, splitter or iterable of (training rows, test rows), optional
     random within each label, so that every fold spans all labels (Pairs: a shuffled KFold). Other
     splitters than QueryKFold get the qid as their groups.
 scoring : str or callable, default "pairwise_accuracy"
-    "pairwise_accuracy" over the ranker's own graph, "wmw_score", "mean_ndcg", "ndcg@10",
+    "pairwise_accuracy" over the ranker's own graph, "wmw", "mean_ndcg", "ndcg@10",
     "kendall_tau", or a scorer; see `pairrank.model_selection.get_query_scorer`.
 scores_ : ndarray of shape (n_folds, n_values)
     The score of each fold at each value. NaN where the training or test rows of the fold hold no
@@ -88,35 +79,9 @@ scores_ : ndarray of shape (n_folds, n_values)
 """Descriptions of parameters and attributes that mean the same in several estimators."""
 
 
-def _sections(doc: str) -> list[str]:
-    """Cut a numpydoc docstring before each of its section titles."""
-    return re.split(r"\n\n(?=[A-Z][a-z]+\n-{4,}\n)", inspect.cleandoc(doc))
-
-
-def completed(doc: str, parameters: list[str], known: dict[str, str]) -> str:
-    """Return a numpydoc docstring with its missing descriptions taken from `known`.
-
-    "Parameters" gets an entry for each of `parameters`, in their order. In "Attributes", a line
-    of bare names becomes their entries.
-    """
-    parts = _sections(doc)
-    for at, part in enumerate(parts):
-        title, _, rest = part.partition("\n")
-        rule, _, body = rest.partition("\n")
-        own = entries(body)
-        if title == "Parameters":
-            wanted = [own.get(name) or known.get(name) for name in parameters]
-        elif title == "Attributes":
-            wanted = [entry if " :" in entry else known[name] for name, entry in own.items()]
-        else:
-            continue
-        parts[at] = "\n".join([title, rule, *dict.fromkeys(filter(None, wanted))])
-    return "\n\n".join(parts)
-
-
 def parameters_of(estimator: type) -> dict[str, str]:
     """Return the descriptions of the parameters of a class, by name."""
-    for part in _sections(estimator.__doc__ or ""):
+    for part in sections(estimator.__doc__ or ""):
         if part.startswith("Parameters\n"):
             return entries(part.partition("-\n")[2])
     return {}

@@ -9,9 +9,9 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from pairrank import _validation as validation
+from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._docstrings import entries
 from pairrank.estimators._rows import Judge, RankingAccuracy, Rows, columns_of
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Pairs

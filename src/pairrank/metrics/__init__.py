@@ -1,11 +1,11 @@
 """Metrics: pairwise accuracy, Kendall's tau, NDCG, errors of differences."""
 
 from pairrank.metrics.correlation import kendall_tau as kendall_tau
-from pairrank.metrics.costs import hinge_magnitude_cost as hinge_magnitude_cost
-from pairrank.metrics.costs import hinge_rank_cost as hinge_rank_cost
-from pairrank.metrics.costs import tube_cost as tube_cost
-from pairrank.metrics.magnitude import m1d as m1d
-from pairrank.metrics.magnitude import msd as msd
+from pairrank.metrics.differences import hinge_magnitude_cost as hinge_magnitude_cost
+from pairrank.metrics.differences import hinge_rank_cost as hinge_rank_cost
+from pairrank.metrics.differences import m1d as m1d
+from pairrank.metrics.differences import msd as msd
+from pairrank.metrics.differences import tube_cost as tube_cost
 from pairrank.metrics.ndcg import mean_ndcg as mean_ndcg
 from pairrank.metrics.ndcg import ndcg_score as ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy as pairwise_accuracy

@@ -1,25 +1,90 @@
-"""Shared parts of metrics: checked input, rows by query, means over pairs of rows."""
+"""Shared parts of metrics: arguments and their descriptions, checked input, means over queries."""
 
 from __future__ import annotations
 
+import inspect
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from pairrank._validation import (
-    check_choice,
-    check_labels,
-    check_numbers,
-    check_query_ids,
-    check_weights,
-)
+from pairrank._docstrings import described_by, entries
+from pairrank._protocols import FloatArray
+from pairrank._validation import check_labels, check_numbers, check_query_ids, check_weights
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.preferences._codes import query_codes
 
-FloatArray = NDArray[np.float64]
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class RowArguments(TypedDict, total=False):
+    """The optional arguments with one entry per row, of every metric and scorer."""
+
+    qid: ArrayLike | None
+    sample_weight: ArrayLike | None
+
+
+_SHARED = entries("""
+y_true : array-like of shape (n_rows,)
+    Labels, any finite numbers.
+scores : array-like of shape (n_rows,)
+    The scores to judge; higher is better.
+qid : array-like of shape (n_rows,), optional
+    Queries; None: all rows are one query.
+sample_weight : array-like of shape (n_rows,), optional
+    Row weights; a pair's weight is the product of its rows' weights.
+n : {1, 2}
+    The power.
+average : {"pairs", "queries"}
+    The mean over the ordered pairs of all queries, or of the queries' means.
+per_query : bool
+    Return {qid: value} of the queries that count instead; without qid the one query is called None.
+PairrankError
+    If lengths differ, a value is not finite, a weight is negative or an option is out of range.
+""")
+
+
+def takes_rows(*suffixes: str) -> Callable[[_Function], _Function]:
+    """Return a decorator that shows `RowArguments` in the signature in place of ``**rows``.
+
+    Every name appears once with each suffix, such as "" and "_val".
+    """
+
+    def show(function: _Function) -> _Function:
+        signature = inspect.signature(function)
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        rows = [
+            inspect.Parameter(name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None)
+            for suffix in suffixes
+            for name in RowArguments.__annotations__
+        ]
+        shown = signature.replace(parameters=[*own, *rows])
+        function.__signature__ = shown  # type: ignore[attr-defined]
+        return function
+
+    return show
+
+
+def rows_given(arguments: Mapping[str, Any], *suffixes: str) -> list[dict[str, Any]]:
+    """Return the `RowArguments` that are given with each suffix, by their plain names."""
+    known = RowArguments.__annotations__
+    for name in arguments.keys() - {name + suffix for name in known for suffix in suffixes}:
+        raise TypeError(f"there is no argument {name!r}")
+    return [
+        {
+            name: arguments[name + suffix]
+            for name in known
+            if arguments.get(name + suffix) is not None
+        }
+        for suffix in suffixes
+    ]
+
+
+def metric(function: _Function) -> _Function:
+    """Complete the signature and the docstring of a metric that takes ``**rows``."""
+    return described_by(_SHARED)(takes_rows("")(function))
 
 
 class Judged(NamedTuple):
@@ -30,12 +95,17 @@ class Judged(NamedTuple):
     qid: NDArray[Any] | None
     weight: FloatArray | None
 
+    @property
+    def identifiers(self) -> NDArray[Any] | None:
+        """The queries with a row of positive weight, in the order in which `Levels` has them."""
+        if self.qid is None:
+            return None
+        return query_codes(self.qid if self.weight is None else self.qid[self.weight > 0])[0]
 
-def check_rows(
-    y_true: Any, scores: Any, qid: Any, sample_weight: Any, *, text: bool = False
-) -> Judged:
+
+def check_rows(y_true: Any, scores: Any, rows: RowArguments, *, text: bool = False) -> Judged:
     """Return labels, scores, queries and weights as checked arrays of one length."""
-    judged = check_scored(None, scores, qid, sample_weight)
+    judged = check_scored(None, scores, rows)
     labels = check_labels(y_true, name="y_true")
     if labels.dtype.kind not in "fiu" and not text:
         raise PairrankError(
@@ -50,11 +120,12 @@ def check_rows(
     return judged._replace(labels=labels)
 
 
-def check_scored(y_true: Any, scores: Any, qid: Any, sample_weight: Any) -> Judged:
+def check_scored(y_true: Any, scores: Any, rows: RowArguments) -> Judged:
     """Check all arguments but `y_true`."""
+    (given,) = rows_given(rows, "")
     values = check_numbers(scores, "scores")
-    weight = check_weights(sample_weight, values.size)
-    return Judged(y_true, values, check_query_ids(qid, values.size), weight)
+    weight = check_weights(given.get("sample_weight"), values.size)
+    return Judged(y_true, values, check_query_ids(given.get("qid"), values.size), weight)
 
 
 class ByQuery(NamedTuple):
@@ -85,85 +156,28 @@ def by_query(judged: Judged) -> ByQuery:
     return ByQuery(kept[order], np.append(0, np.cumsum(sizes)).astype(np.int64), identifiers)
 
 
-def identifiers_of(judged: Judged) -> NDArray[Any] | None:
-    """Return the queries in the order in which `Levels` and `by_query` number them."""
-    if judged.qid is None:
-        return None
-    qid = judged.qid if judged.weight is None else judged.qid[judged.weight > 0]
-    return query_codes(qid)[0]
-
-
-def as_mapping(
-    identifiers: NDArray[Any] | None, values: FloatArray, counted: NDArray[np.bool_]
-) -> dict[Any, float]:
-    """Return {query: value} of the queries that count; without qid the one query is None."""
-    names = [None] * values.size if identifiers is None else identifiers.tolist()
-    return {
-        name: value
-        for name, value, inside in zip(names, values.tolist(), counted.tolist(), strict=True)
-        if inside
-    }
-
-
-def nothing_to_measure(what: str) -> float:
-    """Warn that no query counts, and return NaN."""
-    warnings.warn(f"{what}, so the metric is NaN", NoPairsWarning, stacklevel=3)
-    return float("nan")
-
-
-def mean_over_differences(
-    y_true: Any,
-    scores: Any,
+def mean_over_queries(
+    identifiers: NDArray[Any] | None,
+    values: FloatArray,
+    counted: NDArray[np.bool_],
     *,
-    qid: Any,
-    sample_weight: Any,
-    average: str,
     per_query: bool,
-    mean_of: Callable[[FloatArray, FloatArray, FloatArray, NDArray[np.int64]], FloatArray],
+    nothing: str,
+    weights: FloatArray | None = None,
 ) -> Any:
-    """Return the mean over the queries of the values of `mean_of`.
+    """Return the mean value of the queries that count, or {query: value} with `per_query`.
 
-    Parameters
-    ----------
-    y_true, scores, qid, sample_weight : array-like of shape (n_rows,)
-        As in the metrics.
-    average : {"pairs", "queries"}
-        A query counts by the square of its weight, or all queries count alike.
-    per_query : bool
-        Return {qid: value} instead.
-    mean_of : callable
-        Takes labels, scores and weights by query, which it may overwrite, and the starts of the
-        queries; a query's weights sum to 1. Returns one value per query.
+    Without qid the one query is called None. If no query counts, warn with the reason `nothing` and
+    return NaN.
     """
-    check_choice(average, "average", ("pairs", "queries"))
-    judged = check_rows(y_true, scores, qid, sample_weight)
-    rows = by_query(judged)
-    if rows.starts.size == 1:
-        return {} if per_query else nothing_to_measure("there is no row")
-    weight = np.ones(rows.order.size) if judged.weight is None else judged.weight[rows.order]
-    totals = np.add.reduceat(weight, rows.starts[:-1])
-    shares = weight / np.repeat(totals, np.diff(rows.starts))
-    labels = judged.labels[rows.order].astype(np.float64)
-    with np.errstate(over="ignore", invalid="ignore"):
-        means = mean_of(labels, judged.scores[rows.order], shares, rows.starts)
     if per_query:
-        return as_mapping(rows.identifiers, means, np.ones(means.size, dtype=bool))
-    if average == "queries":
-        return float(means.mean())
-    scaled = np.ldexp(totals, -np.frexp(totals.max())[1])
-    return float(np.average(means, weights=scaled**2))
-
-
-def residuals(labels: FloatArray, scores: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
-    """Return scores minus labels, up to a constant per query.
-
-    The score nearest to zero is subtracted first. A common offset of a query's scores then costs no
-    digits, and one huge score costs the others none.
-    """
-    sizes = np.diff(starts)
-    least = np.repeat(np.minimum.reduceat(np.abs(scores), starts[:-1]), sizes)
-    above = np.logical_or.reduceat(scores == least, starts[:-1])
-    base = labels[starts[:-1]]
-    return (scores - np.where(np.repeat(above, sizes), least, -least)) - (
-        labels - np.repeat(base, sizes)
-    )
+        names = [None] * values.size if identifiers is None else identifiers.tolist()
+        return {
+            name: value
+            for name, value, inside in zip(names, values.tolist(), counted.tolist(), strict=True)
+            if inside
+        }
+    if not counted.any():
+        warnings.warn(f"{nothing}, so the metric is NaN", NoPairsWarning, stacklevel=3)
+        return float("nan")
+    return float(np.average(values[counted], weights=None if weights is None else weights[counted]))

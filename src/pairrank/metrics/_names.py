@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from pairrank.exceptions import PairrankError
 from pairrank.metrics.correlation import kendall_tau
-from pairrank.metrics.costs import hinge_magnitude_cost, hinge_rank_cost, tube_cost
-from pairrank.metrics.magnitude import m1d, msd
+from pairrank.metrics.differences import (
+    hinge_magnitude_cost,
+    hinge_rank_cost,
+    m1d,
+    msd,
+    tube_cost,
+)
 from pairrank.metrics.ndcg import mean_ndcg, ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy, wmw_score
 
@@ -26,6 +32,11 @@ class Metric(NamedTuple):
     own: tuple[str, ...] = ()
     """Arguments whose defaults are the model's parameters of the same names."""
     options: Mapping[str, Any] = _NO_OPTIONS
+
+    @property
+    def has_k(self) -> bool:
+        """Whether it can be cut at the first k positions, and so has the names "name@k"."""
+        return "k" in inspect.signature(self.function).parameters
 
     def arguments(self, model: Any = None) -> dict[str, Any]:
         """Return the options, and the model's parameters where an option is not given."""
@@ -45,11 +56,16 @@ METRICS: dict[str, Metric] = {
     "hinge_rank_cost": Metric(hinge_rank_cost, greater_is_better=False),
     "hinge_magnitude_cost": Metric(hinge_magnitude_cost, greater_is_better=False),
 }
-"""Name -> metric; "ndcg@k" is NDCG at position k, for any k."""
+"""Name -> metric; "name@k" is a metric with `k` at position k, such as "ndcg@10"."""
+
+
+def metric_names() -> str:
+    """Return all names for messages and help, separated by commas."""
+    return ", ".join([*METRICS, *(f"{name}@k" for name, each in METRICS.items() if each.has_k)])
 
 
 def metric_named(name: Any) -> Metric:
-    """Return the metric of a name in METRICS, or of "ndcg@k".
+    """Return the metric of a name in METRICS, or of "name@k".
 
     Raises
     ------
@@ -57,11 +73,12 @@ def metric_named(name: Any) -> Metric:
         If there is no such metric.
     """
     known, at, depth = str(name).partition("@")
-    if at and known == "ndcg" and depth.isdecimal() and int(depth):
-        return METRICS["ndcg"]._replace(options={"k": int(depth)})
-    if str(name) not in METRICS:
-        raise PairrankError(f"there is no metric {name!r}; use one of {', '.join(METRICS)}, ndcg@k")
-    return METRICS[name]
+    metric = METRICS.get(known)
+    if metric is not None and not at:
+        return metric
+    if metric is not None and metric.has_k and depth.isdecimal() and int(depth):
+        return metric._replace(options={"k": int(depth)})
+    raise PairrankError(f"there is no metric {name!r}; use one of {metric_names()}")
 
 
 def metric_of(function: Callable[..., Any], options: Mapping[str, Any]) -> Metric:

@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pairrank._validation import check_choice
-from pairrank.metrics._inputs import (
-    as_mapping,
-    check_rows,
-    identifiers_of,
-    nothing_to_measure,
-)
+from pairrank.metrics._inputs import RowArguments, check_rows, mean_over_queries, metric
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import totals_around
 
 
+@metric
 def kendall_tau(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
-    qid: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
     variant: Literal["b", "a"] = "b",
     per_query: bool = False,
+    **rows: Unpack[RowArguments],
 ) -> Any:
     """Return Kendall's tau between labels and scores, averaged over the queries.
 
@@ -36,18 +31,8 @@ def kendall_tau(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_rows,)
-        Labels, any finite numbers.
-    scores : array-like of shape (n_rows,)
-        The scores to judge.
-    qid : array-like of shape (n_rows,), optional
-        Queries; None: all rows are one query.
-    sample_weight : array-like of shape (n_rows,), optional
-        Row weights.
     variant : {"b", "a"}
         tau-b, which corrects for ties and is scipy's default, or tau-a.
-    per_query : bool
-        Return {qid: tau} of the queries that count instead; without qid the one is called None.
 
     Returns
     -------
@@ -59,7 +44,6 @@ def kendall_tau(
     Raises
     ------
     PairrankError
-        If lengths differ, a value is not finite, a weight is negative or the variant is unknown.
 
     Notes
     -----
@@ -77,7 +61,7 @@ def kendall_tau(
     from pairrank.compiled.concordance import count_concordant
 
     check_choice(variant, "variant", ("b", "a"))
-    judged = check_rows(y_true, scores, qid, sample_weight)
+    judged = check_rows(y_true, scores, rows)
     levels = Levels.build(judged.labels, judged.qid, sample_weight=judged.weight)
     groups, starts = (levels.group_start, levels.query_group), levels.query_start
     counts = count_concordant(judged.scores[levels.row_of], levels.weight, *groups)
@@ -89,15 +73,13 @@ def kendall_tau(
         query = np.repeat(np.arange(levels.n_queries), np.diff(starts))
         every = np.bincount(query, levels.weight * lighter, levels.n_queries)
     excess, by_label = counts[:, 0] - counts[:, 2], counts[:, :3].sum(axis=1)
+    below = every.astype(float)
     if variant == "b":
         ratio = np.divide(counts[:, 3], by_label, out=np.zeros(excess.size), where=by_label > 0)
         below = by_label * np.sqrt(ratio)
-    else:
-        below = every.astype(float)
     counted = (by_label > 0) & (below > 0)
     taus = np.divide(excess, below, out=np.zeros(below.size), where=counted).clip(-1.0, 1.0)
-    if per_query:
-        return as_mapping(identifiers_of(judged), taus, counted)
-    if not counted.any():
-        return nothing_to_measure("no query has rows of different labels and scores")
-    return float(taus[counted].mean())
+    return mean_over_queries(
+        judged.identifiers, taus, counted, per_query=per_query,
+        nothing="no query has rows of different labels and scores",
+    )  # fmt: skip

@@ -2,36 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice, check_number
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import (
     ByQuery,
     Judged,
-    as_mapping,
+    RowArguments,
     by_query,
     check_rows,
-    nothing_to_measure,
+    mean_over_queries,
+    metric,
 )
 
-FloatArray = NDArray[np.float64]
 Discount = Literal["standard", "letor"]
+Empty = float | Literal["skip"]
 
 
+@metric
 def ndcg_score(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
-    qid: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
     k: int | None = None,
     discount: Discount = "standard",
-    empty: float | Literal["skip"] = 0.0,
+    empty: Empty = 0.0,
     per_query: bool = False,
+    **rows: Unpack[RowArguments],
 ) -> Any:
     """Return NDCG@k averaged over the queries.
 
@@ -44,10 +46,6 @@ def ndcg_score(
     ----------
     y_true : array-like of shape (n_rows,)
         Labels, not negative; 0 is irrelevant. They need not be whole numbers.
-    scores : array-like of shape (n_rows,)
-        The scores to judge; higher is better.
-    qid : array-like of shape (n_rows,), optional
-        Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
         Weights, constant in each query: the query's weight in the mean.
     k : int, optional
@@ -56,8 +54,6 @@ def ndcg_score(
         d(i) = 1/log2(i + 1), or 1/log2(max(2, i)) as in LETOR and MSLR.
     empty : float or "skip"
         The value of a query without a positive label, or "skip" to leave it out.
-    per_query : bool
-        Return {qid: value} of the queries that count instead; without qid the one is called None.
 
     Returns
     -------
@@ -85,18 +81,18 @@ def ndcg_score(
     """
     if k is not None:
         check_number(k, "k", integer=True)
-    return _average(y_true, scores, qid, sample_weight, k, discount, empty, per_query, mean=False)
+    return _average(y_true, scores, rows, k, discount, empty, per_query, mean=False)
 
 
+@metric
 def mean_ndcg(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
-    qid: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
     discount: Discount = "letor",
-    empty: float | Literal["skip"] = 0.0,
+    empty: Empty = 0.0,
     per_query: bool = False,
+    **rows: Unpack[RowArguments],
 ) -> Any:
     """Return the mean of NDCG@k over all k = 1..l_q, averaged over the queries.
 
@@ -106,18 +102,12 @@ def mean_ndcg(
     ----------
     y_true : array-like of shape (n_rows,)
         Labels, not negative; 0 is irrelevant.
-    scores : array-like of shape (n_rows,)
-        The scores to judge; higher is better.
-    qid : array-like of shape (n_rows,), optional
-        Queries; None: all rows are one query.
     sample_weight : array-like of shape (n_rows,), optional
         Weights, constant in each query: the query's weight in the mean.
     discount : {"letor", "standard"}
         d(i) = 1/log2(max(2, i)), or 1/log2(i + 1).
     empty : float or "skip"
         The value of a query without a positive label, or "skip" to leave it out.
-    per_query : bool
-        Return {qid: value} of the queries that count instead; without qid the one is called None.
 
     Returns
     -------
@@ -142,17 +132,16 @@ def mean_ndcg(
     >>> round(mean_ndcg([0, 1, 2, 0, 1], [3, 2, 1, 1, 2], qid=[1, 1, 1, 2, 2]), 4)
     0.6622
     """
-    return _average(y_true, scores, qid, sample_weight, None, discount, empty, per_query, mean=True)
+    return _average(y_true, scores, rows, None, discount, empty, per_query, mean=True)
 
 
 def _average(
     y_true: Any,
     scores: Any,
-    qid: Any,
-    sample_weight: Any,
+    rows: RowArguments,
     k: int | None,
-    discount: str,
-    empty: float | str,
+    discount: Discount,
+    empty: Empty,
     per_query: bool,
     *,
     mean: bool,
@@ -160,21 +149,19 @@ def _average(
     check_choice(discount, "discount", ("standard", "letor"))
     if empty != "skip":
         check_number(empty, "empty", inclusive=True)
-    judged = check_rows(y_true, scores, qid, sample_weight)
+    judged = check_rows(y_true, scores, rows)
     _require_relevance(judged.labels)
-    rows = by_query(judged)
-    values = _ndcg_of_queries(judged, rows, k, discount, mean)
+    queries = by_query(judged)
+    values = _ndcg_of_queries(judged, queries, k, discount, mean)
     counted = np.ones(values.size, dtype=bool)
     if empty == "skip":
         counted = ~np.isnan(values)
     else:
         values[np.isnan(values)] = empty
-    weight = _query_weights(judged, rows)
-    if per_query:
-        return as_mapping(rows.identifiers, values, counted)
-    if not counted.any():
-        return nothing_to_measure("no query has a row of positive label")
-    return float(np.average(values[counted], weights=weight[counted]))
+    return mean_over_queries(
+        queries.identifiers, values, counted, per_query=per_query,
+        weights=_query_weights(judged, queries), nothing="no query has a row of positive label",
+    )  # fmt: skip
 
 
 def _ndcg_of_queries(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any, Literal, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,29 +12,30 @@ from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import (
     Judged,
-    as_mapping,
+    RowArguments,
     check_rows,
     check_scored,
-    identifiers_of,
-    nothing_to_measure,
+    mean_over_queries,
+    metric,
 )
 from pairrank.preferences import Graph, Levels, OrderGraph, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 
-FloatArray = NDArray[np.float64]
+Ties = Literal["half", "correct", "error"]
+Average = Literal["pairs", "queries", "edges"]
 TIE_SHARE = {"half": 0.5, "correct": 1.0, "error": 0.0}
 
 
+@metric
 def pairwise_accuracy(
     y_true: ArrayLike | Pairs,
     scores: ArrayLike,
     *,
-    qid: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
     graph: Graph = "full",
-    ties: Literal["half", "correct", "error"] = "half",
-    average: Literal["pairs", "queries", "edges"] = "pairs",
+    ties: Ties = "half",
+    average: Average = "pairs",
     per_query: bool = False,
+    **rows: Unpack[RowArguments],
 ) -> Any:
     """Return the share of preferences (i over j) that the scores order as i above j.
 
@@ -47,12 +48,6 @@ def pairwise_accuracy(
     y_true : array-like of shape (n_rows,), or Pairs
         Labels, numbers or (with an OrderGraph) text; or explicit comparisons. Comparisons of
         magnitude 0 (ties) are ignored; those of negative magnitude prefer the other row.
-    scores : array-like of shape (n_rows,)
-        The scores to judge; higher is better.
-    qid : array-like of shape (n_rows,), optional
-        Queries; None: all rows are one query.
-    sample_weight : array-like of shape (n_rows,), optional
-        Row weights; a pair's weight is the product of its rows' weights.
     graph : "full", "chain" or OrderGraph
         Which levels are preferred to which; ignored with Pairs.
     ties : {"half", "correct", "error"}
@@ -60,9 +55,6 @@ def pairwise_accuracy(
     average : {"pairs", "queries", "edges"}
         The mean over all pairs; over the queries that have a pair; or over the edges, an edge being
         two joined levels of one query (Fung's WMW).
-    per_query : bool
-        Return the accuracy of each query that has a pair as {qid: value} instead; without qid the
-        one query is called None.
 
     Returns
     -------
@@ -72,7 +64,6 @@ def pairwise_accuracy(
     Raises
     ------
     PairrankError
-        If lengths differ, a value is not finite, a weight is negative or an option is unknown.
 
     Notes
     -----
@@ -97,35 +88,32 @@ def pairwise_accuracy(
             raise PairrankError(
                 'Pairs have no levels and so no edges: use average="pairs" or "queries"'
             )
-        judged, counts = _judge_pairs(y_true, scores, qid, sample_weight)
+        judged, counts = _judge_pairs(y_true, check_scored(y_true, scores, rows))
     else:
         graph = as_graph(graph)
-        text = isinstance(graph, OrderGraph)
-        judged = check_rows(y_true, scores, qid, sample_weight, text=text)
+        judged = check_rows(y_true, scores, rows, text=isinstance(graph, OrderGraph))
         counts = _judge_levels(judged, graph, by_edge=average == "edges")
     right, total = counts[:, 0] + TIE_SHARE[ties] * counts[:, 1], counts.sum(axis=1)
     counted = total > 0
-    if per_query or average == "queries":
-        values = np.divide(right, total, out=np.zeros(total.size), where=counted)
-        if per_query:
-            return as_mapping(identifiers_of(judged), values, counted)
-    if not counted.any():
-        return nothing_to_measure("no preference joins two of the rows")
-    if average == "queries":
-        return float(values[counted].mean())
-    return float(right.sum() / total.sum())
+    if counted.any() and average != "queries" and not per_query:
+        return float(right.sum() / total.sum())
+    values = np.divide(right, total, out=np.zeros(total.size), where=counted)
+    return mean_over_queries(
+        judged.identifiers, values, counted, per_query=per_query,
+        nothing="no preference joins two of the rows",
+    )  # fmt: skip
 
 
+@metric
 def wmw_score(
     y_true: ArrayLike | Pairs,
     scores: ArrayLike,
     *,
-    qid: ArrayLike | None = None,
-    sample_weight: ArrayLike | None = None,
     graph: Graph = "full",
-    ties: Literal["half", "correct", "error"] = "half",
-    average: Literal["pairs", "queries", "edges"] = "pairs",
+    ties: Ties = "half",
+    average: Average = "pairs",
     per_query: bool = False,
+    **rows: Unpack[RowArguments],
 ) -> Any:
     """Return the generalised Wilcoxon-Mann-Whitney statistic over an order graph.
 
@@ -138,20 +126,12 @@ def wmw_score(
     ----------
     y_true : array-like of shape (n_rows,), or Pairs
         Labels, numbers or (with an OrderGraph) text; or explicit comparisons.
-    scores : array-like of shape (n_rows,)
-        The scores to judge; higher is better.
-    qid : array-like of shape (n_rows,), optional
-        Queries; None: all rows are one query.
-    sample_weight : array-like of shape (n_rows,), optional
-        Row weights; a pair's weight is the product of its rows' weights.
     graph : "full", "chain" or OrderGraph
         Which levels are preferred to which.
     ties : {"half", "correct", "error"}
         The value of a tie in the scores: 1/2, 1 or 0.
     average : {"pairs", "queries", "edges"}
         The mean over all pairs, over queries, or over edges.
-    per_query : bool
-        Return {qid: value} of the queries that have a pair instead.
 
     Returns
     -------
@@ -161,7 +141,6 @@ def wmw_score(
     Raises
     ------
     PairrankError
-        As `pairwise_accuracy` does.
 
     Notes
     -----
@@ -177,9 +156,8 @@ def wmw_score(
     0.75
     """
     return pairwise_accuracy(
-        y_true, scores, qid=qid, sample_weight=sample_weight, graph=graph, ties=ties,
-        average=average, per_query=per_query,
-    )  # fmt: skip
+        y_true, scores, graph=graph, ties=ties, average=average, per_query=per_query, **rows
+    )
 
 
 def _judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any]:
@@ -202,13 +180,10 @@ def _each_group_weighs_one(levels: Levels) -> Levels:
     return replace(levels, weight=weight)
 
 
-def _judge_pairs(
-    pairs: Pairs, scores: Any, qid: Any, sample_weight: Any
-) -> tuple[Judged, NDArray[Any]]:
+def _judge_pairs(pairs: Pairs, judged: Judged) -> tuple[Judged, NDArray[Any]]:
     """Return the checked input and (concordant, tied, discordant) weights of each query."""
     from pairrank.compiled.concordance import weigh_pairs
 
-    judged = check_scored(pairs, scores, qid, sample_weight)
     _, values, queries, weight = judged
     bound = pairs.bound(values.size, qid=queries, sample_weight=weight, ties=False)
     high, low, own = bound.i, bound.j, bound.weight

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from pairrank.exceptions import PairrankError
+from pairrank.metrics._inputs import RowArguments, takes_rows
 from pairrank.metrics._names import METRICS, Metric, metric_named, metric_of
 
 
@@ -28,15 +29,13 @@ class QueryScorer:
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        self.requests: dict[str, Any] = {"qid": True, "sample_weight": True}
+        self.requests: dict[str, Any] = dict.fromkeys(RowArguments.__annotations__, True)
 
-    def __call__(
-        self, estimator: Any, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None
-    ) -> float:
+    @takes_rows("")
+    def __call__(self, estimator: Any, X: Any, y: Any, **rows: Unpack[RowArguments]) -> float:
         """Return the metric of the estimator's predictions, negated where less is better."""
-        scores = estimator.predict(X)
-        options = self.metric.arguments(_ranker_in(estimator))
-        value = self.metric.function(y, scores, qid=qid, sample_weight=sample_weight, **options)
+        options = self.metric.arguments(ranker_in(estimator))
+        value = self.metric.function(y, estimator.predict(X), **rows, **options)
         return float(value) if self.metric.greater_is_better else -float(value)
 
     def __repr__(self) -> str:
@@ -66,7 +65,8 @@ class QueryScorer:
         """
         unknown = sorted(set(requests) - set(self.requests))
         if unknown:
-            raise PairrankError(f"a scorer requests qid and sample_weight, not {unknown[0]!r}")
+            known = ", ".join(self.requests)
+            raise PairrankError(f"a scorer can request {known}, not {unknown[0]!r}")
         changed = copy.copy(self)
         changed.requests = {**self.requests, **requests}
         return changed
@@ -116,9 +116,9 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     Parameters
     ----------
     scoring : str or callable
-        "pairwise_accuracy", "wmw", "kendall_tau", "mean_ndcg", "ndcg", "ndcg@k" for any number k;
-        "msd", "m1d", "tube_cost", "hinge_rank_cost", "hinge_magnitude_cost", which are negated; or
-        a scorer (estimator, X, y, ...).
+        "pairwise_accuracy", "wmw", "kendall_tau", "mean_ndcg", "ndcg"; "msd", "m1d", "tube_cost",
+        "hinge_rank_cost", "hinge_magnitude_cost", which are negated; "name@k" for any whole number
+        k if the metric has the option k, such as "ndcg@10"; or a scorer (estimator, X, y, ...).
 
     Returns
     -------
@@ -177,7 +177,7 @@ def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[st
     return {name: value for name, value in metadata.items() if name in taken}
 
 
-def _ranker_in(estimator: Any) -> Any:
+def ranker_in(estimator: Any) -> Any:
     """Return the ranker inside a pipeline or a fitted search, or the estimator itself."""
     while True:
         if hasattr(estimator, "best_estimator_"):
