@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 _Documented = TypeVar("_Documented", bound=Callable[..., Any])
+_ORDER = ("Parameters", "Attributes", "Returns", "Raises", "Warns", "Notes", "References")
 
 
 def entries(section: str) -> dict[str, str]:
@@ -19,41 +20,53 @@ def entries(section: str) -> dict[str, str]:
     return found
 
 
-def sections(doc: str) -> list[str]:
-    """Cut a numpydoc docstring before each of its section titles."""
-    return re.split(r"\n\n(?=[A-Z][a-z]+\n-{4,}(?:\n|$))", inspect.cleandoc(doc))
+def sections(doc: str) -> tuple[str, dict[str, str]]:
+    """Return the text before the first section of a numpydoc docstring, and sections by title."""
+    intro, *parts = re.split(r"\n\n(?=[A-Z][a-z]+\n-{4,}(?:\n|$))", inspect.cleandoc(doc))
+    titled = (part.split("\n", 2) for part in parts)
+    return intro, {title: "".join(body) for title, _, *body in titled}
 
 
 def completed(doc: str, parameters: list[str], known: dict[str, str]) -> str:
     """Return a numpydoc docstring with its missing descriptions taken from `known`.
 
-    "Parameters" gets an entry for each of `parameters`, in their order. In "Attributes", "Returns",
-    "Raises" and "Warns", a line of bare names becomes their entries.
+    "Parameters" gets an entry for each of `parameters`, in their order. In "Attributes", a line
+    of bare names becomes their entries. Sections that are missing are added if `known` has them.
     """
-    parts = sections(doc)
-    for at, part in enumerate(parts):
-        title, _, rest = part.partition("\n")
-        rule, _, body = rest.partition("\n")
+    intro, found = sections(doc)
+    found = {title: known[title] for title in _ORDER if title in known} | found
+    for title, body in found.items():
         own = entries(body)
         if title == "Parameters":
             wanted = [own.get(name) or known.get(name) for name in parameters]
-        elif title in ("Attributes", "Returns", "Raises", "Warns"):
-            wanted = [
-                entry if " :" in entry or "\n" in entry else known.get(name, entry)
-                for name, entry in own.items()
-            ]
+        elif title == "Attributes":
+            wanted = [entry if " :" in entry else known[name] for name, entry in own.items()]
         else:
             continue
-        parts[at] = "\n".join([title, rule, *dict.fromkeys(filter(None, wanted))])
-    return "\n\n".join(parts)
+        found[title] = "\n".join(dict.fromkeys(filter(None, wanted)))
+    last = len(_ORDER)
+    titles = sorted(found, key=lambda title: _ORDER.index(title) if title in _ORDER else last)
+    return "\n\n".join([intro, *(f"{each}\n{'-' * len(each)}\n{found[each]}" for each in titles)])
 
 
-def described_by(known: dict[str, str]) -> Callable[[_Documented], _Documented]:
-    """Return a decorator that completes the docstring of a function or class from `known`."""
+def parameters_of(documented: Any) -> dict[str, str]:
+    """Return the descriptions of the parameters of a class or function, by name."""
+    _, found = sections(documented.__doc__ or "")
+    return entries(found["Parameters"]) if "Parameters" in found else {}
+
+
+def described_by(*known: dict[str, str]) -> Callable[[_Documented], _Documented]:
+    """Return a decorator that completes the docstring of a function or class.
+
+    Later descriptions replace earlier ones; those in the docstring replace all.
+    """
+    together: dict[str, str] = {"Parameters": ""}
+    for each in known:
+        together |= each
 
     def complete(documented: _Documented) -> _Documented:
         parameters = list(inspect.signature(documented).parameters)
-        documented.__doc__ = completed(documented.__doc__ or "", parameters, known)
+        documented.__doc__ = completed(documented.__doc__ or "", parameters, together)
         return documented
 
     return complete

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any, ClassVar
 
-from pairrank._docstrings import completed, entries, sections
+from pairrank._docstrings import completed, entries, parameters_of
 
 SHARED = entries(r"""
 graph : "full", "chain" or OrderGraph, default "full"
@@ -77,14 +77,6 @@ scores_ : ndarray of shape (n_folds, n_values)
     pair; the mean is over the other folds.
 """)
 """Descriptions of parameters and attributes that mean the same in several estimators."""
-
-
-def parameters_of(estimator: type) -> dict[str, str]:
-    """Return the descriptions of the parameters of a class, by name."""
-    for part in sections(estimator.__doc__ or ""):
-        if part.startswith("Parameters\n"):
-            return entries(part.partition("-\n")[2])
-    return {}
 
 
 class Described:

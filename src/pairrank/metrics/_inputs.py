@@ -35,33 +35,35 @@ qid : array-like of shape (n_rows,), optional
     Queries; None: all rows are one query.
 sample_weight : array-like of shape (n_rows,), optional
     Row weights; a pair's weight is the product of its rows' weights.
-n : {1, 2}
-    The power.
-average : {"pairs", "queries"}
-    The mean over the ordered pairs of all queries, or of the queries' means.
 per_query : bool
     Return {qid: value} of the queries that count instead; without qid the one query is called None.
-PairrankError
-    If lengths differ, a value is not finite, a weight is negative or an option is out of range.
 """)
+_SHARED["Raises"] = """PairrankError
+    If lengths differ, a value is not finite, a weight is negative or an option is out of range."""
 
 
-def takes_rows(*suffixes: str) -> Callable[[_Function], _Function]:
-    """Return a decorator that shows `RowArguments` in the signature in place of ``**rows``.
+def takes_rows(
+    *suffixes: str, like: Callable[..., Any] | None = None
+) -> Callable[[_Function], _Function]:
+    """Return a decorator that shows keywords by name in the signature, in place of ``**keywords``.
 
-    Every name appears once with each suffix, such as "" and "_val".
+    These are the keywords of `like`, and `RowArguments` with each suffix, such as "" and "_val".
     """
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    shown = {
+        name + suffix: inspect.Parameter(name + suffix, keyword, default=None)
+        for suffix in suffixes
+        for name in RowArguments.__annotations__
+    }
+    if like is not None:
+        others = inspect.signature(like).parameters
+        shown = {name: each for name, each in others.items() if each.kind is keyword} | shown
 
     def show(function: _Function) -> _Function:
         signature = inspect.signature(function)
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        rows = [
-            inspect.Parameter(name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None)
-            for suffix in suffixes
-            for name in RowArguments.__annotations__
-        ]
-        shown = signature.replace(parameters=[*own, *rows])
-        function.__signature__ = shown  # type: ignore[attr-defined]
+        shown_signature = signature.replace(parameters=[*own, *shown.values()])
+        function.__signature__ = shown_signature  # type: ignore[attr-defined]
         return function
 
     return show
@@ -82,9 +84,11 @@ def rows_given(arguments: Mapping[str, Any], *suffixes: str) -> list[dict[str, A
     ]
 
 
-def metric(function: _Function) -> _Function:
-    """Complete the signature and the docstring of a metric that takes ``**rows``."""
-    return described_by(_SHARED)(takes_rows("")(function))
+def metric(
+    *known: dict[str, str], like: Callable[..., Any] | None = None
+) -> Callable[[_Function], _Function]:
+    """Return a decorator that completes a metric's signature (see `takes_rows`) and docstring."""
+    return lambda function: described_by(_SHARED, *known)(takes_rows("", like=like)(function))
 
 
 class Judged(NamedTuple):

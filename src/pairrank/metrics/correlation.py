@@ -13,7 +13,7 @@ from pairrank.preferences import Levels
 from pairrank.preferences._codes import totals_around
 
 
-@metric
+@metric()
 def kendall_tau(
     y_true: ArrayLike,
     scores: ArrayLike,
@@ -40,10 +40,6 @@ def kendall_tau(
         The mean over queries, in [-1, 1]. Queries of one row or of one label are left out. A query
         with equal scores only counts as 0 in tau-a and is left out of tau-b, where it is 0/0. NaN,
         with a NoPairsWarning, where no query is left.
-
-    Raises
-    ------
-    PairrankError
 
     Notes
     -----

@@ -9,264 +9,45 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice, check_number, check_power
 from pairrank.metrics._inputs import RowArguments, by_query, check_rows, mean_over_queries, metric
 
-Average = Literal["pairs", "queries"]
-CostOfQueries = Callable[[FloatArray, FloatArray, FloatArray, NDArray[np.int64]], FloatArray]
+Starts = NDArray[np.int64]
+CostOfQueries = Callable[[FloatArray, FloatArray, FloatArray, Starts], FloatArray]
 """From labels, scores and weights by query (which it may overwrite) and the starts of the queries
 to one value per query; a query's weights sum to 1."""
 
-
-@metric
-def msd(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    average: Average = "pairs",
-    per_query: bool = False,
-    **rows: Unpack[RowArguments],
-) -> Any:
-    """Return the mean squared difference between score differences and label differences.
-
-    The mean of ((s_j - s_i) - (y_j - y_i))^2 over all ordered pairs of rows of a query, i = j
-    included: twice the variance of the residuals s - y.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_rows,)
-        The scores to judge; a constant added to a whole query changes nothing.
-
-    Returns
-    -------
-    float or dict
-        A number >= 0, 0 is best; infinite where differences beyond 1e150 are squared.
-
-    Raises
-    ------
-    PairrankError
-
-    Notes
-    -----
-    Costs O(m) for m rows.
-
-    References
-    ----------
-    Cortes et al. 2007, Eq. 30.
-
-    Examples
-    --------
-    >>> msd([1, 2, 4], [11, 12, 13])
-    0.4444444444444444
-    """
-    return _mean_cost(_squares, y_true, scores, rows, average, per_query)
+_DESCRIBED = entries("""
+scores : array-like of shape (n_rows,)
+    The scores to judge, on the labels' scale; a constant added to a whole query changes nothing.
+epsilon : float
+    The error of a difference that costs nothing; 0 gives `m1d` (n = 1) or `msd` (n = 2).
+n : {1, 2}
+    The power.
+average : {"pairs", "queries"}
+    The mean over the ordered pairs of all queries, or of the queries' means.
+""")
+_DESCRIBED["Returns"] = """float or dict
+    A number >= 0, 0 is best; infinite where differences beyond 1e150 are squared."""
 
 
-@metric
-def m1d(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    average: Average = "pairs",
-    per_query: bool = False,
-    **rows: Unpack[RowArguments],
-) -> Any:
-    """Return the mean absolute difference between score differences and label differences.
+class MeanArguments(RowArguments, total=False):
+    """The arguments of all these metrics."""
 
-    The mean of abs((s_j - s_i) - (y_j - y_i)) over all ordered pairs of rows of a query, i = j
-    included.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_rows,)
-        The scores to judge; a constant added to a whole query changes nothing.
-
-    Returns
-    -------
-    float or dict
-        A number >= 0, 0 is best.
-
-    Raises
-    ------
-    PairrankError
-
-    Notes
-    -----
-    Costs O(m log m) for m rows: it is `tube_cost` with epsilon = 0.
-
-    References
-    ----------
-    Cortes et al. 2007, Eq. 31.
-
-    Examples
-    --------
-    >>> m1d([1, 2, 4], [11, 12, 13])
-    0.4444444444444444
-    """
-    return tube_cost(y_true, scores, epsilon=0.0, average=average, per_query=per_query, **rows)
-
-
-@metric
-def tube_cost(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    epsilon: float = 0.1,
-    n: Literal[1, 2] = 1,
-    average: Average = "pairs",
-    per_query: bool = False,
-    **rows: Unpack[RowArguments],
-) -> Any:
-    r"""Return the mean error of score differences beyond epsilon, c_SVR.
-
-    .. math:: c(i, j) = \max(0, |(s_j - s_i) - (y_j - y_i)| - \varepsilon)^n,
-
-    the mean over all ordered pairs of rows of a query, i = j included.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_rows,)
-        The scores to judge; a constant added to a whole query changes nothing.
-    epsilon : float
-        The error of a difference that costs nothing; 0 gives `m1d` (n = 1) or `msd` (n = 2).
-
-    Returns
-    -------
-    float or dict
-        A number >= 0, 0 is best; infinite where differences beyond 1e150 are squared.
-
-    Raises
-    ------
-    PairrankError
-
-    Notes
-    -----
-    Costs O(m log m) for m rows: the residuals s - y are sorted, and one pass finds, for each row,
-    the rows whose residuals are lower by more than epsilon.
-
-    References
-    ----------
-    Cortes et al. 2007, Eqs. 2 and 9.
-
-    Examples
-    --------
-    >>> tube_cost([1, 2, 4], [11, 12, 13], epsilon=0.25)
-    0.3333333333333333
-    """
-    check_number(epsilon, "epsilon", inclusive=True)
-    check_power(n)
-    cost = partial(_beyond_tube, epsilon=float(epsilon), squared=n == 2)
-    return _mean_cost(cost, y_true, scores, rows, average, per_query)
-
-
-@metric
-def hinge_rank_cost(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    n: Literal[1, 2] = 1,
-    average: Average = "pairs",
-    per_query: bool = False,
-    **rows: Unpack[RowArguments],
-) -> Any:
-    r"""Return the mean score difference of misranked pairs, c_HR.
-
-    .. math:: c(i, j) = |s_j - s_i|^n \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0,
-
-    the mean over all ordered pairs of rows of a query, i = j included.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_rows,)
-        The scores to judge; the cost is on their scale.
-
-    Returns
-    -------
-    float or dict
-        A number >= 0; 0 where no pair is misranked, but also where all scores are equal.
-
-    Raises
-    ------
-    PairrankError
-
-    Notes
-    -----
-    Costs O(m log m) for m rows. As a loss it is the hinge of margin 0, `pairrank.losses.Hinge` and
-    `SquaredHinge` with ``margin=0``, whose regularised minimum is w = 0.
-
-    References
-    ----------
-    Cortes et al. 2007, Eqs. 2 and 6.
-
-    Examples
-    --------
-    >>> hinge_rank_cost([1, 2, 4], [3.0, 2.0, 2.5])
-    0.3333333333333333
-    """
-    check_power(n)
-    cost = partial(_misranked, magnitude=False, squared=n == 2)
-    return _mean_cost(cost, y_true, scores, rows, average, per_query)
-
-
-@metric
-def hinge_magnitude_cost(
-    y_true: ArrayLike,
-    scores: ArrayLike,
-    *,
-    n: Literal[1, 2] = 1,
-    average: Average = "pairs",
-    per_query: bool = False,
-    **rows: Unpack[RowArguments],
-) -> Any:
-    r"""Return the mean error of the score differences of misranked pairs, c_HMP.
-
-    .. math:: c(i, j) = |(s_j - s_i) - (y_j - y_i)|^n
-        \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0,
-
-    the mean over all ordered pairs of rows of a query, i = j included.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_rows,)
-        The scores to judge, on the labels' scale.
-
-    Returns
-    -------
-    float or dict
-        A number >= 0; 0 where no pair is misranked.
-
-    Raises
-    ------
-    PairrankError
-
-    Notes
-    -----
-    Costs O(m log m) for m rows. The paper calls it convex in the scores, but it is neither convex
-    nor continuous: where tied scores become misranked, it jumps from 0 to the labels' difference to
-    the power n. It is therefore a metric here, not a loss.
-
-    References
-    ----------
-    Cortes et al. 2007, Eqs. 2 and 8.
-
-    Examples
-    --------
-    >>> hinge_magnitude_cost([1, 2, 4], [3.0, 2.0, 2.5])
-    1.2222222222222223
-    """
-    check_power(n)
-    cost = partial(_misranked, magnitude=True, squared=n == 2)
-    return _mean_cost(cost, y_true, scores, rows, average, per_query)
+    average: Literal["pairs", "queries"]
+    per_query: bool
 
 
 def _mean_cost(
     cost: CostOfQueries,
-    y_true: Any,
-    scores: Any,
-    rows: RowArguments,
-    average: Average,
-    per_query: bool,
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    average: Literal["pairs", "queries"] = "pairs",
+    per_query: bool = False,
+    **rows: Unpack[RowArguments],
 ) -> Any:
     """Return the mean over the queries of their costs.
 
@@ -290,7 +71,160 @@ def _mean_cost(
     )  # fmt: skip
 
 
-def _residuals(labels: FloatArray, scores: FloatArray, starts: NDArray[np.int64]) -> FloatArray:
+_mean_metric = metric(_DESCRIBED, like=_mean_cost)
+
+
+@_mean_metric
+def msd(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> Any:
+    """Return the mean squared difference between score differences and label differences.
+
+    The mean of ((s_j - s_i) - (y_j - y_i))^2 over all ordered pairs of rows of a query, i = j
+    included: twice the variance of the residuals s - y.
+
+    Notes
+    -----
+    Costs O(m) for m rows.
+
+    References
+    ----------
+    Cortes et al. 2007, Eq. 30.
+
+    Examples
+    --------
+    >>> msd([1, 2, 4], [11, 12, 13])
+    0.4444444444444444
+    """
+    return _mean_cost(_squares, y_true, scores, **how)
+
+
+@_mean_metric
+def m1d(y_true: ArrayLike, scores: ArrayLike, **how: Unpack[MeanArguments]) -> Any:
+    """Return the mean absolute difference between score differences and label differences.
+
+    The mean of abs((s_j - s_i) - (y_j - y_i)) over all ordered pairs of rows of a query, i = j
+    included.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows: it is `tube_cost` with epsilon = 0.
+
+    References
+    ----------
+    Cortes et al. 2007, Eq. 31.
+
+    Examples
+    --------
+    >>> m1d([1, 2, 4], [11, 12, 13])
+    0.4444444444444444
+    """
+    return tube_cost(y_true, scores, epsilon=0.0, **how)
+
+
+@_mean_metric
+def tube_cost(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    epsilon: float = 0.1,
+    n: Literal[1, 2] = 1,
+    **how: Unpack[MeanArguments],
+) -> Any:
+    r"""Return the mean error of score differences beyond epsilon, c_SVR.
+
+    .. math:: c(i, j) = \max(0, |(s_j - s_i) - (y_j - y_i)| - \varepsilon)^n,
+
+    the mean over all ordered pairs of rows of a query, i = j included.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows: the residuals s - y are sorted, and one pass finds, for each row,
+    the rows whose residuals are lower by more than epsilon.
+
+    References
+    ----------
+    Cortes et al. 2007, Eqs. 2 and 9.
+
+    Examples
+    --------
+    >>> tube_cost([1, 2, 4], [11, 12, 13], epsilon=0.25)
+    0.3333333333333333
+    """
+    check_number(epsilon, "epsilon", inclusive=True)
+    check_power(n)
+    cost = partial(_beyond_tube, epsilon=float(epsilon), squared=n == 2)
+    return _mean_cost(cost, y_true, scores, **how)
+
+
+@_mean_metric
+def hinge_rank_cost(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    n: Literal[1, 2] = 1,
+    **how: Unpack[MeanArguments],
+) -> Any:
+    r"""Return the mean score difference of misranked pairs, c_HR.
+
+    .. math:: c(i, j) = |s_j - s_i|^n \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0,
+
+    the mean over all ordered pairs of rows of a query, i = j included. It is on the scale of the
+    scores, and 0 also where all scores are equal.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows. As a loss it is the hinge of margin 0, `pairrank.losses.Hinge` and
+    `SquaredHinge` with ``margin=0``, whose regularised minimum is w = 0.
+
+    References
+    ----------
+    Cortes et al. 2007, Eqs. 2 and 6.
+
+    Examples
+    --------
+    >>> hinge_rank_cost([1, 2, 4], [3.0, 2.0, 2.5])
+    0.3333333333333333
+    """
+    check_power(n)
+    cost = partial(_misranked, magnitude=False, squared=n == 2)
+    return _mean_cost(cost, y_true, scores, **how)
+
+
+@_mean_metric
+def hinge_magnitude_cost(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    n: Literal[1, 2] = 1,
+    **how: Unpack[MeanArguments],
+) -> Any:
+    r"""Return the mean error of the score differences of misranked pairs, c_HMP.
+
+    .. math:: c(i, j) = |(s_j - s_i) - (y_j - y_i)|^n
+        \text{ where } (s_j - s_i)(y_j - y_i) < 0, \text{ else } 0,
+
+    the mean over all ordered pairs of rows of a query, i = j included.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows. The paper calls it convex in the scores, but it is neither convex
+    nor continuous: where tied scores become misranked, it jumps from 0 to the labels' difference to
+    the power n. It is therefore a metric here, not a loss.
+
+    References
+    ----------
+    Cortes et al. 2007, Eqs. 2 and 8.
+
+    Examples
+    --------
+    >>> hinge_magnitude_cost([1, 2, 4], [3.0, 2.0, 2.5])
+    1.2222222222222223
+    """
+    check_power(n)
+    cost = partial(_misranked, magnitude=True, squared=n == 2)
+    return _mean_cost(cost, y_true, scores, **how)
+
+
+def _residuals(labels: FloatArray, scores: FloatArray, starts: Starts) -> FloatArray:
     """Return scores minus labels, up to a constant per query.
 
     The score nearest to zero is subtracted first. A common offset of a query's scores then costs no
@@ -306,7 +240,7 @@ def _residuals(labels: FloatArray, scores: FloatArray, starts: NDArray[np.int64]
 
 
 def _squares(
-    labels: FloatArray, scores: FloatArray, shares: FloatArray, starts: NDArray[np.int64]
+    labels: FloatArray, scores: FloatArray, shares: FloatArray, starts: Starts
 ) -> FloatArray:
     """Return the mean of (r_i - r_j)^2 over the ordered pairs of each query.
 
@@ -325,7 +259,7 @@ def _misranked(
     labels: FloatArray,
     scores: FloatArray,
     shares: FloatArray,
-    starts: NDArray[np.int64],
+    starts: Starts,
     *,
     squared: bool,
     magnitude: bool,
@@ -343,7 +277,7 @@ def _beyond_tube(
     labels: FloatArray,
     scores: FloatArray,
     shares: FloatArray,
-    starts: NDArray[np.int64],
+    starts: Starts,
     *,
     epsilon: float,
     squared: bool,

@@ -7,6 +7,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice, check_number
 from pairrank.exceptions import PairrankError
@@ -23,8 +24,24 @@ from pairrank.metrics._inputs import (
 Discount = Literal["standard", "letor"]
 Empty = float | Literal["skip"]
 
+_DESCRIBED = entries("""
+y_true : array-like of shape (n_rows,)
+    Labels, not negative; 0 is irrelevant. They need not be whole numbers.
+sample_weight : array-like of shape (n_rows,), optional
+    Weights, constant in each query: the query's weight in the mean.
+discount : {"standard", "letor"}
+    d(i) = 1/log2(i + 1), or 1/log2(max(2, i)) as in LETOR and MSLR.
+empty : float or "skip"
+    The value of a query without a positive label, or "skip" to leave it out.
+""")
+_DESCRIBED["Returns"] = """float or dict
+    A number in [0, 1]; NaN, with a NoPairsWarning, where every query is left out."""
+_DESCRIBED["Raises"] = """PairrankError
+    If lengths differ, a value is not finite, a label is negative, weights vary within a query, or
+    an option is out of range."""
 
-@metric
+
+@metric(_DESCRIBED)
 def ndcg_score(
     y_true: ArrayLike,
     scores: ArrayLike,
@@ -44,27 +61,8 @@ def ndcg_score(
 
     Parameters
     ----------
-    y_true : array-like of shape (n_rows,)
-        Labels, not negative; 0 is irrelevant. They need not be whole numbers.
-    sample_weight : array-like of shape (n_rows,), optional
-        Weights, constant in each query: the query's weight in the mean.
     k : int, optional
         The number of positions that count; None, or more than a query has: all.
-    discount : {"standard", "letor"}
-        d(i) = 1/log2(i + 1), or 1/log2(max(2, i)) as in LETOR and MSLR.
-    empty : float or "skip"
-        The value of a query without a positive label, or "skip" to leave it out.
-
-    Returns
-    -------
-    float or dict
-        A number in [0, 1]; NaN, with a NoPairsWarning, where every query is left out.
-
-    Raises
-    ------
-    PairrankError
-        If lengths differ, a value is not finite, a label is negative, weights vary within a query,
-        or an option is unknown.
 
     Notes
     -----
@@ -84,7 +82,7 @@ def ndcg_score(
     return _average(y_true, scores, rows, k, discount, empty, per_query, mean=False)
 
 
-@metric
+@metric(_DESCRIBED)
 def mean_ndcg(
     y_true: ArrayLike,
     scores: ArrayLike,
@@ -97,27 +95,6 @@ def mean_ndcg(
     """Return the mean of NDCG@k over all k = 1..l_q, averaged over the queries.
 
     LETOR's and MSLR's measure: the sum over k of NDCG@k divided by l_q, the rows of the query.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_rows,)
-        Labels, not negative; 0 is irrelevant.
-    sample_weight : array-like of shape (n_rows,), optional
-        Weights, constant in each query: the query's weight in the mean.
-    discount : {"letor", "standard"}
-        d(i) = 1/log2(max(2, i)), or 1/log2(i + 1).
-    empty : float or "skip"
-        The value of a query without a positive label, or "skip" to leave it out.
-
-    Returns
-    -------
-    float or dict
-        A number in [0, 1]; NaN, with a NoPairsWarning, where every query is left out.
-
-    Raises
-    ------
-    PairrankError
-        As `ndcg_score` does.
 
     Notes
     -----

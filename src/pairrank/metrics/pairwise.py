@@ -8,6 +8,7 @@ from typing import Any, Literal, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pairrank._docstrings import parameters_of
 from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import (
@@ -21,19 +22,17 @@ from pairrank.metrics._inputs import (
 from pairrank.preferences import Graph, Levels, OrderGraph, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
 
-Ties = Literal["half", "correct", "error"]
-Average = Literal["pairs", "queries", "edges"]
 TIE_SHARE = {"half": 0.5, "correct": 1.0, "error": 0.0}
 
 
-@metric
+@metric()
 def pairwise_accuracy(
     y_true: ArrayLike | Pairs,
     scores: ArrayLike,
     *,
     graph: Graph = "full",
-    ties: Ties = "half",
-    average: Average = "pairs",
+    ties: Literal["half", "correct", "error"] = "half",
+    average: Literal["pairs", "queries", "edges"] = "pairs",
     per_query: bool = False,
     **rows: Unpack[RowArguments],
 ) -> Any:
@@ -60,10 +59,6 @@ def pairwise_accuracy(
     -------
     float or dict
         A number in [0, 1]; NaN, with a NoPairsWarning, where there is no pair at all.
-
-    Raises
-    ------
-    PairrankError
 
     Notes
     -----
@@ -104,17 +99,8 @@ def pairwise_accuracy(
     )  # fmt: skip
 
 
-@metric
-def wmw_score(
-    y_true: ArrayLike | Pairs,
-    scores: ArrayLike,
-    *,
-    graph: Graph = "full",
-    ties: Ties = "half",
-    average: Average = "pairs",
-    per_query: bool = False,
-    **rows: Unpack[RowArguments],
-) -> Any:
+@metric(parameters_of(pairwise_accuracy), like=pairwise_accuracy)
+def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> Any:
     """Return the generalised Wilcoxon-Mann-Whitney statistic over an order graph.
 
     It is the probability that the scores order a random preference correctly, and the same as
@@ -122,25 +108,10 @@ def wmw_score(
     (``ties="correct"``). Fung et al. draw an edge first (``average="edges"``) and count ties as
     errors (``ties="error"``). With two levels both are the area under the ROC curve.
 
-    Parameters
-    ----------
-    y_true : array-like of shape (n_rows,), or Pairs
-        Labels, numbers or (with an OrderGraph) text; or explicit comparisons.
-    graph : "full", "chain" or OrderGraph
-        Which levels are preferred to which.
-    ties : {"half", "correct", "error"}
-        The value of a tie in the scores: 1/2, 1 or 0.
-    average : {"pairs", "queries", "edges"}
-        The mean over all pairs, over queries, or over edges.
-
     Returns
     -------
     float or dict
         A number in [0, 1]; NaN, with a NoPairsWarning, where there is no pair at all.
-
-    Raises
-    ------
-    PairrankError
 
     Notes
     -----
@@ -155,9 +126,7 @@ def wmw_score(
     >>> wmw_score(["bad", "fine", "bad"], [0.2, 0.2, 0.1], graph=OrderGraph([("bad", "fine")]))
     0.75
     """
-    return pairwise_accuracy(
-        y_true, scores, graph=graph, ties=ties, average=average, per_query=per_query, **rows
-    )
+    return pairwise_accuracy(y_true, scores, **options)
 
 
 def _judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any]:

@@ -15,7 +15,8 @@ from sklearn.base import clone
 from pairrank._protocols import FloatArray
 from pairrank._validation import as_float_array
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.model_selection.scorers import get_query_scorer, requested
+from pairrank.metrics._inputs import rows_given, takes_rows
+from pairrank.model_selection.scorers import get_query_scorer, ranker_in, requested
 
 PAPER_VALUES = tuple(2.0**power for power in range(-15, 11))
 """C = 2^-15 .. 2^10, the search of Lee & Lin 2014, Section 4.4."""
@@ -45,8 +46,8 @@ class RegularizationPath:
     best_estimator : estimator, or None
         The fitted estimator at that value.
     interrupted : bool
-        Whether Ctrl-C ended the path; it holds the values finished before, or, where there is none,
-        the weights so far at the first value.
+        Whether Ctrl-C ended the path. It then holds the values that were finished; if there are
+        none, the weights so far at the first value.
     """
 
     param: str
@@ -81,6 +82,7 @@ class RegularizationPath:
         return self.best_index
 
 
+@takes_rows("", "_val")
 def regularization_path(
     estimator: Any,
     X: Any,
@@ -88,15 +90,12 @@ def regularization_path(
     *,
     param: str = "C",
     values: ArrayLike = PAPER_VALUES,
-    qid: Any = None,
-    sample_weight: Any = None,
     X_val: Any = None,
     y_val: Any = None,
-    qid_val: Any = None,
-    sample_weight_val: Any = None,
     scoring: str | Callable[..., float] = "pairwise_accuracy",
     warm_start: bool = False,
     fit_params: Mapping[str, Any] | None = None,
+    **rows: Any,
 ) -> RegularizationPath:
     """Fit an estimator at each value of a parameter and choose by validation rows.
 
@@ -115,19 +114,21 @@ def regularization_path(
         The parameter to vary.
     values : array-like of float, shape (n_values,)
         Its values, taken in ascending order.
-    qid, sample_weight : array-like of shape (n_rows,), optional
-        Queries and row weights of the training rows.
-    X_val, y_val, qid_val, sample_weight_val : optional
+    X_val, y_val : optional
         Validation rows; without them nothing is scored and no value is best.
     scoring : str or callable
         A name that `get_query_scorer` knows, or a scorer.
     warm_start : bool
-        Start each fit from the solution of the last one, where the estimator can, and stop at a
-        tenth of its `tol`, so that the start is not taken for the answer. False starts each fit
-        from zero, as in the paper.
+        Start each fit from the solution of the last one, if the estimator can, and stop at a tenth
+        of its `tol`: otherwise the start could already pass its test of convergence. False starts
+        each fit from zero, as in the paper.
     fit_params : mapping, optional
         Further arguments of every fit, such as the X_val and y_val that stop
-        ``RankRLS(regularization="hybrid")``; the path's own validation rows are not passed to fit.
+        ``RankRLS(regularization="hybrid")``. The path's own validation rows are not passed to fit.
+    qid, sample_weight : array-like of shape (n_rows,), optional
+        Queries and row weights of the training rows.
+    qid_val, sample_weight_val : array-like, optional
+        Those of the validation rows.
 
     Returns
     -------
@@ -137,13 +138,12 @@ def regularization_path(
     Raises
     ------
     ValueError
-        If there are no values, validation rows are half given, or the estimator refuses its input.
+        If there are no values, only one of X_val and y_val is given, or the estimator refuses its
+        input.
 
     Notes
     -----
-    Costs one fit per value; a warm start takes a few iterations. Ctrl-C ends the path: `values` and
-    the rest hold the fits that were finished. A fit that was cut short is kept only where no other
-    was finished.
+    Costs one fit per value; a warm start takes a few iterations.
 
     References
     ----------
@@ -161,73 +161,51 @@ def regularization_path(
     if (X_val is None) != (y_val is None):
         raise PairrankError("validation rows need both X_val and y_val")
     scorer = get_query_scorer(scoring)
-    routed = {**_given(qid=qid, sample_weight=sample_weight), **(fit_params or {})}
-    judged = requested(scorer, _given(qid=qid_val, sample_weight=sample_weight_val))
-    model = _clone_for(estimator, param, warm_start)
-
-    def score() -> float | None:
-        return None if X_val is None else float(scorer(model, X_val, y_val, **judged))
-
-    walk = _Walk(model, param.rpartition("__")[2] in _PENALTIES)
+    training, validation = rows_given(rows, "", "_val")
+    training.update(fit_params or {})
+    judged = requested(scorer, validation)
+    model, stated = _clone_for(estimator, param, warm_start)
+    fits: list[tuple[FloatArray, int]] = []
+    scores: list[float] = []
+    best, interrupted = None, False
     for value in grid:
         model.set_params(**{param: float(value)})
-        if not walk.goes_on(lambda: model.fit(X, y, **routed), score):
-            break
-    return walk.record(param, grid, _stated(estimator, param))
-
-
-class _Walk:
-    """The fits of a path that were finished, and the best of them.
-
-    `stricter`: a larger value regularises more, so that the last of equals is the best.
-    """
-
-    def __init__(self, model: Any, stricter: bool) -> None:
-        self.model = model
-        self.stricter = stricter
-        self.fits: list[tuple[FloatArray, int, float | None]] = []
-        self.best: tuple[int, Any] | None = None
-        self.interrupted = False
-
-    def goes_on(self, fit: Callable[[], Any], score: Callable[[], float | None]) -> bool:
-        """Fit, score and record one more value; False if Ctrl-C interrupted it."""
         try:
-            fit()
-            ranker = _last_step(self.model)
-            self.interrupted = getattr(ranker, "status_", None) == "interrupted"
-            if not (self.interrupted and self.fits):
-                n_iter = int(getattr(ranker, "n_iter_", 0))
-                self._note((np.array(ranker.coef_), n_iter, score()))
+            model.fit(X, y, **training)
+            ranker = ranker_in(model)
+            interrupted = getattr(ranker, "status_", None) == "interrupted"
+            if interrupted and fits:
+                break
+            score = np.nan if X_val is None else float(scorer(model, X_val, y_val, **judged))
         except KeyboardInterrupt:
-            if not self.fits:
+            if not fits:
                 raise
-            self.interrupted = True
-        return not self.interrupted
+            interrupted = True
+            break
+        if _is_best(score, scores, largest=param.rpartition("__")[2] in _PENALTIES):
+            best = len(fits), copy.deepcopy(model)
+        fits.append((np.array(ranker.coef_), int(getattr(ranker, "n_iter_", 0))))
+        scores.append(score)
+        if interrupted:
+            break
+    coefs, n_iters = zip(*fits, strict=True)
+    index, chosen = best or (None, None)
+    return RegularizationPath(
+        param=param,
+        values=grid[: len(fits)],
+        coefs=np.array(coefs),
+        scores=None if X_val is None else np.array(scores),
+        n_iters=np.array(n_iters, dtype=np.int64),
+        best_index=index,
+        best_estimator=None if chosen is None else chosen.set_params(**stated),
+        interrupted=interrupted,
+    )
 
-    def _note(self, fit: tuple[FloatArray, int, float | None]) -> None:
-        score = fit[2]
-        best_score = -np.inf if self.best is None else self.fits[self.best[0]][2]
-        better = False
-        if score is not None and best_score is not None:
-            better = score > best_score or (self.stricter and score == best_score)
-        best = (len(self.fits), copy.deepcopy(self.model)) if better else self.best
-        self.fits.append(fit)
-        self.best = best
 
-    def record(self, param: str, grid: FloatArray, stated: dict[str, Any]) -> RegularizationPath:
-        """Return the record; the best estimator has its parameters as `stated`."""
-        coefs, n_iters, scores = zip(*self.fits, strict=True)
-        index, best = (None, None) if self.best is None else self.best
-        return RegularizationPath(
-            param=param,
-            values=grid[: len(coefs)],
-            coefs=np.array(coefs),
-            scores=None if scores[0] is None else np.array(scores),
-            n_iters=np.array(n_iters, dtype=np.int64),
-            best_index=index,
-            best_estimator=None if best is None else best.set_params(**stated),
-            interrupted=self.interrupted,
-        )
+def _is_best(score: float, others: list[float], *, largest: bool) -> bool:
+    """Whether a score is the best so far; of equals, the last if `largest`, else the first."""
+    highest = max((other for other in others if not np.isnan(other)), default=-np.inf)
+    return score > highest or (largest and score == highest > -np.inf)
 
 
 def _as_grid(values: ArrayLike) -> FloatArray:
@@ -237,39 +215,20 @@ def _as_grid(values: ArrayLike) -> FloatArray:
     return grid
 
 
-def _given(**arguments: Any) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value is not None}
-
-
-def _beside(param: str, name: str) -> str:
-    """Return the name of another parameter of the same step of a pipeline."""
-    step, dots, _ = param.rpartition("__")
-    return f"{step}{dots}{name}"
-
-
-def _clone_for(estimator: Any, param: str, warm_start: bool) -> Any:
+def _clone_for(estimator: Any, param: str, warm_start: bool) -> tuple[Any, dict[str, Any]]:
+    """Return a clone set for a path, and the original values of the parameters that were set."""
     model = clone(estimator)
     known = model.get_params()
     if param not in known:
         choices = ", ".join(sorted(known))
         raise PairrankError(f"the estimator has no parameter {param!r}; it has {choices}")
-    switch, tol = _beside(param, "warm_start"), _beside(param, "tol")
-    if switch in known:
-        model.set_params(**{switch: warm_start})
-    if switch in known and warm_start and isinstance(known.get(tol), Real):
-        model.set_params(**{tol: known[tol] / 10})
-    return model
-
-
-def _stated(estimator: Any, param: str) -> dict[str, Any]:
-    """Return the original values of the parameters that `_clone_for` changed."""
-    known = estimator.get_params()
-    names = (_beside(param, "warm_start"), _beside(param, "tol"))
-    return {name: known[name] for name in names if name in known}
-
-
-def _last_step(model: Any) -> Any:
-    return model.steps[-1][1] if hasattr(model, "steps") else model
+    step = param.removesuffix(param.rpartition("__")[2])
+    wanted: dict[str, Any] = {}
+    if step + "warm_start" in known:
+        wanted[step + "warm_start"] = warm_start
+        if warm_start and isinstance(known.get(step + "tol"), Real):
+            wanted[step + "tol"] = known[step + "tol"] / 10
+    return model.set_params(**wanted), {name: known[name] for name in wanted}
 
 
 def check_positive_values(values: ArrayLike, name: str) -> FloatArray:
