@@ -129,7 +129,7 @@ class Study(NamedTuple):
 
 def cortes_studies(name: str, ratings: Any, options: Any) -> list[Study]:
     """Return the three groups of a data set; held-out reviewers are left out of the judged data."""
-    from pairrank.recommend import CortesProtocol, RatingsTable
+    from pairrank.recommend import PROTOCOLS, RatingsTable
 
     table = RatingsTable.build(ratings)
     active = np.flatnonzero((table.counts >= 50) & (table.counts <= 300))
@@ -137,11 +137,12 @@ def cortes_studies(name: str, ratings: Any, options: Any) -> list[Study]:
     rest = ~np.isin(np.repeat(np.arange(table.n_users), table.counts), held)
     users = np.repeat(table.user_ids, table.counts)
     judged = RatingsTable.build((users[rest], table.item_ids[table.item][rest], table.rating[rest]))
-    tune = CortesProtocol(GROUPS[1], options.references, users=table.user_ids[held].tolist())
+    cortes = replace(PROTOCOLS["cortes"], n_references=options.references, n_users=options.users)
+    tune = replace(cortes, group=GROUPS[1], users=table.user_ids[held].tolist())
     return [
         Study(
             f"{name} {group[0]}-{group[1]}", tune, table,
-            CortesProtocol(group, options.references, options.users), judged, options.references,
+            replace(cortes, group=group), judged, options.references,
         )
         for group in GROUPS
     ]  # fmt: skip
@@ -149,7 +150,7 @@ def cortes_studies(name: str, ratings: Any, options: Any) -> list[Study]:
 
 def books_studies(ratings: Any, options: Any) -> list[Study]:
     """Return the leave-one-out study; a quarter of the reviewers, at random, is to tune on."""
-    from pairrank.recommend import LeaveOneOutProtocol, RatingsTable
+    from pairrank.recommend import PROTOCOLS, RatingsTable
 
     table = RatingsTable.build(ratings, duplicates="mean")
     rule = {"min_user_ratings": 20, "min_item_ratings": 3}
@@ -157,7 +158,8 @@ def books_studies(ratings: Any, options: Any) -> list[Study]:
     able = np.random.default_rng(1).permutation(left.user_ids[left.counts >= 4])
     held, rest = able[: able.size // 4], able[able.size // 4 :]
     tune, judge = (
-        LeaveOneOutProtocol(**rule, users=names.tolist()) for names in (held, np.sort(rest))
+        replace(PROTOCOLS["leave-one-out"], **rule, users=names.tolist())
+        for names in (held, np.sort(rest))
     )
     print(f"\nBooks: {left.n_users} reviewers, {left.n_items} books, {left.n_ratings} ratings")
     return [Study("Books", tune, table, judge, table, left.n_users - 1)]
@@ -233,7 +235,7 @@ def figures(judged: list[Any], metric: str, *, by_user: bool) -> str:
 def raykar_table_2(ratings: Any, options: Any) -> Iterator[list[Any]]:
     """Yield RankNCG on d random users' ratings, by either reading of the imputation."""
     from pairrank import RankNCG
-    from pairrank.recommend import RatingsTable, RaykarProtocol, evaluate_users, suited_params
+    from pairrank.recommend import PROTOCOLS, RatingsTable, evaluate_users, suited_params
 
     table = RatingsTable.build(ratings)
     busy = table.restricted(min_user_ratings=ACTIVE)
@@ -250,7 +252,8 @@ def raykar_table_2(ratings: Any, options: Any) -> Iterator[list[Any]]:
                 row.append("too few users")
                 continue
             suited = suited_params(users, d, "alpha", differences=False)
-            problems = RaykarProtocol(d, n_users, impute=impute).draw(users, random_state=0)
+            changes = {"n_references": d, "n_users": n_users, "impute": impute}
+            problems = replace(PROTOCOLS["raykar"], **changes).draw(users, random_state=0)
             found = evaluate_users(problems, RankNCG(**suited), n_jobs=options.jobs)
             row.append(f"{found.mean('wmw'):.3f} ± {found.spread('wmw'):.3f}")
             taken.extend(found.seconds)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 _Documented = TypeVar("_Documented", bound=Callable[..., Any])
@@ -70,3 +70,22 @@ def described_by(*known: dict[str, str]) -> Callable[[_Documented], _Documented]
         return documented
 
     return complete
+
+
+def keywords_of(function: Callable[..., Any]) -> list[inspect.Parameter]:
+    """Return the parameters of a function that are passed by keyword only."""
+    parameters = inspect.signature(function).parameters.values()
+    return [each for each in parameters if each.kind is each.KEYWORD_ONLY]
+
+
+def showing(keywords: Iterable[inspect.Parameter]) -> Callable[[_Documented], _Documented]:
+    """Return a decorator that shows keywords in a signature in place of its ``**`` parameter."""
+
+    def show(function: _Documented) -> _Documented:
+        signature = inspect.signature(function)
+        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        shown = signature.replace(parameters=[*own, *keywords])
+        function.__signature__ = shown  # type: ignore[attr-defined]
+        return function
+
+    return show

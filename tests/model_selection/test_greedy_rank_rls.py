@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import GreedyRankRLS, Pairs, QueryKFold, RankRLS, RankSVM
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection import rls_greedy
 from rls_definitions import refit
 
@@ -233,9 +233,6 @@ def test_equal_features_are_chosen_from_the_lowest():
     selector = GreedyRankRLS(1).fit(doubled, y, qid=qid)
     same = [f for f in range(7) if (doubled[:, f] == doubled[:, selector.selected_[0]]).all()]
     assert selector.selected_[0] == same[0]
-    nothing = GreedyRankRLS(2).fit(X, np.ones(40), qid=qid)
-    assert nothing.selected_.tolist() == [0, 1]
-    assert nothing.errors_.tolist() == [0.0, 0.0, 0.0]
 
 
 @parametrize_with_checks([GreedyRankRLS(), GreedyRankRLS(1, cv=2)])
@@ -302,6 +299,21 @@ def test_bad_parameters_are_refused(parameters, complaint):
     X, y, qid, _ = made(40, 4, 5)
     with pytest.raises(PairrankError, match=complaint):
         GreedyRankRLS(**parameters).fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+@pytest.mark.parametrize("kind", ["one label", "one label per query"])
+def test_labels_without_a_difference_are_refused_as_by_the_ranker(kind, targets):
+    X, y, qid, weight = made(40, 4, 5, targets=targets)
+    equal = np.ones_like(y) if kind == "one label" else qid[:, None] + np.zeros_like(y)
+    for estimator in (RankRLS(), GreedyRankRLS(2)):
+        with pytest.raises(NoPairsError):
+            estimator.fit(X, squeezed(equal), qid=qid, sample_weight=weight)
+    if targets == 2:
+        equal[:, 1] = y[:, 1]
+        selector = GreedyRankRLS(2).fit(X, equal, qid=qid, sample_weight=weight)
+        alone = GreedyRankRLS(2).fit(X, y[:, 1], qid=qid, sample_weight=weight)
+        assert selector.selected_.tolist() == alone.selected_.tolist()
 
 
 def test_what_cannot_be_left_out_is_said():

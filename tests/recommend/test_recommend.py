@@ -10,10 +10,9 @@ import pytest
 from pairrank.datasets import load_ratings, make_ratings
 from pairrank.exceptions import PairrankError
 from pairrank.recommend import (
-    CortesProtocol,
-    LeaveOneOutProtocol,
+    PROTOCOLS,
+    Protocol,
     RatingsTable,
-    RaykarProtocol,
     References,
     impute,
     suited_params,
@@ -22,13 +21,17 @@ from pairrank.recommend import (
 pytestmark = pytest.mark.numeric
 
 RATINGS = make_ratings(60, 80, random_state=0)
-PROTOCOLS = {
-    "raykar": RaykarProtocol(n_references=15, n_users=10),
-    "raykar by item": RaykarProtocol(n_references=15, n_users=10, impute="gaussian-item"),
-    "cortes": CortesProtocol((8, 60), n_references=15, n_users=10, activity=(10, 70)),
-    "leave one out": LeaveOneOutProtocol(8, 4),
+CASES = {
+    "raykar": {"n_references": 15, "n_users": 10},
+    "raykar by item": {"n_references": 15, "n_users": 10, "impute": "gaussian-item"},
+    "cortes": {"group": (8, 60), "n_references": 15, "n_users": 10, "activity": (10, 70)},
+    "leave-one-out": {"min_user_ratings": 8, "min_item_ratings": 4},
 }
-each_protocol = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS.keys())
+each_protocol = pytest.mark.parametrize(
+    "protocol",
+    [replace(PROTOCOLS[name.partition(" ")[0]], **changes) for name, changes in CASES.items()],
+    ids=CASES,
+)
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +184,7 @@ def test_nobodys_own_ratings_are_among_their_features(protocol, impute):
         rating = table.rating.copy()
         rating[table.start[task.user] : table.start[task.user + 1]] *= -7.0
         spoilt = RatingsTable(table.user_ids, table.item_ids, table.start, table.item, rating)
-        if isinstance(protocol, LeaveOneOutProtocol):
+        if protocol.n_references is None:
             drawn = replace(protocol, min_user_ratings=0, min_item_ratings=0)
         else:
             drawn = protocol
@@ -196,7 +199,7 @@ def test_no_reference_is_judged_unless_all_are(protocol):
     problems = protocol.draw(RATINGS, random_state=0)
     judged = {task.user for task in problems.tasks}
     references = set(problems.references.users.tolist())
-    if isinstance(protocol, LeaveOneOutProtocol):
+    if protocol.n_references is None:
         assert references == set(range(problems.table.n_users))
     else:
         assert not judged & references
@@ -204,7 +207,7 @@ def test_no_reference_is_judged_unless_all_are(protocol):
 
 
 def test_cortes_draws_from_the_groups_of_activity(table):
-    protocol = CortesProtocol((8, 20), n_references=10, n_users=10, activity=(20, 60))
+    protocol = Protocol((8, 20), n_references=10, n_users=10, activity=(20, 60))
     problems = protocol.draw(table, random_state=0)
     counts = table.counts
     assert (
@@ -219,13 +222,13 @@ def test_groups_leave_their_end_out_and_activity_does_not():
     user = np.repeat(np.arange(len(sizes)), sizes)
     item = np.concatenate([np.arange(size) for size in sizes])
     ratings = user, item, 1.0 + item % 5
-    problems = CortesProtocol((5, 6), 2, 3, activity=(7, 8)).draw(ratings, random_state=0)
+    problems = Protocol((5, 6), 2, 3, activity=(7, 8)).draw(ratings, random_state=0)
     assert problems.references.users.tolist() == [1, 2]
     assert [task.user for task in problems.tasks] == [5, 6, 7]
 
 
-def test_raykars_users_have_as_many_ratings_as_asked(table):
-    problems = RaykarProtocol(10, 8, min_ratings=18).draw(table, random_state=0)
+def test_judged_users_have_as_many_ratings_as_asked(table):
+    problems = Protocol(n_references=10, n_users=8, activity=(18, 1000)).draw(table, random_state=0)
     assert table.counts[[task.user for task in problems.tasks]].min() >= 18
 
 
@@ -233,10 +236,10 @@ def test_raykars_users_have_as_many_ratings_as_asked(table):
 def test_users_can_be_asked_for_by_name(protocol, table):
     busy = np.flatnonzero(table.counts > 15)[:2]
     names = table.user_ids[busy].tolist()
-    asked = type(protocol)(**{**vars(protocol), "users": names})
+    asked = replace(protocol, users=names)
     assert [problem.user for problem in asked.draw(table, random_state=0)] == names
     with pytest.raises(PairrankError, match="no ratings of user 'nobody'"):
-        type(protocol)(**{**vars(protocol), "users": ["nobody"]}).draw(table)
+        replace(protocol, users=["nobody"]).draw(table)
 
 
 def test_a_user_with_too_few_ratings_is_skipped_or_refused_by_name():
@@ -248,8 +251,10 @@ def test_a_user_with_too_few_ratings_is_skipped_or_refused_by_name():
     )
     table = RatingsTable.build(ratings)
     with pytest.raises(PairrankError, match=r"user 99 has 3 ratings; 4 are needed.*leave them out"):
-        RaykarProtocol(15, users=[3, 99]).draw(ratings)
-    problems = LeaveOneOutProtocol(1, 1).draw(table, random_state=0)
+        Protocol(n_references=15, users=[3, 99]).draw(ratings)
+    problems = replace(PROTOCOLS["leave-one-out"], min_user_ratings=1, min_item_ratings=1).draw(
+        table, random_state=0
+    )
     few = int(np.count_nonzero(table.counts < 4))
     assert few >= 1
     assert problems.n_skipped == few
@@ -259,15 +264,16 @@ def test_a_user_with_too_few_ratings_is_skipped_or_refused_by_name():
 @pytest.mark.parametrize(
     ("protocol", "complaint"),
     [
-        (RaykarProtocol(n_references=500, n_users=5), "n_references=500, but only 55 of 60"),
-        (RaykarProtocol(n_references=5, n_users=500), "n_users=500, but only 60 of 60"),
-        (RaykarProtocol(n_references=0, n_users=5), "n_references must be at least 1"),
-        (RaykarProtocol(5, 5, min_ratings=999), "n_users=5, but only 0 of 60 users can be judged"),
-        (RaykarProtocol(5, 5, train_share="half"), "train_share must be a finite number"),
-        (RaykarProtocol(5, 5, train_share=1.0), "train_share must be less than 1"),
-        (RaykarProtocol(5, 5, impute="mean"), "impute must be one of"),
-        (CortesProtocol((900, 901), 5, 5, (10, 70)), "only 0 of 60 users can be references"),
-        (LeaveOneOutProtocol(1000, 1), "no rating is left"),
+        (Protocol(n_references=500, n_users=5), "n_references=500, but only 55 of 60"),
+        (Protocol(n_references=5, n_users=500), "n_users=500, but only 60 of 60"),
+        (Protocol(n_references=0, n_users=5), "n_references must be at least 1"),
+        (Protocol((0, 99), 5, 5, (999, 999)), "n_users=5, but only 0 of 60 users can be judged"),
+        (Protocol((0, 99), 5, 5, train_share="half"), "train_share must be a finite number"),
+        (Protocol((0, 99), 5, 5, train_share=1.0), "train_share must be less than 1"),
+        (Protocol((0, 99), 5, 5, impute="mean"), "impute must be one of"),
+        (Protocol((900, 901), 5, 5, (10, 70)), "only 0 of 60 users can be references"),
+        (Protocol(min_user_ratings=1000), "no rating is left"),
+        (Protocol(min_user_ratings=-1), "the least ratings must be at least 0"),
     ],
 )
 def test_a_draw_that_cannot_be_is_refused(protocol, complaint):
@@ -319,14 +325,17 @@ def test_made_ratings_are_of_low_rank_and_four_a_user_at_least():
 
 def test_the_protocols_of_the_papers_can_be_drawn_on_movielens(data_home):
     ratings = load_ratings("ml-100k", data_home)
-    problems = CortesProtocol((20, 40), 100, 20).draw(ratings, random_state=0)
+    problems = Protocol((20, 40), 100, 20).draw(ratings, random_state=0)
     assert len(problems) == 20
     assert next(iter(problems)).X_test.shape[1] == 100
-    assert len(RaykarProtocol(50, 20).draw(ratings, random_state=0)) == 20
+    raykar = replace(PROTOCOLS["raykar"], n_references=50, n_users=20)
+    assert len(raykar.draw(ratings, random_state=0)) == 20
 
 
 def test_the_books_that_are_there_are_enough_for_leave_one_out(data_home):
     ratings = load_ratings("book_crossing_partial", data_home)
     table = RatingsTable.build(ratings, duplicates="mean")
-    problems = LeaveOneOutProtocol(20, 3).draw(table, random_state=0)
+    problems = replace(PROTOCOLS["leave-one-out"], min_user_ratings=20, min_item_ratings=3).draw(
+        table, random_state=0
+    )
     assert len(problems) > 90

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,11 +17,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from pairrank import ConvexHullRanker, OrderGraph, RankNCG, RankRLS, RankSVM
 from pairrank.datasets import load_ratings, make_ratings
-from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from pairrank.recommend import (
-    CortesProtocol,
-    LeaveOneOutProtocol,
+    PROTOCOLS,
+    Protocol,
     RatingsTable,
     evaluate_users,
     fit_users,
@@ -30,9 +31,16 @@ from pairrank.recommend import (
 pytestmark = pytest.mark.numeric
 
 RATINGS = make_ratings(60, 80, random_state=0)
-PROBLEMS = CortesProtocol((8, 60), 15, 10, (10, 70)).draw(RATINGS, random_state=0)
-OTHERS = LeaveOneOutProtocol(8, 4).draw(RATINGS, random_state=0)
-DRAWN = LeaveOneOutProtocol(8, 4, impute="gaussian-item").draw(RATINGS, random_state=1)
+
+
+def leave_one_out(min_user_ratings, min_item_ratings, **changes):
+    limits = {"min_user_ratings": min_user_ratings, "min_item_ratings": min_item_ratings}
+    return replace(PROTOCOLS["leave-one-out"], **limits, **changes)
+
+
+PROBLEMS = Protocol((8, 60), 15, 10, (10, 70)).draw(RATINGS, random_state=0)
+OTHERS = leave_one_out(8, 4).draw(RATINGS, random_state=0)
+DRAWN = leave_one_out(8, 4, impute="gaussian-item").draw(RATINGS, random_state=1)
 RANKERS = {
     "RankSVM": RankSVM(0.1),
     "RankNCG": RankNCG(1.0),
@@ -103,7 +111,7 @@ def test_an_offset_of_all_ratings_is_no_matter_to_a_width(most, monkeypatch):
     user, item, rating = RATINGS
     ratings = [(user, item, rating + offset) for offset in (0.0, 1e9)]
     here, there = (
-        evaluate_users(LeaveOneOutProtocol(8, 4).draw(each, 0), KERNELS["RankRLS rbf"])
+        evaluate_users(leave_one_out(8, 4).draw(each, 0), KERNELS["RankRLS rbf"])
         for each in ratings
     )
     np.testing.assert_allclose(there.metrics["msd"], here.metrics["msd"], rtol=1e-6)
@@ -124,8 +132,9 @@ def test_what_is_learnt_is_of_use():
     assert evaluate_users(PROBLEMS, RankRLS(10.0)).mean("accuracy") > 0.65
 
 
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.NoPairsWarning")
 def test_processes_change_nothing():
-    problems = LeaveOneOutProtocol(4, 1).draw(RATINGS, random_state=0)
+    problems = leave_one_out(4, 1).draw(RATINGS, random_state=0)
     ranker = KERNELS["RankRLS rbf"]
     alone, together = (evaluate_users(problems, ranker, n_jobs=jobs) for jobs in (1, 2))
     assert alone.users.tolist() == together.users.tolist()
@@ -220,20 +229,26 @@ def with_a_dull_user():
     )  # fmt: skip
 
 
-def test_a_user_without_preferences_is_skipped_or_refused_by_name():
-    ratings = with_a_dull_user()
-    problems = LeaveOneOutProtocol(8, 1).draw(ratings, random_state=0)
+@pytest.mark.parametrize("users", [None, [0, 99]], ids=["everyone", "named"])
+@pytest.mark.parametrize("ranker", [RankSVM(0.1), RankRLS(10.0)], ids=["svm", "rls"])
+def test_a_user_whose_training_ratings_are_equal_is_skipped_with_a_warning(ranker, users):
+    problems = leave_one_out(8, 1, users=users).draw(with_a_dull_user(), random_state=0)
     assert 99 in [problem.user for problem in problems]
-    for ranker in (RankSVM(0.1), RankRLS(10.0)):
+    with pytest.warns(NoPairsWarning, match=f"^1 of {len(problems)} users are skipped"):
         judged = evaluate_users(problems, ranker)
-        assert 99 not in judged.users
-        assert judged.n_skipped == problems.n_skipped + 1
-    named = LeaveOneOutProtocol(8, 1, users=[99]).draw(ratings, random_state=0)
-    with pytest.raises(NoPairsError, match=r"user 99: .*leave them out"):
-        evaluate_users(named, RankSVM(0.1))
+    assert 99 not in judged.users
+    assert judged.n_skipped == problems.n_skipped + 1
+    assert judged.users.size == len(problems) - 1
+
+
+def test_a_user_without_preferences_is_refused_by_name():
+    ratings = with_a_dull_user()
+    alone = leave_one_out(8, 1, users=[99]).draw(ratings, random_state=0)
+    with pytest.raises(PairrankError, match="no user has a preference"):
+        evaluate_users(alone, RankSVM(0.1))
     with pytest.raises(NoPairsError, match="user 99"):
         recommend(ratings, [99], ranker=RankSVM(0.1), n_references=15)
-    with pytest.raises(NoPairsError, match="user 99"):
+    with pytest.raises(NoPairsError, match=r"user 99: .*leave them out"):
         fit_users(ratings, [99], ranker=RankSVM(0.1), n_references=15)
 
 
@@ -265,7 +280,7 @@ def test_nothing_is_recommended_to_a_user_who_rated_what_no_reference_did():
 def test_rankers_get_the_labels_that_their_graph_names(ranker):
     user, item, rating = RATINGS
     ratings = user, item, (rating >= 3.0) * 2.0 - 7.0
-    problems = CortesProtocol((8, 60), 15, 3, (30, 70)).draw(ratings, random_state=0)
+    problems = Protocol((8, 60), 15, 3, (30, 70)).draw(ratings, random_state=0)
     found = [
         evaluate_users(problems, clone(ranker).set_params(graph=graph)).metrics["msd"]
         for graph in (OrderGraph([(-7.0, -5.0)]), "full")
@@ -363,7 +378,7 @@ def test_what_cannot_be_recommended_is_refused(options, complaint):
 
 def test_movielens_is_ranked_better_than_by_chance(data_home):
     ratings = load_ratings("ml-100k", data_home)
-    problems = CortesProtocol((20, 40), 200, 40).draw(ratings, random_state=0)
+    problems = Protocol((20, 40), 200, 40).draw(ratings, random_state=0)
     assert evaluate_users(problems, RankRLS(200.0)).mean("accuracy") > 0.53
     found = recommend(ratings, [1, 2], top=3)
     assert found.item.size == 6

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairrank._docstrings import described_by, entries
+from pairrank._docstrings import described_by, entries, keywords_of, showing
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_labels, check_numbers, check_query_ids, check_weights
 from pairrank.exceptions import NoPairsWarning, PairrankError
@@ -42,31 +42,17 @@ _SHARED["Raises"] = """PairrankError
     If lengths differ, a value is not finite, a weight is negative or an option is out of range."""
 
 
-def takes_rows(
-    *suffixes: str, like: Callable[..., Any] | None = None
-) -> Callable[[_Function], _Function]:
+def takes_rows(*suffixes: str, like: Any = None) -> Callable[[_Function], _Function]:
     """Return a decorator that shows keywords by name in the signature, in place of ``**keywords``.
 
     These are the keywords of `like`, and `RowArguments` with each suffix, such as "" and "_val".
     """
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    shown = {
-        name + suffix: inspect.Parameter(name + suffix, keyword, default=None)
-        for suffix in suffixes
-        for name in RowArguments.__annotations__
-    }
-    if like is not None:
-        others = inspect.signature(like).parameters
-        shown = {name: each for name, each in others.items() if each.kind is keyword} | shown
-
-    def show(function: _Function) -> _Function:
-        signature = inspect.signature(function)
-        own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        shown_signature = signature.replace(parameters=[*own, *shown.values()])
-        function.__signature__ = shown_signature  # type: ignore[attr-defined]
-        return function
-
-    return show
+    shown = {} if like is None else {each.name: each for each in keywords_of(like)}
+    for suffix in suffixes:
+        for name in RowArguments.__annotations__:
+            keyword = inspect.Parameter(name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None)
+            shown[name + suffix] = keyword
+    return showing(shown.values())
 
 
 def rows_given(arguments: Mapping[str, Any], *suffixes: str) -> list[dict[str, Any]]:
@@ -84,9 +70,7 @@ def rows_given(arguments: Mapping[str, Any], *suffixes: str) -> list[dict[str, A
     ]
 
 
-def metric(
-    *known: dict[str, str], like: Callable[..., Any] | None = None
-) -> Callable[[_Function], _Function]:
+def metric(*known: dict[str, str], like: Any = None) -> Callable[[_Function], _Function]:
     """Return a decorator that completes a metric's signature (see `takes_rows`) and docstring."""
     return lambda function: described_by(_SHARED, *known)(takes_rows("", like=like)(function))
 

@@ -28,23 +28,11 @@ Learn = Callable[[FloatArray], None]
 class SearchedRanker(BaseRanker, ABC):
     """A ranker whose regularisation is chosen by cross-validation, in folds of whole queries.
 
-    A subclass names the ranker that it searches for; its constructor and the descriptions of its
-    parameters are derived from that ranker's.
-
-    Parameters
-    ----------
-    ranker : type
-        The class of the ranker.
-    strength : str
-        The parameter that is chosen; with an s, it names the values to try.
-    values : tuple of float
-        The values to try by default.
-    weakest_last : bool
-        Whether the largest value regularises least. The strongest of equally good values is chosen.
-    without : tuple of str
-        Parameters of the ranker that the search does not have.
-    **own : object
-        Further parameters of the search, with their defaults.
+    A subclass names in its class statement the `ranker` that it searches for, its `strength` (the
+    parameter that is chosen; with an s, the values to try), the default `values`, `weakest_last`
+    (whether the largest value regularises least; the strongest of equally good values is chosen),
+    the ranker's parameters that it is `without`, and further parameters with their defaults. Its
+    constructor and the descriptions of its parameters are derived from the ranker's.
     """
 
     _ranker_class: ClassVar[type]
@@ -177,24 +165,25 @@ def _learnt(ranker: Any) -> dict[str, Any]:
     }
 
 
+def part_of(rows: Rows, places: np.ndarray) -> Rows:
+    """Return some of the rows."""
+    return Rows(*(None if value is None else _safe_indexing(value, places) for value in rows))
+
+
 def _scores_of_fold(ranker: Any, rows: Rows, split: Split, tried: dict[str, Any]) -> np.ndarray:
     """Return the scores of a fold's test rows along the path over its training rows."""
-    given = {"y": rows.y, **rows.layout}
-    train, test = ({name: _take(value, part) for name, value in given.items()} for part in split)
-    train["X"], _ = _safe_split(ranker, rows.X, None, split[0])
-    test["X"], _ = _safe_split(ranker, rows.X, None, split[1], split[0])
-    validation = {f"{name}_val": value for name, value in test.items()}
+    train, test = (part_of(rows._replace(X=None), places) for places in split)
+    X_train, _ = _safe_split(ranker, rows.X, None, split[0])
+    X_test, _ = _safe_split(ranker, rows.X, None, split[1], split[0])
+    validation = {f"{name}_val": value for name, value in test.layout.items()}
+    given = {**train.layout, **validation, "X_val": X_test, "y_val": test.y, **tried}
     try:
-        path = regularization_path(ranker, **train, **validation, **tried, warm_start=True)
+        path = regularization_path(ranker, X_train, train.y, **given, warm_start=True)
     except NoPairsError:
         return np.full(tried["values"].size, np.nan)
     if path.interrupted:
         raise KeyboardInterrupt("the search was interrupted before its folds could be compared")
     return np.asarray(path.scores)
-
-
-def _take(values: Any, rows: np.ndarray) -> Any:
-    return None if values is None else _safe_indexing(values, rows)
 
 
 def _constructor(

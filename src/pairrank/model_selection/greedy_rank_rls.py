@@ -13,19 +13,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.estimators._rows import Rows
+from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import checked_targets
 from pairrank.exceptions import PairrankError
+from pairrank.metrics._inputs import RowArguments
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
-from pairrank.model_selection.rls_greedy import BlocksLeftOut, LeftOut, PairsLeftOut
+from pairrank.model_selection.rls_greedy import BlocksLeftOut, PairsLeftOut
 from pairrank.model_selection.splits import (
     LEAVE_PAIR_OUT,
     LEAVE_QUERY_OUT,
-    check_left_out,
+    method_of,
     splits_of,
 )
-from pairrank.preferences import Pairs
+from pairrank.preferences import Differences, Pairs
 
+LeftOut = BlocksLeftOut | PairsLeftOut
 _SMALL = 200
 _EQUAL = 1e-12
 
@@ -38,9 +40,9 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
     .. math:: \sum_q \frac1{2 n_q} \sum_{i, j \in q} w_i w_j
               \bigl((y_i - y_j) - (s_i - s_j)\bigr)^2
 
-    where the scores s of a query are learnt from all other queries, with the features so far (with
+    where the scores s of a query are learnt from all other queries, with the features so far. With
     folds of rows, q runs over the part of each query in each fold; with pairs, every pair has
-    scores of its own). No ranker is fitted: the error of each candidate has a closed form, in
+    scores of its own. No ranker is fitted: the error of each candidate has a closed form, in
     O(rows).
 
     Parameters
@@ -95,7 +97,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
     (array([0]), array([0, 1, 2, 0, 1, 3]))
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": True}
+    __metadata_request__fit: ClassVar = dict.fromkeys(RowArguments.__annotations__, True)
 
     def __init__(
         self,
@@ -130,7 +132,8 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            Before any work, if input or a parameter is wrong, or there is too little to leave out.
+            Before any work, if input or a parameter is wrong, all labels are equal, or there is
+            too little to leave out.
         """
         validation.check_number(self.alpha, "alpha")
         X = validation.check_features(self, X, reset=True)
@@ -138,8 +141,11 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         qid = validation.check_query_ids(qid, X.shape[0])
         weight = validation.check_weights(sample_weight, X.shape[0])
         wanted = self._wanted(X.shape[1])
-        problem = least_squares(Rows(X, y, qid, weight))
+        rows = Rows(X, y, qid, weight)
+        problem = least_squares(rows)
         self.cv_ = self._method(problem)
+        if not isinstance(y, Pairs):
+            Differences.build(columns_of(y)[0], **rows.layout).require_pairs(columns_of(y))
         one_query = problem.query_start.size == 2
         with np.errstate(over="ignore", invalid="ignore"):
             left_out = self._left_out(problem, (X, y, None if one_query else qid))
@@ -178,7 +184,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         )
 
     def _method(self, problem: CentredRows | Comparisons) -> Any:
-        """Return what `cv` stands for; an error where that cannot be left out."""
+        """Return what `cv` stands for; an error if that cannot be left out."""
         n_equations, n_queries = problem.root.size, problem.query_start.size - 1
         of_pairs = isinstance(problem, Comparisons)
         if n_equations < 2:
@@ -186,24 +192,18 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
                 f"there is 1 {'comparison' if of_pairs else 'sample'} of positive weight, so "
                 "nothing is left to learn from without it: give more"
             )
-        if self.cv is None:
-            if n_queries > 1:
-                return LEAVE_QUERY_OUT
-            return LEAVE_PAIR_OUT if of_pairs or n_equations <= _SMALL else 10
-        if not isinstance(self.cv, str):
-            if of_pairs:
-                raise PairrankError(
-                    'Pairs are left out by cv="leave-pair-out" or "leave-query-out", not in folds '
-                    f"of rows: got cv={self.cv!r}"
-                )
-            return self.cv
-        check_left_out(self.cv, n_queries)
-        if self.cv == LEAVE_PAIR_OUT and n_queries > 1 and not of_pairs:
+        method = method_of(self.cv, n_queries, small=of_pairs or n_equations <= _SMALL, n_folds=10)
+        if of_pairs and not isinstance(method, str):
+            raise PairrankError(
+                'Pairs are left out by cv="leave-pair-out" or "leave-query-out", not in folds '
+                f"of rows: got cv={self.cv!r}"
+            )
+        if method == LEAVE_PAIR_OUT and n_queries > 1 and not of_pairs:
             raise PairrankError(
                 f'cv="leave-pair-out" is for rows of one query, and there are {n_queries}: take '
                 'cv="leave-query-out"'
             )
-        return self.cv
+        return method
 
     def _left_out(self, problem: CentredRows | Comparisons, rows: tuple[Any, ...]) -> LeftOut:
         """Return the errors that features are chosen by; `rows` are X, y and qid."""

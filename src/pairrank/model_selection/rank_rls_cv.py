@@ -16,7 +16,7 @@ from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection._search import Learn, SearchedRanker
+from pairrank.model_selection._search import Learn, SearchedRanker, part_of
 from pairrank.model_selection.rls_equations import CentredRows, least_squares
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
@@ -29,7 +29,7 @@ from pairrank.model_selection.splits import (
     LEAVE_PAIR_OUT,
     LEAVE_QUERY_OUT,
     Split,
-    check_left_out,
+    method_of,
     splits_of,
 )
 from pairrank.preferences import Levels, Pairs
@@ -152,14 +152,8 @@ class RankRLSCV(
         """Return what `cv` stands for; an error where queries to leave out are missing."""
         kept = np.ones(len(rows.y), dtype=bool) if rows.weight is None else rows.weight > 0
         n_queries = 1 if rows.qid is None else np.unique(query_codes(rows.qid[kept])[1]).size
-        if self.cv is None:
-            if n_queries > 1:
-                return LEAVE_QUERY_OUT
-            small = isinstance(rows.y, Pairs) or np.count_nonzero(kept) <= _SMALL
-            return LEAVE_PAIR_OUT if small else 5
-        if isinstance(self.cv, str):
-            check_left_out(self.cv, n_queries)
-        return self.cv
+        small = isinstance(rows.y, Pairs) or int(np.count_nonzero(kept)) <= _SMALL
+        return method_of(self.cv, n_queries, small=small, n_folds=5)
 
     def _scorer(self, method: Any, y: Any) -> Any:
         scorer = get_query_scorer(self.scoring)
@@ -201,7 +195,7 @@ class RankRLSCV(
 
 
 def _require_pairs(rows: Rows) -> None:
-    """Raise a NoPairsError where a target holds no pair to judge an alpha by."""
+    """Raise a NoPairsError where a target holds no pair of different labels, or no comparison."""
     if isinstance(rows.y, Pairs):
         rows.y.bound(rows.X.shape[0], ties=False, **rows.layout).require_pairs()
         return
@@ -257,10 +251,7 @@ def _scores_of_fold(
     rows: Rows, features: Any, split: Split, grid: FloatArray, scorer: Any
 ) -> FloatArray:
     """Return the scores of a fold's test rows, (n_values, n_targets); NaN where none are learnt."""
-    train, test = (
-        Rows(*(None if value is None else _safe_indexing(value, part) for value in values))
-        for values, part in zip((rows._replace(X=features), rows), split, strict=True)
-    )
+    train, test = part_of(rows._replace(X=features), split[0]), part_of(rows, split[1])
     some_weight = train.weight is None or bool((train.weight > 0).any())
     if (isinstance(train.y, Pairs) and not train.y.n_pairs) or not some_weight:
         return np.full((grid.size, len(columns_of(rows.y))), np.nan)

@@ -32,17 +32,9 @@ _FLAT = 1e-13
 class Equations(ABC):
     """A w = b in the least-squares sense: |A w - b|^2 is the loss of RankRLS.
 
-    The equations (rows of A and b) are grouped by query; A is never held in memory as a whole.
-
-    Attributes
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, n_features)
-    b : float64 array of shape (n_equations, n_targets)
-        The targets.
-    root : float64 array of shape (n_equations,)
-        The square root of each equation's weight.
-    query_start : int64 array of shape (n_queries + 1,)
-        Where each query's equations begin.
+    The equations (rows of A and b) are grouped by query, query q from query_start[q] on; A is never
+    held in memory as a whole. b has shape (n_equations, n_targets); `root` is the square root of
+    each equation's weight.
     """
 
     X: Any
@@ -60,18 +52,18 @@ class Equations(ABC):
         """The query of each equation, numbered in their order."""
         return np.repeat(np.arange(self.query_start.size - 1), np.diff(self.query_start))
 
+    def equations_of(self, query: int) -> slice:
+        """Return where the equations of a query are."""
+        return slice(*map(int, self.query_start[query : query + 2]))
+
     @property
     @abstractmethod
     def n_pairs(self) -> int:
         """The number of differences or comparisons behind the equations."""
 
     @abstractmethod
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, rows of A): whole queries, and a long query in pieces."""
-
-    @abstractmethod
-    def query_blocks(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, rows of A) of one query, a long one in pieces."""
+    def blocks(self, query: int | None = None) -> Iterator[tuple[slice, FloatArray]]:
+        """Yield (equations, rows of A), of one query or all; only a long query is in pieces."""
 
     @abstractmethod
     def columns(self, features: slice) -> FloatArray:
@@ -115,16 +107,8 @@ class CentredRows(Equations):
     """Rows of labelled data: A = V^(1/2) (X - mean of the query), b = V^(1/2) (y - its mean).
 
     V are the row weights, and means are weighted, so that |A w - b|^2 is the sum over queries and
-    differences of w_i w_j ((y_i - y_j) - (s_i - s_j))^2 / (2 n_q), n_q the query's weight.
-
-    Attributes
-    ----------
-    X, b, root, query_start
-        As in `Equations`.
-    row_of : array of shape (n_equations,)
-        The row behind each equation; rows of weight 0 are left out.
-    y : float64 array of shape (n_equations, n_targets)
-        The labels.
+    differences of w_i w_j ((y_i - y_j) - (s_i - s_j))^2 / (2 n_q), n_q the query's weight. `row_of`
+    is the row of X of each equation (rows of weight 0 have none), y its labels, of b's shape.
     """
 
     row_of: NDArray[np.int32]
@@ -146,14 +130,11 @@ class CentredRows(Equations):
         """The number of differences, m_q^2 per query."""
         return int(np.square(np.diff(self.query_start)).sum())
 
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+    def blocks(self, query: int | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A), as in `Equations`."""
-        return centred_blocks(self.X, self.row_of, self.root, self.query_start)
-
-    def query_blocks(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, rows of A) of one query, as in `Equations`."""
-        part = slice(*map(int, self.query_start[query : query + 2]))
-        return centred_query(self.X, self.row_of, self.root, part)
+        if query is None:
+            return centred_blocks(self.X, self.row_of, self.root, self.query_start)
+        return centred_query(self.X, self.row_of, self.root, self.equations_of(query))
 
     def gram(self) -> FloatArray:
         """Return A'A; O(m d^2), or by sparse products and their correction by the means."""
@@ -198,12 +179,7 @@ class CentredRows(Equations):
 class Comparisons(Equations):
     """Comparisons as equations: a row of A is sqrt(weight) (x_i - x_j), b its magnitude.
 
-    Attributes
-    ----------
-    X, b, root, query_start
-        As in `Equations`.
-    first, second : arrays of shape (n_equations,)
-        The preferred row and the other.
+    `first` is the preferred row i of each equation, `second` the other row j.
     """
 
     first: NDArray[np.int32]
@@ -228,18 +204,13 @@ class Comparisons(Equations):
         """The number of comparisons."""
         return int(self.root.size)
 
-    def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
+    def blocks(self, query: int | None = None) -> Iterator[tuple[slice, FloatArray]]:
         """Yield (equations, rows of A), as in `Equations`."""
         limit = block_rows(self.n_features)
-        for part, _ in whole_queries(self.query_start, limit):
+        parts = [part for part, _ in whole_queries(self.query_start, limit)]
+        for part in parts if query is None else [self.equations_of(query)]:
             for piece in cut(part, limit):
                 yield piece, self._rows(piece, slice(None))
-
-    def query_blocks(self, query: int) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, rows of A) of one query, as in `Equations`."""
-        limit = block_rows(self.n_features)
-        for piece in cut(slice(*map(int, self.query_start[query : query + 2])), limit):
-            yield piece, self._rows(piece, slice(None))
 
     def columns(self, features: slice) -> FloatArray:
         """Return columns of A; O(n_pairs) each."""

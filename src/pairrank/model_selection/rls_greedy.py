@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +14,12 @@ _ENTRIES = 1 << 17
 _ALONE = 1e-11
 
 
-class LeftOut(Protocol):
-    """The state of a greedy search: the features chosen so far, and the error that remains."""
-
-    error: float
-    """The squared error on what is left out, with the chosen features."""
-
-    def errors(self) -> FloatArray:
-        """Return the error with each feature added, (n_features,)."""
-        ...
-
-    def add(self, feature: int) -> None:
-        """Choose a feature."""
-        ...
-
-
 class _Chosen:
-    """The residuals of chosen features S, and how each other feature would change them.
+    """The residuals with the chosen features S, and how each other feature would change them.
 
-    With G = (I + A_S A_S'/alpha)^-1, kept are C = G A, a row a feature, the residuals r = G b,
-    `scale` = alpha + a_j' C_j and `moment` = a_j' r; choosing f takes C_f C_f'/scale_f off G, which
-    costs O(m) per feature. `order` is the order of equations, which may differ from the problem's.
+    With G = (I + A_S A_S'/alpha)^-1, it keeps C = G A with one row per feature, the residuals
+    r = G b, `scale` = alpha + a_j' C_j and `moment` = a_j' r. Choosing f subtracts C_f C_f'/scale_f
+    from G, which costs O(m) per feature. `order` is the order of equations.
     """
 
     def __init__(self, problem: Equations, alpha: float, order: NDArray[np.int64]) -> None:
@@ -80,16 +64,12 @@ class BlocksLeftOut:
 
     (products with r_F and T_j over the block), and T changes by multiples of T_f only, so that
     neither M nor its inverse is ever formed. The error is that of the centred part of r_F in each
-    query. `block_of` is the block of each equation; `centred` says that residuals are known up to a
-    constant within a query: of rows, not of comparisons.
+    query. `block_of` is the block of each equation. `centred` says that residuals are known up to a
+    constant within a query: those of rows, not those of comparisons. `error` is the squared error
+    on what is left out, with the chosen features.
 
-    Notes
-    -----
-    Choosing and the errors cost O(m) per feature; 16 bytes per entry of X.
-
-    References
-    ----------
-    Pahikkala, Airola, Naula and Salakoski 2010, whose O(k m n) it keeps; worked out here.
+    Choosing and the errors cost O(m) per feature; 16 bytes per entry of X. It keeps the O(k m n) of
+    Pahikkala, Airola, Naula and Salakoski 2010; the formulas are worked out here.
     """
 
     def __init__(
@@ -217,10 +197,7 @@ class PairsLeftOut:
 
 
 def _ratio(values: FloatArray, spare: FloatArray, scale: FloatArray) -> FloatArray:
-    """Return values / spare; 0 where one block holds a feature entirely.
-
-    The other rows then give that feature no weight, so that nothing changes.
-    """
+    """Return values / spare; 0 if only one block has a feature: the others give it no weight."""
     values, spare = np.broadcast_arrays(values, spare)
     return np.divide(values, spare, out=np.zeros(values.shape), where=spare > _ALONE * scale)
 

@@ -29,20 +29,15 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
 
     .. math:: (I - u u' - H)_{ij,ij} \, e = (b - H b)_{ij}
 
-    with u the query's unit vector, sqrt(v_i / n_q); the margin is (y_i - y_j) less the difference
-    of e / sqrt(v). A query of two rows is left out as a whole. Pairs of equal labels do not count;
-    a margin that is 0 up to rounding counts half; a pair weighs the product of its rows' weights.
-    The result has shape (n_alphas, n_targets), with NaN for a target without unequal labels. A
-    warning says where digits are lost to a feature of large scale that only two rows have.
+    with u the query's unit vector, sqrt(v_i / n_q). The margin is (y_i - y_j) less the difference
+    of e / sqrt(v). A query of two rows is left out as a whole. Pairs of equal labels do not count,
+    a margin that is 0 up to rounding counts half, and a pair weighs the product of its rows'
+    weights. The result has shape (n_alphas, n_targets), with NaN for a target without unequal
+    labels. A warning says if digits are lost, because only two rows have a feature of large scale.
 
-    Notes
-    -----
     Costs O(m_q^2 min(m, d)) for each query and alpha, and O(m_q min(m, d)) memory: for small data.
-    Wide rows have their eigenvectors turned first, O(m^3) and O(m^2) memory.
-
-    References
-    ----------
-    Pahikkala et al. 2009, leave-pair-out.
+    Wide rows have their eigenvectors rotated first, O(m^3) time and O(m^2) memory. Pahikkala et al.
+    2009, leave-pair-out.
     """
     problem = spectrum.problem
     assert isinstance(problem, CentredRows)
@@ -50,7 +45,7 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     right = np.zeros((alphas.size, problem.b.shape[1]))
     total = np.zeros(problem.b.shape[1])
     for query in range(problem.query_start.size - 1):
-        rows = slice(*map(int, problem.query_start[query : query + 2]))
+        rows = problem.equations_of(query)
         F, y, root = spectrum.factor_of(query), problem.y[rows], problem.root[rows]
         total += [_pair_weight(labels, root**2) for labels in y.T]
         part = None if centred is None or root.size <= 2 else centred.rows(rows)
@@ -77,12 +72,9 @@ def leave_pair_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
 def leave_comparison_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     """Return the margin of each comparison by the weights learnt from all others.
 
-    The shape is (n_alphas, n_equations).
-
-    Notes
-    -----
-    Costs O(n_pairs min(n_pairs, d)) per alpha. Where a feature is learnt from one comparison almost
-    alone, so that 1 - H has lost its digits, that comparison takes its own eigendecomposition.
+    The shape is (n_alphas, n_equations). Costs O(n_pairs min(n_pairs, d)) per alpha. If almost only
+    one comparison has some feature, 1 - H has lost its digits; that comparison then gets its own
+    eigendecomposition.
     """
     problem = spectrum.problem
     result = np.empty((alphas.size, problem.root.size))
@@ -112,12 +104,13 @@ def _right_weights(
 ) -> tuple[FloatArray, float]:
     """Return the weight of one query's pairs in the right order at one alpha, for each target.
 
-    And the least that I - u u' - H keeps of a pair, about its smaller eigenvalue there.
+    Also return the least that I - u u' - H keeps of a pair: about its smaller eigenvalue there.
 
     With Q = (I - H)_{ij,ij}, whose off-diagonal is -H_ij, and t = u' Q^-1 r / (1 - u' Q^-1 u), r
     the residuals, the margin is z' Q^-1 (H b - H_{ij,ij} (b + t u)), z = (1/sqrt v_i, -1/sqrt v_j):
     z' u = 0, so that nothing larger than H is subtracted and ties stay ties. `rows` are y, b and
-    sqrt v. `close` are factors of I - u u' - H, if that is to be used itself, and the residuals.
+    sqrt v. `close` has two factors of I - u u' - H and the residuals, if alpha is so small that the
+    matrix itself must be used.
     """
     from pairrank.compiled.left_pairs import right_weight
 
@@ -127,20 +120,18 @@ def _right_weights(
     residual = spectrum.base * b + (F * remain) @ spectrum.moments
     leverage, left = squares @ shrink, spectrum.base + squares @ remain
     unit = root / np.linalg.norm(root) if root.size > 2 else np.zeros(root.size)
-    result, least = np.zeros(b.shape[1]), 1.0
-    step = max(1, _ENTRIES // root.size)
-    scaled, other = (np.empty((root.size, 0)),) * 2
+    scaled = other = np.empty((root.size, 0))
     if close is not None:
         scaled, other, residual = close
         left = np.einsum("ik,ik->i", scaled, other)
+    result, least = np.zeros(b.shape[1]), 1.0
+    step = max(1, _ENTRIES // root.size)
     for first in range(0, root.size, step):
         part = slice(first, first + step)
         H = shrunk[part] @ F.T
         M = np.empty((0, 0)) if close is None else scaled[part] @ other.T
-        for target in range(result.size):
-            p, r, at, labels = (
-                np.ascontiguousarray(values[:, target]) for values in (predicted, residual, b, y)
-            )
+        for target, columns in enumerate(zip(predicted.T, residual.T, b.T, y.T, strict=True)):
+            p, r, at, labels = map(np.ascontiguousarray, columns)
             weight, kept = right_weight(
                 H, M, first, p, r, at, left, leverage, unit, root, labels, _TIES
             )
@@ -152,7 +143,7 @@ def _right_weights(
 class _Centred(NamedTuple):
     """Rows G of the eigenvectors orthogonal to the queries' unit vectors u; dual problems only.
 
-    They give I - u u' - H = G (alpha / (S + alpha)) G' with all digits where alpha is so small
+    They give I - u u' - H = G (alpha / (S + alpha)) G' with all digits, also if alpha is so small
     beside S that the difference of 1 - u_i^2 and H_ii would lose them.
     """
 

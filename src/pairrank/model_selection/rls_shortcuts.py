@@ -1,4 +1,4 @@
-"""RankRLS at all alphas from one eigendecomposition, and predictions for queries left out."""
+"""RankRLS at all alphas from one eigendecomposition, and scores of queries that are left out."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ TIE_BITS = 36
 """Scores that agree to 2^-36 of the largest of a query count as tied: the rest is rounding."""
 NOISE_BITS = 46
 LEAST_LEFT = 1e-6
-"""Where I - H keeps less of a row that is left out, 1 - H has lost too many digits."""
+"""The smallest eigenvalue of (I - H)_qq at which 1 - H still has enough digits."""
 
 
 class Spectrum:
-    r"""The eigendecomposition of A'A or of A A', whichever is smaller.
+    r"""The eigendecomposition of A'A or of A A', whichever is smaller, of some `Equations`.
 
     With S the eigenvalues, the weights are U (S + alpha)^-1 U' A' b or A' V (S + alpha)^-1 V' b.
     The quantities of equations q have one form in both, where F_q are their rows of A U or of V:
@@ -34,23 +34,9 @@ class Spectrum:
     in the second D = S/(S + alpha), E = alpha/(S + alpha), c = 0 and mu = V' b, so that no digits
     are lost where alpha is small beside S.
 
-    Parameters
-    ----------
-    problem : Equations
-        Rows centred by query, or comparisons.
-
-    Raises
-    ------
-    PairrankError
-        If both sides of A are too long for a dense matrix, or products overflow.
-
-    Notes
-    -----
     Costs O(m d min(m, d) + min(m, d)^3) time and O(min(m, d)^2) memory for m equations of d
-    features; the weights at each alpha then cost O(min(m, d)^2), and O(m d) where m < d.
-
-    References
-    ----------
+    features; the weights at each alpha then cost O(min(m, d)^2), and O(m d) where m < d. If both
+    sides of A are too long for a dense matrix, or products overflow, a PairrankError says so.
     Airola et al. 2010, Eqs. 6 and 7.
     """
 
@@ -64,20 +50,17 @@ class Spectrum:
                 f"eigendecomposition (the fewer of both may be {_LARGEST}): choose RankRLS's alpha "
                 'by validation rows, or take regularization="iteration"'
             )
-        with np.errstate(over="ignore", invalid="ignore"):
-            self._decompose(problem)
         self.base = 0.0 if self.is_dual else 1.0
-
-    def _decompose(self, problem: Equations) -> None:
-        if self.is_dual:
-            kernel = problem.kernel()
-            self.flat = kernel.diagonal() == 0
-            self.values, self.vectors = _eigen(kernel)
-            self.moments = self.vectors.T @ problem.b
-        else:
-            self._gram, self._target = problem.gram(), problem.moments(problem.b)
-            self.values, self.vectors = _eigen(self._gram)
-            self.moments = self.vectors.T @ self._target
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.is_dual:
+                kernel = problem.kernel()
+                self.flat = kernel.diagonal() == 0
+                self.values, self.vectors = _eigen(kernel)
+                self.moments = self.vectors.T @ problem.b
+            else:
+                self._gram, self._target = problem.gram(), problem.moments(problem.b)
+                self.values, self.vectors = _eigen(self._gram)
+                self.moments = self.vectors.T @ self._target
 
     def coefs(self, alphas: FloatArray) -> FloatArray:
         """Return the weights at every alpha, (n_alphas, n_targets, n_features)."""
@@ -98,7 +81,7 @@ class Spectrum:
         return (alphas[:, None] if self.is_dual else -1.0) / (self.values + alphas[:, None])
 
     def factors(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield (equations, F): whole queries, and a long query in pieces where F is not at hand.
+        """Yield (equations, F): whole queries; a long query in pieces where F must be computed.
 
         Rows of A that are 0 give rows of F that are 0 where F is A U; see `flat` where it is V.
         """
@@ -111,18 +94,18 @@ class Spectrum:
     def factor_of(self, query: int) -> FloatArray:
         """Return F of one query, (its equations, rank)."""
         if self.is_dual:
-            return self.vectors[slice(*self.problem.query_start[query : query + 2])]
-        return np.vstack([block @ self.vectors for _, block in self.problem.query_blocks(query)])
+            return self.vectors[self.problem.equations_of(query)]
+        return np.vstack([block @ self.vectors for _, block in self.problem.blocks(query)])
 
     def coefs_without(self, query: int, alphas: FloatArray) -> FloatArray:
         """Return the weights learnt from all other queries, (n_alphas, n_features, n_targets).
 
-        By an eigendecomposition of A'A less the query's part, O(d^3); or from the other queries,
-        O(m d^2), where they hold almost nothing of some feature.
+        By an eigendecomposition of A'A less the query's part, O(d^3); or, if the other queries hold
+        almost nothing of some feature, from their rows, O(m d^2).
         """
         if np.diff(self.problem.query_start)[query] > self.values.size:
             gram, target = self._gram.copy(), self._target.copy()
-            for part, block in self.problem.query_blocks(query):
+            for part, block in self.problem.blocks(query):
                 gram -= block.T @ block
                 target -= block.T @ self.problem.b[part]
             if (gram.diagonal() >= LEAST_LEFT * self._gram.diagonal()).all():
@@ -148,15 +131,10 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     is exact for any row weights. For rows these are centred scores, for comparisons margins, of
     shape (n_alphas, n_equations, n_targets).
 
-    Notes
-    -----
     Costs O(m d min(m, d)) and, for each alpha, the sum over queries of m_q^2 min(m, d) + m_q^3;
     O(m_q d^2 + d^3) for a query of more rows than there are features, every alpha included.
-
-    References
-    ----------
-    Pahikkala et al. 2009, for one graph; the block of a query with the 1/(2 n_q) of Airola et al.
-    2010, Eq. 3, is worked out here.
+    Pahikkala et al. 2009 have it for one graph; the block of a query with the 1/(2 n_q) of Airola
+    et al. 2010, Eq. 3, is worked out here.
     """
     problem = spectrum.problem
     result = np.zeros((alphas.size, *problem.b.shape))
@@ -166,7 +144,7 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
     for part, factor in spectrum.factors():
         within = np.flatnonzero((starts[:-1] >= part.start) & (starts[1:] <= part.stop))
         for query in within[sizes[within] <= factor.shape[1]]:
-            rows = slice(int(starts[query]), int(starts[query + 1]))
+            rows = problem.equations_of(query)
             F = factor[rows.start - part.start : rows.stop - part.start]
             try:
                 found = _without_block(spectrum, F, problem.b[rows], alphas)
@@ -181,7 +159,7 @@ def leave_query_out(spectrum: Spectrum, alphas: FloatArray) -> FloatArray:
                 noise[:, query] = np.maximum(1.0, grown / 64)[:, None] * off
     for query in np.flatnonzero(~handled).tolist():
         weights = spectrum.coefs_without(query, alphas)
-        for part, block in problem.query_blocks(query):
+        for part, block in problem.blocks(query):
             result[:, part] = block @ weights
             off = np.abs(block / problem.root[part, None]) @ np.abs(weights)
             noise[:, query] = np.maximum(noise[:, query], 2.0**-NOISE_BITS * off.max(axis=1))

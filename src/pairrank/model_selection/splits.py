@@ -32,7 +32,7 @@ class QueryKFold(BaseCrossValidator):
     Parameters
     ----------
     n_splits : int
-        Folds, at least 2 and at most as many as there are queries.
+        The number of folds, at least 2 and at most as many as there are queries.
     shuffle : bool
         Take queries in random order, not in their order of appearance.
     random_state : int, RandomState or None
@@ -74,17 +74,7 @@ class QueryKFold(BaseCrossValidator):
     def get_n_splits(
         self, X: Any = None, y: Any = None, groups: Any = None, qid: Any = None
     ) -> int:
-        """Return the number of folds.
-
-        Parameters
-        ----------
-        X, y, groups, qid : object
-            Ignored; grid search passes them.
-
-        Returns
-        -------
-        int
-        """
+        """Return the number of folds; all arguments are ignored, but grid search passes them."""
         check_number(self.n_splits, "n_splits", low=2, inclusive=True, integer=True)
         return int(self.n_splits)
 
@@ -212,11 +202,21 @@ def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Spl
     return ((np.flatnonzero(fold_of != k), np.flatnonzero(fold_of == k)) for k in range(n_folds))
 
 
-def check_left_out(cv: str, n_queries: int) -> None:
-    """Raise a PairrankError where `cv` cannot be left out."""
-    check_choice(cv, "cv", (LEAVE_QUERY_OUT, LEAVE_PAIR_OUT))
-    if cv == LEAVE_QUERY_OUT and n_queries < 2:
-        raise PairrankError(
-            'cv="leave-query-out" needs at least two queries, and there is one: give qid, or take '
-            'cv="leave-pair-out" or a number of folds'
-        )
+def method_of(cv: Any, n_queries: int, *, small: bool, n_folds: int) -> Any:
+    """Return what `cv` stands for: a way to leave out in closed form, or what makes folds.
+
+    None is "leave-query-out" if there are two queries, else "leave-pair-out" if `small`, else
+    `n_folds` folds. A PairrankError says if `cv` is an unknown word or needs more queries.
+    """
+    if cv is None:
+        if n_queries > 1:
+            return LEAVE_QUERY_OUT
+        return LEAVE_PAIR_OUT if small else n_folds
+    if isinstance(cv, str):
+        check_choice(cv, "cv", (LEAVE_QUERY_OUT, LEAVE_PAIR_OUT))
+        if cv == LEAVE_QUERY_OUT and n_queries < 2:
+            raise PairrankError(
+                'cv="leave-query-out" needs at least two queries, and there is one: give qid, or '
+                'take cv="leave-pair-out" or a number of folds'
+            )
+    return cv

@@ -2,9 +2,8 @@
 
 from pairrank.recommend.evaluation import Evaluation as Evaluation
 from pairrank.recommend.evaluation import evaluate_users as evaluate_users
-from pairrank.recommend.protocols import CortesProtocol as CortesProtocol
-from pairrank.recommend.protocols import LeaveOneOutProtocol as LeaveOneOutProtocol
-from pairrank.recommend.protocols import RaykarProtocol as RaykarProtocol
+from pairrank.recommend.protocols import PROTOCOLS as PROTOCOLS
+from pairrank.recommend.protocols import Protocol as Protocol
 from pairrank.recommend.protocols import UserProblem as UserProblem
 from pairrank.recommend.protocols import UserProblems as UserProblems
 from pairrank.recommend.protocols import UserTask as UserTask

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -11,12 +12,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank._docstrings import described_by
 from pairrank._protocols import FloatArray
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from pairrank.recommend._pool import Interrupted, Progress, work_on
 from pairrank.recommend.protocols import UserProblems, UserTask
-from pairrank.recommend.rankers import Setting, UserFit, fit_one, warn_of_unconverged
+from pairrank.recommend.rankers import (
+    DESCRIBED,
+    Setting,
+    UserFit,
+    fit_one,
+    warn_of_unconverged,
+)
 from pairrank.recommend.sharing import SharedFeatures
 
 
@@ -45,6 +53,7 @@ class _Judged(NamedTuple):
     seconds: float
 
 
+@described_by(DESCRIBED)
 @dataclass(frozen=True)
 class Evaluation:
     """How well a ranker does, user by user.
@@ -62,11 +71,9 @@ class Evaluation:
     seconds : ndarray of shape (n_users,)
         The time of each fit, including its features or kernel values.
     n_skipped : int
-        Users who rated too few items, or all equally where a ranker needs a preference.
-    n_unconverged : int
-        Fits that stopped early.
-    interrupted : bool
-        Whether Ctrl-C left users out.
+        Users who rated too few items, or whose training ratings are equal where the ranker needs a
+        preference.
+    n_unconverged, interrupted
     """
 
     users: NDArray[Any]
@@ -99,6 +106,7 @@ class Evaluation:
         return values[~np.isnan(values)]
 
 
+@described_by(DESCRIBED)
 def evaluate_users(
     problems: UserProblems,
     ranker: Any,
@@ -115,10 +123,6 @@ def evaluate_users(
     ranker : estimator
         Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings minus
         their mean; it is cloned for each user. Kernels "rbf" and "poly" are computed once for all.
-    n_jobs : int, optional
-        The number of processes, as in joblib.
-    callback : callable, optional
-        Called after each chunk with the number of finished users and of all users.
 
     Returns
     -------
@@ -128,12 +132,15 @@ def evaluate_users(
     Raises
     ------
     PairrankError
-        If a user given by name has no preference to learn from, or nobody could be fitted.
+        If nobody could be fitted.
 
     Warns
     -----
     ConvergenceWarning
         Once, with the number of fits that stopped early.
+    NoPairsWarning
+        Once, with the number of users who are skipped, because their training ratings are equal
+        and the ranker needs a preference.
 
     Notes
     -----
@@ -144,8 +151,8 @@ def evaluate_users(
     --------
     >>> from pairrank import RankRLS
     >>> from pairrank.datasets import make_ratings
-    >>> from pairrank.recommend import CortesProtocol
-    >>> problems = CortesProtocol((5, 99), 20, 10, (10, 99)).draw(make_ratings(random_state=0), 0)
+    >>> from pairrank.recommend import Protocol
+    >>> problems = Protocol((5, 99), 20, 10, (10, 99)).draw(make_ratings(random_state=0), 0)
     >>> evaluate_users(problems, RankRLS(10.0)).mean("accuracy") > 0.6
     True
     """
@@ -155,14 +162,22 @@ def evaluate_users(
     )
     shared = SharedFeatures(problems.references, ranker, n_products)
     users = np.array([task.user for task in problems.tasks])
-    work = partial(_judge, Setting(table, users, shared, problems.named))
+    work = partial(_judge, Setting(table, users, shared))
     results, interrupted = work_on(work, problems.tasks, n_jobs=n_jobs, callback=callback)
     judged = [result for result in results if result is not None]
+    n_skipped = len(results) - len(judged)
     if not judged:
         reason = (
             "interrupted before any user was done" if interrupted else "no user has a preference"
         )
         raise PairrankError(f"{reason}: nothing was judged")
+    if n_skipped:
+        warnings.warn(
+            f"{n_skipped} of {len(results)} users are skipped: their training ratings are equal, "
+            "so that the ranker has no preference to learn from",
+            NoPairsWarning,
+            stacklevel=2,
+        )
     n_unconverged = warn_of_unconverged(judged)
     users = np.array([each.task.user for each in judged])
     return Evaluation(
@@ -171,7 +186,7 @@ def evaluate_users(
         n_train=np.array([each.task.train.size for each in judged]),
         n_test=np.array([each.task.test.size for each in judged]),
         seconds=np.array([each.seconds for each in judged]),
-        n_skipped=problems.n_skipped + len(results) - len(judged),
+        n_skipped=problems.n_skipped + n_skipped,
         n_unconverged=n_unconverged,
         interrupted=interrupted,
     )

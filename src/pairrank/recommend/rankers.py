@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import _validation as validation
+from pairrank._docstrings import described_by, entries, keywords_of, showing
 from pairrank._protocols import FloatArray
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import NoPairsError, PairrankError
@@ -26,13 +27,49 @@ _OF_PREFERENCES = 0.1
 _OF_WIDTH = 0.3
 
 
+DESCRIBED = entries("""
+table : RatingsTable
+    The ratings.
+n_skipped : int
+    Users who rated too few items, or all equally where a ranker needs a preference.
+n_unconverged : int
+    Fits that stopped early.
+interrupted : bool
+    Whether Ctrl-C left users out.
+ratings : RatingsTable, Ratings or (user, item, rating)
+    Who rated what, and how highly.
+users : sequence of names, optional
+    None: everyone who has rated two items.
+ranker : estimator, optional
+    Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings minus their
+    mean; it is cloned for each user. Kernels "rbf" and "poly" are computed once for all. None:
+    RankRLS with alpha equal to the number of references times the variance of ratings; see
+    `suited_params`.
+n_references : int
+    The users with the most ratings, whose ratings of an item are its features. At least 2, because
+    users are no references of their own; all users if there are fewer.
+impute : "median", "gaussian" or "gaussian-item"
+    See `pairrank.recommend.impute`.
+duplicates : "error", "mean" or "last"
+    What to do with several ratings of one item by one user.
+random_state : int, Generator or None
+    Seeds the Gaussian samples.
+n_jobs : int, optional
+    The number of processes, as in joblib.
+callback : callable, optional
+    Called after each chunk with the number of finished users and of all users.
+""")
+DESCRIBED["Warns"] = """ConvergenceWarning
+    Once, with the number of fits that stopped early."""
+
+
 class Setting(NamedTuple):
     """The users to fit and their features; `named`: whether the users were given by name."""
 
     table: RatingsTable
     users: IntArray
     shared: SharedFeatures
-    named: bool
+    named: bool = False
 
 
 class UserFit(NamedTuple):
@@ -43,20 +80,19 @@ class UserFit(NamedTuple):
     converged: bool
 
 
+@described_by(DESCRIBED)
 @dataclass(frozen=True)
 class UserRankers:
     """The fitted rankers by user, returned by `fit_users`.
 
     Attributes
     ----------
-    table : RatingsTable
+    table
     shared : SharedFeatures
+        The features of all users' rankers.
     rankers : dict
         The fitted estimator of each user, by name. Those with a kernel are fitted on its values.
-    n_skipped : int
-        Users who rated too few items, or all equally where a ranker needs a preference.
-    interrupted : bool
-        Whether Ctrl-C left users out.
+    n_skipped, interrupted
     """
 
     table: RatingsTable
@@ -106,46 +142,58 @@ class UserRankers:
         return places
 
 
-def fit_users(
+def setting_of(
     ratings: Any,
-    users: Any = None,
+    users: Any,
+    for_all_items: bool,
     *,
     ranker: Any = None,
     n_references: int = 300,
     impute: str = "median",
     duplicates: str = "error",
     random_state: Any = None,
+) -> Setting:
+    """Check the arguments of `fit_users`, choose the references and fill gaps.
+
+    `for_all_items` says that every item is going to be scored, not only those rated.
+    """
+    validation.check_number(n_references, "n_references", low=2, inclusive=True, integer=True)
+    table = RatingsTable.build(ratings, duplicates=duplicates)
+    if table.n_users < 2:
+        raise PairrankError(
+            f"user {table.user_ids[0]!s} is the only one; an item's features are others' ratings"
+        )
+    named = users is not None
+    chosen = table.find_users(users) if named else np.arange(table.n_users)
+    counts = table.counts[chosen]
+    if named and counts.min() < LEAST_PER_SIDE:
+        raise PairrankError(
+            f"user {table.user_ids[chosen[counts.argmin()]]!s} has rated one item; "
+            f"{LEAST_PER_SIDE} are needed to learn from: leave them out"
+        )
+    busiest = np.argsort(-table.counts, kind="stable")[:n_references]
+    references = References.build(table, np.sort(busiest), impute=impute, random_state=random_state)
+    n_products = int(np.sum(counts * (table.n_items if for_all_items else counts)))
+    if ranker is None:
+        ranker = RankRLS(**suited_params(table, n_references, "alpha", differences=True))
+    return Setting(table, chosen, SharedFeatures(references, ranker, n_products), named)
+
+
+@described_by(DESCRIBED)
+@showing(keywords_of(setting_of))
+def fit_users(
+    ratings: Any,
+    users: Any = None,
+    *,
     n_jobs: int | None = None,
     callback: Progress | None = None,
+    **options: Any,
 ) -> UserRankers:
     """Fit a ranker to every user's ratings; an item's features are the references' ratings of it.
 
     The references are the users with the most ratings, who have the fewest gaps. (On MovieLens 1M,
     the accuracy on held-out ratings of others was 0.705 with 300 of them, and 0.674 with 300 random
     users.) A user's own ratings are never among their features.
-
-    Parameters
-    ----------
-    ratings : RatingsTable, Ratings or (user, item, rating)
-    users : sequence of names, optional
-        None: everyone who has rated two items.
-    ranker : estimator, optional
-        Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings minus
-        their mean; it is cloned for each user. Kernels "rbf" and "poly" are computed once for all.
-        None: RankRLS with alpha equal to the number of references times the variance of ratings;
-        see `suited_params`.
-    n_references : int
-        At least 2, because users are no references of their own; all users if there are fewer.
-    impute : "median", "gaussian" or "gaussian-item"
-        See `pairrank.recommend.impute`.
-    duplicates : "error", "mean" or "last"
-        What to do with several ratings of one item by one user.
-    random_state : int, Generator or None
-        Seeds the Gaussian samples.
-    n_jobs : int, optional
-        The number of processes, as in joblib.
-    callback : callable, optional
-        Called after each chunk with the number of finished users and of all users.
 
     Returns
     -------
@@ -158,11 +206,6 @@ def fit_users(
         If there are no ratings, one is wrong, or a named user is unknown, rated too few items, or
         rated all equally where the ranker needs a preference.
 
-    Warns
-    -----
-    ConvergenceWarning
-        Once, with the number of fits that stopped early.
-
     Notes
     -----
     Holds 8 n_items n_references bytes, and 8 n_items^2 more for a shared kernel.
@@ -174,58 +217,14 @@ def fit_users(
     >>> rankers.predict(3).shape == rankers.table.item_ids.shape
     True
     """
-    setting = check_setting(
-        ratings, users, ranker, n_references=n_references, impute=impute, duplicates=duplicates,
-        random_state=random_state,
-    )  # fmt: skip
+    setting = setting_of(ratings, users, False, **options)
     work = partial(fit_one, setting)
     results, interrupted = work_on(work, setting.users.tolist(), n_jobs=n_jobs, callback=callback)
     fits = [result for result in results if result is not None]
     warn_of_unconverged(fits)
-    names = setting.table.user_ids[[each.user for each in fits]].tolist() if fits else []
-    rankers = dict(zip(names, (each.ranker for each in fits), strict=True))
-    return UserRankers(
-        setting.table, setting.shared, rankers, len(results) - len(fits), interrupted
-    )
-
-
-def check_setting(
-    ratings: Any,
-    users: Any,
-    ranker: Any,
-    *,
-    n_references: int,
-    impute: str,
-    duplicates: str,
-    random_state: Any,
-    for_all_items: bool = False,
-) -> Setting:
-    """Check the arguments of `fit_users`, draw the references and fill gaps.
-
-    `for_all_items` says that every item is going to be scored, not only those rated.
-    """
-    validation.check_number(n_references, "n_references", low=2, inclusive=True, integer=True)
-    table = RatingsTable.build(ratings, duplicates=duplicates)
-    if table.n_users < 2:
-        raise PairrankError(
-            f"user {table.user_ids[0]!s} is the only one; an item's features are others' ratings"
-        )
-    named = users is not None
-    chosen = table.find_users(users) if named else np.arange(table.n_users)
-    few = table.counts[chosen] < LEAST_PER_SIDE
-    if named and few.any():
-        name = table.user_ids[chosen[np.argmax(few)]]
-        raise PairrankError(
-            f"user {name!s} has rated one item; {LEAST_PER_SIDE} are needed to learn from: leave "
-            "them out"
-        )
-    busiest = np.argsort(-table.counts, kind="stable")[:n_references]
-    references = References.build(table, np.sort(busiest), impute=impute, random_state=random_state)
-    counts = table.counts[chosen]
-    n_products = int(np.sum(counts * (table.n_items if for_all_items else counts)))
-    if ranker is None:
-        ranker = RankRLS(**suited_params(table, n_references, "alpha", differences=True))
-    return Setting(table, chosen, SharedFeatures(references, ranker, n_products), named)
+    table = setting.table
+    rankers = {table.user_ids[[each.user]].tolist()[0]: each.ranker for each in fits}
+    return UserRankers(table, setting.shared, rankers, len(results) - len(fits), interrupted)
 
 
 def fit_one(setting: Setting, user: int, places: Any = slice(None)) -> UserFit | Interrupted | None:

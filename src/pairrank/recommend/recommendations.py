@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._docstrings import described_by, keywords_of, showing
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsError
 from pairrank.recommend._pool import Interrupted, Progress, work_on
 from pairrank.recommend.rankers import (
+    DESCRIBED,
     Setting,
     UserFit,
-    check_setting,
     fit_one,
+    setting_of,
     warn_of_unconverged,
 )
 from pairrank.recommend.table import IntArray
@@ -66,45 +68,26 @@ class _Ranked(NamedTuple):
     converged: bool
 
 
+@described_by(DESCRIBED)
+@showing(keywords_of(setting_of))
 def recommend(
     ratings: Any,
     users: Any = None,
     *,
     top: int = 10,
-    ranker: Any = None,
-    n_references: int = 300,
     min_support: int = 5,
-    impute: str = "median",
-    duplicates: str = "error",
-    random_state: Any = None,
     n_jobs: int | None = None,
     callback: Progress | None = None,
+    **options: Any,
 ) -> Recommendations:
     """Rank for each user the items that they have not rated, by one ranker per user.
 
     Parameters
     ----------
-    ratings : RatingsTable, Ratings or (user, item, rating)
-    users : sequence of names, optional
-        None: everyone who has rated two items.
     top : int
         The number of items per user, or all new items if there are fewer.
-    ranker : estimator, optional
-        See `fit_users`.
-    n_references : int
-        The users with the most ratings, whose ratings of an item are its features.
     min_support : int
         Items rated by fewer references than this are not recommended.
-    impute : "median", "gaussian" or "gaussian-item"
-        See `pairrank.recommend.impute`.
-    duplicates : "error", "mean" or "last"
-        What to do with several ratings of one item by one user.
-    random_state : int, Generator or None
-        Seeds the Gaussian samples.
-    n_jobs : int, optional
-        The number of processes, as in joblib.
-    callback : callable, optional
-        Called after each chunk with the number of finished users and of all users.
 
     Returns
     -------
@@ -117,11 +100,6 @@ def recommend(
     PairrankError
         If there are no ratings, one is wrong, a parameter is out of range, or a named user is
         unknown, rated too few items, all equally, or nothing that a reference rated.
-
-    Warns
-    -----
-    ConvergenceWarning
-        Once, with the number of fits that stopped early.
 
     Notes
     -----
@@ -137,10 +115,7 @@ def recommend(
     """
     validation.check_number(top, "top", low=1, inclusive=True, integer=True)
     validation.check_number(min_support, "min_support", inclusive=True, integer=True)
-    setting = check_setting(
-        ratings, users, ranker, n_references=n_references, impute=impute, duplicates=duplicates,
-        random_state=random_state, for_all_items=True,
-    )  # fmt: skip
+    setting = setting_of(ratings, users, True, **options)
     work = partial(_rank_one, setting, int(top), int(min_support))
     results, interrupted = work_on(work, setting.users.tolist(), n_jobs=n_jobs, callback=callback)
     ranked = [result for result in results if result is not None]

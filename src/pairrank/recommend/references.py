@@ -43,31 +43,11 @@ class References:
     def build(
         cls, table: RatingsTable, users: Any, *, impute: str = "median", random_state: Any = None
     ) -> Self:
-        """Return the references of some users.
+        """Return the references of some users, given by index; each has rated something.
 
-        Parameters
-        ----------
-        table : RatingsTable
-        users : array-like of int
-            Indices of users; each has rated something.
-        impute : "median", "gaussian" or "gaussian-item"
-            See `pairrank.recommend.impute`.
-        random_state : int, Generator or None
-            Seeds the Gaussian samples.
-
-        Returns
-        -------
-        References
-
-        Raises
-        ------
-        PairrankError
-            If there is no user, or one twice; if `impute` is unknown.
-
-        Notes
-        -----
-        Holds 8 n_items n_references bytes ("gaussian-item" twice as much), and up to 3.5 times as
-        much while gaps are filled.
+        `impute` and `random_state` fill the gaps, see `pairrank.recommend.impute`. Holds 8 n_items
+        n_references bytes ("gaussian-item" twice as much), and up to 3.5 times as much while gaps
+        are filled.
 
         Examples
         --------
@@ -115,19 +95,6 @@ class References:
         known = np.isnan(draws)
         known[:, column] = False
         return self.matrix[known]
-
-
-def draw_references(
-    table: RatingsTable, candidates: IntArray, n_references: int, generator: np.random.Generator
-) -> IntArray:
-    """Return `n_references` random candidates in ascending order."""
-    validation.check_number(n_references, "n_references", low=1, inclusive=True, integer=True)
-    if candidates.size < n_references:
-        raise PairrankError(
-            f"n_references={n_references}, but only {candidates.size} of {table.n_users} users can "
-            "be references here; ask for fewer"
-        )
-    return np.sort(generator.choice(candidates, n_references, replace=False))
 
 
 def impute(known: FloatArray, how: str, generator: np.random.Generator) -> FloatArray:

@@ -69,10 +69,6 @@ class RatingsTable:
         PairrankError
             If there is no rating, lengths differ, a frame has no such columns, a rating is not
             finite, or a user rates an item twice and `duplicates` is "error".
-
-        Notes
-        -----
-        Costs a sort of the names and one of the ratings.
         """
         validation.check_choice(duplicates, "duplicates", DUPLICATES)
         if isinstance(ratings, cls):
@@ -96,8 +92,7 @@ class RatingsTable:
             else:
                 rating = rating[np.append(first[1:], user.size) - 1]
             user, item = user[first], item[first]
-        start = np.searchsorted(user, np.arange(user_ids.size + 1)).astype(np.int64)
-        return cls(user_ids, item_ids, start, item.astype(np.int64), rating)
+        return cls._laid_out(user_ids, item_ids, user, item, rating)
 
     @property
     def n_users(self) -> int:
@@ -128,29 +123,13 @@ class RatingsTable:
         return self.rating[self.start[user] : self.start[user + 1]]
 
     def find_users(self, names: Any) -> IntArray:
-        """Return the indices of users by their names, in the order asked for.
+        """Return the indices of users by name, or of one name, each once, in the order asked for.
 
-        Parameters
-        ----------
-        names : sequence of names, or one name
-            As in `user_ids`; a name that is asked for twice is found once.
-
-        Returns
-        -------
-        ndarray of int64
-
-        Raises
-        ------
-        PairrankError
-            That names the users who have rated nothing; if no name is given.
+        A PairrankError names the users who have rated nothing.
         """
         index = {name: at for at, name in enumerate(self.user_ids.tolist())}
         listed = [names] if isinstance(names, str) or not np.iterable(names) else names
-        wanted = validation.check_identifiers(listed, "users").tolist()
-        try:
-            asked = list(dict.fromkeys(wanted))
-        except TypeError as error:
-            raise PairrankError(f"users must be given by name: {error}") from None
+        asked = list(dict.fromkeys(validation.check_identifiers(listed, "users").tolist()))
         if not asked:
             raise PairrankError("no user is named; name some, or leave them out for all users")
         unknown = [name for name in asked if name not in index]
@@ -165,20 +144,8 @@ class RatingsTable:
     def restricted(self, *, min_user_ratings: int = 0, min_item_ratings: int = 0) -> RatingsTable:
         """Return the ratings of active users on items that enough of them rated.
 
-        Parameters
-        ----------
-        min_user_ratings, min_item_ratings : int
-            Users are selected first; an item's ratings are counted among the users left.
-
-        Returns
-        -------
-        RatingsTable
-            Without users and items that have no rating left.
-
-        Raises
-        ------
-        PairrankError
-            If no rating is left.
+        Users are selected first; an item's ratings are counted among the users left. Users and
+        items without a rating are dropped; a PairrankError says if no rating is left.
         """
         for least in (min_user_ratings, min_item_ratings):
             validation.check_number(least, "the least ratings", inclusive=True, integer=True)
@@ -193,9 +160,22 @@ class RatingsTable:
             )
         users, user = np.unique(user[kept], return_inverse=True)
         items, item = np.unique(self.item[kept], return_inverse=True)
-        start = np.searchsorted(user, np.arange(users.size + 1)).astype(np.int64)
-        names = self.user_ids[users], self.item_ids[items]
-        return RatingsTable(*names, start, item.astype(np.int64), self.rating[kept])
+        return self._laid_out(
+            self.user_ids[users], self.item_ids[items], user, item, self.rating[kept]
+        )
+
+    @classmethod
+    def _laid_out(
+        cls,
+        user_ids: NDArray[Any],
+        item_ids: NDArray[Any],
+        user: NDArray[Any],
+        item: NDArray[Any],
+        rating: FloatArray,
+    ) -> Self:
+        """Return the table of ratings that are sorted by user and item; both are indices."""
+        start = np.searchsorted(user, np.arange(user_ids.size + 1)).astype(np.int64)
+        return cls(user_ids, item_ids, start, item.astype(np.int64), rating)
 
 
 def _columns(
@@ -204,15 +184,13 @@ def _columns(
     """Return users and items as indices, the ratings, and the names, checked."""
     if hasattr(ratings, "user_ids") and hasattr(ratings, "item_ids"):
         user, item = np.asarray(ratings.user), np.asarray(ratings.item)
-        names = np.asarray(ratings.user_ids), np.asarray(ratings.item_ids)
         rating = _checked(ratings.rating, user.size, item.size)
-        return user, item, rating, *names
+        return user, item, rating, np.asarray(ratings.user_ids), np.asarray(ratings.item_ids)
     users, items, rating = _three(ratings)
     users = validation.check_identifiers(users, "users")
     items = validation.check_identifiers(items, "items")
     rating = _checked(rating, users.size, items.size)
-    user_ids, user = _named(users, "users")
-    item_ids, item = _named(items, "items")
+    (user_ids, user), (item_ids, item) = _named(users, "users"), _named(items, "items")
     return user, item, rating, user_ids, item_ids
 
 
@@ -258,9 +236,8 @@ def _checked(rating: Any, n_users: int, n_items: int) -> FloatArray:
 
 def _named(names: NDArray[Any], what: str) -> tuple[NDArray[Any], IntArray]:
     try:
-        found, index = np.unique(names, return_inverse=True)
+        return np.unique(names, return_inverse=True)
     except TypeError:
         raise PairrankError(
             f"the names of {what} cannot be sorted; give all as text or all as numbers"
         ) from None
-    return found, index
