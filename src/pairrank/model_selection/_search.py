@@ -13,6 +13,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
 
+from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._rows import Rows
@@ -35,6 +36,12 @@ class SearchedRanker(BaseRanker, ABC):
     constructor and the descriptions of its parameters are derived from the ranker's.
     """
 
+    _descriptions: ClassVar = entries("""
+best_score_ : float
+    The mean over folds at the chosen value.
+best_estimator_ : estimator
+    The ranker fitted on all rows; the search has its other attributes, too.
+""")
     _ranker_class: ClassVar[type]
     _strength: ClassVar[str]
     _weakest_last: ClassVar[bool]

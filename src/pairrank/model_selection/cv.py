@@ -19,9 +19,9 @@ PRECISIONS = tuple(10.0**power for power in range(-4, 6))
 class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, weakest_last=True):
     """RankSVM whose C is chosen by cross-validation over whole queries.
 
-    Every fold follows the path of ascending C, each fit starting from the last. The C of the
-    highest mean score is then fitted on all rows. The default reduction gives C one meaning for
-    folds and for all rows. A fold learns the features of a kernel from its own rows.
+    In every fold the values of C are fitted in ascending order, each from the last solution. The C
+    of the highest mean score is then fitted on all rows. With the default reduction, C means the
+    same for folds and for all rows. The features of a kernel are learnt in each fold.
 
     Parameters
     ----------
@@ -34,11 +34,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, w
         The chosen C, the smallest of equals.
     Cs_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_
-    best_score_ : float
-        The mean over folds at `C_`.
-    best_estimator_ : RankSVM
-        The ranker fitted on all rows; the other attributes are its own.
+    scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     feature_map_, n_features_in_, feature_names_in_
 
@@ -61,16 +57,17 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, w
 class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS):
     """RankNCG whose alpha, the paper's lambda, is chosen by cross-validation (its Section 6).
 
-    Every fold follows the path of ascending alphas, each fit starting from the last. The alpha of
-    the highest mean score is then fitted on all rows. The default reduction gives alpha one meaning
-    for folds and for all rows. The paper has five folds and scores them by "wmw_score".
+    In every fold the alphas are fitted in ascending order, each from the last solution. The alpha
+    of the highest mean score is then fitted on all rows. With the default reduction, alpha means
+    the same for folds and for all rows. The paper has five folds and scores them by "wmw". The
+    search also has the ranker's `coef_cov_` and `standard_errors_`.
 
     Parameters
     ----------
     alphas : array-like of float
         The values to try; by default 1e-4, 1e-3 .. 1e5.
     covariance : None, "laplace", "rows" or "queries", default None
-        As in `RankNCG`, for the ranker fitted on all rows; it leaves out the choice of alpha.
+        As in `RankNCG`, for the ranker fitted on all rows; it ignores that alpha was chosen.
 
     Attributes
     ----------
@@ -78,12 +75,7 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS)
         The chosen alpha, the largest of equals.
     alphas_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_
-    best_score_ : float
-        The mean over folds at `alpha_`.
-    best_estimator_ : RankNCG
-        The ranker fitted on all rows; the other attributes are its own, and so are `coef_cov_` and
-        `standard_errors_`.
+    scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
     feature_map_, n_features_in_, feature_names_in_
 

@@ -53,8 +53,8 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         RankRLS's.
     cv : None, "leave-query-out", "leave-pair-out", int, splitter or iterable of splits
         What is left out in turn: each query; every two rows of a single query, which costs O(rows)
-        times as much (of `Pairs`, each comparison, at no such cost); or folds, as in `RankSVMCV`,
-        with each row in one of them. None is "leave-query-out" where there are two queries, else
+        times as much (of `Pairs`, each comparison, which does not); or folds, as in `RankSVMCV`,
+        with each row in one of them. None is "leave-query-out" if there are two queries; else
         "leave-pair-out" for Pairs and up to 200 rows, and 10 folds of rows beyond.
     random_state : int, RandomState or None, default None
         Seeds folds; None is a fixed seed.
@@ -66,8 +66,8 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
     selected_ : ndarray of int, shape (n_features_to_select_,)
         The chosen features, in the order of choice; the lowest of equals comes first.
     errors_ : ndarray of shape (n_features_to_select_ + 1,)
-        The error above, divided by the rows' (of Pairs the comparisons') weight, from that of no
-        feature on.
+        The error above with 0, 1, ... features, divided by the total weight of the rows (of Pairs,
+        of the comparisons).
     coef_ : ndarray of shape (n_chosen,) or (n_targets, n_chosen)
         RankRLS's weights on the chosen features, as `transform` orders them.
     n_features_to_select_ : int
@@ -79,8 +79,8 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
 
     Notes
     -----
-    Choosing k of n features of m rows costs O(k m n), leaving pairs of rows out O(k m^2 n). Memory
-    is 16 bytes per entry of X, zeros of sparse X included: rows centred by query are dense. Several
+    Choosing k of n features of m rows costs O(k m n); if pairs of rows are left out, O(k m^2 n).
+    Memory is 16 bytes per entry of X, also for sparse X, because centred rows are dense. Several
     targets share the features, chosen by the sum of their errors. Scale features to similar size
     first.
 
@@ -154,7 +154,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse rows and several targets are accepted, and one needed."""
+        """Tell scikit-learn that sparse X and several targets are accepted, and y is required."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True

@@ -27,7 +27,7 @@ _PENALTIES = ("alpha",)
 
 @dataclass(frozen=True, eq=False)
 class RegularizationPath:
-    """What `regularization_path` found.
+    """The fits of `regularization_path`.
 
     Attributes
     ----------
@@ -104,8 +104,8 @@ def regularization_path(
     Parameters
     ----------
     estimator : estimator
-        A ranker, or a Pipeline that ends in one (then `param` is "rank_svm__C" or the like). It
-        is cloned, and not changed.
+        A ranker, or a Pipeline that ends in one (then `param` is such as "rank_svm__C"). It is
+        cloned, not changed.
     X : array-like, CSR matrix or frame of shape (n_rows, n_features)
         Training rows.
     y : array-like of shape (n_rows,), or Pairs

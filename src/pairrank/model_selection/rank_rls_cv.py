@@ -55,10 +55,10 @@ class RankRLSCV(
 ):
     """RankRLS whose alpha is chosen by cross-validation, from one eigendecomposition.
 
-    Whole queries, or pairs of rows, are left out in turn in closed form: the scores are those of
-    every refit's predictions, up to rounding, but no refit is made. The weights at the best alpha
-    come from the same eigendecomposition. The features of a kernel are made once, from all rows,
-    also for folds.
+    Queries or pairs of rows are left out in turn, in closed form: up to rounding, the scores are
+    those of refits without them, but nothing is refitted. The weights at the best alpha come from
+    the same eigendecomposition. The features of a kernel are made once from all rows, also for
+    folds.
 
     Parameters
     ----------
@@ -66,11 +66,10 @@ class RankRLSCV(
         The values to try; by default the paper's grid, 2^-10 .. 2^10.
     cv : None, "leave-query-out", "leave-pair-out", int, splitter or iterable of splits
         "leave-query-out" predicts each query by the weights of all others, and scores all
-        predictions together. "leave-pair-out" predicts every two rows of a query by the weights of
-        all other rows: for small data (of `Pairs`, each comparison by all others). An int or a
-        splitter makes folds, as in `RankSVMCV`, with an eigendecomposition each. None is
-        "leave-query-out" where there are two queries; else "leave-pair-out" up to 1,000 rows, and
-        5 folds of rows beyond.
+        predictions together. "leave-pair-out", for small data, predicts every two rows of a query
+        (of `Pairs`, each comparison) by the weights of all others. An int or a splitter makes
+        folds, as in `RankSVMCV`, with one eigendecomposition per fold. None is "leave-query-out"
+        if there are two queries; else "leave-pair-out" up to 1,000 rows, and 5 folds beyond.
     scoring : str or callable
         "pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", or a scorer (see
         `get_query_scorer`) that calls `predict` only. "leave-pair-out", and Pairs left out, allow
@@ -102,14 +101,13 @@ class RankRLSCV(
 
     Notes
     -----
-    With m rows of d features and p = min(m, d), at most 20,000: O(m d p + p^3) for everything that
-    alphas share and O(p^2) memory. Each alpha costs, leaving queries out, the sum of m_q^2 p over
-    queries (of more than p rows: O(m_q d^2 + d^3), all alphas together); leaving pairs out, the sum
-    of m_q^2 p, and m_q p memory; in folds, one product with the test rows. Dense X is centred a few
-    million entries at a time; the predictions at all alphas are kept, 8 bytes each. Scale features
-    to similar size: alpha should be well above 1e-16 of the largest eigenvalue, and a sparse column
-    far from 0 loses digits to its offset. All targets share the eigendecomposition. Predictions of
-    a query that agree to 2^-36 of the largest of them count as tied.
+    With m rows of d features and p = min(m, d), at most 20,000: O(m d p + p^3) once for all alphas
+    and targets, and O(p^2) memory. In addition, each alpha costs O(m_q^2 p) per query that is left
+    out (if m_q > p, all alphas together O(m_q d^2 + d^3)), or O(m_q^2 p) and m_q p memory per query
+    whose pairs are left out, or one product with the test rows per fold. The predictions at all
+    alphas are kept, 8 bytes each. Scale features to similar size: alpha should be well above 1e-16
+    of the largest eigenvalue, and a sparse column far from 0 loses digits to its offset.
+    Predictions of a query that agree to 2^-36 of the largest of them count as tied.
 
     References
     ----------

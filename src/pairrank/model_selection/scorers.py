@@ -15,16 +15,15 @@ from pairrank.metrics._names import METRICS, Metric, metric_named, metric_of
 
 
 class QueryScorer:
-    """A metric as scikit-learn's searches call it: (estimator, X, y, qid, sample_weight) to number.
+    """A metric as scikit-learn's searches call it, made by `make_query_scorer`.
 
-    Created by `make_query_scorer`. It requests `qid` and `sample_weight` from metadata routing, so
-    that both reach the metric without further settings.
+    It requests `qid` and `sample_weight` from metadata routing, so that both reach the metric
+    without further settings. The score is the negated value if less is better.
 
     Parameters
     ----------
     metric : Metric
-        A function ``metric(y_true, scores, *, qid=None, sample_weight=None, **options)``, its
-        options, and whether more is better: where less is, the score is the negated value.
+        The function, its options, and whether greater is better.
     """
 
     def __init__(self, metric: Metric) -> None:
@@ -51,17 +50,10 @@ class QueryScorer:
         return request
 
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
-        """Return a scorer with other requests, such as sample_weight=False for plain NDCG.
+        """Return a copy with other requests, such as sample_weight=False for plain NDCG.
 
-        Parameters
-        ----------
-        **requests : bool, str or None
-            Values for `qid` or `sample_weight`, as scikit-learn's routing knows them.
-
-        Returns
-        -------
-        QueryScorer
-            A changed copy; the predefined scorers do not change.
+        The values for `qid` and `sample_weight` are those of scikit-learn's routing: bool, str or
+        None. The predefined scorers do not change.
         """
         unknown = sorted(set(requests) - set(self.requests))
         if unknown:
@@ -83,12 +75,11 @@ def make_query_scorer(
         ``metric(y_true, scores, *, qid=None, sample_weight=None, **options)``, as in
         `pairrank.metrics`.
     greater_is_better : bool, optional
-        False negates the metric, since searches maximise. None: as `pairrank.metrics` means its
-        own metrics, and True for any other.
+        False negates the metric, because searches maximise. None: True, except for the errors and
+        costs of `pairrank.metrics`.
     **options : Any
-        Further arguments of the metric. Without `graph`, pairwise accuracy and WMW take the order
-        graph of the estimator that they judge, where it has one; `tube_cost` takes its `epsilon`
-        and `n`.
+        Further arguments of the metric. By default, pairwise accuracy and WMW use the order graph
+        of the estimator that they judge, if it has one; `tube_cost` uses its `epsilon` and `n`.
 
     Returns
     -------
@@ -152,9 +143,9 @@ ndcg_at_10_scorer = QueryScorer(metric_named("ndcg@10"))
 
 
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of the metadata (`qid`, `sample_weight`) that a scorer is to be given.
+    """Return the part of the metadata (`qid`, `sample_weight`) that a scorer takes.
 
-    That is the part it requests by metadata routing, or else the part its signature takes.
+    That is the part that it requests by metadata routing, or else the part in its signature.
 
     Examples
     --------

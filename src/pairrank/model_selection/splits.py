@@ -25,9 +25,8 @@ LEAVE_QUERY_OUT, LEAVE_PAIR_OUT = "leave-query-out", "leave-pair-out"
 class QueryKFold(BaseCrossValidator):
     """K folds of whole queries: no query is split between training and test rows.
 
-    Queries are given as `qid`, as for the rankers. With scikit-learn's metadata routing
-    (``sklearn.set_config(enable_metadata_routing=True)``) grid search and cross-validation pass
-    the `qid` of their `fit` to it.
+    With scikit-learn's metadata routing (``sklearn.set_config(enable_metadata_routing=True)``) grid
+    search and cross-validation pass the `qid` of their `fit` to it.
 
     Parameters
     ----------
@@ -85,16 +84,11 @@ class QueryKFold(BaseCrossValidator):
         ----------
         X : array-like of shape (n_rows, n_features)
             Only its rows are counted.
-        y : array-like of shape (n_rows,) or Pairs, optional
-            Ignored. Indexing Pairs by the rows of a fold keeps the pairs inside the fold.
-        groups : object
-            Ignored: queries come as `qid`, so that the rankers get them too.
+        y, groups : object
+            Ignored. Queries are given as `qid`, so that the rankers get them too. Indexing Pairs by
+            the rows of a fold keeps the pairs inside the fold.
         qid : array-like of shape (n_rows,)
             Query identifiers, any hashable values in any order.
-
-        Returns
-        -------
-        iterator of (ndarray of int, ndarray of int)
         """
         self.get_n_splits()
         if qid is None:

@@ -144,22 +144,10 @@ class Protocol:
     min_item_ratings: int = 0
 
     def draw(self, ratings: Any, random_state: Any = None) -> UserProblems:
-        """Return the problems of one draw.
+        """Return the problems of one draw; the same seed gives the same problems.
 
-        Parameters
-        ----------
-        ratings : RatingsTable, Ratings or (user, item, rating)
-        random_state : int, Generator or None
-            Draws users, splits and samples; the same seed gives the same problems.
-
-        Returns
-        -------
-        UserProblems
-
-        Raises
-        ------
-        PairrankError
-            If there are too few users, or one that is named is unknown or rated too little.
+        `ratings` are what `RatingsTable.build` takes. A PairrankError says if there are too few
+        users, or if one that is named is unknown or has rated too few items.
         """
         generator = np.random.default_rng(random_state)
         table = RatingsTable.build(ratings)

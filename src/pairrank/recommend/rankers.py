@@ -108,22 +108,10 @@ class UserRankers:
         return iter(self.rankers)
 
     def predict(self, user: Any, items: ArrayLike | None = None) -> FloatArray:
-        """Return a user's scores of items; higher is better.
+        """Return a user's scores of items, (n_items,); higher is better.
 
-        Parameters
-        ----------
-        user : the user's name
-        items : sequence of names, optional
-            None: every item of the table, in its order.
-
-        Returns
-        -------
-        ndarray of shape (n_items,)
-
-        Raises
-        ------
-        PairrankError
-            If the user has no ranker or an item is unknown.
+        Users and items are given by name; None means every item of the table, in its order. A
+        PairrankError says if the user has no ranker or an item is unknown.
         """
         if user not in self.rankers:
             raise PairrankError(f"there is no ranker of user {user!s}; fit one")
@@ -134,8 +122,7 @@ class UserRankers:
 
     def _find_items(self, names: ArrayLike) -> IntArray:
         wanted = np.atleast_1d(np.asarray(names))
-        places = np.searchsorted(self.table.item_ids, wanted)
-        places = np.minimum(places, self.table.n_items - 1)
+        places = np.searchsorted(self.table.item_ids, wanted).clip(max=self.table.n_items - 1)
         unknown = self.table.item_ids[places] != wanted
         if unknown.any():
             raise PairrankError(f"nobody has rated item {wanted[np.argmax(unknown)]!s}")

@@ -22,21 +22,10 @@ class SharedFeatures:
     """The features of one ranker, from which it is fitted to one user after another.
 
     A ranker with kernel "rbf" or "poly" on every row (gamma a number or None) is fitted on kernel
-    values, as "precomputed", because both kernels need inner products of rows only. If the users
-    need more products than there are between all items, these are computed once. Any other
-    estimator is fitted on the rows.
-
-    Parameters
-    ----------
-    references : References
-    ranker : estimator
-        Anything with `fit(X, y)` and `predict(X)` that scikit-learn can clone.
-    n_products : int
-        The number of inner products of rows that all users together need.
-
-    Notes
-    -----
-    Beyond the references it holds 8 n_items^2 bytes where products are shared.
+    values, as "precomputed", because both kernels need inner products of rows only. If all users
+    together need more products (`n_products`) than there are between all items, these are computed
+    once and take 8 n_items^2 bytes. Any other estimator with `fit(X, y)` and `predict(X)` that
+    scikit-learn can clone is fitted on the rows.
     """
 
     def __init__(self, references: References, ranker: Any, n_products: int = 0) -> None:
