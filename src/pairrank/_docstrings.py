@@ -84,7 +84,9 @@ def showing(keywords: Iterable[inspect.Parameter]) -> Callable[[_Documented], _D
     def show(function: _Documented) -> _Documented:
         signature = inspect.signature(function)
         own = [each for each in signature.parameters.values() if each.kind is not each.VAR_KEYWORD]
-        shown = signature.replace(parameters=[*own, *keywords])
+        names = {each.name for each in own}
+        added = [each for each in keywords if each.name not in names]
+        shown = signature.replace(parameters=[*own, *added])
         function.__signature__ = shown  # type: ignore[attr-defined]
         return function
 

@@ -22,7 +22,6 @@ from pairrank.metrics._inputs import (
 )
 
 Discount = Literal["standard", "letor"]
-Empty = float | Literal["skip"]
 
 _DESCRIBED = entries("""
 y_true : array-like of shape (n_rows,)
@@ -41,16 +40,51 @@ _DESCRIBED["Raises"] = """PairrankError
     an option is out of range."""
 
 
-@metric(_DESCRIBED)
+class NDCGArguments(RowArguments, total=False):
+    """The arguments of both metrics, beside the discount, whose default differs."""
+
+    empty: float | Literal["skip"]
+    per_query: bool
+
+
+def _mean_of_queries(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    k: int | None,
+    every_k: bool,
+    *,
+    discount: Discount,
+    empty: float | Literal["skip"] = 0.0,
+    per_query: bool = False,
+    **rows: Unpack[RowArguments],
+) -> Any:
+    """Return NDCG@k, or with `every_k` its mean over all k, averaged over the queries."""
+    check_choice(discount, "discount", ("standard", "letor"))
+    if empty != "skip":
+        check_number(empty, "empty", inclusive=True)
+    judged = check_rows(y_true, scores, rows)
+    _require_relevance(judged.labels)
+    queries = by_query(judged)
+    values = _ndcg_of_queries(judged, queries, k, discount, every_k)
+    counted = np.ones(values.size, dtype=bool)
+    if empty == "skip":
+        counted = ~np.isnan(values)
+    else:
+        values[np.isnan(values)] = empty
+    return mean_over_queries(
+        queries.identifiers, values, counted, per_query=per_query,
+        weights=_query_weights(judged, queries), nothing="no query has a row of positive label",
+    )  # fmt: skip
+
+
+@metric(_DESCRIBED, like=_mean_of_queries)
 def ndcg_score(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
     k: int | None = None,
     discount: Discount = "standard",
-    empty: Empty = 0.0,
-    per_query: bool = False,
-    **rows: Unpack[RowArguments],
+    **how: Unpack[NDCGArguments],
 ) -> Any:
     """Return NDCG@k averaged over the queries.
 
@@ -79,18 +113,16 @@ def ndcg_score(
     """
     if k is not None:
         check_number(k, "k", integer=True)
-    return _average(y_true, scores, rows, k, discount, empty, per_query, mean=False)
+    return _mean_of_queries(y_true, scores, k, False, discount=discount, **how)
 
 
-@metric(_DESCRIBED)
+@metric(_DESCRIBED, like=_mean_of_queries)
 def mean_ndcg(
     y_true: ArrayLike,
     scores: ArrayLike,
     *,
     discount: Discount = "letor",
-    empty: Empty = 0.0,
-    per_query: bool = False,
-    **rows: Unpack[RowArguments],
+    **how: Unpack[NDCGArguments],
 ) -> Any:
     """Return the mean of NDCG@k over all k = 1..l_q, averaged over the queries.
 
@@ -109,36 +141,7 @@ def mean_ndcg(
     >>> round(mean_ndcg([0, 1, 2, 0, 1], [3, 2, 1, 1, 2], qid=[1, 1, 1, 2, 2]), 4)
     0.6622
     """
-    return _average(y_true, scores, rows, None, discount, empty, per_query, mean=True)
-
-
-def _average(
-    y_true: Any,
-    scores: Any,
-    rows: RowArguments,
-    k: int | None,
-    discount: Discount,
-    empty: Empty,
-    per_query: bool,
-    *,
-    mean: bool,
-) -> Any:
-    check_choice(discount, "discount", ("standard", "letor"))
-    if empty != "skip":
-        check_number(empty, "empty", inclusive=True)
-    judged = check_rows(y_true, scores, rows)
-    _require_relevance(judged.labels)
-    queries = by_query(judged)
-    values = _ndcg_of_queries(judged, queries, k, discount, mean)
-    counted = np.ones(values.size, dtype=bool)
-    if empty == "skip":
-        counted = ~np.isnan(values)
-    else:
-        values[np.isnan(values)] = empty
-    return mean_over_queries(
-        queries.identifiers, values, counted, per_query=per_query,
-        weights=_query_weights(judged, queries), nothing="no query has a row of positive label",
-    )  # fmt: skip
+    return _mean_of_queries(y_true, scores, None, True, discount=discount, **how)
 
 
 def _ndcg_of_queries(

@@ -27,20 +27,14 @@ from pairrank.recommend.rankers import (
 )
 from pairrank.recommend.sharing import SharedFeatures
 
-
-def _misranking(y_true: Any, scores: Any, *, qid: Any, per_query: bool) -> dict[Any, float]:
-    right = pairwise_accuracy(y_true, scores, qid=qid, ties="error", per_query=per_query)
-    return {user: 1.0 - value for user, value in right.items()}
-
-
 METRICS: dict[str, Callable[..., dict[Any, float]]] = {
     "accuracy": pairwise_accuracy,
     "wmw": partial(pairwise_accuracy, ties="correct"),
-    "misranking": _misranking,
+    "misranking": partial(pairwise_accuracy, ties="error"),
     "msd": msd,
     "m1d": m1d,
 }
-"""Metrics by name, called with (y_true, scores, qid=, per_query=True)."""
+"""Metrics by name, called with (y_true, scores, qid=, per_query=True); misranking is 1 less it."""
 
 
 class _Judged(NamedTuple):
@@ -65,8 +59,7 @@ class Evaluation:
     metrics : dict of str to ndarray of shape (n_users,)
         "accuracy" (share of pairs in the right order, ties count half), "wmw" (ties count as right,
         as in Raykar), "misranking" (ties count as wrong: Cortes, Eq. 32), "msd" and "m1d" (Eq. 30,
-        31).
-        NaN where the metric has no pair.
+        31). NaN where the metric has no pair.
     n_train, n_test : int64 array of shape (n_users,)
     seconds : ndarray of shape (n_users,)
         The time of each fit, including its features or kernel values.
@@ -215,4 +208,5 @@ def _measure(users: NDArray[np.int64], judged: list[_Judged]) -> dict[str, Float
     for name, metric in METRICS.items():
         values = metric(ratings, scores, qid=qid, per_query=True)
         measured[name] = np.array([values.get(user, np.nan) for user in users.tolist()])
+    measured["misranking"] = 1.0 - measured["misranking"]
     return measured
