@@ -99,7 +99,7 @@ def test_weight_two_is_the_row_twice(metric):
 
 
 @pytest.mark.parametrize("metric", COSTS, ids=NAMES)
-def test_the_unit_of_weights_is_no_matter(metric):
+def test_the_unit_of_weights_does_not_matter(metric):
     generator = np.random.default_rng(0)
     y, s = 1e60 * generator.normal(size=(2, 30))
     qid, weight = np.arange(30) % 4, generator.uniform(1.0, 9.0, 30)
@@ -144,7 +144,7 @@ def test_an_offset_costs_no_digits_and_huge_scores_no_warning(metric):
     assert value == math.inf if metric.keywords["n"] == 2 else 1e299 < value < 1e301
 
 
-def test_what_cannot_be_measured_is_refused():
+def test_bad_arguments_of_costs_are_refused():
     y, s = [0, 1], [0.0, 1.0]
     for metric in (hinge_rank_cost, hinge_magnitude_cost, tube_cost):
         with pytest.raises(PairrankError, match=r"n must be one of 1, 2 \(got 3\)"):

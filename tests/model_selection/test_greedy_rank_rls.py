@@ -236,7 +236,7 @@ def test_equal_features_are_chosen_from_the_lowest():
 
 
 @parametrize_with_checks([GreedyRankRLS(), GreedyRankRLS(1, cv=2)])
-def test_scikit_learn_finds_nothing_amiss(estimator, check):
+def test_scikit_learns_checks_pass(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(estimator)
@@ -303,7 +303,7 @@ def test_bad_parameters_are_refused(parameters, complaint):
 
 @pytest.mark.parametrize("targets", [1, 2])
 @pytest.mark.parametrize("kind", ["one label", "one label per query"])
-def test_labels_without_a_difference_are_refused_as_by_the_ranker(kind, targets):
+def test_labels_without_a_difference_are_refused_as_by_rank_rls(kind, targets):
     X, y, qid, weight = made(40, 4, 5, targets=targets)
     equal = np.ones_like(y) if kind == "one label" else qid[:, None] + np.zeros_like(y)
     for estimator in (RankRLS(), GreedyRankRLS(2)):
@@ -316,7 +316,7 @@ def test_labels_without_a_difference_are_refused_as_by_the_ranker(kind, targets)
         assert selector.selected_.tolist() == alone.selected_.tolist()
 
 
-def test_what_cannot_be_left_out_is_said():
+def test_too_few_units_to_leave_out_are_refused():
     X, y, *_ = made(40, 4, 5)
     with pytest.raises(PairrankError, match="two queries"):
         GreedyRankRLS(cv="leave-query-out").fit(X, y)

@@ -55,7 +55,7 @@ def halves(judged):
     return (X[train], y[train], qid[train]), (X[~train], y[~train], qid[~train])
 
 
-def test_a_path_is_one_cold_fit_a_value(judged):
+def test_a_path_is_one_cold_fit_per_value(judged):
     (X, y, qid), (X_val, y_val, qid_val) = halves(judged)
     ranker = RankSVM(tol=1e-8)
     path = regularization_path(
@@ -88,7 +88,7 @@ def test_a_path_starts_each_fit_from_the_last(judged):
     assert (again.coefs[1] == cold.coef_).all()
 
 
-def test_a_warm_path_does_not_take_a_neighbour_for_an_answer(judged):
+def test_warm_starts_reach_the_solution_of_cold_fits(judged):
     X, y, qid = judged
     X = np.column_stack((X, X[:, 0] + 0.05 * X[:, 2]))
     values = 2.0 ** np.arange(-12, 9)
@@ -162,7 +162,7 @@ def test_comparisons_have_a_path(judged):
         ({"values": [-1.0]}, "C must be"),
     ],
 )
-def test_a_path_refuses_what_it_cannot_walk(arguments, complaint, judged):
+def test_a_path_refuses_bad_arguments(arguments, complaint, judged):
     X, y, qid = judged
     with pytest.raises(PairrankError, match=complaint):
         regularization_path(RankSVM(), X, y, qid=qid, **arguments)
@@ -223,7 +223,7 @@ def test_control_c_ends_the_search(judged, monkeypatch, Cs):
         RankSVMCV(Cs, cv=2).fit(X, y, qid=qid)
 
 
-def test_a_scorer_is_handed_what_it_requests(judged):
+def test_a_scorer_gets_the_metadata_that_it_requests(judged):
     X, y, qid = judged
     uneven = np.linspace(1.0, 2.0, y.size)
     unweighted = mean_ndcg_scorer.set_score_request(sample_weight=False)
@@ -233,7 +233,7 @@ def test_a_scorer_is_handed_what_it_requests(judged):
         RankSVMCV(GRID, cv=2, scoring="mean_ndcg").fit(X, y, qid=qid, sample_weight=uneven)
 
 
-def test_a_plain_callable_is_handed_what_its_signature_takes(judged):
+def test_a_plain_callable_gets_the_metadata_in_its_signature(judged):
     X, y, qid = judged
     weight = np.ones(y.size)
     handed = []
@@ -445,7 +445,7 @@ def test_a_search_with_a_kernel_splits_its_matrix_both_ways(judged):
         ({"covariance": "queries"}, "pass qid"),
     ],
 )
-def test_a_search_over_alpha_refuses_what_it_cannot_walk(judged, arguments, complaint):
+def test_a_search_over_alpha_refuses_bad_arguments(judged, arguments, complaint):
     X, y, _ = judged
     with pytest.raises(PairrankError, match=complaint):
         RankNCGCV(**arguments).fit(X, y)

@@ -38,7 +38,7 @@ def judged():
 
 @settings(max_examples=60)
 @given(qid=IDENTIFIERS, n_splits=st.integers(2, 4), shuffle=st.booleans(), by_size=st.booleans())
-def test_every_query_is_tested_once_and_never_torn(qid, n_splits, shuffle, by_size):
+def test_every_query_is_tested_once_and_never_split(qid, n_splits, shuffle, by_size):
     cv = QueryKFold(n_splits, shuffle=shuffle, random_state=0, stratify_by_size=by_size)
     if len(set(qid)) < n_splits:
         with pytest.raises(PairrankError, match="fewer n_splits"):

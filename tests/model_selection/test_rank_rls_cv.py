@@ -34,7 +34,7 @@ ALPHAS = np.array([2.0**-10, 0.5, 30.0])
 
 
 @parametrize_with_checks([RankRLSCV(), RankRLSCV([0.1, 1.0], cv=2), RankRLSCV(kernel="rbf")])
-def test_scikit_learn_finds_nothing_amiss(estimator, check):
+def test_scikit_learns_checks_pass(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         check(estimator)
@@ -138,7 +138,7 @@ def test_a_single_comparison_leaves_nothing_to_learn_from():
         assert RankRLSCV(alpha).fit([[0.0], [1e5]], Pairs([1], [0])).best_score_ == 0.5
 
 
-def test_digits_that_two_rows_lose_are_told_of():
+def test_a_warning_says_that_two_rows_lose_digits():
     rng = np.random.default_rng(7)
     X = rng.normal(size=(16, 3))
     X[:, 2] = np.where(np.arange(16) == 7, 3e4, 0.0)
@@ -285,7 +285,7 @@ def test_the_search_refuses_before_any_work(parameters, complaint, judged):
         RankRLSCV(**parameters).fit(X, y, qid=qid)
 
 
-def test_what_cannot_be_left_out_is_said(judged):
+def test_too_few_units_to_leave_out_are_refused(judged):
     X, y, _ = judged
     with pytest.raises(PairrankError, match="two queries"):
         RankRLSCV(cv="leave-query-out").fit(X, y)

@@ -86,7 +86,7 @@ def test_leaving_a_pair_out_equals_refits(shape):
 
 
 @pytest.mark.parametrize("n_features", [4, 60])
-def test_what_is_learnt_from_nothing_leaves_ties_not_rounding(n_features):
+def test_zero_weights_give_exact_ties(n_features):
     rng = np.random.default_rng(0)
     for _ in range(20):
         X, qid = rng.normal(size=(8, n_features)), np.array([0, 0, 0, 0, 1, 2, 3, 4])
@@ -96,7 +96,7 @@ def test_what_is_learnt_from_nothing_leaves_ties_not_rounding(n_features):
 
 @pytest.mark.parametrize("n_features", [3, 30])
 @pytest.mark.parametrize("search", [RankRLSCV(), GreedyRankRLS(), GreedyRankRLS(cv=2)])
-def test_what_overflows_is_an_error_and_no_warning(search, n_features):
+def test_overflow_is_an_error_without_a_warning(search, n_features):
     X, y, qid, _ = made(20, n_features, 4)
     with pytest.raises(PairrankError, match="overflow: scale"):
         search.fit(1e160 * X, y, qid=qid)

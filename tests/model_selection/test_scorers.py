@@ -135,7 +135,7 @@ def test_an_unknown_name_lists_the_known(name):
         selection.get_query_scorer(name)
 
 
-def test_metrics_know_by_themselves_that_less_is_better(judged):
+def test_errors_are_negated_by_default(judged):
     X, y, qid, _ = judged
     model = FirstFeature().fit(X, y)
     for scorer in (selection.make_query_scorer(msd), selection.get_query_scorer("msd")):

@@ -64,7 +64,7 @@ def test_a_table_takes_names_of_any_kind():
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_a_frames_columns_go_by_name(library):
+def test_columns_of_a_frame_are_found_by_name(library):
     columns = {
         "rating": [4.0, 3.0, 1.0],
         "item": ["x", "x", "y"],
@@ -78,7 +78,7 @@ def test_a_frames_columns_go_by_name(library):
 
 
 @pytest.mark.parametrize(("rule", "kept"), [("mean", 2.5), ("last", 1.0)])
-def test_several_ratings_of_an_item_are_one_by_the_rule(rule, kept):
+def test_duplicate_ratings_are_merged_by_the_rule(rule, kept):
     ratings = (["a", "b", "a"], ["x", "x", "x"], [4, 3, 1])
     table = RatingsTable.build(ratings, duplicates=rule)
     assert table.rating.tolist() == [kept, 3.0]
@@ -103,7 +103,7 @@ def test_several_ratings_of_an_item_are_one_by_the_rule(rule, kept):
         (([[1, 2]], [1], [1]), "users in row 0 is not hashable"),
     ],
 )
-def test_ratings_that_are_none_are_refused(ratings, complaint):
+def test_bad_ratings_are_refused(ratings, complaint):
     with pytest.raises(PairrankError, match=complaint):
         RatingsTable.build(ratings)
 
@@ -217,7 +217,7 @@ def test_cortes_draws_from_the_groups_of_activity(table):
     assert ((judged >= 20) & (judged <= 60)).all()
 
 
-def test_groups_leave_their_end_out_and_activity_does_not():
+def test_groups_exclude_their_end_and_activity_includes_it():
     sizes = [4, 5, 5, 6, 6, 7, 8, 8, 9]
     user = np.repeat(np.arange(len(sizes)), sizes)
     item = np.concatenate([np.arange(size) for size in sizes])
@@ -276,12 +276,12 @@ def test_a_user_with_too_few_ratings_is_skipped_or_refused_by_name():
         (Protocol(min_user_ratings=-1), "the least ratings must be at least 0"),
     ],
 )
-def test_a_draw_that_cannot_be_is_refused(protocol, complaint):
+def test_an_impossible_draw_is_refused(protocol, complaint):
     with pytest.raises(PairrankError, match=complaint):
         protocol.draw(RATINGS)
 
 
-def test_reference_users_are_some_and_differ(table):
+def test_reference_users_must_exist_and_differ(table):
     with pytest.raises(PairrankError, match="one or more users, each once"):
         References.build(table, [1, 1])
     with pytest.raises(PairrankError, match="one or more users"):

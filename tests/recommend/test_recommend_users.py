@@ -106,7 +106,7 @@ def test_shared_kernel_values_are_those_of_each_users_rows(ranker, problems, sha
 
 
 @pytest.mark.parametrize("most", [10**6, 0], ids=["shared", "by user"])
-def test_an_offset_of_all_ratings_is_no_matter_to_a_width(most, monkeypatch):
+def test_an_offset_of_all_ratings_does_not_change_rbf_scores(most, monkeypatch):
     monkeypatch.setattr("pairrank.recommend.sharing._MOST_ITEMS", most)
     user, item, rating = RATINGS
     ratings = [(user, item, rating + offset) for offset in (0.0, 1e9)]
@@ -117,7 +117,7 @@ def test_an_offset_of_all_ratings_is_no_matter_to_a_width(most, monkeypatch):
     np.testing.assert_allclose(there.metrics["msd"], here.metrics["msd"], rtol=1e-6)
 
 
-def test_products_are_shared_only_where_that_is_less_work():
+def test_products_are_shared_only_if_that_is_less_work():
     from pairrank.recommend.sharing import SharedFeatures
 
     ranker = KERNELS["RankRLS rbf"]
@@ -128,12 +128,12 @@ def test_products_are_shared_only_where_that_is_less_work():
     assert SharedFeatures(PROBLEMS.references, sampled, 10**6).kernel is None
 
 
-def test_what_is_learnt_is_of_use():
+def test_accuracy_is_better_than_chance():
     assert evaluate_users(PROBLEMS, RankRLS(10.0)).mean("accuracy") > 0.65
 
 
 @pytest.mark.filterwarnings("ignore::pairrank.exceptions.NoPairsWarning")
-def test_processes_change_nothing():
+def test_the_number_of_processes_changes_nothing():
     problems = leave_one_out(4, 1).draw(RATINGS, random_state=0)
     ranker = KERNELS["RankRLS rbf"]
     alone, together = (evaluate_users(problems, ranker, n_jobs=jobs) for jobs in (1, 2))
@@ -168,7 +168,7 @@ def test_blas_has_one_thread_for_a_users_small_matrices():
         assert threadpool_info() == before
 
 
-def test_a_callback_hears_how_far_it_is():
+def test_a_callback_gets_the_number_of_finished_users():
     told = []
     evaluate_users(PROBLEMS, RANKERS["RankRLS"], callback=lambda *counts: told.append(counts))
     assert told[-1] == (10, 10)
@@ -252,7 +252,7 @@ def test_a_user_without_preferences_is_refused_by_name():
         fit_users(ratings, [99], ranker=RankSVM(0.1), n_references=15)
 
 
-def test_nothing_is_recommended_to_a_user_who_likes_everything_alike():
+def test_nothing_is_recommended_to_a_user_who_rated_all_items_equally():
     ratings = with_a_dull_user()
     found = recommend(ratings, n_references=15, min_support=1)
     assert found.n_skipped == 1
@@ -288,7 +288,7 @@ def test_rankers_get_the_labels_that_their_graph_names(ranker):
     np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
 
 
-def test_fits_that_stop_early_are_told_of_once():
+def test_one_warning_counts_the_fits_that_stopped_early():
     with pytest.warns(ConvergenceWarning, match="10 of 10 users' fits") as told:
         evaluation = evaluate_users(PROBLEMS, RankSVM(1e3, max_iter=1, tol=1e-12))
     assert len(told) == 1
@@ -371,7 +371,7 @@ def test_a_user_who_has_seen_everything_gets_nothing():
         ({"ranker": RankRLS(1.0, kernel="rbf", gamma=-1.0)}, "gamma must be"),
     ],
 )
-def test_what_cannot_be_recommended_is_refused(options, complaint):
+def test_bad_arguments_of_recommend_are_refused(options, complaint):
     with pytest.raises(PairrankError, match=complaint):
         recommend(**{"ratings": RATINGS, "n_references": 15, **options})
 
