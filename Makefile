@@ -37,7 +37,7 @@ test-portable: $(VENV)/installed-dev
 	@$(BIN)/python tests/portable.py $(if $(SEED),--seed $(SEED)) $(SETTINGS) -- -n auto $(ARGS)
 
 test-lowest: $(LOWEST)/installed
-	@$(LOWEST)/bin/python -m pytest -n auto $(ARGS)
+	@NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba_cache $(LOWEST)/bin/python -m pytest -n auto $(ARGS)
 
 lint: $(VENV)/installed-dev
 	@status=0; \

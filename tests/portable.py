@@ -21,47 +21,54 @@ import numpy as np
 from threadpoolctl import threadpool_info
 
 try:
-    from numpy._core import _multiarray_umath as numpy_core
-except ImportError:
-    from numpy.core import _multiarray_umath as numpy_core
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+except ImportError:  # numpy 1
+    from numpy.core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
 ROOT = Path(__file__).resolve().parents[1]
-CORES = {
-    "Prescott": (),
-    "Haswell": ("AVX2", "X86_V3"),
-    "Zen": ("AVX2", "X86_V3"),
-    "SkylakeX": ("AVX512_SKX", "X86_V4"),
-}
-"""OpenBLAS's names of processors, and numpy's names of what they need: one of these."""
-PLANTED = ("-k", "planted", "tests/test_bounds.py")
+PLANTED = ["-k", "planted", "tests/test_bounds.py"]
+IMPOSSIBLE = "not on this processor"
 
 
 class Setting(NamedTuple):
-    """Environment variables, and whether compiled code needs a new cache under them."""
+    """Environment variables, whether this processor can obey them, whether numba must recompile."""
 
     environment: dict[str, str]
+    is_possible: bool = True
     new_cache: bool = False
 
 
 def settings() -> dict[str, Setting]:
-    """Return the settings that this processor can run, by name."""
-    features = {name for name, found in numpy_core.__cpu_features__.items() if found}
-    dispatched = [name for name in numpy_core.__cpu_dispatch__ if name in features]
+    """Return all settings by name."""
+    dispatched = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
     wide = [name for name in dispatched if "512" in name or name == "X86_V4"]
-    found = {"plain": Setting({})}
-    if any(library["internal_api"] == "openblas" for library in threadpool_info()):
-        for core, needed in CORES.items():
-            if not needed or features.intersection(needed):
-                found[core] = Setting({"OPENBLAS_CORETYPE": core})
-    for name, off in (("numpy-without-avx512", wide), ("numpy-baseline", dispatched)):
-        if off:
-            found[name] = Setting({"NPY_DISABLE_CPU_FEATURES": " ".join(off)})
-    found["numba-generic"] = Setting({"NUMBA_CPU_NAME": "generic"}, new_cache=True)
-    for threads in ("1", "2"):
+    has_openblas = any(library["internal_api"] == "openblas" for library in threadpool_info())
+
+    def blas(core: str, *needed: str) -> Setting:
+        """Return the setting of a processor by OpenBLAS's name, which needs one of numpy's."""
+        runs_here = not needed or any(__cpu_features__.get(name) for name in needed)
+        return Setting({"OPENBLAS_CORETYPE": core}, has_openblas and runs_here)
+
+    def without(features: list[str]) -> Setting:
+        return Setting({"NPY_DISABLE_CPU_FEATURES": " ".join(features)}, bool(features))
+
+    def threads(number: str) -> Setting:
         names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-        found[f"threads-{threads}"] = Setting(dict.fromkeys(names, threads))
-    found["bounds"] = Setting({"NUMBA_BOUNDSCHECK": "1"}, new_cache=True)
-    return found
+        return Setting(dict.fromkeys(names, number))
+
+    return {
+        "plain": Setting({}),
+        "Prescott": blas("Prescott"),
+        "Haswell": blas("Haswell", "AVX2", "X86_V3"),
+        "Zen": blas("Zen", "AVX2", "X86_V3"),
+        "SkylakeX": blas("SkylakeX", "AVX512_SKX", "X86_V4"),
+        "numpy-without-avx512": without(wide),
+        "numpy-baseline": without(dispatched),
+        "numba-generic": Setting({"NUMBA_CPU_NAME": "generic"}, new_cache=True),
+        "threads-1": threads("1"),
+        "threads-2": threads("2"),
+        "bounds": Setting({"NUMBA_BOUNDSCHECK": "1"}, new_cache=True),
+    }
 
 
 def run(name: str, setting: Setting, options: list[str]) -> bool:
@@ -74,14 +81,11 @@ def run(name: str, setting: Setting, options: list[str]) -> bool:
         environment = os.environ | setting.environment
         if setting.new_cache:
             environment["NUMBA_CACHE_DIR"] = cache
-        runs = [list(PLANTED), options] if name == "bounds" else [options]
-        return all(
-            subprocess.run(
-                [sys.executable, "-m", "pytest", *each], env=environment, cwd=ROOT, check=False
-            ).returncode
-            == 0
-            for each in runs
-        )
+        for each in [PLANTED, options] if name == "bounds" else [options]:
+            command = [sys.executable, "-m", "pytest", *each]
+            if subprocess.run(command, env=environment, cwd=ROOT, check=False).returncode != 0:
+                return False
+    return True
 
 
 def main(words: list[str]) -> int:
@@ -96,11 +100,12 @@ def main(words: list[str]) -> int:
     parser.add_argument("--seed", type=int, help="of hypothesis; default: a new one")
     asked = parser.parse_args(words[:at])
     known = settings()
-    if unknown := set(asked.settings) - set(known) - set(CORES) - {"numpy-without-avx512"}:
+    if unknown := set(asked.settings) - set(known):
         parser.error(f"unknown settings {sorted(unknown)}; --list names all")
     if asked.list:
-        for name, setting in known.items():
-            print(name, *(f"{key}={value!r}" for key, value in setting.environment.items()))
+        for name, (environment, is_possible, _) in known.items():
+            variables = [f"{key}={value!r}" for key, value in environment.items()]
+            print(name, *(variables if is_possible else [IMPOSSIBLE]))
         return 0
     options = words[at + 1 :]
     if not asked.same:
@@ -109,8 +114,8 @@ def main(words: list[str]) -> int:
         options = ["--hypothesis-profile=fresh", f"--hypothesis-seed={seed}", *options]
     rows = []
     for name in asked.settings or known:
-        if name not in known:
-            rows.append((name, "not on this processor", 0.0))
+        if not known[name].is_possible:
+            rows.append((name, IMPOSSIBLE, 0.0))
             continue
         print(f"\n== {name}", flush=True)
         start = time.perf_counter()

@@ -41,6 +41,16 @@ def test_settings_are_named_and_others_refused(capsys):
         portable.main(["no-such-setting"])
 
 
+def test_a_setting_that_the_processor_lacks_is_listed_and_not_run(monkeypatch, capsys):
+    monkeypatch.setattr(portable, "threadpool_info", list)
+    monkeypatch.setattr(subprocess, "run", None)
+    assert not portable.settings()["Haswell"].is_possible
+    assert portable.main(["--list"]) == 0
+    assert "Haswell not on this processor" in capsys.readouterr().out
+    assert portable.main(["Haswell"]) == 0
+    assert "not on this processor" in capsys.readouterr().out
+
+
 def test_every_requirement_is_printed_at_its_lowest_version():
     done = subprocess.run(
         [sys.executable, "tests/lowest.py"], cwd=ROOT, capture_output=True, text=True, check=True

@@ -51,8 +51,8 @@ class IterationCurveDisplay:
     >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]], [0, 1, 1, 2]
     >>> display = IterationCurveDisplay.from_estimator(
     ...     RankRLS(), X, y, alphas=[0.0, 1.0], X_val=X, y_val=y, draw=False)
-    >>> display.labels, [curve[0] for curve in display.curves]
-    (['no penalty', 'alpha = 1'], [np.float64(0.5), np.float64(0.5)])
+    >>> display.labels, [float(curve[0]) for curve in display.curves]
+    (['no penalty', 'alpha = 1'], [0.5, 0.5])
     """
 
     ax_: Axes

@@ -167,15 +167,25 @@ def test_the_normal_matrices_are_the_curvature_between_columns(form, block, prob
     X = generator.normal(size=(problem.y.size, 4))
     qid = np.zeros(problem.y.size) if problem.qid is None else problem.qid
     offset = 1e7 * (1 + qid[:, None]) if form is np.asarray else 0.0
+    shifted = X + offset
+    X = shifted - offset  # exact: what the addition has left of X
     differences = bound_differences(problem)
     bend = bind(Square(), differences).at(problem.scores).curvature()
-    design = Design(form(X + offset))
+    design = Design(form(shifted))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pairrank.objective.row_blocks._BLOCK_ENTRIES", block)
         primal, dual = primal_matrix(design, differences), dual_matrix(design, differences)
-    np.testing.assert_allclose(primal, X.T @ bend.matmat(X.T).T, atol=1e-6 if block == 3 else 1e-7)
+    # A row of the curvature, 2 w (x - mean), adds terms of up to 4 w times the largest x. Every
+    # number is a sum over rows, columns or both, made from numbers rounded at most eight times.
+    weight = np.ones(problem.y.size) if differences.weight is None else differences.weight
+    largest = np.abs(X).max()
+    rounding = (sum(X.shape) + 8) * np.finfo(np.float64).eps
+    by_columns = X.T @ bend.matmat(X.T).T
+    bound = rounding * 4 * weight.sum() * largest**2
+    np.testing.assert_allclose(primal, by_columns, rtol=0, atol=bound)
     by_rows = bend.matmat(bend.matmat(X @ X.T).T)
-    np.testing.assert_allclose(bend.matmat(bend.matmat(dual).T), by_rows, atol=1e-6)
+    bound = 2 * rounding * (4 * weight.max() * largest) ** 2 * X.shape[1]
+    np.testing.assert_allclose(bend.matmat(bend.matmat(dual).T), by_rows, rtol=0, atol=bound)
 
 
 @given(drawn=comparisons())

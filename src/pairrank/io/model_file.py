@@ -276,11 +276,14 @@ def _array(text: bytes) -> np.ndarray[Any, Any]:
     match = _NPY.match(text)
     if match is None:
         raise ValueError("a member is no array of numbers or text")
-    dtype = np.dtype(f"<{match[1].decode()}{int(match[2])}")
+    kind, size = match[1].decode(), int(match[2])
+    dtype = np.dtype(f"<{kind}{size}")
+    if dtype.itemsize != (4 * size if kind == "U" else size):  # numpy 1 lets the product wrap
+        raise ValueError(f"an array of dtype {kind}{size} is too wide")
     shape = tuple(int(size) for size in match[3].split(b",") if size.strip())
     if math.prod(shape) * dtype.itemsize != len(text) - match.end():
         raise ValueError(f"an array of shape {shape} has {len(text) - match.end()} bytes")
-    if dtype.kind == "U":
+    if kind == "U":
         letters = np.frombuffer(text[match.end() :], dtype="<u4")
         if ((letters > 0x10FFFF) | ((letters >= 0xD800) & (letters < 0xE000))).any():
             raise ValueError("an array of text holds numbers that are no characters")

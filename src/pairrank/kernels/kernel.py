@@ -156,13 +156,14 @@ class KernelColumns:
         both_sparse = sparse.issparse(X) and sparse.issparse(self.landmarks)
         by_distance = function == "rbf"
         values = self._of_sparse(X, by_distance) if both_sparse else self._of_dense(X, by_distance)
-        gamma: Any = 1.0 / X.shape[1] if self.kernel.gamma is None else self.kernel.gamma
+        # An integer beyond 64 bits would turn the values into objects under numpy 1.
+        gamma: Any = 1.0 / X.shape[1] if self.kernel.gamma is None else float(self.kernel.gamma)
         if by_distance:
             values *= -gamma
             return np.exp(values, out=values)
         values *= gamma
-        values += self.kernel.coef0
-        return np.power(values, self.kernel.degree, out=values)
+        values += float(self.kernel.coef0)
+        return np.power(values, float(self.kernel.degree), out=values)
 
     def _of_dense(self, X: Any, by_distance: bool) -> FloatArray:
         """Return squared distances or inner products."""
