@@ -203,7 +203,7 @@ def test_a_line_sample_finds_the_minimum_along_a_step():
     assert known.scores is scores
     assert known.value == pytest.approx(found.value)
     np.testing.assert_allclose(known.gradient, found.gradient)
-    assert line(point, -step, -float(gradient @ step))[0] == 1.0
+    assert line(point, -step, -float(gradient @ step), 1.0)[0] == 1.0
 
 
 @pytest.mark.parametrize(("X", "preferences", "C"), list(problems()))
