@@ -36,6 +36,7 @@ _LINE_ROWS = 20_000
 _LEAST_LINE_SAMPLE = 4096
 _LOOSE_TOL = 1e-4
 _ROWS_OF_SEPARABLE = 8
+_MOST_CG = 30
 _FEW_ROWS = 2000
 _EXACT = 1e-12
 _LOOSE_CG = 0.3
@@ -162,8 +163,8 @@ def _may_separate(problem: Problem) -> bool:
 def _continued(problem: Problem, method: Method, generator: np.random.Generator) -> ContinuedTron:
     """Return TRON on a path of penalties; a loose `tol` needs a path of fewer stages only."""
     line = LineSample(problem, generator, max(_LEAST_LINE_SAMPLE, problem.design.n_rows // 4))
-    factor = 10.0 if method.tol >= _LOOSE_TOL else 10.0**0.5
-    return ContinuedTron(cg_tol=_LOOSE_CG, step_length=line, factor=factor)
+    factor = 10.0 if method.tol >= _LOOSE_TOL else 5.0
+    return ContinuedTron(_LOOSE_CG, _MOST_CG, line, factor=factor)
 
 
 def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | BandedModel | None:

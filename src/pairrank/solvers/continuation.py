@@ -41,7 +41,7 @@ class ContinuedTron(Tron):
     A stage costs two to six products with the Hessian and one evaluation.
     """
 
-    factor: float = 10.0**0.5
+    factor: float = 5.0
     share: float = 0.4
 
     @property
