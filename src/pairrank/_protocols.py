@@ -206,7 +206,7 @@ class StepLength(Protocol):
     """Choose the multiple of a step to try first, without an evaluation of the objective."""
 
     def __call__(
-        self, point: Point, step: FloatArray, slope: float
+        self, point: Point, step: FloatArray, slope: float, penalty: float
     ) -> tuple[float, FloatArray | None]:
         """Return the multiple, and the scores there where they are known.
 

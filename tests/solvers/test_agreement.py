@@ -22,6 +22,7 @@ from pairrank.objective import (
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from pairrank.solvers.bundle import Bundle
+from pairrank.solvers.continuation import ContinuedTron
 from pairrank.solvers.direct import Direct, dual_inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG
 from pairrank.solvers.nonlinear_cg import NonlinearCG
@@ -41,6 +42,9 @@ ANY = {
 }
 LINE = {
     "tron, line": lambda problem: Tron(step_length=LineSample(problem, np.random.default_rng(0))),
+    "continued": lambda problem: ContinuedTron(
+        step_length=LineSample(problem, np.random.default_rng(0))
+    ),
     "ncg, line": lambda problem: NonlinearCG(
         step_length=LineSample(problem, np.random.default_rng(0))
     ),

@@ -153,7 +153,7 @@ def test_the_step_length_sets_the_first_trial_and_its_scores():
 
     asked = []
 
-    def half(point, step, slope):
+    def half(point, step, slope, penalty):
         w = point.scores
         gradient = objective.loss_and_gradient(w)[1] + objective.penalty * w
         assert slope == pytest.approx(gradient @ step)

@@ -52,7 +52,7 @@ def test_a_multiple_that_is_too_large_is_cut_until_the_step_descends():
             assert self.calls < 2000, "the same step is tried again and again"
             return super().loss_and_gradient(w)
 
-    eager = Tron(step_length=lambda point, step, slope: (1000.0, None))
+    eager = Tron(step_length=lambda point, step, slope, penalty: (1000.0, None))
     solution = eager(Counted(), np.zeros(7), tol=1e-3, max_iter=200)
     assert solution.status is Status.CONVERGED
 
@@ -65,7 +65,7 @@ def test_a_step_length_is_followed_with_its_scores_until_it_serves_badly():
             self.calls = (*self.calls, (w, scores))
             return super().at(w, scores)
 
-    def half(point, step, slope):
+    def half(point, step, slope, penalty):
         assert slope < 0
         return 0.5, point.scores + 0.5 * step
 
@@ -189,7 +189,7 @@ def test_a_line_sample_finds_the_minimum_along_a_step():
     point = objective.at(w)
     gradient = point.gradient + w
     step *= -np.sign(gradient @ step)
-    multiple, scores = line(point, step, float(gradient @ step))
+    multiple, scores = line(point, step, float(gradient @ step), 1.0)
 
     def value(t):
         v = w + t * step
@@ -203,7 +203,7 @@ def test_a_line_sample_finds_the_minimum_along_a_step():
     assert known.scores is scores
     assert known.value == pytest.approx(found.value)
     np.testing.assert_allclose(known.gradient, found.gradient)
-    assert line(point, -step, -float(gradient @ step))[0] == 1.0
+    assert line(point, -step, -float(gradient @ step), 1.0)[0] == 1.0
 
 
 @pytest.mark.parametrize(("X", "preferences", "C"), list(problems()))

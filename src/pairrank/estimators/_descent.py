@@ -23,6 +23,7 @@ from pairrank.design import Design
 from pairrank.objective import BandedModel, LineSample, PairObjective, Problem, SampledModel
 from pairrank.preferences import Differences, Levels, draw_sample
 from pairrank.solvers.bundle import Bundle
+from pairrank.solvers.continuation import ContinuedTron
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.tron import Tron
 
@@ -32,6 +33,10 @@ _LEAST_SAMPLE = 10_000
 _ROWS_PER_SAMPLED_ROW = 100
 _LARGEST_SHARE = 50_000
 _LINE_ROWS = 20_000
+_LEAST_LINE_SAMPLE = 4096
+_LOOSE_TOL = 1e-4
+_ROWS_OF_SEPARABLE = 8
+_MOST_CG = 20
 _FEW_ROWS = 2000
 _EXACT = 1e-12
 _LOOSE_CG = 0.3
@@ -69,6 +74,8 @@ def minimize(
     - ``"auto"`` for smooth losses is TRON with an approximate Hessian: that of a sample of rows
       where X is dense with at most 2,000 features, and then the sample's own solution is the start;
       else, for piecewise polynomials of many levels, that of bands of levels.
+      Where features are nearly as many as rows, so that weights may satisfy nearly every pair, TRON
+      starts on a path of falling penalties.
     - ``"auto"`` for other losses is cutting planes. With many more rows than features they start
       from the solution for a twentieth of the rows, which saves up to two planes in three.
 
@@ -97,6 +104,10 @@ def minimize(
     model, line = None, None
     if method.solver == "auto" and _values_agree(problem):
         model = _model(problem, generator)
+    may_separate = start is None and not isinstance(model, SampledModel) and _may_separate(problem)
+    if method.solver == "auto" and _values_agree(problem) and may_separate:
+        path = _continued(problem, method, generator)
+        return descend(PairObjective(problem, model), path, method, None, None, callback)
     if method.solver != "tron" and problem.design.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
     objective, solver = PairObjective(problem, model), _solver(problem, method, line)
@@ -140,6 +151,20 @@ def _solver(problem: Problem, method: Method, step_length: StepLength | None) ->
     if method.solver == "ncg":
         return NonlinearCG(step_length=step_length)
     return Tron() if step_length is None else Tron(cg_tol=_LOOSE_CG, step_length=step_length)
+
+
+def _may_separate(problem: Problem) -> bool:
+    """Whether there are enough features, of one size, to satisfy nearly every pair."""
+    design = problem.design
+    has_many_features = design.n_rows < _ROWS_OF_SEPARABLE * design.n_features
+    return has_many_features and problem.uneven_diagonal is None
+
+
+def _continued(problem: Problem, method: Method, generator: np.random.Generator) -> ContinuedTron:
+    """Return TRON on a path of penalties; a loose `tol` needs a path of fewer stages only."""
+    line = LineSample(problem, generator, max(_LEAST_LINE_SAMPLE, problem.design.n_rows // 4))
+    factor = 10.0 if method.tol >= _LOOSE_TOL else 5.0
+    return ContinuedTron(_LOOSE_CG, _MOST_CG, line, factor=factor)
 
 
 def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | BandedModel | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap
 from pairrank.design import Design
@@ -36,12 +38,17 @@ class HessianModel(Protocol):
 
 
 class ExactHessian:
-    """penalty I + factor X' H X for the curvature H of a pair sum."""
+    """penalty I + factor X' H X for the curvature H of a pair sum.
+
+    Rows without curvature (those of no pair that violates the margin) drop out of the products:
+    from the second product on, sparse X is restricted to the others if they are fewer than half.
+    """
 
     def __init__(
         self, design: Design | KernelDesign, curvature: Curvature, factor: float, penalty: float
     ) -> None:
         self.design, self.curvature, self.factor, self.penalty = design, curvature, factor, penalty
+        self._n_products = 0
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`: two products with X and one with the curvature.
@@ -52,8 +59,25 @@ class ExactHessian:
         if not 0.0 < largest < np.inf:
             return self.penalty * v
         size = float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
-        product = self.design.transposed(self.curvature.matvec(self.design.scores(v / size)))
+        self._n_products += 1
+        active = self._active if self._n_products > 1 else None
+        if active is None:
+            product = self.design.transposed(self.curvature.matvec(self.design.scores(v / size)))
+        else:
+            rows, design = active
+            scores = np.zeros(self.design.n_rows)
+            scores[rows] = design.scores(v / size)
+            product = design.transposed(self.curvature.matvec(scores)[rows])
         return self.penalty * v + size * self.factor * product
+
+    @functools.cached_property
+    def _active(self) -> tuple[NDArray[np.intp], Design] | None:
+        """The rows with curvature and their features; None if X is dense or most rows have some."""
+        design = self.design
+        if isinstance(design, KernelDesign) or not design.is_sparse:
+            return None
+        rows = np.flatnonzero(self.curvature.diagonal())
+        return (rows, Design(design.X[rows])) if rows.size < 0.5 * design.n_rows else None
 
 
 class GivenInverse:

@@ -201,19 +201,25 @@ class LineSample:
     problem : Problem
         Over Levels or Pairs.
     generator : numpy.random.Generator
+    n_rows : int
+        The number of rows to draw.
 
     Notes
     -----
-    A search costs one product with X and about six pair sums over 4,096 rows.
+    A search costs one product with X and about six pair sums over `n_rows` rows.
     """
 
-    def __init__(self, problem: Problem, generator: np.random.Generator) -> None:
+    def __init__(
+        self, problem: Problem, generator: np.random.Generator, n_rows: int = _LINE_ROWS
+    ) -> None:
         assert not isinstance(problem.preferences, Differences)
         self._problem = problem
-        self._rows, drawn = draw_sample(problem.preferences, _LINE_ROWS, generator)
+        self._rows, drawn = draw_sample(problem.preferences, n_rows, generator)
         self._pair_sum = bind(problem.loss, drawn)
 
-    def __call__(self, point: Point, step: FloatArray, slope: float) -> tuple[float, FloatArray]:
+    def __call__(
+        self, point: Point, step: FloatArray, slope: float, penalty: float
+    ) -> tuple[float, FloatArray]:
         """Return the multiple of the step that lowers the objective most, and the scores there.
 
         `slope` is the exact derivative at the point. The sample gives only its change, so the
@@ -229,7 +235,7 @@ class LineSample:
             return float(self._pair_sum.at(start + t * direction).gradient @ direction)
 
         at_zero, first = sampled(0.0), slope / problem.factor
-        curvature = problem.penalty * float(step @ step) / problem.factor
+        curvature = penalty * float(step @ step) / problem.factor
 
         def derivative(t: float) -> float:
             return first + sampled(t) - at_zero + curvature * t

@@ -34,6 +34,8 @@ from pairrank.objective.offsets import without_offset
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Preferences
 
+_ENTRIES_PER_FEATURE = 16
+"""A feature's spread is judged from at least about this many entries, where it has them."""
 _ROUNDING = 0.1
 """A gradient at 0 below this part of the precision of its terms is rounding: X is constant."""
 
@@ -271,4 +273,5 @@ class PairObjective:
 
 def _stride(design: Design) -> int:
     """Return k so that every k-th row of X has enough entries to judge its features by."""
-    return -(-design.n_entries // ENOUGH_ENTRIES)
+    enough = max(ENOUGH_ENTRIES, _ENTRIES_PER_FEATURE * design.n_features)
+    return -(-design.n_entries // enough)

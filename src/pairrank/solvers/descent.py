@@ -134,7 +134,8 @@ class Descent(ABC):
         """Return the multiple of a step to try first, and the scores there if they are known."""
         if self.step_length is None:
             return 1.0, None
-        return self.step_length(self.point, step, float(self.gradient @ step))
+        slope = float(self.gradient @ step)
+        return self.step_length(self.point, step, slope, self.objective.penalty)
 
     def sharpen(self) -> bool:
         """Reduce the errors of the sums and evaluate the point again; False if impossible."""

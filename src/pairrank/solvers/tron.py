@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray, Status, StepLength
-from pairrank.solvers.descent import Descent, DescentSolver
+from pairrank.solvers.descent import Descent, DescentSolver, Place
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,9 @@ class Tron(DescentSolver):
     q(s) = g's + s'Hs/2 over \|s\|_M <= Delta (Eq. 35). Conjugate gradients preconditioned with M
     find s; they end at \|r\| <= cg_tol \|g\| in the norm of M^-1 or at the region's border
     (Steihaug 1983). A step is taken if it lowers f by eta_0 of the predicted decrease (Eq. 36), and
-    Delta follows Eq. 37. The run stops when \|g\| <= tol \|g(0)\| (Eq. 38).
+    Delta follows Eq. 37. The run stops when \|g\| <= tol \|g(0)\| (Eq. 38) and the next step,
+    judged by the last one, would lower f by less than sqrt(tol) of it. Eq. 38 alone stops up to
+    20 % above the optimum where rows are nearly separable and the gradient at zero is large.
 
     The Hessian may be approximate and a step may be multiplied (`step_length`), but the exact f
     decides on each step. Where the gradient falls too slowly or a step fails, the objective
@@ -51,21 +53,25 @@ class Tron(DescentSolver):
     sigma_3: float = 4.0
 
     def _descent(self, *start: Any) -> Descent:
-        return _Run(self, *start)
+        return TronRun(self, *start)
 
 
-class _CGStep(NamedTuple):
+class CGStep(NamedTuple):
+    """A step, the decrease it should bring, its norm, and whether it ends on the border."""
+
     step: FloatArray
     decrease: float
     norm: float
     on_border: bool
 
 
-class _Run(Descent):
+class TronRun(Descent):
     """One run: the current point and the radius of the trust region."""
 
     rule: Tron
     radius = float("inf")
+    expected = 0.0
+    """About the decrease that the next step will bring."""
 
     def advance(self) -> Status | None:
         """Shrink the region until a step is taken; return a status if none is.
@@ -77,7 +83,7 @@ class _Run(Descent):
             self.radius = self._inverse_norm()
         longest = np.inf
         while True:
-            found = self._inner(self.radius)
+            found = self.inner(self.radius)
             if not np.isfinite(found.norm + found.decrease):
                 return Status.OVERFLOW
             multiple, scores = self.first_length(found.step)
@@ -91,7 +97,7 @@ class _Run(Descent):
             at_noise = found.decrease <= self.noise and abs(decrease) <= self.noise
             if decrease > rule.eta_0 * found.decrease or (at_noise and trial.norm < self.norm):
                 slow = trial.norm > 0.5 * self.norm
-                self.move(trial)
+                self.accept(trial)
                 noisy = (at_noise and slow) or self.norm <= self.point.gradient_error
                 poor = slow or decrease < rule.eta_1 * found.decrease
                 if not (noisy and self.sharpen()) and poor:
@@ -103,6 +109,21 @@ class _Run(Descent):
             elif not self.refine() and (at_noise or self.radius == 0.0):
                 return self.stuck
 
+    def accept(self, trial: Place) -> None:
+        """Make a trial the current place, and predict the decrease that the next step brings.
+
+        The decrease of a Newton step is proportional to the square of the gradient's norm.
+        """
+        ratio = trial.norm / self.norm
+        self.expected = (self.value - trial.value) * ratio * ratio
+        self.move(trial)
+
+    def _ended(self, target: float) -> Status | None:
+        """Return the status if the gradient is small and the value would hardly fall further."""
+        if self.expected > np.sqrt(self.tol) * abs(self.value):
+            return None
+        return super()._ended(target)
+
     def sharpen(self) -> bool:
         """Reduce the errors of the sums and widen the region again; False if impossible."""
         if not super().sharpen():
@@ -110,11 +131,15 @@ class _Run(Descent):
         self.radius = max(self.radius, self._inverse_norm())
         return True
 
-    def _inner(self, radius: float) -> _CGStep:
-        """Steihaug's conjugate gradients: lower g's + s'Hs/2 within the region."""
+    def inner(self, radius: float, extra: float = 0.0) -> CGStep:
+        """Steihaug's conjugate gradients: lower g's + s'Hs/2 within the region.
+
+        `extra` is added to the penalty.
+        """
         hessian, inverse = self.point.hessian(), self.point.preconditioner()
-        step = np.zeros_like(self.gradient)
-        residual = -self.gradient
+        gradient = self.gradient + extra * self.w
+        step = np.zeros_like(gradient)
+        residual = -gradient
         scaled = residual if inverse is None else inverse.matvec(residual)
         direction = scaled.copy()
         rho = float(residual @ scaled)
@@ -125,7 +150,7 @@ class _Run(Descent):
         for _ in range(self.rule.max_cg):
             if rho <= stop:
                 break
-            product = hessian.matvec(direction)
+            product = hessian.matvec(direction) + extra * direction
             self.n_products += 1
             alpha = rho / float(direction @ product)
             new_square = step_step + 2 * alpha * step_direction + alpha**2 * direction_direction
@@ -148,10 +173,10 @@ class _Run(Descent):
             direction_direction = new_rho + beta**2 * direction_direction
             direction = scaled + beta * direction
             rho = new_rho
-        decrease = -0.5 * float(self.gradient @ step - step @ residual)
-        return _CGStep(step, decrease, float(np.sqrt(step_step)), on_border)
+        decrease = -0.5 * float(gradient @ step - step @ residual)
+        return CGStep(step, decrease, float(np.sqrt(step_step)), on_border)
 
-    def _new_radius(self, radius: float, found: _CGStep, decrease: float, slope: float) -> float:
+    def _new_radius(self, radius: float, found: CGStep, decrease: float, slope: float) -> float:
         """Return the radius by Eq. 37, from the parabola through both values and the slope."""
         rule = self.rule
         if not np.isfinite(decrease):

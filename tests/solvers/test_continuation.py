@@ -1,0 +1,126 @@
+"""ContinuedTron: a path of falling penalties for rows that are nearly separable."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from pairrank import RankSVM
+from pairrank._protocols import Status
+from pairrank.estimators import _descent
+from pairrank.losses import Logistic, SquaredHinge
+from pairrank.objective import LineSample, PairObjective, Problem
+from pairrank.objective.hessians import ExactHessian
+from pairrank.preferences import Levels
+from pairrank.solvers.continuation import ContinuedTron
+from pairrank.solvers.tron import Tron
+
+
+def separable(loss=None, C=10.0):
+    """Return 300 sparse rows of two levels in 900 features, which some weights separate."""
+    rng = np.random.default_rng(3)
+    X = sparse.random_array((300, 900), density=0.03, random_state=rng, format="csr")
+    X.data = rng.normal(size=X.nnz)
+    y = (X @ rng.normal(size=900) > 0).astype(float)
+    return Problem(X, Levels.build(y).reduced("sum"), loss or SquaredHinge(), factor=C)
+
+
+def overlapping():
+    """Return 400 rows in 5 features, whose labels are noise."""
+    rng = np.random.default_rng(4)
+    levels = Levels.build(rng.integers(0, 3, 400).astype(float)).reduced("sum")
+    return Problem(rng.normal(size=(400, 5)), levels, SquaredHinge(), factor=1.0)
+
+
+def run(solver, problem, tol=1e-3, max_iter=200):
+    steps = []
+    objective = PairObjective(problem)
+    found = solver(
+        objective,
+        np.zeros(objective.n_features),
+        tol=tol,
+        max_iter=max_iter,
+        callback=lambda step: steps.append(step),
+    )
+    return found, steps
+
+
+def continued(problem, **changes):
+    return ContinuedTron(
+        cg_tol=0.3, step_length=LineSample(problem, np.random.default_rng(0)), **changes
+    )
+
+
+@pytest.mark.parametrize(("loss", "C"), [(SquaredHinge(), 0.1), (Logistic(), 1e3)])
+def test_weights_grow_from_zero_and_are_never_much_longer_than_the_optimum(loss, C):
+    problem = separable(loss, C)
+    found, steps = run(continued(problem), problem)
+    optimum, _ = run(Tron(), problem, tol=1e-9, max_iter=1000)
+    longest = max(np.linalg.norm(step.coef) for step in steps)
+    assert found.status is Status.CONVERGED
+    assert longest <= 1.1 * np.linalg.norm(optimum.coef)
+    assert found.history[-1].value <= 1.1 * optimum.history[-1].value
+
+
+def test_the_path_leads_to_the_optimum():
+    problem = separable(C=0.1)
+    found, _ = run(continued(problem), problem, tol=1e-9, max_iter=1000)
+    plain, _ = run(Tron(), problem, tol=1e-9, max_iter=1000)
+    assert found.history[-1].value == pytest.approx(plain.history[-1].value, rel=1e-9)
+
+
+def test_the_path_is_left_where_rows_overlap():
+    problem = overlapping()
+    objective = PairObjective(problem)
+    run_ = continued(problem)._descent(objective, np.zeros(5), 1e-8, None)
+    found = run_.run(200)
+    assert run_.stage is None
+    assert found.status is Status.CONVERGED
+    assert found.n_iter < 15
+
+
+def test_a_start_other_than_zero_takes_no_path():
+    problem = separable()
+    start = run(Tron(), problem, tol=1e-2)[0].coef
+    plain = Tron()(PairObjective(problem), start, tol=1e-6, max_iter=50)
+    found = ContinuedTron()(PairObjective(problem), start, tol=1e-6, max_iter=50)
+    np.testing.assert_array_equal(found.coef, plain.coef)
+
+
+def test_tron_goes_on_while_the_next_step_promises_much():
+    problem = separable(C=1e4)
+    _, steps = run(Tron(), problem, tol=1e-2)
+    decrease = steps[-2].value - steps[-1].value
+    fall = (steps[-1].gradient_norm / steps[-2].gradient_norm) ** 2
+    assert decrease * fall <= 0.1 * steps[-1].value
+    small = [step.gradient_norm <= 1e-2 * steps[0].gradient_norm for step in steps]
+    assert sum(small) > 1, "the gradient alone would have ended the run"
+
+
+def test_rows_without_curvature_are_left_out_of_products():
+    problem = separable()
+    objective = PairObjective(problem)
+    w = 3.0 * run(Tron(), problem, tol=1e-3)[0].coef
+    hessian = objective.at(w).hessian()
+    assert isinstance(hessian, ExactHessian)
+    v = np.random.default_rng(0).normal(size=900)
+    whole, restricted = hessian.matvec(v), hessian.matvec(v)
+    rows, design = hessian._active
+    assert design.n_rows == rows.size < 150
+    np.testing.assert_allclose(restricted, whole, rtol=1e-12, atol=1e-12 * np.abs(whole).max())
+
+
+def test_auto_takes_the_path_where_features_are_nearly_as_many_as_rows():
+    assert _descent._may_separate(separable())
+    assert not _descent._may_separate(overlapping())
+
+
+def test_two_tolerances_end_at_nearly_the_same_objective():
+    problem = separable(C=1e3)
+    values = []
+    for tol in (1e-3, 1e-5):
+        model = RankSVM(C=1e3, tol=tol, reduction="sum")
+        model.fit(problem.X, problem.preferences.labels[np.repeat([0, 1], 150)])
+        values.append(model.history_[-1].value)
+    assert values[0] <= 1.1 * values[1]
