@@ -1,4 +1,4 @@
-"""Sums over preferences with weights by role, as sums over plain levels."""
+"""Sums over preferences with weights by role, made of sums over plain levels."""
 
 from __future__ import annotations
 
@@ -16,37 +16,42 @@ from pairrank.preferences import Levels
 from pairrank.preferences._codes import count_pairs, query_of_groups
 
 IntArray = NDArray[np.int64]
-_NO_ORDER = np.empty(0, dtype=np.int32)
 
 MOST_BITS = 8
 """Levels are cut into at most 2^8 blocks that one part joins by edges."""
+_NO_ORDER = np.empty(0, dtype=np.int32)
 
 
-class Part(NamedTuple):
-    """Some pairs: a plain sum over rows of the layout."""
+class RolePart(NamedTuple):
+    """Some pairs as plain levels, in which each row has one role."""
 
-    places: slice | IntArray
-    """The places of its rows in the layout."""
+    rows: slice | IntArray
+    """The places of its rows in the layout, or the user's rows, ascending, if it has copies."""
     has_copies: bool
-    """Whether a place may occur twice: once as a winner and once as a loser."""
-    bound: Any
+    """Whether a row may occur twice: first as a loser, then as a winner."""
+    levels: Levels
+    bound: Any = None
+    """The plain sum over them."""
 
-    def add(self, values: FloatArray, total: FloatArray) -> None:
-        """Add its rows' values to those of the layout, (n_kept,)."""
+    def of(self, values: FloatArray, laid: FloatArray) -> FloatArray:
+        """Return the values of its rows, from those in the user's order and in the layout's."""
+        return np.take(values, self.rows, axis=-1) if self.has_copies else laid[..., self.rows]
+
+    def add(self, values: FloatArray, total: FloatArray, laid: FloatArray) -> None:
+        """Add the values of its rows to a sum in the user's order, or to one in the layout's."""
         if self.has_copies:
-            total += np.bincount(self.places, values, total.size)
+            total += np.bincount(self.rows, values, total.size)
         else:
-            total[self.places] += values
+            laid[self.rows] += values
 
 
 class RoleSum(BoundSum):
-    """The sum of a loss over `Levels` with `roles`, made of sums over plain levels.
+    """The sum of a loss over `Levels` with `roles`: the sum over parts without roles.
 
-    In each part a row has one role: it is in a group of winners, with its winner weight, or in a
-    group of losers, with its loser weight. Errors add up. See `parts_of` for the cost.
+    Errors add up. See `parts_of` for the cost.
     """
 
-    def __init__(self, levels: Levels, parts: list[Part], smooth: bool) -> None:
+    def __init__(self, levels: Levels, parts: list[RolePart], smooth: bool) -> None:
         self.levels, self.parts = levels, parts
         self.n_rows, self.smooth = levels.n_rows, smooth
         self._learn()
@@ -56,22 +61,20 @@ class RoleSum(BoundSum):
         scores = as_scores(scores, self.n_rows)
         if not self._in_range(scores):
             return super().at(scores)
-        laid, gradient = scores[self.levels.row_of], np.zeros(self.levels.row_of.size)
-        value = error = gradient_error = 0.0
-        curvatures = []
-        for part in self.parts:
-            found = part.bound.at(laid[part.places])
-            value += found.value
-            error += found.error
-            gradient_error += found.gradient_error
-            part.add(found.gradient, gradient)
-            curvatures.append(found.curvature)
+        found: list[Evaluated] = []
+
+        def gradient_of(part: RolePart, own: FloatArray) -> FloatArray:
+            result = part.bound.at(own[0])
+            found.append(result._replace(gradient=_NO_ORDER))
+            return result.gradient[np.newaxis]
+
+        gradient = self.fold(scores[np.newaxis], gradient_of)[0]
         return Evaluated(
-            value,
-            self.levels.from_layout(gradient),
-            error,
-            functools.partial(self._joined, scores, curvatures),
-            gradient_error,
+            float(sum(each.value for each in found)),
+            gradient,
+            float(sum(each.error for each in found)),
+            functools.partial(self._joined, scores, [each.curvature for each in found]),
+            float(sum(each.gradient_error for each in found)),
         )
 
     def sharpen(self) -> bool:
@@ -81,21 +84,23 @@ class RoleSum(BoundSum):
         return changed
 
     def fold(
-        self, vectors: FloatArray, of_part: Callable[[Part, FloatArray], FloatArray]
+        self, vectors: FloatArray, of_part: Callable[[RolePart, FloatArray], FloatArray]
     ) -> FloatArray:
-        """Sum what each part makes of vectors, both (n_vectors, n_rows)."""
-        row_of = self.levels.row_of
-        laid = np.stack([as_scores(vector, self.n_rows)[row_of] for vector in vectors])
-        total = np.zeros_like(laid)
+        """Sum what each part makes of its rows' entries, both (n_vectors, n_rows)."""
+        uses_layout = not all(part.has_copies for part in self.parts)
+        laid = vectors[:, self.levels.row_of if uses_layout else _NO_ORDER]
+        total, total_laid = np.zeros(vectors.shape), np.zeros(laid.shape)
         for part in self.parts:
-            made = of_part(part, np.ascontiguousarray(laid[:, part.places]))
-            for values, row in zip(made, total, strict=True):
-                part.add(values, row)
-        return np.stack([self.levels.from_layout(row) for row in total])
+            for row, values in enumerate(of_part(part, part.of(vectors, laid))):
+                part.add(values, total[row], total_laid[row])
+        if uses_layout:
+            for row, values in enumerate(total_laid):
+                total[row] += self.levels.from_layout(values)
+        return total
 
     def _learn(self) -> None:
         """Set error and range, which follow from the parts."""
-        self.error = sum(part.bound.error for part in self.parts)
+        self.error = float(sum(part.bound.error for part in self.parts))
         every = (getattr(part.bound, "most", BoundSum.most) for part in self.parts)
         self.most = min(every, default=BoundSum.most)
 
@@ -117,9 +122,10 @@ class LikelihoodRoleSum(RoleSum):
 
     def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
         """Return the rows' shares of the gradient; see `LikelihoodSum`."""
-        laid = self._require_in_range(scores)[self.levels.row_of]
+        scores = self._require_in_range(scores)
+        laid = scores[self.levels.row_of]
         return self.fold(
-            vectors, lambda part, chosen: part.bound.influence(laid[part.places], chosen)
+            vectors, lambda part, own: part.bound.influence(part.of(scores, laid), own)
         )
 
 
@@ -131,20 +137,19 @@ class RoleCurvature:
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        return self.matmat(v[np.newaxis])[0]
+        return self.matmat(as_scores(v, self._owner.n_rows)[np.newaxis])[0]
 
     def matmat(self, vectors: FloatArray) -> FloatArray:
         """Return the Hessian times each row of `vectors`, both (n_vectors, n_rows) in C order."""
-        curvatures = iter(self._curvatures)
-        return self._owner.fold(vectors, lambda part, chosen: next(curvatures).matmat(chosen))
+        every = iter(self._curvatures)
+        return self._owner.fold(
+            vectors, lambda part, own: next(every).matmat(np.ascontiguousarray(own))
+        )
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
-        levels = self._owner.levels
-        total = np.zeros(levels.row_of.size)
-        for part, curvature in zip(self._owner.parts, self._curvatures, strict=True):
-            part.add(curvature.diagonal(), total)
-        return levels.from_layout(total)
+        every, anything = iter(self._curvatures), np.zeros((1, self._owner.n_rows))
+        return self._owner.fold(anything, lambda part, own: next(every).diagonal()[np.newaxis])[0]
 
 
 def role_sum(
@@ -152,16 +157,13 @@ def role_sum(
 ) -> RoleSum:
     """Return the sum over levels with roles of a loss that `bind_part` binds to plain levels."""
     parts = [
-        Part(places, has_copies, bind_part(part))
-        for places, has_copies, part in parts_of(levels, rows_per_edge)
+        part._replace(bound=bind_part(part.levels)) for part in parts_of(levels, rows_per_edge)
     ]
     has_influence = all(hasattr(part.bound, "influence") for part in parts)
     return (LikelihoodRoleSum if has_influence else RoleSum)(levels, parts, smooth)
 
 
-def parts_of(
-    levels: Levels, rows_per_edge: float
-) -> Iterator[tuple[slice | IntArray, bool, Levels]]:
+def parts_of(levels: Levels, rows_per_edge: float) -> Iterator[RolePart]:
     r"""Divide the pairs of levels with roles into plain levels over some places of the layout.
 
     Of the full graph, the k-th part joins the levels of a query whose numbers have the same bits
@@ -170,15 +172,7 @@ def parts_of(
     rows that they save, one part has the highest bits (up to 8), with a copy of each row as a
     winner and one as a loser. Other graphs have this one part, with their own edges.
 
-    Yields
-    ------
-    places : slice or int64 array
-    has_copies : bool
-    part : Levels
-
-    Notes
-    -----
-    Costs O(rows + groups) per part. A part takes up to 12 bytes per row, and 28 per group.
+    Costs O(rows + groups) per part. A part takes up to 20 bytes per row, and 28 per group.
     """
     if levels.edges is not None:
         block = np.arange(levels.group_level.size)
@@ -224,7 +218,7 @@ def _edges_within(blocks: IntArray, query_group: IntArray) -> IntArray:
 
 def _halves(
     levels: Levels, pair: IntArray, upper: NDArray[np.bool_], chosen: NDArray[np.bool_]
-) -> Iterator[tuple[slice | IntArray, bool, Levels]]:
+) -> Iterator[RolePart]:
     """Yield the part in which, of each pair of halves, the upper one is preferred to the lower.
 
     `pair`, `upper` and `chosen` (n_groups,): the half of each group, and whether it is summed.
@@ -243,46 +237,51 @@ def _halves(
         of_query = query_of_groups(levels.query_group)[pairs]
         n_rows = n_rows[np.repeat(both, 2)]
         query_group = np.arange(0, n_rows.size + 1, 2)
-        yield places, False, _plain(levels, n_rows, query_group, of_query, None, weight[places])
+        row_of = np.arange(int(n_rows.sum()), dtype=np.int32)
+        laid = (row_of, weight[places])
+        yield RolePart(places, False, _plain(levels, n_rows, query_group, of_query, None, *laid))
 
 
-def _doubled(
-    levels: Levels, block: IntArray, edges: IntArray
-) -> Iterator[tuple[slice | IntArray, bool, Levels]]:
+def _doubled(levels: Levels, block: IntArray, edges: IntArray) -> Iterator[RolePart]:
     """Yield the part in which edges join blocks of groups, as losers and as winners.
 
-    `block` (n_groups,) is ascending; `edges` are (low block, high block). In the part, the losers
-    of a block come before its winners.
+    `block` (n_groups,) is ascending; `edges` are (low block, high block). In the part's layout the
+    losers of a block come before its winners.
     """
     assert levels.roles is not None
-    sizes = np.diff(levels.group_start)
-    block_of_row = np.repeat(block, sizes)
+    block_of_row = np.repeat(block, np.diff(levels.group_start))
     n_rows = np.zeros((block.size, 2), dtype=np.int64)
+    has_role = np.zeros((levels.n_rows, 2), dtype=bool)
     sides = []
-    for role, ends, weight in (
-        (0, edges[:, 0], levels.roles.loser),
-        (1, edges[:, 1], levels.roles.winner),
-    ):
+    for role, weight in enumerate((levels.roles.loser, levels.roles.winner)):
         is_end = np.zeros(block.size, dtype=bool)
-        is_end[ends] = True
-        rows = np.flatnonzero(is_end[block_of_row] & (weight > 0))
-        n_rows[:, role] = np.bincount(block_of_row[rows], minlength=block.size)
-        sides.append((rows, weight[rows]))
+        is_end[edges[:, role]] = True
+        places = np.flatnonzero(is_end[block_of_row] & (weight > 0))
+        n_rows[:, role] = np.bincount(block_of_row[places], minlength=block.size)
+        has_role[levels.row_of[places], role] = True
+        sides.append(
+            (
+                2 * block_of_row[places] + role,
+                2 * levels.row_of[places].astype(np.int64) + role,
+                weight[places],
+            )
+        )
     edges = edges[(n_rows[edges[:, 0], 0] > 0) & (n_rows[edges[:, 1], 1] > 0)]
     if not len(edges):
         return
-    of_block = 2 * block_of_row
-    side_of_row = np.concatenate((of_block[sides[0][0]], of_block[sides[1][0]] + 1))
-    order = counting_order(side_of_row.astype(np.int32), 2 * block.size, _NO_ORDER)
-    places, weight = (np.concatenate(each)[order] for each in zip(*sides, strict=True))
-    kept = np.flatnonzero(n_rows)
-    number = np.cumsum(n_rows.ravel() > 0) - 1
+    group, copy, weight = (np.concatenate(each) for each in zip(*sides, strict=True))
+    order = counting_order(group.astype(np.int32), 2 * block.size, _NO_ORDER)
+    number_of_copy = np.cumsum(has_role.ravel(), dtype=np.int32) - 1
+    laid = (number_of_copy[copy[order]], weight[order])
+    n_rows = n_rows.ravel()
+    kept, number = np.flatnonzero(n_rows), np.cumsum(n_rows > 0) - 1
     edges = np.column_stack((number[2 * edges[:, 0]], number[2 * edges[:, 1] + 1]))
     of_query, query_group = np.unique(
         query_of_groups(levels.query_group)[kept // 2], return_index=True
     )
     query_group = np.append(query_group, kept.size)
-    yield places, True, _plain(levels, n_rows.ravel()[kept], query_group, of_query, edges, weight)
+    rows = np.flatnonzero(has_role) // 2
+    yield RolePart(rows, True, _plain(levels, n_rows[kept], query_group, of_query, edges, *laid))
 
 
 def _plain(
@@ -291,9 +290,10 @@ def _plain(
     query_group: IntArray,
     of_query: IntArray,
     edges: IntArray | None,
+    row_of: NDArray[np.int32],
     weight: FloatArray,
 ) -> Levels:
-    """Return levels without roles over rows in the order of their groups.
+    """Return levels without roles over rows whose order and weights are in the layout.
 
     `sizes` (n_groups,); `of_query` (n_queries,) are the queries whose scale the new ones take.
     """
@@ -304,8 +304,8 @@ def _plain(
     level = np.arange(sizes.size) - np.repeat(query_group[:-1], n_levels)
     return Levels(
         n_rows=weight.size,
-        row_of=np.arange(weight.size, dtype=np.int32),
-        in_order=True,
+        row_of=row_of,
+        in_order=edges is None,
         labels=np.arange(n_levels.max()),
         group_start=group_start,
         group_level=level.astype(np.int32),
