@@ -36,7 +36,7 @@ ALGORITHMS: dict[type, tuple[str, ...]] = {
 }
 """The names that `pair_sum` may have, by the family of the loss."""
 
-ROWS_PER_EDGE = {"cells": 100.0, "boxes": 400.0, "separable": 1.0}
+ROWS_PER_EDGE = 100.0
 """The number of rows whose pass costs as much as an edge, of sums that take edges cheaply."""
 
 
@@ -107,13 +107,10 @@ def bind(
 
 def _rows_per_edge(family: LossFamily, pair_sum: str) -> float:
     """Return the number of rows whose pass costs as much as an edge; see `roles.parts_of`."""
-    if pair_sum not in ("auto", "cells", "boxes", "separable"):
-        return np.inf
     is_smooth = isinstance(family, PiecewisePolynomial) and all(p == 2 for _, p, _ in family.terms)
-    if pair_sum == "cells" or is_smooth:
-        return ROWS_PER_EDGE["cells"]
-    names = {Sigmoidal: "boxes", Exponential: "separable"}
-    return ROWS_PER_EDGE.get(names.get(type(family), ""), np.inf)
+    if pair_sum == "auto" and (is_smooth or isinstance(family, Sigmoidal | Exponential)):
+        return ROWS_PER_EDGE
+    return ROWS_PER_EDGE if pair_sum in ("cells", "boxes", "separable") else np.inf
 
 
 def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:

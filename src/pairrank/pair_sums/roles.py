@@ -10,26 +10,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
-from pairrank.compiled.layout import counting_order
+from pairrank.compiled.layout import counting_order, scatter_add
 from pairrank.pair_sums._bound import BoundSum, as_scores
-from pairrank.preferences import Levels
+from pairrank.preferences import Levels, Pairs, Preferences
 from pairrank.preferences._codes import count_pairs, query_of_groups
 
 IntArray = NDArray[np.int64]
 
 MOST_BITS = 8
 """Levels are cut into at most 2^8 blocks that one part joins by edges."""
+LISTED_PER_ROW = 8
+"""Pairs within blocks of a few levels are listed, up to so many per row on average."""
 _NO_ORDER = np.empty(0, dtype=np.int32)
 
 
 class RolePart(NamedTuple):
-    """Some pairs as plain levels, in which each row has one role."""
+    """Some pairs as plain levels in which each row has one role, or as a list."""
 
-    rows: slice | IntArray
+    rows: slice | NDArray[Any]
     """The places of its rows in the layout, or the user's rows, ascending, if it has copies."""
     has_copies: bool
     """Whether a row may occur twice: first as a loser, then as a winner."""
-    levels: Levels
+    preferences: Preferences
     bound: Any = None
     """The plain sum over them."""
 
@@ -40,7 +42,7 @@ class RolePart(NamedTuple):
     def add(self, values: FloatArray, total: FloatArray, laid: FloatArray) -> None:
         """Add the values of its rows to a sum in the user's order, or to one in the layout's."""
         if self.has_copies:
-            total += np.bincount(self.rows, values, total.size)
+            scatter_add(values, self.rows, total)
         else:
             laid[self.rows] += values
 
@@ -153,24 +155,25 @@ class RoleCurvature:
 
 
 def role_sum(
-    levels: Levels, bind_part: Callable[[Levels], Any], *, smooth: bool, rows_per_edge: float
+    levels: Levels, bind_part: Callable[[Preferences], Any], *, smooth: bool, rows_per_edge: float
 ) -> RoleSum:
-    """Return the sum over levels with roles of a loss that `bind_part` binds to plain levels."""
+    """Return the sum of a loss over levels with roles; `bind_part` binds it to plain ones."""
     parts = [
-        part._replace(bound=bind_part(part.levels)) for part in parts_of(levels, rows_per_edge)
+        part._replace(bound=bind_part(part.preferences)) for part in parts_of(levels, rows_per_edge)
     ]
     has_influence = all(hasattr(part.bound, "influence") for part in parts)
     return (LikelihoodRoleSum if has_influence else RoleSum)(levels, parts, smooth)
 
 
 def parts_of(levels: Levels, rows_per_edge: float) -> Iterator[RolePart]:
-    r"""Divide the pairs of levels with roles into plain levels over some places of the layout.
+    """Divide the pairs of levels with roles into parts without roles.
 
-    Of the full graph, the k-th part joins the levels of a query whose numbers have the same bits
-    above the k-th: those with the k-th bit 0 are losers, the others winners. So a query of L
-    levels has log2(L) parts of two levels. Where L(L - 1)/2 edges cost less than the passes over
-    rows that they save, one part has the highest bits (up to 8), with a copy of each row as a
-    winner and one as a loser. Other graphs have this one part, with their own edges.
+    Under the full graph the levels of a query are numbered, and each bit of the numbers has a part:
+    it joins levels whose numbers have the same higher bits, those with this bit 0 as losers, the
+    others as winners. So a query of L levels has log2(L) parts of two levels. There are fewer
+    where that is cheaper: one part joins the blocks of equal high bits (up to 8) by edges, with
+    a copy of each row as a loser and one as a winner, and the pairs of the lowest bits are listed
+    where there are few. Other graphs have one part, with their own edges.
 
     Costs O(rows + groups) per part. A part takes up to 20 bytes per row, and 28 per group.
     """
@@ -179,24 +182,24 @@ def parts_of(levels: Levels, rows_per_edge: float) -> Iterator[RolePart]:
         yield from _doubled(levels, block, levels.edges)
         return
     query = query_of_groups(levels.query_group)
-    n_levels = np.diff(levels.query_group)
     first = levels.query_group[query]
     rank = np.arange(query.size) - first
-    bits = np.ceil(np.log2(np.maximum(n_levels, 1))).astype(np.int64)
-    lowest = bits - _doubled_bits(levels, bits, rows_per_edge)
-    """The bits from here on have one part together."""
-    joined = (lowest < bits)[query]
-    block = first + (rank >> lowest[query])
-    edges = _edges_within(np.unique(block[joined]), levels.query_group)
-    yield from _doubled(levels, block, edges)
-    for bit in range(int(lowest.max(initial=0)) - 1, -1, -1):
-        yield from _halves(
-            levels, first + (rank >> (bit + 1)), (rank >> bit & 1) == 1, (bit < lowest)[query]
-        )
+    bits = np.ceil(np.log2(np.diff(levels.query_group))).astype(np.int64)
+    joined = bits - _joined_bits(levels, bits, rows_per_edge)
+    """The first of the bits that one part joins by edges."""
+    listed = np.minimum(_listed_bits(levels, query, first, rank), joined)
+    blocks = first + (rank >> joined[query])
+    edges = _edges_within(np.unique(blocks[(joined < bits)[query]]), levels.query_group)
+    yield from _doubled(levels, blocks, edges)
+    for bit in range(int(joined.max(initial=0)) - 1, int(listed.min(initial=0)) - 1, -1):
+        chosen = (listed <= bit) & (bit < joined)
+        upper = (rank >> bit & 1).astype(bool)
+        yield from _halves(levels, first + (rank >> (bit + 1)), upper, chosen[query])
+    yield from _listed(levels, query, first + (rank >> listed[query] << listed[query]))
 
 
-def _doubled_bits(levels: Levels, bits: IntArray, rows_per_edge: float) -> IntArray:
-    """Return for each query how many of its highest bits one part takes; 0 or at least 3."""
+def _joined_bits(levels: Levels, bits: IntArray, rows_per_edge: float) -> IntArray:
+    """Return for each query how many of its highest bits one part joins; 0 or at least 3."""
     rows, best = np.diff(levels.query_start), np.zeros(bits.size, dtype=np.int64)
     least = np.zeros(bits.size)
     for several in range(3, MOST_BITS + 1):
@@ -205,6 +208,21 @@ def _doubled_bits(levels: Levels, bits: IntArray, rows_per_edge: float) -> IntAr
         better = (bits >= several) & (more < least)
         best[better], least[better] = several, more[better]
     return best
+
+
+def _listed_bits(levels: Levels, query: IntArray, first: IntArray, rank: IntArray) -> IntArray:
+    """Return for each query how many of its lowest bits have so few pairs that they are listed."""
+    sizes = np.diff(levels.group_start)
+    most = LISTED_PER_ROW * np.diff(levels.query_start)
+    bits = np.zeros(most.size, dtype=np.int64)
+    for several in range(1, 2 * LISTED_PER_ROW + 1):
+        rows = np.bincount(first + (rank >> several), sizes, sizes.size)
+        twice = np.bincount(query, rows**2 - sizes.astype(np.float64) ** 2, most.size)
+        few = twice <= 2.0 * most
+        bits[few] = several
+        if not few.any() or (rank < 1 << several).all():
+            break
+    return bits
 
 
 def _edges_within(blocks: IntArray, query_group: IntArray) -> IntArray:
@@ -240,6 +258,28 @@ def _halves(
         row_of = np.arange(int(n_rows.sum()), dtype=np.int32)
         laid = (row_of, weight[places])
         yield RolePart(places, False, _plain(levels, n_rows, query_group, of_query, None, *laid))
+
+
+def _listed(levels: Levels, query: IntArray, block: IntArray) -> Iterator[RolePart]:
+    """Yield the list of the pairs within blocks of groups; `block` is the first group of each."""
+    assert levels.roles is not None
+    winner, loser = levels.roles
+    sizes = np.diff(levels.group_start)
+    begin = np.repeat(levels.group_start[block], sizes)
+    count = np.where(winner > 0, np.repeat(levels.group_start[:-1], sizes) - begin, 0)
+    i = np.repeat(np.arange(winner.size, dtype=np.int32), count)
+    shift = begin - (np.cumsum(count) - count)
+    j = (np.arange(i.size) + np.repeat(shift, count)).astype(np.int32)
+    if np.ndim(levels.pair_scale):
+        winner = winner * np.repeat(np.asarray(levels.pair_scale)[query], sizes)
+    kept = (loser > 0)[j]
+    if kept.any():
+        i, j = i[kept], j[kept]
+        pairs = Pairs(i, j, n_rows=winner.size)
+        pairs.weight = winner[i] * loser[j]
+        if not np.ndim(levels.pair_scale):
+            pairs.pair_scale = float(levels.pair_scale)
+        yield RolePart(slice(None), False, pairs)
 
 
 def _doubled(levels: Levels, block: IntArray, edges: IntArray) -> Iterator[RolePart]:
@@ -280,7 +320,7 @@ def _doubled(levels: Levels, block: IntArray, edges: IntArray) -> Iterator[RoleP
         query_of_groups(levels.query_group)[kept // 2], return_index=True
     )
     query_group = np.append(query_group, kept.size)
-    rows = np.flatnonzero(has_role) // 2
+    rows = (np.flatnonzero(has_role) // 2).astype(np.int32)
     yield RolePart(rows, True, _plain(levels, n_rows[kept], query_group, of_query, edges, *laid))
 
 
