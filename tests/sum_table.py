@@ -109,7 +109,7 @@ def weights_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
 
 
 def pairs_of(problem: Problem) -> list[tuple]:
-    """Return the preferences of positive weight; rows that weigh nothing in both roles are absent."""
+    """Return the preferences of positive weight; rows without weight in both roles are absent."""
     winner, loser = weights_of(problem)
     kept = np.flatnonzero((winner > 0) | (loser > 0))
     qid = None if problem.qid is None else problem.qid[kept]

@@ -91,7 +91,9 @@ def kendall_tau(
     excess, by_label = counts[:, 0] - counts[:, 2], counts.sum(axis=1)
     if variant == "b":
         by_score = Levels.build(judged.scores, judged.qid, sample_weight=judged.weight)
-        ratio = np.divide(by_score.query_pair_weight, by_label, out=np.zeros(excess.size), where=by_label > 0)
+        ratio = np.divide(
+            by_score.query_pair_weight, by_label, out=np.zeros(excess.size), where=by_label > 0
+        )
         below = by_label * np.sqrt(ratio)
     else:
         below = every.astype(float)

@@ -27,8 +27,8 @@ _NO_ORDER = np.empty(0, dtype=np.int32)
 class RolePart(NamedTuple):
     """Some pairs as plain levels in which each row has one role, or as a list."""
 
-    rows: slice | NDArray[Any]
-    """The places of its rows in the layout, or the user's rows, ascending, if it has copies."""
+    rows: Any
+    """A slice or array of its places in the layout; the user's rows, ascending, if it has copies."""
     has_copies: bool
     """Whether a row may occur twice: first as a loser, then as a winner."""
     preferences: Preferences
@@ -299,13 +299,8 @@ def _doubled(levels: Levels, block: IntArray, edges: IntArray) -> Iterator[RoleP
         places = np.flatnonzero(is_end[block_of_row] & (weight > 0))
         n_rows[:, role] = np.bincount(block_of_row[places], minlength=block.size)
         has_role[levels.row_of[places], role] = True
-        sides.append(
-            (
-                2 * block_of_row[places] + role,
-                2 * levels.row_of[places].astype(np.int64) + role,
-                weight[places],
-            )
-        )
+        copies = 2 * levels.row_of[places].astype(np.int64) + role
+        sides.append((2 * block_of_row[places] + role, copies, weight[places]))
     edges = edges[(n_rows[edges[:, 0], 0] > 0) & (n_rows[edges[:, 1], 1] > 0)]
     if not len(edges):
         return
@@ -313,15 +308,15 @@ def _doubled(levels: Levels, block: IntArray, edges: IntArray) -> Iterator[RoleP
     order = counting_order(group.astype(np.int32), 2 * block.size, _NO_ORDER)
     number_of_copy = np.cumsum(has_role.ravel(), dtype=np.int32) - 1
     laid = (number_of_copy[copy[order]], weight[order])
-    n_rows = n_rows.ravel()
-    kept, number = np.flatnonzero(n_rows), np.cumsum(n_rows > 0) - 1
+    sizes = n_rows.ravel()
+    kept, number = np.flatnonzero(sizes), np.cumsum(sizes > 0) - 1
     edges = np.column_stack((number[2 * edges[:, 0]], number[2 * edges[:, 1] + 1]))
     of_query, query_group = np.unique(
         query_of_groups(levels.query_group)[kept // 2], return_index=True
     )
     query_group = np.append(query_group, kept.size)
     rows = (np.flatnonzero(has_role) // 2).astype(np.int32)
-    yield RolePart(rows, True, _plain(levels, n_rows[kept], query_group, of_query, edges, *laid))
+    yield RolePart(rows, True, _plain(levels, sizes[kept], query_group, of_query, edges, *laid))
 
 
 def _plain(

@@ -104,8 +104,8 @@ def count_pairs(
     if weight is None and roles is None:
         return int(counts.sum()), counts.astype(np.float64)
     sides = (weight, weight) if roles is None else roles
-    totals = (group_totals(sizes, group_start, side) for side in sides)
-    return int(counts.sum()), _weights_by_query(*totals, query_group, edges)
+    won, lost = (group_totals(sizes, group_start, side) for side in sides)
+    return int(counts.sum()), _weights_by_query(won, lost, query_group, edges)
 
 
 def group_totals(
