@@ -28,7 +28,7 @@ class RolePart(NamedTuple):
     """Some pairs as plain levels in which each row has one role, or as a list."""
 
     rows: Any
-    """A slice or array of its places in the layout; the user's rows, ascending, if it has copies."""
+    """Its places in the layout (slice or array); with copies: the user's rows, ascending."""
     has_copies: bool
     """Whether a row may occur twice: first as a loser, then as a winner."""
     preferences: Preferences

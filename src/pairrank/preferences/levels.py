@@ -94,31 +94,15 @@ class Levels:
     ) -> Levels:
         """Lay rows out by query and level.
 
-        Parameters
-        ----------
-        y : array of shape (n_rows,)
-            Labels: finite numbers, or text where `graph` is an OrderGraph.
-        qid : array of shape (n_rows,), optional
-            Any hashable query identifiers, in any order; None: all rows are one query.
-        graph : "full", "chain" or OrderGraph
-            Which levels are preferred to which.
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative row weights; rows of weight 0 are dropped.
-        winner_weight, loser_weight : array of shape (n_rows,), optional
-            Non-negative factors on a row's weight in the pairs that it wins, and in those that it
-            loses; None: 1. Rows of weight 0 in both roles are dropped.
+        `y` (n_rows,) holds finite numbers, or text under an OrderGraph; `qid` (n_rows,) any
+        hashable identifiers, in any order (None: one query). Weights (n_rows,) are non-negative;
+        `winner_weight` and `loser_weight` multiply `sample_weight` in the pairs that a row wins,
+        and in those that it loses. Rows without weight in both roles are dropped.
 
-        Raises
-        ------
-        PairrankError
-            If there are 2**31 rows or more, labels are text without an OrderGraph, or a weight by
-            role times the sample weight is out of range.
-
-        Notes
-        -----
         Costs O(m) for whole-number labels of small span, else O(m log m); an explicit graph adds
         O(edges), and O(k log n) per group, where k is the smaller, n the larger of the groups of
-        its query and the labels above its own.
+        its query and the labels above its own. A PairrankError is raised for 2**31 rows or more,
+        for labels that are text without an OrderGraph, and for products of weights out of range.
         """
         graph = as_graph(graph)
         if y.size >= 2**31:
