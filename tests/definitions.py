@@ -45,11 +45,15 @@ class Margin(NamedTuple):
 
 
 def margins_of(
-    pairs: Sequence[tuple], scores: Any, weight: Any = None, scale: Any = None
+    pairs: Sequence[tuple], scores: Any, weight: Any = None, scale: Any = None, loser: Any = None
 ) -> Iterator[Margin]:
-    """Yield every pair with its margin; `scale(i)` is what a pair of row i's query is scaled by."""
+    """Yield every pair with its margin; `scale(i)` is what a pair of row i's query is scaled by.
+
+    `loser` are the weights of rows that lose; None: `weight`.
+    """
+    loser = weight if loser is None else loser
     for i, j in pairs:
-        w = 1.0 if weight is None else float(weight[i]) * float(weight[j])
+        w = 1.0 if weight is None else float(weight[i]) * float(loser[j])
         yield Margin(i, j, w * (1.0 if scale is None else scale(i)), float(scores[i] - scores[j]))
 
 
@@ -159,6 +163,7 @@ def sums_over(
     v: Any,
     weight: Any = None,
     scale: Any = None,
+    loser: Any = None,
 ) -> Sums:
     """Sum a loss, given by cost, slope and bend of one margin, over every pair.
 
@@ -169,7 +174,7 @@ def sums_over(
     value, total, value_size = 0.0, 0.0, 0.0
     gradient, product, diagonal, influence, row_weight, reach = np.zeros((6, n_rows))
     gradient_size, product_size, influence_size = np.zeros((3, n_rows))
-    for i, j, w, d in margins_of(pairs, scores, weight, scale):
+    for i, j, w, d in margins_of(pairs, scores, weight, scale, loser):
         change, both, known = v[i] - v[j], abs(v[i]) + abs(v[j]), 1.0 + abs(d)
         value += w * cost(d)
         total += w

@@ -11,7 +11,10 @@ from pairrank.preferences import Levels, OrderGraph
 
 
 class Problem(NamedTuple):
-    """Labels, queries, graph, weights, scores, and a vector to multiply a Hessian with."""
+    """Labels, queries, graph, weights, scores, and a vector to multiply a Hessian with.
+
+    Without roles, `winner` and `loser` are None.
+    """
 
     y: np.ndarray
     qid: np.ndarray | None
@@ -19,6 +22,8 @@ class Problem(NamedTuple):
     weight: np.ndarray | None
     scores: np.ndarray
     v: np.ndarray
+    winner: np.ndarray | None = None
+    loser: np.ndarray | None = None
 
 
 def differs(problem: Problem) -> bool:
@@ -69,6 +74,32 @@ def problems(draw: st.DrawFn, max_rows: int = 40, graphs: Any = None) -> Problem
     scores = scores_of(draw(st.sampled_from(KINDS)), n_rows, generator)
     v = draw(st.sampled_from((1.0, 1e-150, 1e100))) * generator.normal(size=n_rows)
     return Problem(y, qid, graph, _weights(draw, n_rows, generator), scores, v)
+
+
+@st.composite
+def problems_with_roles(draw: st.DrawFn, **kwargs: Any) -> Problem:
+    """Draw a problem with weights by role; often one of them is 0 for many rows."""
+    problem = draw(problems(**kwargs))
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    kinds = ("none", "random", "zeros", "events", "equal", "far")
+    drawn = [draw(st.sampled_from(kinds)), draw(st.sampled_from(kinds[1:]))]
+    if draw(st.booleans()):
+        drawn.reverse()
+    winner, loser = (_role(kind, problem.y.size, generator) for kind in drawn)
+    return problem._replace(winner=winner, loser=loser)
+
+
+def _role(kind: str, n_rows: int, generator: np.random.Generator) -> np.ndarray | None:
+    weight = generator.exponential(size=n_rows) + 0.1
+    made = {
+        "none": None,
+        "random": weight,
+        "zeros": np.where(generator.random(n_rows) < 0.3, 0.0, weight),
+        "events": (generator.random(n_rows) < 0.3) * 1.0,
+        "equal": np.full(n_rows, 0.3),
+        "far": weight * 10.0 ** generator.integers(-30, 30, n_rows),
+    }
+    return made[kind]
 
 
 def _labels(draw: st.DrawFn, n_rows: int, generator: np.random.Generator) -> np.ndarray:

@@ -94,17 +94,28 @@ def levels_of(problem: Problem, reduction: str = "sum") -> Levels:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PairrankWarning)
         levels = Levels.build(
-            problem.y, problem.qid, graph=problem.graph, sample_weight=problem.weight
-        )
+            problem.y, problem.qid, graph=problem.graph, sample_weight=problem.weight,
+            winner_weight=problem.winner, loser_weight=problem.loser,
+        )  # fmt: skip
     return levels.reduced(reduction) if levels.n_pairs else levels
 
 
+def weights_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Return what each row weighs where it wins, and where it loses."""
+    weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
+    roles = (problem.winner, problem.loser)
+    winner, loser = (weight if role is None else weight * role for role in roles)
+    return winner, loser
+
+
 def pairs_of(problem: Problem) -> list[tuple]:
-    """Return the preferences among rows of positive weight: what weighs nothing is not there."""
-    y, qid, weight = problem.y, problem.qid, problem.weight
-    kept = np.arange(y.size) if weight is None else np.flatnonzero(weight)
-    found = preferences_of(y[kept], None if qid is None else qid[kept], problem.graph)
-    return [(kept[i], kept[j]) for i, j in found]
+    """Return the preferences of positive weight; rows without weight in both roles are absent."""
+    winner, loser = weights_of(problem)
+    kept = np.flatnonzero((winner > 0) | (loser > 0))
+    qid = None if problem.qid is None else problem.qid[kept]
+    found = preferences_of(problem.y[kept], qid, problem.graph)
+    pairs = [(kept[i], kept[j]) for i, j in found]
+    return [(i, j) for i, j in pairs if winner[i] > 0 and loser[j] > 0]
 
 
 def scale_of_rows(levels: Levels) -> np.ndarray:
@@ -114,9 +125,10 @@ def scale_of_rows(levels: Levels) -> np.ndarray:
 
 def double_loop(problem: Problem, definition: Any, levels: Levels) -> Sums:
     scale = scale_of_rows(levels)
+    winner, loser = weights_of(problem)
     return sums_over(
-        pairs_of(problem), problem.scores, definition, problem.v, problem.weight,
-        lambda i: scale[i],
+        pairs_of(problem), problem.scores, definition, problem.v, winner,
+        lambda i: scale[i], loser,
     )  # fmt: skip
 
 

@@ -47,6 +47,13 @@ def scatter(values, rows, ranges, factor, out):
 
 
 @compiled
+def scatter_add(values, rows, out):
+    """Add values[k] to out[rows[k]]; rows may repeat."""
+    for k in range(len(rows)):
+        out[rows[k]] += values[k]
+
+
+@compiled
 def _find(values, low, high, wanted):
     """Return the place of a value in the ascending values[low:high], or -1."""
     stop = high

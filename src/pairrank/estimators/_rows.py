@@ -245,7 +245,7 @@ class RankingAccuracy:
         else:
             groups = (levels.group_start, levels.query_group)
             counts = concordance.count_concordant(scores[levels.row_of], levels.weight, *groups)
-        total = counts[:, :3].sum(axis=1)
+        total = counts.sum(axis=1)
         counted = total > 0
         right = (counts[:, 0] + 0.5 * counts[:, 1])[counted] / total[counted]
         return float(right.mean())

@@ -68,10 +68,13 @@ def kendall_tau(
         lighter, _ = totals_around(levels.weight, starts)
         query = np.repeat(np.arange(levels.n_queries), np.diff(starts))
         every = np.bincount(query, levels.weight * lighter, levels.n_queries)
-    excess, by_label = counts[:, 0] - counts[:, 2], counts[:, :3].sum(axis=1)
+    excess, by_label = counts[:, 0] - counts[:, 2], counts.sum(axis=1)
     below = every.astype(float)
     if variant == "b":
-        ratio = np.divide(counts[:, 3], by_label, out=np.zeros(excess.size), where=by_label > 0)
+        by_score = Levels.build(judged.scores, judged.qid, sample_weight=judged.weight)
+        ratio = np.divide(
+            by_score.query_pair_weight, by_label, out=np.zeros(excess.size), where=by_label > 0
+        )
         below = by_label * np.sqrt(ratio)
     counted = (by_label > 0) & (below > 0)
     taus = np.divide(excess, below, out=np.zeros(below.size), where=counted).clip(-1.0, 1.0)

@@ -137,7 +137,7 @@ def _judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any
     if by_edge:
         levels = _each_group_weighs_one(levels)
     groups = (levels.group_start, levels.query_group, levels.edges)
-    return count_concordant(judged.scores[levels.row_of], levels.weight, *groups)[:, :3]
+    return count_concordant(judged.scores[levels.row_of], levels.weight, *groups)
 
 
 def _each_group_weighs_one(levels: Levels) -> Levels:

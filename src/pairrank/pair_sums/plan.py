@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from importlib import import_module
 from typing import Any
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import (
     Exponential,
     Generic,
+    LossFamily,
     PairLoss,
     PiecewisePolynomial,
     Sigmoidal,
@@ -33,6 +35,9 @@ ALGORITHMS: dict[type, tuple[str, ...]] = {
     Tubes: ("auto",),
 }
 """The names that `pair_sum` may have, by the family of the loss."""
+
+ROWS_PER_EDGE = 100.0
+"""The number of rows whose pass costs as much as an edge, of sums that take edges cheaply."""
 
 
 def bind(
@@ -85,6 +90,10 @@ def bind(
         return _of_differences(loss, family, preferences)
     if isinstance(preferences, Differences):
         raise PairrankError(f"the loss {type(loss).__name__} is summed over Levels or Pairs")
+    if isinstance(preferences, Levels) and preferences.roles is not None:
+        part = functools.partial(bind, loss, pair_sum=pair_sum, eps=eps)
+        edge = _rows_per_edge(family, pair_sum)
+        return _made("roles", "role_sum", preferences, part, smooth=loss.smooth, rows_per_edge=edge)
     if isinstance(family, Sigmoidal):
         return _sigmoidal(loss, family, preferences, pair_sum, eps)
     if isinstance(preferences, Pairs):
@@ -94,6 +103,14 @@ def bind(
     if isinstance(family, Exponential) and pair_sum != "direct":
         return _made("separable", "SeparableSum", preferences, family.rate)
     return _direct(loss, preferences, pair_sum)
+
+
+def _rows_per_edge(family: LossFamily, pair_sum: str) -> float:
+    """Return the number of rows whose pass costs as much as an edge; see `roles.parts_of`."""
+    is_smooth = isinstance(family, PiecewisePolynomial) and all(p == 2 for _, p, _ in family.terms)
+    if pair_sum == "auto" and (is_smooth or isinstance(family, Sigmoidal | Exponential)):
+        return ROWS_PER_EDGE
+    return ROWS_PER_EDGE if pair_sum in ("cells", "boxes", "separable") else np.inf
 
 
 def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:

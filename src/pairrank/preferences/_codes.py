@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.preferences.roles import Roles
 
 FloatArray = NDArray[np.float64]
 _SMALL_SPAN = 1 << 16
@@ -87,14 +88,24 @@ def count_pairs(
     query_group: NDArray[np.int64],
     edges: NDArray[np.int64] | None,
     weight: FloatArray | None,
+    roles: Roles | None = None,
 ) -> tuple[int, FloatArray]:
-    """Return the number of preferences, and their total weight by query; O(groups + edges)."""
+    """Return the number of preferences of positive weight, and their total weight by query.
+
+    `roles` replace `weight`. Costs O(groups + edges), and O(rows) with weights.
+    """
     sizes = np.diff(group_start)
-    counts = _pairs_by_query(sizes, query_group, edges)
-    if weight is None:
+    winners = losers = sizes
+    if roles is not None and sizes.size:
+        winners, losers = (
+            np.add.reduceat((role > 0).astype(np.int64), group_start[:-1]) for role in roles
+        )
+    counts = _pairs_by_query(winners, losers, query_group, edges)
+    if weight is None and roles is None:
         return int(counts.sum()), counts.astype(np.float64)
-    totals = group_totals(sizes, group_start, weight)
-    return int(counts.sum()), _weights_by_query(totals, query_group, edges)
+    sides = (weight, weight) if roles is None else roles
+    won, lost = (group_totals(sizes, group_start, side) for side in sides)
+    return int(counts.sum()), _weights_by_query(won, lost, query_group, edges)
 
 
 def group_totals(
@@ -128,34 +139,42 @@ def totals_around(
 
 
 def _pairs_by_query(
-    sizes: NDArray[np.int64], query_group: NDArray[np.int64], edges: NDArray[np.int64] | None
+    winners: NDArray[np.int64],
+    losers: NDArray[np.int64],
+    query_group: NDArray[np.int64],
+    edges: NDArray[np.int64] | None,
 ) -> NDArray[np.int64]:
-    """Sum over the joined groups of each query of the product of their sizes, exactly."""
+    """Sum products of the numbers of winners and losers over joined groups by query, exactly."""
     if edges is None:
-        below = np.cumsum(sizes) - sizes
-        products = sizes * (below - below[query_group[:-1]][query_of_groups(query_group)])
+        below = np.cumsum(losers) - losers
+        products = winners * (below - below[query_group[:-1]][query_of_groups(query_group)])
         ends = query_group
     else:
-        products = sizes[edges[:, 0]] * sizes[edges[:, 1]]
+        products = losers[edges[:, 0]] * winners[edges[:, 1]]
         ends = np.searchsorted(edges[:, 0], query_group)
     running = np.concatenate((np.zeros(1, dtype=products.dtype), np.cumsum(products)))
     return running[ends[1:]] - running[ends[:-1]]
 
 
 def _weights_by_query(
-    totals: FloatArray, query_group: NDArray[np.int64], edges: NDArray[np.int64] | None
+    winners: FloatArray,
+    losers: FloatArray,
+    query_group: NDArray[np.int64],
+    edges: NDArray[np.int64] | None,
 ) -> FloatArray:
-    """Sum over the joined groups of each query of the product of their weights."""
+    """Sum products of the weights of winners and losers over joined groups by query."""
     query = query_of_groups(query_group)
     if edges is None:
-        products = totals * totals_around(totals, query_group)[0]
+        products = winners * totals_around(losers, query_group)[0]
     else:
         low, high = edges.T
-        products, query = totals[low] * totals[high], query[low]
+        products, query = losers[low] * winners[high], query[low]
     return np.bincount(query, products, query_group.size - 1).astype(np.float64)
 
 
-def no_pairs(n_rows: int, n_queries: int, labels: NDArray[Any]) -> NoPairsError:
+def no_pairs(
+    n_rows: int, n_queries: int, labels: NDArray[Any], has_roles: bool = False
+) -> NoPairsError:
     """Return the error that says why no row is preferred to another."""
     if n_rows == 1:
         return NoPairsError(
@@ -165,6 +184,11 @@ def no_pairs(n_rows: int, n_queries: int, labels: NDArray[Any]) -> NoPairsError:
         return NoPairsError(
             f"y holds one class only ({labels[0]}), so no row is preferred to another: give rows "
             "of at least two labels"
+        )
+    if has_roles:
+        return NoPairsError(
+            f"no preference of positive weight among {n_rows} rows in {n_queries} queries: in "
+            "every pair the winner has winner_weight 0 or the loser has loser_weight 0"
         )
     return NoPairsError(
         f"no preference among {n_rows} rows in {n_queries} queries: every query has one class "

@@ -65,19 +65,9 @@ class Differences:
     ) -> Differences:
         """Number the queries and sum their weights; O(n_rows) where equal qids are contiguous.
 
-        Parameters
-        ----------
-        target : array of shape (n_rows,)
-            Finite numbers.
-        qid : array of shape (n_rows,), optional
-            Any hashable query identifiers, in any order; None: all rows are one query.
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative row weights.
-
-        Raises
-        ------
-        PairrankError
-            If the targets are not numbers.
+        `target` (n_rows,) holds finite numbers, `qid` any hashable identifiers in any order (None:
+        one query), `sample_weight` non-negative row weights. A PairrankError is raised for
+        text.
         """
         if target.dtype.kind not in "biuf":
             raise PairrankError(

@@ -22,6 +22,7 @@ from pairrank.preferences._codes import (
 )
 from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
 from pairrank.preferences.pairs import Pairs
+from pairrank.preferences.roles import Roles, weights_of_rows
 
 FloatArray = NDArray[np.float64]
 _PAIRS_PER_EDGE = 16
@@ -54,13 +55,16 @@ class Levels:
         The sorted (low group, high group) that the graph joins. None: the graph is full, and every
         higher group of a query is preferred to every lower one.
     weight : float64 array of shape (n_kept,), or None
-        Row weights in layout order; a pair's weight is the product of its rows' weights.
+        Sample weights in layout order; without `roles` a pair weighs the product of both.
     pair_scale : float or float64 array of shape (n_queries,)
         A factor on every pair, or on the pairs of each query; see `reduced`.
     n_pairs : int
-        The number of preferences, exact.
+        The number of preferences of positive weight, exact.
     query_pair_weight : float64 array of shape (n_queries,)
         The total pair weight of each query, before `pair_scale`.
+    roles : Roles, or None
+        Rows' weights as winners and as losers in layout order: a pair (i over j) weighs
+        winner_i loser_j. None: both are `weight`.
     """
 
     n_rows: int
@@ -75,6 +79,7 @@ class Levels:
     pair_scale: float | FloatArray
     n_pairs: int
     query_pair_weight: FloatArray
+    roles: Roles | None = None
 
     @classmethod
     def build(
@@ -84,30 +89,20 @@ class Levels:
         *,
         graph: Graph = "full",
         sample_weight: FloatArray | None = None,
+        winner_weight: FloatArray | None = None,
+        loser_weight: FloatArray | None = None,
     ) -> Levels:
         """Lay rows out by query and level.
 
-        Parameters
-        ----------
-        y : array of shape (n_rows,)
-            Labels: finite numbers, or text where `graph` is an OrderGraph.
-        qid : array of shape (n_rows,), optional
-            Any hashable query identifiers, in any order; None: all rows are one query.
-        graph : "full", "chain" or OrderGraph
-            Which levels are preferred to which.
-        sample_weight : array of shape (n_rows,), optional
-            Non-negative row weights; rows of weight 0 are dropped.
+        `y` (n_rows,) holds finite numbers, or text under an OrderGraph; `qid` (n_rows,) any
+        hashable identifiers, in any order (None: one query). Weights (n_rows,) are non-negative;
+        `winner_weight` and `loser_weight` multiply `sample_weight` in the pairs that a row wins,
+        and in those that it loses. Rows without weight in both roles are dropped.
 
-        Raises
-        ------
-        PairrankError
-            If there are 2**31 rows or more, or labels are text without an OrderGraph.
-
-        Notes
-        -----
         Costs O(m) for whole-number labels of small span, else O(m log m); an explicit graph adds
         O(edges), and O(k log n) per group, where k is the smaller, n the larger of the groups of
-        its query and the labels above its own.
+        its query and the labels above its own. A PairrankError is raised for 2**31 rows or more,
+        for labels that are text without an OrderGraph, and for products of weights out of range.
         """
         graph = as_graph(graph)
         if y.size >= 2**31:
@@ -116,6 +111,8 @@ class Levels:
             raise PairrankError(
                 "labels that are text have no order of their own: give graph=OrderGraph([...])"
             )
+        n_rows = y.size
+        sample_weight, roles = weights_of_rows(sample_weight, winner_weight, loser_weight)
         kept = _kept_rows(sample_weight)
         if kept is not None:
             y, qid = y[kept], None if qid is None else qid[kept]
@@ -129,13 +126,13 @@ class Levels:
         group_start, group_level, query_group = _groups(level_of, query_of, order, n_queries)
         row_of = order if kept is None else kept[order]
         weight = None if sample_weight is None else sample_weight[row_of].astype(np.float64)
-        n_rows = y.size if sample_weight is None else sample_weight.size
+        roles = None if roles is None else roles.at(row_of)
         in_order = bool(kept is None and _is_ascending(row_of))
         edges = _edges(graph, labels, group_level, query_group)
-        n_pairs, query_pair_weight = count_pairs(group_start, query_group, edges, weight)
+        n_pairs, query_pair_weight = count_pairs(group_start, query_group, edges, weight, roles)
         return cls(
             n_rows, row_of, in_order, labels, group_start, group_level, query_group, edges,
-            weight, 1.0, n_pairs, query_pair_weight,
+            weight, 1.0, n_pairs, query_pair_weight, roles,
         )  # fmt: skip
 
     @property
@@ -147,6 +144,11 @@ class Levels:
     def query_start(self) -> NDArray[np.int64]:
         """Where each query's rows begin in the layout, (n_queries + 1,)."""
         return self.group_start[self.query_group]
+
+    @property
+    def sides(self) -> tuple[FloatArray | None, FloatArray | None]:
+        """Rows' weights as winners and as losers in layout order, (n_kept,); None: 1 each."""
+        return (self.weight, self.weight) if self.roles is None else self.roles
 
     @property
     def row_weight(self) -> float:
@@ -168,20 +170,22 @@ class Levels:
 
         Both are in the user's order, (n_rows,), and scaled by `pair_scale`; O(m + edges).
         """
-        totals = group_totals(np.diff(self.group_start), self.group_start, self.weight)
+        sides, sizes = self.sides, np.diff(self.group_start)
+        winners, losers = (group_totals(sizes, self.group_start, side) for side in sides)
         if self.edges is None:
-            wins, losses = totals_around(totals, self.query_group)
+            wins = totals_around(losers, self.query_group)[0]
+            losses = totals_around(winners, self.query_group)[1]
         else:
             low, high = self.edges.T
-            wins = np.bincount(high, totals[low], totals.size).astype(np.float64)
-            losses = np.bincount(low, totals[high], totals.size).astype(np.float64)
+            wins = np.bincount(high, losers[low], sizes.size).astype(np.float64)
+            losses = np.bincount(low, winners[high], sizes.size).astype(np.float64)
         scale = np.broadcast_to(self.pair_scale, self.n_queries)[query_of_groups(self.query_group)]
-        return self._by_row(wins * scale), self._by_row(losses * scale)
+        return self._by_row(wins * scale, sides[0]), self._by_row(losses * scale, sides[1])
 
-    def _by_row(self, of_groups: FloatArray) -> FloatArray:
+    def _by_row(self, of_groups: FloatArray, weight: FloatArray | None) -> FloatArray:
         """Return one value per group as one per row, times its weight, in the user's order."""
         by_row = np.repeat(of_groups, np.diff(self.group_start))
-        return self.from_layout(by_row if self.weight is None else by_row * self.weight)
+        return self.from_layout(by_row if weight is None else by_row * weight)
 
     def from_layout(self, values: FloatArray) -> FloatArray:
         """Return one value per row of the layout in the user's order; dropped rows get 0."""
@@ -196,7 +200,7 @@ class Levels:
     def require_pairs(self) -> None:
         """Raise a NoPairsError that says why, where there is no preference to learn from."""
         if not self.n_pairs:
-            raise no_pairs(self.row_of.size, self.n_queries, self.labels)
+            raise no_pairs(self.row_of.size, self.n_queries, self.labels, self.roles is not None)
 
     def reduced(self, reduction: str) -> Levels:
         """Return the same preferences with the pair scale of a reduction.
@@ -218,24 +222,28 @@ class Levels:
         A pair sum spends more on an edge than on a comparison, so up to 16 comparisons per edge are
         listed. Costs O(edges), and O(comparisons) where they are listed.
         """
-        if self.edges is None or self.n_pairs > _PAIRS_PER_EDGE * len(self.edges):
+        if self.edges is None:
             return self
         sizes, (low, high) = np.diff(self.group_start), self.edges.T
         counts = sizes[low] * sizes[high]
+        if counts.sum() > _PAIRS_PER_EDGE * len(self.edges):
+            return self
         edge = np.repeat(np.arange(counts.size), counts)
         within = np.arange(edge.size) - (np.cumsum(counts) - counts)[edge]
         in_high, in_low = np.divmod(within, sizes[low][edge])
         winner = self.group_start[high][edge] + in_high
         loser = self.group_start[low][edge] + in_low
         pairs = Pairs(self.row_of[winner], self.row_of[loser], n_rows=self.n_rows)
-        pairs.row_weight = self.row_weight
-        if self.weight is not None:
-            pairs.weight = self.weight[winner] * self.weight[loser]
+        wins, loses = self.sides
+        if wins is not None and loses is not None:
+            pairs.weight = wins[winner] * loses[loser]
         if np.ndim(self.pair_scale) == 0:
             pairs.pair_scale = float(self.pair_scale)
         else:
             scale = np.asarray(self.pair_scale)[query_of_groups(self.query_group)][low][edge]
             pairs.weight = scale if pairs.weight is None else scale * pairs.weight
+        pairs = pairs if self.roles is None else pairs.of_positive_weight()
+        pairs.row_weight = self.row_weight
         return pairs
 
 

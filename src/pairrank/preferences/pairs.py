@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairrank import _validation as validation
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences._codes import query_codes, scale_to
+from pairrank.preferences.roles import refuse_roles, weights_of_rows
 
 FloatArray = NDArray[np.float64]
 _LARGEST_PRODUCT = 1e200
@@ -153,6 +154,8 @@ class Pairs:
         *,
         qid: NDArray[Any] | None = None,
         sample_weight: FloatArray | None = None,
+        winner_weight: FloatArray | None = None,
+        loser_weight: FloatArray | None = None,
         reduction: str = "sum",
         ties: bool = True,
     ) -> Pairs:
@@ -166,6 +169,8 @@ class Pairs:
             Queries; a pair of rows of different queries is an error.
         sample_weight : array of shape (n_rows,), optional
             Row weights: a pair's weight is multiplied by the product of its rows' weights.
+        winner_weight, loser_weight : array of shape (n_rows,), optional
+            Further factors, of row i[k] and of row j[k]; they need `ties`.
         reduction : "auto", "sum", "rows" or "query", default "sum"
             "auto" is "sum": each comparison is further information. "rows" multiplies the sum by
             W/T, "query" the sum of query q by W/(n_queries T_q), as for labels.
@@ -177,16 +182,29 @@ class Pairs:
             raise PairrankError(f"the pairs count {self.n_rows} rows but X has {n_rows}")
         result = self._resized(n_rows)
         codes = None if qid is None else _check_queries(result, qid)
+        if not ties:
+            refuse_roles(winner_weight, loser_weight)
+        sample_weight, roles = weights_of_rows(sample_weight, winner_weight, loser_weight)
         if sample_weight is not None:
-            result = result._weighted(sample_weight)
-        if result.weight is not None and not (result.weight > 0).all():
-            row_weight = result.row_weight
-            result = result._kept(result.weight > 0, result.i, result.j, n_rows)
-            result.row_weight = row_weight
+            result = result._weighted(sample_weight, sample_weight)
+            result.row_weight = float(sample_weight.sum())
+        result = result.of_positive_weight()
         if ties and result.magnitude is not None:
             result = result._without_ties()
+        if roles is not None:
+            ones = np.ones(n_rows)
+            factors = (ones if each is None else each for each in (winner_weight, loser_weight))
+            result = result._weighted(*factors).of_positive_weight()
         if reduction in ("rows", "query") and result.n_pairs:
             result._reduce(reduction, codes, sample_weight)
+        return result
+
+    def of_positive_weight(self) -> Pairs:
+        """Return the comparisons that have a positive weight."""
+        if self.weight is None or (self.weight > 0).all():
+            return self
+        result = self._kept(self.weight > 0, self.i, self.j, self.n_rows)
+        result.row_weight, result.pair_scale = self.row_weight, self.pair_scale
         return result
 
     def _rows(self, key: Any) -> NDArray[np.int64]:
@@ -210,16 +228,18 @@ class Pairs:
 
     def _resized(self, n_rows: int) -> Pairs:
         result = object.__new__(Pairs)
-        result.__dict__.update(self.__dict__, n_rows=n_rows, row_weight=float(n_rows))
+        row_weight = self.row_weight if n_rows == self.n_rows else float(n_rows)
+        result.__dict__.update(self.__dict__, n_rows=n_rows, row_weight=row_weight)
         return result
 
-    def _weighted(self, sample_weight: FloatArray) -> Pairs:
-        product = sample_weight[self.i] * sample_weight[self.j]
-        weight = product if self.weight is None else product * self.weight
-        validation.check_weight_range(weight, "weight (times the rows' weights)", _LARGEST_PRODUCT)
+    def _weighted(self, winner: FloatArray, loser: FloatArray) -> Pairs:
+        """Multiply each comparison's weight by a weight of row i and one of row j, (n_rows,)."""
         result = self._resized(self.n_rows)
-        result.weight = weight
-        result.row_weight = float(sample_weight.sum())
+        product = winner[self.i] * loser[self.j]
+        result.weight = product if self.weight is None else product * self.weight
+        validation.check_weight_range(
+            result.weight, "weight (times the rows' weights)", _LARGEST_PRODUCT
+        )
         return result
 
     def _without_ties(self) -> Pairs:
@@ -233,7 +253,6 @@ class Pairs:
                 "0 (a tie); use RankRLS, MPRank or SVRank for the size of a preference"
             )
         result = self._resized(self.n_rows)
-        result.row_weight = self.row_weight
         result.magnitude = None
         if tie.any():
             weight = np.where(tie, 0.5, 1.0) * (1.0 if self.weight is None else self.weight)

@@ -127,6 +127,7 @@ def _restricted(
         query_group=query_group,
         edges=edges,
         weight=weight,
+        roles=None if levels.roles is None else levels.roles.at(places, factor),
         pair_scale=_of_queries(levels.pair_scale, queries),
     )
     return _standing_for(levels, sample)
@@ -174,7 +175,7 @@ def _of_queries(scale: float | NDArray[np.float64], queries: NDArray[np.int64]) 
 def _standing_for(levels: Levels, other: Levels) -> Levels:
     """Count the other's pairs, and scale them to the total weight of all pairs."""
     n_pairs, query_pair_weight = count_pairs(
-        other.group_start, other.query_group, other.edges, other.weight
+        other.group_start, other.query_group, other.edges, other.weight, other.roles
     )
     left = float(np.sum(other.pair_scale * query_pair_weight))
     scale = other.pair_scale * (levels.total_weight / left) if left > 0 else other.pair_scale

@@ -1,0 +1,67 @@
+"""Weights by role: what a row weighs in the pairs that it wins, and in those that it loses."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank import _validation as validation
+from pairrank.exceptions import PairrankError
+
+FloatArray = NDArray[np.float64]
+
+OF_DIFFERENCES = (
+    "square and tube losses are summed over every pair of a query in both directions, so no row "
+    "wins or loses"
+)
+OF_CLASSES = "ConvexHullRanker separates classes as wholes, so it sums no pairs"
+
+
+class Roles(NamedTuple):
+    """The weights of rows as winners and as losers, sample_weight multiplied in, (n,) each."""
+
+    winner: FloatArray
+    loser: FloatArray
+
+    def at(self, places: Any, factor: FloatArray | None = None) -> Roles:
+        """Return the weights at some places, times a factor."""
+        chosen = (self.winner[places], self.loser[places])
+        return Roles(*(chosen if factor is None else (each * factor for each in chosen)))
+
+
+def weights_of_rows(
+    sample_weight: FloatArray | None,
+    winner_weight: FloatArray | None,
+    loser_weight: FloatArray | None,
+) -> tuple[FloatArray | None, Roles | None]:
+    """Return the sample weights, 0 where a row weighs nothing in either role, and the roles.
+
+    Without weights by role the sample weights are returned as they are. A PairrankError is raised
+    where products of weights are out of range.
+    """
+    given = winner_weight if winner_weight is not None else loser_weight
+    if given is None:
+        return sample_weight, None
+    sample = np.ones(given.size) if sample_weight is None else sample_weight.astype(np.float64)
+    products = []
+    for name, weight in (("winner_weight", winner_weight), ("loser_weight", loser_weight)):
+        product = sample if weight is None else sample * weight
+        if weight is not None:
+            validation.check_weight_range(product, f"{name} (times sample_weight)")
+        products.append(product)
+    roles = Roles(*products)
+    return np.where((roles.winner > 0) | (roles.loser > 0), sample, 0.0), roles
+
+
+def refuse_roles(
+    winner_weight: object | None, loser_weight: object | None, reason: str = OF_DIFFERENCES
+) -> None:
+    """Raise a PairrankError that says why, where a weight by role is given."""
+    for name, weight in (("winner_weight", winner_weight), ("loser_weight", loser_weight)):
+        if weight is not None:
+            raise PairrankError(
+                f"{name} is not supported here: {reason}; use sample_weight, or a ranker that sums "
+                "a loss over preferences, such as RankSVM or RankNCG"
+            )

@@ -1,0 +1,172 @@
+"""Weights by role in Levels and Pairs, against every pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairrank import Pairs
+from pairrank.compiled.concordance import count_concordant
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.preferences import Levels, draw_sample, merge_levels, refuse_roles
+from pairrank.preferences.roles import OF_CLASSES
+from strategies import problems_with_roles
+from sum_table import levels_of, pairs_of, scale_of_rows, weights_of
+
+pytestmark = pytest.mark.numeric
+
+
+def sums_of_ends(problem, scale):
+    """Return each row's weight of wins and of losses, pair by pair."""
+    winner, loser = weights_of(problem)
+    wins, losses = np.zeros((2, problem.y.size))
+    for i, j in pairs_of(problem):
+        weight = winner[i] * loser[j] * scale[i]
+        wins[i] += weight
+        losses[j] += weight
+    return wins, losses
+
+
+@given(problem=problems_with_roles(), reduction=st.sampled_from(("sum", "rows", "query")))
+def test_counts_and_weights_are_those_of_every_pair(problem, reduction):
+    levels = levels_of(problem, reduction)
+    winner, loser = weights_of(problem)
+    assert levels.n_pairs == len(pairs_of(problem))
+    weight = sum(winner[i] * loser[j] for i, j in pairs_of(problem))
+    assert levels.pair_weight == pytest.approx(weight, rel=1e-12)
+    wanted = sums_of_ends(problem, scale_of_rows(levels))
+    np.testing.assert_allclose(levels.wins_and_losses(), wanted, rtol=1e-12)
+    sample = np.ones(problem.y.size) if problem.weight is None else problem.weight
+    kept = (winner > 0) | (loser > 0)
+    assert levels.row_of.size == kept.sum()
+    assert levels.row_weight == pytest.approx(sample[kept].sum(), rel=1e-12)
+    if levels.n_pairs and reduction == "rows":
+        assert levels.total_weight == pytest.approx(levels.row_weight, rel=1e-12)
+
+
+@given(problem=problems_with_roles(graphs=("chain", "random")))
+def test_comparisons_of_few_rows_per_edge_carry_the_roles(problem):
+    levels = levels_of(problem, "query")
+    pairs = levels.compact()
+    assert pairs.n_pairs == levels.n_pairs
+    np.testing.assert_allclose(pairs.wins_and_losses(), levels.wins_and_losses(), rtol=1e-12)
+    assert pairs.row_weight == levels.row_weight
+
+
+@given(problem=problems_with_roles(), reduction=st.sampled_from(("sum", "rows", "query")))
+def test_comparisons_take_weights_by_role(problem, reduction):
+    levels = levels_of(problem, reduction)
+    if not levels.n_pairs:
+        return
+    n_rows = problem.y.size
+    i, j = np.array(pairs_of(problem._replace(weight=None, winner=None, loser=None))).T
+    if problem.graph == "chain":
+        i, j = np.array(pairs_of(problem)).T
+    bound = Pairs(i, j, n_rows=n_rows).bound(
+        n_rows, qid=problem.qid, sample_weight=problem.weight, winner_weight=problem.winner,
+        loser_weight=problem.loser, reduction=reduction,
+    )  # fmt: skip
+    assert bound.n_pairs == levels.n_pairs
+    assert bound.row_weight == pytest.approx(levels.row_weight, rel=1e-12)
+    np.testing.assert_allclose(bound.wins_and_losses(), levels.wins_and_losses(), rtol=1e-11)
+
+
+def test_a_tie_has_the_role_weights_of_each_direction():
+    winner, loser = np.array([2.0, 3.0]), np.array([5.0, 7.0])
+    bound = Pairs([0], [1], magnitude=[0.0]).bound(2, winner_weight=winner, loser_weight=loser)
+    np.testing.assert_array_equal(bound.i, [0, 1])
+    np.testing.assert_array_equal(bound.weight, [7.0, 7.5])
+
+
+def test_rows_without_weight_in_both_roles_are_dropped_before_levels_are_joined():
+    winner, loser = np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0])
+    levels = Levels.build(np.arange(3.0), graph="chain", winner_weight=winner, loser_weight=loser)
+    assert levels.n_pairs == 1
+    np.testing.assert_array_equal(levels.labels, [0.0, 2.0])
+
+
+def test_a_role_that_no_pair_has_is_named():
+    levels = Levels.build(np.arange(3.0), winner_weight=np.array([1.0, 0.0, 0.0]))
+    with pytest.raises(NoPairsError, match="the winner has winner_weight 0"):
+        levels.require_pairs()
+
+
+def test_products_of_weights_out_of_range_are_refused():
+    far = np.array([1e60, 1.0])
+    with pytest.raises(PairrankError, match=r"loser_weight \(times sample_weight\) runs from"):
+        Levels.build(np.arange(2.0), sample_weight=far, loser_weight=far)
+    with pytest.raises(PairrankError, match=r"winner_weight \(times sample_weight\)\[1\] = -1"):
+        Levels.build(np.arange(2.0), winner_weight=np.array([1.0, -1.0]))
+
+
+@pytest.mark.parametrize("queries", [1, 400])
+def test_a_sample_keeps_the_roles_and_the_weight_of_all_pairs(queries):
+    rng = np.random.default_rng(0)
+    y, qid = rng.integers(0, 3, 20_000) * 1.0, rng.integers(0, queries, 20_000)
+    winner, loser = (rng.random(20_000) < 0.4) * 1.0, rng.random(20_000) + 0.5
+    levels = Levels.build(y, qid, winner_weight=winner, loser_weight=loser).reduced("rows")
+    rows, sample = draw_sample(levels, 4_000, rng)
+    again = Levels.build(y[rows], qid[rows], winner_weight=winner[rows], loser_weight=loser[rows])
+    assert sample.n_pairs == again.n_pairs
+    assert sample.total_weight == pytest.approx(levels.total_weight)
+    scale = levels.total_weight / again.pair_weight
+    np.testing.assert_allclose(
+        sample.wins_and_losses(), scale * np.array(again.wins_and_losses()), rtol=1e-12
+    )
+
+
+def test_rare_levels_weigh_less_in_both_roles():
+    y = np.zeros(100_000)
+    y[:200] = 1.0
+    winner, loser = np.full(y.size, 2.0), np.full(y.size, 3.0)
+    levels = Levels.build(y, winner_weight=winner, loser_weight=loser)
+    _, sample = draw_sample(levels, 2_000, np.random.default_rng(0))
+    assert sample.roles.winner.sum() == pytest.approx(200_000)
+    assert sample.roles.loser.sum() == pytest.approx(300_000)
+
+
+def test_bands_keep_the_roles():
+    rng = np.random.default_rng(0)
+    y, winner = rng.permutation(500) * 1.0, rng.random(500)
+    levels = Levels.build(y, winner_weight=winner)
+    banded = merge_levels(levels, 4)
+    again = Levels.build(np.floor(y / 125.0), winner_weight=winner)
+    assert banded.n_pairs == again.n_pairs
+    assert banded.total_weight == pytest.approx(levels.total_weight)
+
+
+def test_sums_without_roles_refuse_them_and_say_why():
+    refuse_roles(None, None)
+    weight = np.ones(2)
+    with pytest.raises(PairrankError, match=r"winner_weight.*over every pair of a query"):
+        refuse_roles(weight, None)
+    with pytest.raises(PairrankError, match=r"loser_weight.*separates classes as wholes"):
+        refuse_roles(None, weight, OF_CLASSES)
+    with pytest.raises(PairrankError, match="loser_weight is not supported"):
+        Pairs([0], [1]).bound(2, loser_weight=weight, ties=False)
+
+
+@given(problem=problems_with_roles())
+def test_concordance_weighs_winners_and_losers(problem):
+    levels = levels_of(problem)
+    scores = np.round(problem.scores[levels.row_of], 1)
+    winner, loser = levels.sides
+    groups = (levels.group_start, levels.query_group, levels.edges)
+    found = count_concordant(scores, winner, *groups, loser_weight=loser)
+    by_row = np.round(problem.scores, 1)
+    weights, wanted = weights_of(problem), np.zeros(3)
+    for i, j in pairs_of(problem):
+        place = 0 if by_row[i] > by_row[j] else 1 if by_row[i] == by_row[j] else 2
+        wanted[place] += weights[0][i] * weights[1][j]
+    np.testing.assert_allclose(found.sum(axis=0), wanted, rtol=1e-9, atol=1e-13 * wanted.sum())
+
+
+def test_concordance_of_heavy_rows_costs_light_ones_no_digits():
+    y, scores = np.array([0.0, 1.0, 1.0]), np.array([1.0, 0.0, 2.0])
+    levels = Levels.build(y, winner_weight=np.array([1.0, 1e-60, 1e60]), loser_weight=np.ones(3))
+    groups = (levels.group_start, levels.query_group)
+    winner, loser = levels.sides
+    found = count_concordant(scores, winner, *groups, loser_weight=loser)
+    np.testing.assert_array_equal(found, [[1e60, 0.0, 1e-60]])
