@@ -13,14 +13,7 @@ from scipy import sparse as sp
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._streams import name_of, open_source, whole_lines
 from pairrank.io._svmlight_errors import explain
-from pairrank.io.rows import (
-    Rows,
-    check_dtype,
-    names_of,
-    narrowed,
-    overflow_error,
-    refuse_merged_labels,
-)
+from pairrank.io.rows import Rows, check_dtype, names_of, narrowed, refuse_merged_labels
 
 _BLOCK = 4 << 20
 _SPARSE_BELOW = 0.25
@@ -180,6 +173,10 @@ class _Reader:
         def place(row: int) -> str:
             return f"{self.name}, line {_line_of(block, row) + first_line}"
 
+        def place_of_entry(entry: int) -> str:
+            row = int(np.searchsorted(row_ends[:n_rows], entry, side="right"))
+            return f"{place(row)}: index {indices[entry]}"
+
         n_rows, n_entries = int(state[kernel.N_ROWS]), int(state[kernel.N_ENTRIES])
         tokens = long_tokens[: state[kernel.N_LONG]]
         self._read_long(block, (tokens, labels, values, indices, row_ends[:n_rows]), place)
@@ -188,13 +185,7 @@ class _Reader:
         self.labels.append(labels[:n_rows])
         self.row_ends.append(row_ends[:n_rows] + len(self.values))
         self.indices.append(indices[:n_entries])
-        kept = narrowed(values[:n_entries], self.dtype)
-        overflows = np.isinf(kept)
-        if overflows.any():
-            entry = int(overflows.argmax())
-            row = int(np.searchsorted(row_ends[:n_rows], entry, side="right"))
-            raise overflow_error(f"{place(row)}: index {indices[entry]}", float(values[entry]))
-        self.values.append(kept)
+        self.values.append(narrowed(values[:n_entries], self.dtype, place_of_entry))
 
     def _read_long(self, block: bytes, found: tuple[Any, ...], place: Any) -> None:
         """Read the long numbers that the kernel leaves to Python's float."""
