@@ -99,7 +99,7 @@ def _refuse_faults(
 ) -> None:
     """Refuse the first pair that is none; O(n_pairs)."""
     stop = _MOST_ROWS if n_rows is None else n_rows
-    rows = f"which is no row: they go from 0 to {stop - 1}"
+    rows = f"which is not a row: {f'rows go from 0 to {stop - 1}' if stop else 'n_rows is 0'}"
     i, j, weight = columns["i"], columns["j"], columns.get("weight", np.empty(0))
     checks = [
         (~_is_row(i, stop), i, f"i is {{:.15g}}, {rows}"),
