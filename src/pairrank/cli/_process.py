@@ -47,12 +47,8 @@ class Interruptible:
 
     Signals that were ignored before, such as Ctrl-C in a shell's background jobs, stay ignored.
     Python drops a KeyboardInterrupt that is raised in a finaliser or in a callback of a C library,
-    such as the compiler: it is raised again after a short delay.
-
-    Attributes
-    ----------
-    dropped : bool
-        Whether Python dropped an interrupt, which may be the cause of a later error.
+    such as the compiler: it is raised again after a short delay. `dropped` says whether this
+    happened, because it may be the cause of a later error.
     """
 
     def __init__(self) -> None:

@@ -155,13 +155,8 @@ class Ranker:
 
     def load_rows(self, source: str, columns: options.Columns, pairs: str | None = None) -> Rows:
         """Return the rows of a file with the model's features, in the model's order."""
-        return load_rows(
-            source,
-            columns,
-            n_features=int(self.estimator.n_features_in_),
-            features=self.names,
-            pairs=pairs,
-        )
+        n_features = int(self.estimator.n_features_in_)
+        return load_rows(source, columns, n_features=n_features, features=self.names, pairs=pairs)
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row, higher is better."""

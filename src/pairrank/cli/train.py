@@ -135,16 +135,13 @@ def fit(
     With a metric the strength is searched: the ranker with the best metric on the judged rows is
     returned, and of equal ones the most regularised.
     """
+    given = {"qid": rows.qid, "sample_weight": rows.weight}
     stopping = {}
     if judged is not None and getattr(ranker, "regularization", "tikhonov") != "tikhonov":
-        stopping = {
-            "X_val": judged.X, "y_val": judged.y,
-            "qid_val": judged.qid, "sample_weight_val": judged.weight,
-        }  # fmt: skip
+        stopping = {"X_val": judged.X, "y_val": judged.y, "qid_val": judged.qid}
+        stopping["sample_weight_val"] = judged.weight
     if metric is None or judged is None:
-        ranker.fit(
-            rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight, callback=progress, **stopping
-        )
+        ranker.fit(rows.X, rows.y, **given, callback=progress, **stopping)
         return ranker, ranker.status_ != Status.INTERRUPTED.name.lower()
     from pairrank.model_selection.path import regularization_path
 
@@ -165,8 +162,7 @@ def fit(
         rows.y,
         param=strength,
         values=MODELS[model].values(),
-        qid=rows.qid,
-        sample_weight=rows.weight,
+        **given,
         X_val=judged.X,
         y_val=judged.y,
         scoring=judge,
