@@ -135,8 +135,8 @@ def fit(
     With a metric the strength is searched: the ranker with the best metric on the judged rows is
     returned, and of equal ones the most regularised.
     """
-    given = {"qid": rows.qid, "sample_weight": rows.weight}
-    stopping = {}
+    given: dict[str, Any] = {"qid": rows.qid, "sample_weight": rows.weight}
+    stopping: dict[str, Any] = {}
     if judged is not None and getattr(ranker, "regularization", "tikhonov") != "tikhonov":
         stopping = {"X_val": judged.X, "y_val": judged.y, "qid_val": judged.qid}
         stopping["sample_weight_val"] = judged.weight

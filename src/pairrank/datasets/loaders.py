@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 import zipfile
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.datasets.record import Dataset, DatasetRecord, choose, open_file
+from pairrank.datasets.record import Dataset, DatasetRecord, choose, open_file, open_text
 from pairrank.datasets.text import load_reuters_sgml, load_vw_text
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import read_svmlight
@@ -29,7 +28,7 @@ def load_arff(record: DatasetRecord, home: Path) -> Dataset:
     from scipy.io import arff
 
     (file,) = record.files
-    text = io.TextIOWrapper(open_file(record, home, file), encoding="utf-8")
+    text = open_text(record, home)
     try:
         rows, header = arff.loadarff(text)
     except (arff.ArffError, ValueError, NotImplementedError, StopIteration) as error:
@@ -134,8 +133,7 @@ def load_svmlight_named(record: DatasetRecord, home: Path, *, subset: str | None
 def load_untidy_csv(record: DatasetRecord, home: Path) -> Dataset:
     """Read a CSV of numbers and words: words become one-hot, empty cells their column's median."""
     settings = record.settings
-    (file,) = record.files
-    with io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="") as text:
+    with open_text(record, home) as text:
         header, *rows = csv.reader(text)
     columns = dict(zip(header, zip(*rows, strict=True), strict=True))
     y = np.array([float(cell) for cell in columns.pop(settings["label"])])
@@ -165,7 +163,7 @@ def load_comparisons_csv(record: DatasetRecord, home: Path) -> Dataset:
     from scipy import sparse
 
     (file,) = record.files
-    with io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="") as text:
+    with open_text(record, home) as text:
         rows = list(csv.DictReader(text, record.settings.get("columns")))
     sides = [_sides(row, file, number) for number, row in enumerate(rows, 1)]
     names, items = np.unique([side[:2] for side in sides], return_inverse=True)

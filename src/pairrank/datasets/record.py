@@ -123,6 +123,12 @@ def open_file(record: DatasetRecord, home: Path, file: str) -> IO[bytes]:
     return io.BytesIO(content)
 
 
+def open_text(record: DatasetRecord, home: Path) -> IO[str]:
+    """Return the content of a set's only file as UTF-8 text; see `open_file`."""
+    (file,) = record.files
+    return io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="")
+
+
 def _read(record: DatasetRecord, home: Path, file: str) -> bytes:
     folder = home / record.name
     path = folder / file

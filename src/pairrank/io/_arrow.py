@@ -41,8 +41,8 @@ class Table:
 
     def check_numbers(self, columns: Sequence[str], role: str) -> None:
         """Raise a FileFormatError that names all columns other than numbers and booleans."""
-        types = {column: self.columns[column].type for column in columns}
-        wrong = [f"{column!r} ({kind})" for column, kind in types.items() if not is_numeric(kind)]
+        types = [(column, self.columns[column].type) for column in columns]
+        wrong = [f"{column!r} ({kind})" for column, kind in types if not is_numeric(kind)]
         if wrong:
             raise FileFormatError(
                 f"{self.name}: {role} must be numbers, but these columns are not: "
@@ -61,11 +61,9 @@ class Table:
 
     def labels(self, column: str) -> np.ndarray[Any, Any]:
         """Return labels as float64 if all are numbers, as text if all are names."""
-        kind = self.columns[column].type
-        if is_numeric(kind):
+        if is_numeric(self.columns[column].type):
             labels = self.numbers(column)
-            if str(kind) not in ("bool", "float", "double", "halffloat"):
-                self._refuse_merged(labels, self.columns[column])
+            self._refuse_merged(labels, self.columns[column])
             return labels
         texts = self.texts(column)
         try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import functools
 import gzip
 import io
 import lzma
@@ -16,7 +17,12 @@ from typing import IO, Any
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io._atomic import STANDARD_STREAM, atomic_write
 
-COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
+_COMPRESSORS: dict[str, Any] = {
+    ".gz": lambda file: gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0),
+    ".bz2": functools.partial(bz2.BZ2File, mode="wb"),
+    ".xz": functools.partial(lzma.LZMAFile, mode="wb"),
+}
+COMPRESSED_SUFFIXES = tuple(_COMPRESSORS)
 
 _MAGIC: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -121,17 +127,7 @@ def open_target(target: Any) -> Iterator[IO[bytes]]:
     if not isinstance(target, str | os.PathLike):
         yield target
         return
-    name = os.fspath(target)
-    with atomic_write(name, "wb") as file, _compressor(name, file) as compressed:
+    suffix = os.path.splitext(target)[1].lower()
+    compress = _COMPRESSORS.get(suffix, contextlib.nullcontext)
+    with atomic_write(target, "wb") as file, compress(file) as compressed:
         yield compressed
-
-
-def _compressor(name: str, file: IO[bytes]) -> contextlib.AbstractContextManager[Any]:
-    lowered = name.lower()
-    if lowered.endswith(".gz"):
-        return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
-    if lowered.endswith(".bz2"):
-        return bz2.BZ2File(file, "wb")
-    if lowered.endswith(".xz"):
-        return lzma.LZMAFile(file, "wb")
-    return contextlib.nullcontext(file)
