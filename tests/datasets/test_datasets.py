@@ -125,13 +125,15 @@ def make_home(tmp_path, monkeypatch, content: bytes):
 ARFF = b"@relation r\n@attribute a {3,4}\n@attribute b real\n@data\n3,0.5\n4,0.25\n"
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_a_file_may_lie_there_packed_or_plain(tmp_path, monkeypatch, packed):
-    folder = make_home(tmp_path, monkeypatch, ARFF)
-    if packed:
-        (folder / "servo.arff.gz").write_bytes(gzip.compress(ARFF))
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_a_file_may_be_compressed_or_not(tmp_path, monkeypatch, compressed, line_end):
+    content = ARFF.replace(b"\n", line_end)
+    folder = make_home(tmp_path, monkeypatch, content)
+    if compressed:
+        (folder / "servo.arff.gz").write_bytes(gzip.compress(content))
     else:
-        (folder / "servo.arff").write_bytes(ARFF)
+        (folder / "servo.arff").write_bytes(content)
     data = load("servo", tmp_path)
     assert data.X.tolist() == [[3.0], [4.0]]
     assert data.y.tolist() == [0.5, 0.25]

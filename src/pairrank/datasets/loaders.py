@@ -28,7 +28,7 @@ def load_arff(record: DatasetRecord, home: Path) -> Dataset:
     from scipy.io import arff
 
     (file,) = record.files
-    text = open_text(record, home)
+    text = open_text(record, home, newline=None)
     try:
         rows, header = arff.loadarff(text)
     except (arff.ArffError, ValueError, NotImplementedError, StopIteration) as error:

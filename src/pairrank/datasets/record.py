@@ -123,10 +123,10 @@ def open_file(record: DatasetRecord, home: Path, file: str) -> IO[bytes]:
     return io.BytesIO(content)
 
 
-def open_text(record: DatasetRecord, home: Path) -> IO[str]:
+def open_text(record: DatasetRecord, home: Path, newline: str | None = "") -> IO[str]:
     """Return the content of a set's only file as UTF-8 text; see `open_file`."""
     (file,) = record.files
-    return io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="")
+    return io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline=newline)
 
 
 def _read(record: DatasetRecord, home: Path, file: str) -> bytes:
