@@ -189,7 +189,7 @@ def _described(docstring: str) -> Iterator[tuple[str, str]]:
         yield name, re.sub(r"``?|\\", "", sentence)
 
 
-def _panel_index(parameter: inspect.Parameter) -> int:
+def _panel_index(shown: inspect.Parameter) -> int:
     """Return the index of a parameter's panel in the help; -1 for one without a panel."""
-    info = typing.get_args(parameter.annotation)[1]
-    return PANELS.index(info.rich_help_panel) if info.rich_help_panel in PANELS else -1
+    panel = typing.get_args(shown.annotation)[1].rich_help_panel
+    return PANELS.index(panel) if panel in PANELS else -1

@@ -11,6 +11,7 @@ import numpy as np
 
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._graphs import graph_of
+from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.io.rows import ROW_COLUMNS
@@ -61,7 +62,7 @@ def _refuse_roles_as_features(rows: Rows) -> None:
     for role in ROW_COLUMNS:
         if role != "label" and role in (rows.feature_names or ()):
             raise PairrankError(
-                f"column {role!r} would be a feature; pass --{role} {role} or --drop {role} "
+                f"column {role!r} would be a feature; pass {flag_of(role)} {role} or --drop {role} "
                 "(rename it if it is a feature)"
             )
 

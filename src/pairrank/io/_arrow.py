@@ -61,9 +61,11 @@ class Table:
 
     def labels(self, column: str) -> np.ndarray[Any, Any]:
         """Return labels as float64 if all are numbers, as text if all are names."""
-        if is_numeric(self.columns[column].type):
+        cells = self.columns[column]
+        if is_numeric(cells.type):
             labels = self.numbers(column)
-            self._refuse_merged(labels, self.columns[column])
+            if not str(cells.type).endswith(("float", "double")):
+                self._refuse_merged(labels, cells)
             return labels
         texts = self.texts(column)
         try:
