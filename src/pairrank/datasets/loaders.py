@@ -15,6 +15,7 @@ from pairrank.datasets.record import Dataset, DatasetRecord, choose, open_file, 
 from pairrank.datasets.text import load_reuters_sgml, load_vw_text
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import read_svmlight
+from pairrank.io.rows import number
 from pairrank.preferences import Pairs
 
 
@@ -41,7 +42,7 @@ def load_arff(record: DatasetRecord, home: Path) -> Dataset:
         _, words = header[name]
         cells = rows[name]
         missing |= np.isnan(cells) if words is None else cells == b"?"
-        if words is None or all(map(_is_number, words)):
+        if words is None or all(number(word) is not None for word in words):
             columns[name] = np.array([np.nan if cell == b"?" else float(cell) for cell in cells])
         else:
             columns |= {f"{name}={word}": (cells == word.encode()) * 1.0 for word in words}
@@ -49,14 +50,6 @@ def load_arff(record: DatasetRecord, home: Path) -> Dataset:
         raise FileFormatError(f"{file}, row {int(missing.argmax()) + 1}: a value is missing ('?')")
     table = np.column_stack(list(columns.values()))[~missing]
     return _target_last(record, table, list(columns)[:-1])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def load_zipped_table(record: DatasetRecord, home: Path) -> Dataset:

@@ -6,14 +6,13 @@ import contextlib
 import csv
 import io
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io.rows import is_word, may_be_rounded, names_of, number, refuse_merged_labels
+from pairrank.io.rows import is_finite, is_word, may_be_rounded, names_of, refuse_merged_labels
 
 _MAGIC = b"PAR1"
 _UNIT_SEPARATOR = "\x1f"
@@ -82,10 +81,10 @@ class Table:
         """Return labels that are names, or numbers that pyarrow does not read but Python does."""
         named = is_word(texts[0])
         for row, text in enumerate(texts):
-            if is_word(text) != named or not (named or math.isfinite(number(text))):
+            if is_word(text) != named or not (named or is_finite(text)):
                 what = "not a name" if named else "not a finite number"
                 raise self._label_error(row, texts, what)
-        return names_of(self.name, "label", texts) if named else np.array(list(map(number, texts)))
+        return names_of(self.name, "label", texts) if named else np.array(list(map(float, texts)))
 
     def _label_error(self, row: int, texts: Any, what: str) -> FileFormatError:
         return FileFormatError(
@@ -301,11 +300,3 @@ class CsvText:
                 )
             what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
             raise FileFormatError(f"{where}: column {column!r}: {what}; {_REMEDY}")
-
-
-def is_finite(cell: str) -> bool:
-    """Whether a cell of text is a finite number."""
-    try:
-        return math.isfinite(number(cell))
-    except ValueError:
-        return False

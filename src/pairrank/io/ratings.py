@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._arrow import CsvText, ParquetData, Table, is_finite, is_parquet
+from pairrank.io._arrow import CsvText, ParquetData, Table, is_parquet
 from pairrank.io._streams import name_of, read_bytes
-from pairrank.io.rows import is_word
+from pairrank.io.rows import is_finite, is_word
 
 ROLES = ("user", "item", "rating")
 

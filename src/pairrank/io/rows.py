@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -155,17 +156,23 @@ def narrowed(
     return kept
 
 
+def number(text: str) -> float | None:
+    """Return the number that a text writes, NaN and infinity included; None if it is not one.
+
+    Underscores (1_000), which Python allows, are refused.
+    """
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
 def is_word(text: str) -> bool:
     """Whether a cell is text: neither empty nor a number, NaN and infinity included."""
-    try:
-        number(text)
-    except ValueError:
-        return bool(text.strip())
-    return False
+    return number(text) is None and bool(text.strip())
 
 
-def number(text: str) -> float:
-    """Return float(text), but refuse underscores (1_000)."""
-    if "_" in text:
-        raise ValueError(text)
-    return float(text)
+def is_finite(text: str) -> bool:
+    """Whether a text is a finite number."""
+    value = number(text)
+    return value is not None and math.isfinite(value)
