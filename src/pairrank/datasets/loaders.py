@@ -158,7 +158,7 @@ def load_comparisons_csv(record: DatasetRecord, home: Path) -> Dataset:
     (file,) = record.files
     with open_text(record, home) as text:
         rows = list(csv.DictReader(text, record.settings.get("columns")))
-    sides = [_sides(row, file, number) for number, row in enumerate(rows, 1)]
+    sides = [_sides(row, file, place) for place, row in enumerate(rows, 1)]
     names, items = np.unique([side[:2] for side in sides], return_inverse=True)
     winner, loser = items.reshape(-1, 2).T
     decided = np.array([side[2] for side in sides])
@@ -168,14 +168,14 @@ def load_comparisons_csv(record: DatasetRecord, home: Path) -> Dataset:
     return Dataset(X, y, None, names.tolist(), record)
 
 
-def _sides(row: dict[str, str], file: str, number: int) -> tuple[str, str, bool]:
+def _sides(row: dict[str, str], file: str, place: int) -> tuple[str, str, bool]:
     """Return the winner, the loser, and whether there was one."""
     if "loser" in row:
         return row["winner"], row["loser"], True
     left, right, winner = row["left"], row["right"], row["winner"]
     if winner not in ("left", "right", "tie"):
         raise FileFormatError(
-            f"{file}, row {number}: the winner must be left, right or tie (got {winner!r})"
+            f"{file}, row {place}: the winner must be left, right or tie (got {winner!r})"
         )
     return (right, left, True) if winner == "right" else (left, right, winner == "left")
 
