@@ -75,16 +75,13 @@ def check_finite_matrix(X: Any) -> None:
     finite = np.isfinite(values)
     if finite.all():
         return
+    at = int(np.argmin(finite))
     if sparse.issparse(X):
-        entry = int(np.argmin(finite))
-        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
-        feature, value = int(X.indices[entry]), values[entry]
+        row, feature = np.searchsorted(X.indptr, at, side="right") - 1, X.indices[at]
     else:
-        row, feature = (int(at) for at in np.unravel_index(np.argmin(finite), finite.shape))
-        value = values[row, feature]
-    raise PairrankError(
-        f"X contains {_name_of(value)} in row {row}, feature {feature}; replace or impute it"
-    )
+        row, feature = np.unravel_index(at, finite.shape)
+    name = _name_of(values.ravel()[at])
+    raise PairrankError(f"X contains {name} in row {row}, feature {feature}; replace or impute it")
 
 
 def check_labels(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[Any]:
@@ -97,13 +94,12 @@ def check_labels(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[
     if kind in "US" and isinstance(y, np.ndarray):
         return labels
     given = list(y) if kind in "US" and array.ndim == 1 else labels
-    texts = [isinstance(label, str) for label in given] if kind in "USTO" else []
-    if not any(texts):
+    if kind not in "USTO" or not any(isinstance(label, str) for label in given):
         return check_numbers(y, name, n_rows)
-    for row, (label, is_text) in enumerate(zip(given, texts, strict=True)):
+    for row, label in enumerate(given):
         if _is_missing(label):
             raise PairrankError(f"{name} is missing in row {row}: drop the row, or give its label")
-        if not is_text:
+        if not isinstance(label, str):
             raise PairrankError(f"{name} mixes text with {label!r} in row {row}")
         if label.endswith("\0"):
             raise PairrankError(
@@ -148,14 +144,17 @@ def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDAr
     else:
         raise PairrankError(f"{name} must hold one identifier per row, got {_shown(values)}")
     identifiers = _one_dimensional(identifiers, name, n_rows)
-    missing = _missing(identifiers)
+    is_object = identifiers.dtype.kind == "O"
+    if is_object:
+        missing = np.array(list(map(_is_missing, identifiers)), dtype=bool)
+    else:
+        missing = identifiers != identifiers  # NaN and NaT
     if missing.any():
         row = int(missing.argmax())
         raise PairrankError(f"{name} is missing in row {row}; give every row an identifier")
-    if identifiers.dtype.kind == "O":
-        for row, identifier in enumerate(identifiers):
-            if not isinstance(identifier, Hashable):
-                raise PairrankError(f"{name} in row {row} is not hashable: {identifier!r}")
+    for row, identifier in enumerate(identifiers if is_object else ()):
+        if not isinstance(identifier, Hashable):
+            raise PairrankError(f"{name} in row {row} is not hashable: {identifier!r}")
     return identifiers
 
 
@@ -163,16 +162,15 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     """Return row weights as float64 of shape (n_rows,), or None."""
     if sample_weight is None:
         return None
+    name = "sample_weight"
     if isinstance(sample_weight, numbers.Real) or getattr(sample_weight, "ndim", None) == 0:
-        sample_weight = np.full(n_rows, as_float_array(sample_weight, "sample_weight"))
-    weights = _one_dimensional(
-        as_array(sample_weight, "sample_weight"), "sample_weight", n_rows,
-        ": Sample weights must be 1D array or scalar",
-    )  # fmt: skip
-    weights = _finite(as_float_array(weights, "sample_weight"), "sample_weight")
-    if not (weights > 0).any() and not (weights < 0).any():
-        raise PairrankError("every sample_weight is zero: no row is left")
-    check_weight_range(weights, "sample_weight")
+        sample_weight = np.full(n_rows, as_float_array(sample_weight, name))
+    remedy = ": Sample weights must be 1D array or scalar"
+    weights = _one_dimensional(as_array(sample_weight, name), name, n_rows, remedy)
+    weights = _finite(as_float_array(weights, name), name)
+    if not weights.any():
+        raise PairrankError(f"every {name} is zero: no row is left")
+    check_weight_range(weights, name)
     return weights
 
 
@@ -228,13 +226,12 @@ def _choices_of(estimator: Any) -> dict[str, tuple[Any, ...]]:
     """Return the words that a Literal annotation lists for each parameter of a constructor."""
     found = {}
     for name, hint in typing.get_type_hints(estimator.__init__).items():
-        parts = typing.get_args(hint) if type(None) in typing.get_args(hint) else (hint,)
-        words = [part for part in parts if typing.get_origin(part) is typing.Literal]
+        parts = set(typing.get_args(hint)) if type(None) in typing.get_args(hint) else {hint}
         optional = [None] if type(None) in parts else []
-        if words and len(words) + len(optional) == len(parts):
-            choices = (*typing.get_args(words[0]), *optional)
-            if isinstance(choices[0], str):
-                found[name] = choices
+        for part in parts - {type(None)}:
+            words = typing.get_args(part) if typing.get_origin(part) is typing.Literal else ()
+            if words and isinstance(words[0], str) and len(parts) == 1 + len(optional):
+                found[name] = (*words, *optional)
     return found
 
 
@@ -276,11 +273,9 @@ def _fits_a_float(value: Any) -> bool:
 
 
 def _shown(value: Any) -> str:
-    """Return a value as an error shows it: a number beyond the largest float in words."""
-    is_float = isinstance(value, (float, np.floating))
-    if isinstance(value, numbers.Real) and not is_float and not _fits_a_float(value):
-        return "a number beyond the largest float"
-    return repr(value)
+    """Return a value as an error shows it: a whole number beyond the largest float in words."""
+    is_huge = isinstance(value, numbers.Rational) and not _fits_a_float(value)
+    return "a number beyond the largest float" if is_huge else repr(value)
 
 
 def refuse_hidden(values: Any, name: str) -> None:
@@ -300,25 +295,19 @@ def _refuse_kinds(values: Any, name: str) -> None:
     """Raise a PairrankError for complex numbers, dates and, of single columns, text."""
     dtypes = getattr(values, "dtypes", None)
     dtypes = [getattr(values, "dtype", None)] if dtypes is None or np.ndim(dtypes) == 0 else dtypes
-    if any(getattr(dtype, "kind", "") == "c" for dtype in dtypes):
+    kinds = {getattr(dtype, "kind", "") for dtype in dtypes}
+    if "c" in kinds:
         raise PairrankError(f"{name} holds complex numbers: Complex data not supported")
-    if any(map(_is_date, dtypes)):
+    if kinds & {"m", "M"} or any(getattr(dtype, "is_temporal", bool)() for dtype in dtypes):
         raise PairrankError(f"{name} holds dates: turn them into numbers")
     if not isinstance(values, np.ndarray) or values.ndim > 1:
         return
     if values.dtype.kind in "UST":
         raise PairrankError(f"{name} must hold numbers, got text")
-    if values.dtype.kind == "O":
-        for row, value in enumerate(values.ravel()):
-            if isinstance(value, _NO_NUMBERS) or _is_missing(value):
-                shown = "a missing value" if _is_missing(value) else repr(value)
-                raise PairrankError(f"{name} must hold numbers, got {shown} in row {row}")
-
-
-def _is_date(dtype: Any) -> bool:
-    if getattr(dtype, "kind", "") in ("m", "M"):
-        return True
-    return hasattr(dtype, "is_temporal") and bool(dtype.is_temporal())
+    for row, value in enumerate(values.ravel() if values.dtype.kind == "O" else ()):
+        if isinstance(value, _NO_NUMBERS) or _is_missing(value):
+            shown = "a missing value" if _is_missing(value) else repr(value)
+            raise PairrankError(f"{name} must hold numbers, got {shown} in row {row}")
 
 
 def _refuse_merged(values: list[Any], floats: FloatArray, name: str) -> None:
@@ -353,16 +342,6 @@ def _is_missing(value: Any) -> bool:
         return True
     except ValueError:
         return False
-
-
-def _missing(identifiers: NDArray[Any]) -> NDArray[np.bool_]:
-    if identifiers.dtype.kind in "fc":
-        return np.isnan(identifiers)
-    if identifiers.dtype.kind in "mM":
-        return np.isnat(identifiers)
-    if identifiers.dtype.kind == "O":
-        return np.array([_is_missing(value) for value in identifiers], dtype=bool)
-    return np.zeros(1, dtype=bool)
 
 
 def _from_sequence(values: Iterable[Any]) -> NDArray[Any]:

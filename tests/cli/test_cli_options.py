@@ -37,7 +37,7 @@ def help_of(*arguments):
     """Return the help of train in one line, and the titles of its panels in their order."""
     text = run("train", "--help", *arguments).stdout
     panels = re.findall(r"[╭+][─-] (\w+) [─-]", text)
-    return " ".join(re.sub("[│|╭╮╰╯─]", " ", text).split()), list(dict.fromkeys(panels))
+    return " ".join(re.sub("[│|╭╮╰╯─]", " ", text).split()), panels
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -48,8 +48,9 @@ def test_every_parameter_of_a_model_is_an_option(name):
     shown, panels = help_of("--model", name)
     flags = {flag_of(param) for param in offered}
     assert flags <= set(shown.split())
-    assert [panel for panel in panels if panel != "Options"] == [
-        "Data", "Model", "Strength", "Validation", "Solver", "Output",
+    assert "None" not in shown
+    assert panels == [
+        "Arguments", "Options", "Data", "Model", "Strength", "Validation", "Solver", "Output",
     ]  # fmt: skip
 
 
@@ -93,6 +94,12 @@ def newcomer(monkeypatch):
     monkeypatch.setitem(
         MODELS, "newcomer", Model("Newcomer", "C", "model_selection.path:PAPER_VALUES")
     )
+
+
+def test_what_happens_without_an_option_is_said():
+    shown, _ = help_of()
+    assert "scores that are not linear in x; if left out, linear." in shown
+    assert 'Of "rbf" and "poly"; if left out, 1/n_features.' in shown
 
 
 def test_a_new_parameter_needs_no_code_here(newcomer, folder, tmp_path, monkeypatch):

@@ -83,10 +83,27 @@ def test_no_file_takes_the_place_of_a_closed_stream(folder, tmp_path):
     assert len((tmp_path / "scores").read_text().splitlines()) == 60
 
 
-def test_standard_input_that_is_closed_is_empty(folder):
-    done = shell(folder, "predict model - <&-")
+@pytest.mark.parametrize(
+    "arguments",
+    ["predict model -", "predict - rows.txt", "train - -o m", "evaluate model rows.txt --pairs -",
+     "recommend rows.csv --users @-"],
+)  # fmt: skip
+def test_standard_input_that_is_closed_is_named(folder, arguments):
+    done = shell(folder, f"{arguments} <&-")
     assert done.returncode == 1
-    assert "standard input: no rows" in done.stderr
+    assert done.stderr == (
+        "pairrank: error: cannot read standard input: it is closed; name a file\n"
+    )
+
+
+@pytest.mark.parametrize("closed", [">&-", pytest.param(">/dev/full", marks=needs_full)])
+def test_json_that_cannot_be_written_leaves_the_model(folder, tmp_path, closed):
+    done = shell(folder, f"train rows.txt -o {tmp_path}/m -q --json {closed}")
+    assert done.returncode == 1
+    assert done.stderr.startswith(
+        f"pairrank: error: {tmp_path}/m is written, but standard output does not take the JSON: "
+    )
+    assert load_model(tmp_path / "m").status_ == "converged"
 
 
 @pytest.mark.parametrize("command", ["predict model rows.txt", "evaluate model rows.txt", "--help"])

@@ -9,15 +9,14 @@ import numpy as np
 import pytest
 
 from pairrank import RankSVM
-from pairrank.datasets import load
-from pairrank.datasets.judged import COMPARISONS
+from pairrank.datasets import describe, load
 from pairrank.datasets.loaders import load_comparisons_csv
 from pairrank.exceptions import FileFormatError
 
 
 def written(tmp_path, monkeypatch, name, content):
     """Return the record of a set whose file is replaced by `content`."""
-    (record,) = (one for one in COMPARISONS if one.name == name)
+    record = describe(name)
     (file,) = record.files
     monkeypatch.setitem(record.files, file, hashlib.sha256(content).hexdigest())
     (tmp_path / name).mkdir()

@@ -12,8 +12,9 @@ import pytest
 from scipy import sparse
 
 from pairrank import Pairs, datasets
-from pairrank.datasets import REGISTRY, describe, discretize, list_datasets, load
+from pairrank.datasets import describe, discretize, list_datasets, load
 from pairrank.datasets.loaders import READERS
+from pairrank.datasets.registry import read_records
 from pairrank.exceptions import DatasetNotFoundError, FileFormatError, PairrankError
 
 
@@ -36,7 +37,9 @@ def test_every_record_is_complete(name):
     record = describe(name)
     assert record.name == name
     for text in (record.title, record.source, record.licence, record.target):
-        assert text
+        assert text.strip()
+    assert record.description.endswith(".")
+    assert min(record.n_rows, record.n_columns) > 0
     assert record.reader in READERS
     assert record.files
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in record.files.values())
@@ -112,7 +115,8 @@ def make_home(tmp_path, monkeypatch, content: bytes):
     """A data_home with one registered set of our own."""
     record = describe("servo")
     digest = hashlib.sha256(content).hexdigest()
-    monkeypatch.setitem(REGISTRY, "servo", replace(record, files={"servo.arff.gz": digest}))
+    records = read_records("rows")
+    monkeypatch.setitem(records, "servo", replace(record, files={"servo.arff.gz": digest}))
     folder = tmp_path / "servo"
     folder.mkdir()
     return folder
@@ -121,13 +125,15 @@ def make_home(tmp_path, monkeypatch, content: bytes):
 ARFF = b"@relation r\n@attribute a {3,4}\n@attribute b real\n@data\n3,0.5\n4,0.25\n"
 
 
-@pytest.mark.parametrize("packed", [True, False])
-def test_a_file_may_lie_there_packed_or_plain(tmp_path, monkeypatch, packed):
-    folder = make_home(tmp_path, monkeypatch, ARFF)
-    if packed:
-        (folder / "servo.arff.gz").write_bytes(gzip.compress(ARFF))
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+@pytest.mark.parametrize("compressed", [True, False])
+def test_a_file_may_be_compressed_or_not(tmp_path, monkeypatch, compressed, line_end):
+    content = ARFF.replace(b"\n", line_end)
+    folder = make_home(tmp_path, monkeypatch, content)
+    if compressed:
+        (folder / "servo.arff.gz").write_bytes(gzip.compress(content))
     else:
-        (folder / "servo.arff").write_bytes(ARFF)
+        (folder / "servo.arff").write_bytes(content)
     data = load("servo", tmp_path)
     assert data.X.tolist() == [[3.0], [4.0]]
     assert data.y.tolist() == [0.5, 0.25]
@@ -205,9 +211,8 @@ def test_arff_rows_with_gaps_are_dropped_on_request(tmp_path, monkeypatch):
     )
     folder = make_home(tmp_path, monkeypatch, text.encode())
     (folder / "servo.arff").write_text(text)
-    monkeypatch.setitem(
-        REGISTRY, "servo", replace(REGISTRY["servo"], settings={"drop_missing": True})
-    )
+    kept = replace(describe("servo"), settings={"drop_missing": True})
+    monkeypatch.setitem(read_records("rows"), "servo", kept)
     data = load("servo", tmp_path)
     assert data.X.tolist() == [[1, 0, 1, 2], [2, 1, 0, 4]]
     assert data.y.tolist() == [5, 6]

@@ -106,6 +106,7 @@ def test_sparse_rows_are_of_length_one_with_as_many_entries():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: make_utility(2.5), "n_rows must be a whole number"),
         (lambda: make_randnet(0), "n_rows must be at least 1"),
         (lambda: make_randpoly(1), "n_rows must be at least 2"),
         (lambda: make_queries(0), "n_queries must be at least 1"),

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from pairrank.datasets import load_ratings
-from pairrank.datasets.ratings import RATINGS
+from pairrank.datasets.registry import read_records
 from pairrank.exceptions import DatasetNotFoundError, PairrankError
 
+RATINGS = read_records("ratings")
 COUNTS = {
     "ml-100k": (100_000, 1.0, 5.0),
     "ml-1m": (1_000_204, 1.0, 5.0),
@@ -39,6 +40,8 @@ def test_nobody_rates_an_item_twice(data_home, name):
 
 @pytest.mark.parametrize("record", RATINGS.values(), ids=lambda record: record.name)
 def test_every_table_has_its_source_terms_and_digest(record):
+    assert record.title
+    assert record.description.endswith(".")
     assert record.source
     assert record.licence
     assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in record.files.values())

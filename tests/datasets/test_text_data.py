@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 
 from pairrank import datasets
-from pairrank.datasets import load, make_documents, make_parses
-from pairrank.datasets.text import TEXT, load_vw_text
+from pairrank.datasets import describe, load, make_documents, make_parses
+from pairrank.datasets.text import load_vw_text
 from pairrank.exceptions import FileFormatError, PairrankError
 
 
@@ -39,7 +39,7 @@ def test_vw_sample_has_its_labels(data_home):
 
 
 def test_a_damaged_vw_line_is_named(tmp_path, monkeypatch):
-    (record,) = (one for one in TEXT if one.name == "vw_rcv1_small")
+    record = describe("vw_rcv1_small")
     content = b"1 |f 1:0.5 2:0.5\n-1 |f x:1\n"
     digest = hashlib.sha256(content).hexdigest()
     monkeypatch.setitem(record.files, "rcv1_small.dat.gz", digest)

@@ -103,8 +103,8 @@ BAD = {
     "an empty first cell": (",2\n1,0\n", "line 1: column 'i': an empty cell"),
     "a short line": ("i,j,weight\n1,0,1\n1,2\n", "line 3: 2 cells, 3 are expected"),
     "short lines from here on": ("1,0,1\n" * 4 + "1,2\n" * 9, "line 5: 2 cells"),
-    "a part of a row": ("1,0\n2,0.5\n", r"line 2: j is 0.5, which is no row"),
-    "a negative row": ("1,0\n-1,2\n", "line 2: i is -1, which is no row: they go from 0 to 4"),
+    "a part of a row": ("1,0\n2,0.5\n", r"line 2: j is 0.5, which is not a row"),
+    "a negative row": ("1,0\n-1,2\n", "line 2: i is -1, which is not a row: rows go from 0 to 4"),
     "a row too high": ("i,j\n1,0\n\n4,5\n", "line 4: j is 5, .* from 0 to 4"),
     "nan": ("1,nan\n", "line 1: column 'j': 'nan' is not"),
     "infinity": ("inf,1\n", "line 1: column 'i': 'inf' is not"),
@@ -132,8 +132,13 @@ def test_what_is_no_pair_is_refused_with_its_line(case):
         read(text, n_rows=5)
 
 
+def test_no_rows_leave_nothing_to_compare():
+    with pytest.raises(FileFormatError, match="line 1: i is 0, which is not a row: n_rows is 0"):
+        read("0,1\n", n_rows=0)
+
+
 def test_rows_beyond_any_data_are_refused():
-    with pytest.raises(FileFormatError, match="line 1: i is 2147483647, which is no row"):
+    with pytest.raises(FileFormatError, match="line 1: i is 2147483647, which is not a row"):
         read("2147483647,0\n")
 
 

@@ -207,6 +207,15 @@ def test_qid_and_weight_cells_must_be_filled():
         read_csv(text, qid="q", weight="q")
 
 
+@pytest.mark.parametrize("format", ["csv", "svmlight"])
+def test_an_unknown_column_is_refused_in_every_format(format):
+    message = "there is no column wieght; name label, qid, weight"
+    with pytest.raises(PairrankError, match=message):
+        read_rows(io.BytesIO(b""), format=format, wieght="w")
+    with pytest.raises(PairrankError, match=message):
+        write_rows(io.BytesIO(), example(), format=format, wieght="w")
+
+
 @pytest.mark.parametrize(
     ("columns", "message"),
     [

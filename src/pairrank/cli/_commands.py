@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
 import typing
@@ -16,7 +15,7 @@ from typer.core import TyperCommand
 
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import MODELS, Model, flag_of
-from pairrank.cli._options import GRAPH, PANELS, Columns, reader
+from pairrank.cli._options import COLUMNS, GRAPH, PANELS, option, parameter, reader
 from pairrank.losses import LOSSES
 
 _OF_A_KERNEL = ("rbf", "poly")
@@ -37,40 +36,29 @@ _PANELS = {
 def spread(function: Callable[..., Any], model: str | None = None) -> Callable[..., Any]:
     """Return a command's function with one option per parameter.
 
-    `columns: Columns` becomes one option per field, and `**params` the options of a model.
-
-    Parameters
-    ----------
-    function : callable
-        The command's function; its attribute `OFFERED`, if any, limits the parameters of a model.
-    model : str, optional
-        A name in MODELS; None: the command without any model's options.
+    `columns` becomes the options of COLUMNS, and `**params` those of a model in MODELS, limited to
+    the function's attribute `OFFERED`, if it has one. A parameter of the function itself replaces
+    the option of COLUMNS of the same name.
     """
-    parameters = inspect.signature(function, eval_str=True).parameters.values()
-    shown: list[inspect.Parameter] = []
-    group, fields = Columns, [field.name for field in dataclasses.fields(Columns)]
-    for each in parameters:
-        if each.kind is each.VAR_KEYWORD:
-            offered = getattr(function, "OFFERED", None)
-            shown += [] if model is None else options_of(MODELS[model], offered)
-        elif isinstance(each.annotation, type) and issubclass(each.annotation, Columns):
-            group = each.annotation
-            hints = typing.get_type_hints(group, include_extras=True)
-            shown += [_option(name, hints[name], getattr(group, name)) for name in fields]
-        else:
-            shown.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-
-    own = {each.name for each in parameters}
+    own = inspect.signature(function, eval_str=True).parameters
+    columns = [each for each in COLUMNS if "columns" in own and each.name not in own]
+    shown = [
+        each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for name, each in own.items()
+        if name != "columns" and each.kind is not each.VAR_KEYWORD
+    ]
+    if model is not None:
+        shown += options_of(MODELS[model], getattr(function, "OFFERED", None))
 
     def run(**given: Any) -> Any:
         if "columns" in own:
-            given["columns"] = group(**{name: given.pop(name) for name in fields})
-        params = {name: given.pop(name) for name in set(given) - own}
+            given["columns"] = {each.name: given.pop(each.name) for each in columns}
+        params = {name: given.pop(name) for name in set(given) - set(own)}
         asked = {name: value for name, value in params.items() if value is not None}
         asked = {name: None if value == _NONE else value for name, value in asked.items()}
         return function(**given, **asked)
 
-    shown.sort(key=_panel_index)
+    shown = sorted([*shown, *columns], key=_panel_index)
     vars(run)["__signature__"] = inspect.Signature(shown)
     run.__name__, run.__doc__ = function.__name__, function.__doc__
     vars(run)["function"] = function
@@ -117,7 +105,7 @@ def _unknown(error: Any, model: str) -> str:
     known = [
         name
         for name, each in MODELS.items()
-        if flag in {flag_of(option.name) for option in options_of(each)}
+        if flag in {flag_of(other.name) for other in options_of(each)}
     ]
     if flag in strengths:
         return f"Model {model} has no option {flag}; use {flag_of(MODELS[model].strength)}."
@@ -130,32 +118,26 @@ def _unknown(error: Any, model: str) -> str:
 def options_of(
     model: Model, offered: frozenset[str] | None = None
 ) -> tuple[inspect.Parameter, ...]:
-    """Return the parameters of a model's constructor as options.
+    """Return the parameters of a model's constructor, or those of them offered, as options.
 
     Types, choices and defaults come from its signature, help from its docstring. Parameters whose
     values cannot be written as text are left out.
-
-    Parameters
-    ----------
-    model : Model
-    offered : frozenset of str, optional
-        The parameters to use; None: all.
     """
     hints = typing.get_type_hints(model.type.__init__)
     texts = dict(_described(inspect.getdoc(model.type) or ""))
     found: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(model.type).parameters.items():
-        reading = _parser_of(name, hints[name], parameter.default)
+    for name, given in inspect.signature(model.type).parameters.items():
+        reading = _parser_of(name, hints[name], given.default)
         if reading is None or name in _NOT_OFFERED or (offered and name not in offered):
             continue
-        default = "" if offered or parameter.default is None else f" [default: {parameter.default}]"
-        option = typer.Option(
-            flag_of(name),
-            rich_help_panel="Strength" if name == model.strength else _PANELS.get(name, "Model"),
-            help=escape(texts.get(name, "") + default),
-            **reading,
-        )
-        found.append(_option(name, Annotated[Any, option], None))
+        text = texts.get(name, "")
+        if given.default is None:
+            text = text.replace("None is ", "if left out, ")
+        elif not offered:
+            text += f" [default: {given.default}]"
+        panel = "Strength" if name == model.strength else _PANELS.get(name, "Model")
+        shown = option(panel, escape(text), flag_of(name), **reading)
+        found.append(parameter(name, Annotated[Any, shown], None))
     return tuple(found)
 
 
@@ -207,13 +189,7 @@ def _described(docstring: str) -> Iterator[tuple[str, str]]:
         yield name, re.sub(r"``?|\\", "", sentence)
 
 
-def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
-    )
-
-
-def _panel_index(parameter: inspect.Parameter) -> int:
+def _panel_index(shown: inspect.Parameter) -> int:
     """Return the index of a parameter's panel in the help; -1 for one without a panel."""
-    info = typing.get_args(parameter.annotation)[1]
-    return PANELS.index(info.rich_help_panel) if info.rich_help_panel in PANELS else -1
+    panel = typing.get_args(shown.annotation)[1].rich_help_panel
+    return PANELS.index(panel) if panel in PANELS else -1

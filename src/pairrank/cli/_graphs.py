@@ -15,12 +15,7 @@ _NAMED = ("full", "chain")
 
 
 def read_graph(text: Any) -> Graph:
-    """Return the graph of an option's value, labels of edges as text.
-
-    Parameters
-    ----------
-    text : str
-        "full", "chain", or edges: "low<fair<high,bad<high". Blanks around labels are removed.
+    """Return the graph of an option's value, labels of edges as text without blanks around them.
 
     Examples
     --------
@@ -43,12 +38,6 @@ def read_graph(text: Any) -> Graph:
 
 def graph_of(graph: Any, labels: Any) -> Graph:
     """Return a graph whose edges name labels of the data's kind, numbers or text.
-
-    Raises
-    ------
-    PairrankError
-        If labels are text and no edges put them in order, or an edge names text where labels are
-        numbers.
 
     Examples
     --------

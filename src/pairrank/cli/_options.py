@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from pairrank.cli._graphs import read_graph
 from pairrank.exceptions import PairrankError
+from pairrank.io.rows import ROW_COLUMNS
 from pairrank.metrics._names import metric_named, metric_names
 
 PANELS = ("Data", "Model", "Strength", "Validation", "Solver", "Output")
@@ -40,39 +41,52 @@ def choice(*words: str) -> dict[str, Any]:
     return {"parser": reader(words), "metavar": "|".join(words)}
 
 
-def data_option(*names: str, help: str, **more: Any) -> Any:
-    """Return an option in the panel of data."""
-    return typer.Option(*names, rich_help_panel="Data", help=help, **more)
+def option(panel: str, help: str, *flags: str, **more: Any) -> Any:
+    """Return an option in a panel of the help."""
+    return typer.Option(*flags, rich_help_panel=panel, help=help, **more)
 
 
-@dataclass(frozen=True)
-class Columns:
-    """The format of a data file and the names of its columns; see `spread`."""
+def output(help: str, metavar: str) -> Any:
+    """Return the option --output of a command."""
+    return option("Output", help, "--output", "-o", metavar=metavar)
 
-    label: Annotated[
-        str | None, data_option(metavar="COLUMN", help="CSV, Parquet: the label's column.")
-    ] = "label"
-    qid: Annotated[
-        str | None, data_option(metavar="COLUMN", help="CSV, Parquet: the query's column.")
-    ] = None
-    weight: Annotated[
-        str | None, data_option(metavar="COLUMN", help="CSV, Parquet: the row weights.")
-    ] = None
-    drop: Annotated[
-        list[str] | None,
-        data_option(metavar="COLUMN", help="CSV, Parquet: not a feature; may be repeated."),
-    ] = None
-    format: Annotated[
-        str,
-        data_option(
-            help="The data's format; auto: by the file's name.",
-            **choice("auto", "svmlight", "csv", "parquet"),
-        ),
-    ] = "auto"
-    dtype: Annotated[
-        str,
-        data_option(help="The features' precision in memory.", **choice("float32", "float64")),
-    ] = "float64"
+
+def parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    """Return a parameter by keyword."""
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )
+
+
+def _column(holds: str) -> Any:
+    return option("Data", f"CSV, Parquet: the column of {holds}.", metavar="COLUMN")
+
+
+Columns = dict[str, Any]
+"""The values of COLUMNS: arguments of `read_rows`. A command's parameter `columns` holds them."""
+
+FORMAT = choice("auto", "svmlight", "csv", "parquet")
+_DROP = option("Data", "CSV, Parquet: not a feature; may be repeated.", metavar="COLUMN")
+_FORMAT = option("Data", "The data's format; auto: by the file's name.", **FORMAT)
+_DTYPE = option("Data", "The features' precision in memory.", **choice("float32", "float64"))
+COLUMNS = (
+    *(
+        parameter(
+            role,
+            Annotated[str | None, _column(column.holds)],
+            "label" if role == "label" else None,
+        )
+        for role, column in ROW_COLUMNS.items()
+    ),
+    parameter("drop", Annotated[list[str] | None, _DROP], None),
+    parameter("format", Annotated[str, _FORMAT], "auto"),
+    parameter("dtype", Annotated[str, _DTYPE], "float64"),
+)
+"""The options for the format of a data file and the names of its columns."""
+
+Unlabelled = Annotated[
+    str | None, option("Data", "CSV, Parquet: a label's column, ignored.", metavar="COLUMN")
+]
 
 
 def _check_metric(names: Any) -> Any:
@@ -92,35 +106,27 @@ METRIC_NAMES = metric_names()
 
 Data = Annotated[
     str,
-    typer.Argument(
-        metavar="DATA",
-        rich_help_panel="Data",
-        help="Rows: svmlight/LETOR, CSV or Parquet; - is stdin.",
-    ),
+    typer.Argument(metavar="DATA", help="Rows: svmlight/LETOR, CSV or Parquet; - is stdin."),
 ]
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file of pairrank train.")]
 GRAPH: dict[str, Any] = {"metavar": "GRAPH", "parser": read_graph}
 GraphOption = Annotated[
     Any,
-    data_option(
-        help="Which labels are preferred to which: full (every higher one), chain (the next higher "
+    option(
+        "Data",
+        "Which labels are preferred to which: full (every higher one), chain (the next higher "
         "one), or edges: 'low<fair<high,bad<high'.",
         **GRAPH,
     ),
 ]
 PairsOption = Annotated[
     str | None,
-    data_option(
+    option(
+        "Data",
+        "Comparisons, CSV or Parquet: columns i, j, and perhaps weight, magnitude; row i of DATA "
+        "is preferred to row j, rows from 0. Labels are ignored.",
         metavar="FILE",
-        help="Comparisons, CSV or Parquet: columns i, j, and perhaps weight, magnitude; row i of "
-        "DATA is preferred to row j, rows from 0. Labels are ignored.",
     ),
 ]
-Json = Annotated[
-    bool,
-    typer.Option("--json", rich_help_panel="Output", help="Print one JSON object on stdout."),
-]
-Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", rich_help_panel="Output", help="No progress and no summary."),
-]
+Json = Annotated[bool, option("Output", "Print one JSON object on stdout.", "--json")]
+Quiet = Annotated[bool, option("Output", "No progress and no summary.", "--quiet", "-q")]

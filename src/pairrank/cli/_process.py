@@ -47,12 +47,8 @@ class Interruptible:
 
     Signals that were ignored before, such as Ctrl-C in a shell's background jobs, stay ignored.
     Python drops a KeyboardInterrupt that is raised in a finaliser or in a callback of a C library,
-    such as the compiler: it is raised again after a short delay.
-
-    Attributes
-    ----------
-    dropped : bool
-        Whether Python dropped an interrupt, which may be the cause of a later error.
+    such as the compiler: it is raised again after a short delay. `dropped` says whether this
+    happened, because it may be the cause of a later error.
     """
 
     def __init__(self) -> None:
@@ -114,14 +110,14 @@ def _prepare_streams() -> None:
     """Open standard streams that the shell closed, and make standard error safe to write.
 
     Without this, the next file to be opened would get a closed descriptor, and receive the printed
-    text. An opened one reads as empty, and writing to it still fails.
+    text. Writing to an opened one still fails; `sys.stdin` stays None, so that a closed standard
+    input is not taken for an empty one.
     """
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDONLY)
-    sys.stdin = sys.stdin or os.fdopen(0, closefd=False)
     sys.stdout = sys.stdout or os.fdopen(1, "w", encoding="utf-8", closefd=False)
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

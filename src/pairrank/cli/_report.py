@@ -17,6 +17,7 @@ from rich.text import Text
 
 from pairrank.cli._errors import print_message
 from pairrank.cli._process import silence_stdout
+from pairrank.exceptions import PairrankError
 
 _REFRESH = 0.1
 
@@ -48,9 +49,14 @@ def report(
             print_facts(title, summary, err=output == "-")
             sys.stdout.flush()
     except OSError as error:
-        if as_json or isinstance(error, BrokenPipeError):
+        if isinstance(error, BrokenPipeError):
             raise
         silence_stdout()
+        if as_json:
+            raise PairrankError(
+                f"{output} is written, but standard output does not take the JSON: "
+                f"{error.strerror}; redirect it to a place that can be written"
+            ) from None
         print_message(f"{output} is written; no summary: {error.strerror}.", kind="warning")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,15 +11,14 @@ import numpy as np
 
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._graphs import graph_of
+from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
 from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.io.rows import ROW_COLUMNS
 from pairrank.preferences import Levels, Pairs
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
-
-ROLE_NAMES = ("qid", "weight")
-"""Columns of these names are not features: `convert` writes queries and weights to them."""
 
 
 def load_rows(
@@ -31,26 +29,11 @@ def load_rows(
     features: Sequence[str] | None = None,
     pairs: str | None = None,
 ) -> Rows:
-    """Return the rows of a file or of standard input, with their labels or comparisons as `y`.
+    """Return the rows of a file or of standard input ("-"), with `y` the labels or comparisons.
 
-    Parameters
-    ----------
-    source : str
-        A path, or "-" for standard input.
-    columns : Columns
-        Format, special columns and dtype.
-    n_features : int, optional
-        The number of features of a model: svmlight rows are padded to it, more are refused.
-    features : sequence of str, optional
-        Their names: the columns of CSV and Parquet to read, in this order.
-    pairs : str, optional
-        A file of comparisons of the rows; labels are then ignored.
-
-    Raises
-    ------
-    PairrankError
-        If a file cannot be read as rows or as comparisons, or a column `qid` or `weight` would be a
-        feature.
+    `n_features` and `features` are the number and the names of a model's features: svmlight rows
+    are padded to the number, and only the named columns of CSV and Parquet are read. `pairs` is a
+    file of comparisons of the rows; labels are then ignored.
     """
     from pairrank._validation import check_weights
     from pairrank.io import read_pairs, read_rows
@@ -58,11 +41,11 @@ def load_rows(
     for path in (source, pairs):
         if path not in (None, "-") and not Path(path).exists():
             raise PairrankError(f"cannot read {path!r}: there is no such file; check the path")
-    options = dataclasses.asdict(columns)
+    options = dict(columns)
     if pairs is not None:
-        options |= {"label": None, "ignore": [columns.label] if columns.label else []}
-    options["drop"] = () if features is not None else columns.drop or ()
-    options["dtype"] = np.dtype(columns.dtype)
+        options |= {"label": None, "ignore": [columns["label"]] if columns["label"] else []}
+    options["drop"] = () if features is not None else columns["drop"] or ()
+    options["dtype"] = np.dtype(columns["dtype"])
     rows = read_rows(source, features=features, n_features=n_features, **options)
     with named(source):
         if features is None:
@@ -75,10 +58,11 @@ def load_rows(
 
 
 def _refuse_roles_as_features(rows: Rows) -> None:
-    for role in ROLE_NAMES:
-        if role in (rows.feature_names or ()):
+    """Refuse features with the names that `convert` gives to queries, weights and so on."""
+    for role in ROW_COLUMNS:
+        if role != "label" and role in (rows.feature_names or ()):
             raise PairrankError(
-                f"column {role!r} would be a feature; pass --{role} {role} or --drop {role} "
+                f"column {role!r} would be a feature; pass {flag_of(role)} {role} or --drop {role} "
                 "(rename it if it is a feature)"
             )
 
@@ -90,14 +74,7 @@ def check_inputs(*sources: str | None) -> None:
 
 
 def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
-    """Refuse an output that cannot be written or is also an input, before any work.
-
-    Raises
-    ------
-    PairrankError
-        If the path is a folder, a read-only file or one of the inputs, or if its folder does not
-        exist or cannot be written.
-    """
+    """Refuse an output that cannot be written or is also an input, before any work."""
     from pairrank.io import refuse_read_only
 
     if path == "-":

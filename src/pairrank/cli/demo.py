@@ -11,6 +11,9 @@ import typer
 from pairrank.cli import _options as options
 from pairrank.cli._report import print_json, print_table
 
+COLUMNS = ["model", "pairwise accuracy", "first fit (s)", "next fit (s)", "training pairs"]
+"""A first fit compiles its loops, or loads them from the cache."""
+
 
 def demo(
     seed: Annotated[int, typer.Option(min=0, help="Draws the held-out rows.")] = 0,
@@ -19,16 +22,12 @@ def demo(
     """Fit RankSVM and Ridge on the diabetes data; show which ranks the held-out rows better."""
     results, ranked = compare(seed)
     if as_json:
-        print_json({**{row[0]: dict(zip(COLUMNS[1:], row[1:], strict=True)) for row in results}})
+        print_json({name: dict(zip(COLUMNS[1:], row, strict=True)) for name, *row in results})
         return
     print_table("Diabetes: held-out rows put in order", COLUMNS, results)
     print_table(
         "The ten rows that RankSVM ranks highest", ["rank", "row", "score", "progression"], ranked
     )
-
-
-COLUMNS = ["model", "pairwise accuracy", "first fit (s)", "next fit (s)", "training pairs"]
-"""A first fit compiles its loops, or loads them from the cache."""
 
 
 def compare(seed: int) -> tuple[list[list[Any]], list[list[Any]]]:

@@ -62,11 +62,7 @@ def convert(
     *,
     to: Annotated[
         str,
-        typer.Option(
-            rich_help_panel="Output",
-            help="TARGET's format; auto: by the file's name.",
-            **options.choice("auto", "svmlight", "csv", "parquet"),
-        ),
+        options.option("Output", "TARGET's format; auto: by the file's name.", **options.FORMAT),
     ] = "auto",
     columns: options.Columns,
 ) -> None:

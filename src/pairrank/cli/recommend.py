@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import time
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,12 +11,15 @@ import typer
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._models import MODELS, learns_differences, make_ranker
+from pairrank.cli._options import choice, option
 from pairrank.cli._process import interrupted_code
 from pairrank.cli._report import Progress, report
 from pairrank.cli._rows import check_inputs, check_output
 from pairrank.exceptions import PairrankError
 
-_COLUMN: dict[str, Any] = {"metavar": "COLUMN"}
+
+def _column(help: str) -> Any:
+    return option("Data", help, metavar="COLUMN")
 
 
 def recommend(
@@ -30,87 +32,65 @@ def recommend(
     *,
     users: Annotated[
         str | None,
-        options.data_option(
-            metavar="NAMES|@FILE",
-            help="The users to recommend to: names separated by commas, or a file of one name per "
+        option(
+            "Data",
+            "The users to recommend to: names separated by commas, or a file of one name per "
             "line; everyone if left out.",
+            metavar="NAMES|@FILE",
         ),
     ] = None,
-    user: Annotated[
-        str | None, options.data_option(help="Name, or place from 1; user, else 1.", **_COLUMN)
-    ] = None,
-    item: Annotated[
-        str | None, options.data_option(help="Name, or place from 1; item, else 2.", **_COLUMN)
-    ] = None,
-    rating: Annotated[
-        str | None, options.data_option(help="Name, or place from 1; rating, else 3.", **_COLUMN)
-    ] = None,
+    user: Annotated[str | None, _column("Name, or place from 1; user, else 1.")] = None,
+    item: Annotated[str | None, _column("Name, or place from 1; item, else 2.")] = None,
+    rating: Annotated[str | None, _column("Name, or place from 1; rating, else 3.")] = None,
     separator: Annotated[
         str | None,
-        options.data_option(
-            help="The text between columns, \\t for a tab; found from the first line if left out."
+        option(
+            "Data",
+            "The text between columns, \\t for a tab; found from the first line if left out.",
         ),
     ] = None,
     duplicates: Annotated[
         str,
-        options.data_option(
-            help="How to treat repeated ratings of an item by a user.",
-            **options.choice("error", "mean", "last"),
+        option(
+            "Data",
+            "How to treat repeated ratings of an item by a user.",
+            **choice("error", "mean", "last"),
         ),
     ] = "error",
     model: Annotated[
         str,
-        typer.Option(
-            rich_help_panel="Model",
-            help="The model; its strength and rbf's --gamma are chosen from the ratings if left "
-            "out; poly takes them as in train.",
-            **options.choice(*MODELS),
+        option(
+            "Model",
+            "The model; its strength and rbf's --gamma are chosen from the ratings if left out; "
+            "poly takes them as in train.",
+            **choice(*MODELS),
         ),
     ] = "rankrls",
     references: Annotated[
         int,
-        typer.Option(
+        option(
+            "Model",
+            "An item's features are its ratings by this many users, those who rated most.",
             min=2,
-            rich_help_panel="Model",
-            help="An item's features are its ratings by this many users, those who rated most.",
         ),
     ] = 300,
     impute: Annotated[
         str,
-        typer.Option(
-            rich_help_panel="Model",
-            help="What replaces a missing rating of a reference user.",
-            **options.choice("median", "gaussian", "gaussian-item"),
+        option(
+            "Model",
+            "What replaces a missing rating of a reference user.",
+            **choice("median", "gaussian", "gaussian-item"),
         ),
     ] = "median",
-    seed: Annotated[
-        int,
-        typer.Option(min=0, rich_help_panel="Model", help="The seed of --impute gaussian."),
-    ] = 0,
+    seed: Annotated[int, option("Model", "The seed of --impute gaussian.", min=0)] = 0,
     jobs: Annotated[
-        int | None,
-        typer.Option(rich_help_panel="Solver", help="Processes; -1: one per core; 1 if left out."),
+        int | None, option("Solver", "Processes; -1: one per core; 1 if left out.")
     ] = None,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="CSV",
-            rich_help_panel="Output",
-            help="user,position,item,score; - is stdout.",
-        ),
-    ] = "-",
-    top: Annotated[
-        int, typer.Option(min=1, rich_help_panel="Output", help="How many items per user.")
-    ] = 10,
+    output: Annotated[str, options.output("user,position,item,score; - is stdout.", "CSV")] = "-",
+    top: Annotated[int, option("Output", "How many items per user.", min=1)] = 10,
     min_support: Annotated[
         int,
-        typer.Option(
-            min=0,
-            rich_help_panel="Output",
-            help="Items rated by fewer reference users are not recommended.",
-        ),
+        option("Output", "Items rated by fewer reference users are not recommended.", min=0),
     ] = 5,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
@@ -195,13 +175,14 @@ def ranker_of(model: str, params: dict[str, Any], table: Any, n_references: int)
 
 def names_of(users: str) -> list[str]:
     """Return the names in --users, or those in its file."""
-    if users == "@-":
-        names = typer.get_text_stream("stdin").read().splitlines()
-    elif users.startswith("@"):
+    from pairrank.io._streams import name_of, read_bytes
+
+    if users.startswith("@"):
+        source = users.removeprefix("@")
         try:
-            names = Path(users[1:]).read_text(encoding="utf-8-sig").splitlines()
+            names = read_bytes(source).decode("utf-8-sig").splitlines()
         except UnicodeDecodeError:
-            raise PairrankError(f"{users[1:]}: is not UTF-8 text; convert it") from None
+            raise PairrankError(f"{name_of(source)}: is not UTF-8 text; convert it") from None
     else:
         names = users.split(",")
     names = [name.strip() for name in names if name.strip()]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -28,31 +27,13 @@ SHOWN = ("pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "msd")
 """The default metrics of `evaluate`; errors only for models that learn differences."""
 
 
-@dataclass(frozen=True)
-class UnlabelledColumns(options.Columns):
-    """Columns of rows without labels."""
-
-    label: Annotated[
-        str | None,
-        options.data_option(metavar="COLUMN", help="CSV, Parquet: a label's column, ignored."),
-    ] = None
-
-
 def predict(
     model: options.ModelFile,
     data: options.Data,
     *,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="SCORES",
-            rich_help_panel="Output",
-            help="One score per line; - is stdout.",
-        ),
-    ] = "-",
-    columns: UnlabelledColumns,
+    output: Annotated[str, options.output("One score per line; - is stdout.", "SCORES")] = "-",
+    label: options.Unlabelled = None,
+    columns: options.Columns,
 ) -> None:
     """Write the score of every row of DATA, in order; higher is better."""  # fmt: skip
     from pairrank.io import atomic_write
@@ -60,7 +41,7 @@ def predict(
     check_inputs(model, data)
     check_output(output, model, data)
     ranker = Ranker(model)
-    scores = ranker.scores(ranker.load_rows(data, columns))
+    scores = ranker.scores(ranker.load_rows(data, {"label": label, **columns}))
     with atomic_write(output, "w") as file:
         for start in range(0, len(scores), 65536):
             block = scores[start : start + 65536].tolist()
@@ -154,13 +135,7 @@ def _needed(metric: Metric, y: Any) -> str:
 
 
 class Ranker:
-    """A loaded model that reads rows from files, with features matched by name or position.
-
-    Parameters
-    ----------
-    path : str
-        A model file.
-    """
+    """A model from a file; it reads rows with features matched by name or position."""
 
     def __init__(self, path: str) -> None:
         from pairrank.estimators.model_files import load_model
@@ -180,13 +155,8 @@ class Ranker:
 
     def load_rows(self, source: str, columns: options.Columns, pairs: str | None = None) -> Rows:
         """Return the rows of a file with the model's features, in the model's order."""
-        return load_rows(
-            source,
-            columns,
-            n_features=int(self.estimator.n_features_in_),
-            features=self.names,
-            pairs=pairs,
-        )
+        n_features = int(self.estimator.n_features_in_)
+        return load_rows(source, columns, n_features=n_features, features=self.names, pairs=pairs)
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row, higher is better."""

@@ -16,6 +16,7 @@ from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import MODELS, learns_differences, make_ranker
+from pairrank.cli._options import option
 from pairrank.cli._process import interrupted_code
 from pairrank.cli._report import Progress, gap_of, report
 from pairrank.cli._rows import check_inputs, check_output, count_preferences, facts_of, load_rows
@@ -31,51 +32,32 @@ _SHOWN = ("regularization", "n", "epsilon")
 
 def train(
     data: options.Data,
-    output: Annotated[
-        str,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="MODEL",
-            rich_help_panel="Output",
-            help="The model file; - is stdout.",
-        ),
-    ],
+    output: Annotated[str, options.output("The model file; - is stdout.", "MODEL")],
     *,
     model: Annotated[
         str,
-        typer.Option(
-            rich_help_panel="Model",
-            help="The model to train; --help --model NAME shows its options.",
+        option(
+            "Model",
+            "The model to train; --help --model NAME shows its options.",
             **options.choice(*MODELS),
         ),
     ] = "ranksvm",
     pairs: options.PairsOption = None,
-    valid: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", rich_help_panel="Validation", help="Validation rows."),
-    ] = None,
+    valid: Annotated[str | None, option("Validation", "Validation rows.", metavar="FILE")] = None,
     valid_pairs: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", rich_help_panel="Validation", help="Comparisons of the --valid rows."
-        ),
+        str | None, option("Validation", "Comparisons of the --valid rows.", metavar="FILE")
     ] = None,
     metric: Annotated[
         str,
-        typer.Option(
-            rich_help_panel="Validation",
-            help=f"The metric on the --valid rows: {options.METRIC_NAMES}.",
+        option(
+            "Validation",
+            f"The metric on the --valid rows: {options.METRIC_NAMES}.",
             **options.METRIC,
         ),
     ] = "pairwise_accuracy",
     search: Annotated[
         bool,
-        typer.Option(
-            "--search",
-            rich_help_panel="Validation",
-            help="Pick the strength that is best on the --valid rows.",
-        ),
+        option("Validation", "Pick the strength that is best on the --valid rows.", "--search"),
     ] = False,
     columns: options.Columns,
     quiet: options.Quiet = False,
@@ -135,18 +117,10 @@ def load_judged(
 ) -> Rows:
     """Return the validation rows with the features of the training rows.
 
-    Raises
-    ------
-    PairrankError
-        If the metric cannot judge them, or they have no preference.
+    Raises a PairrankError if the metric cannot judge them, or they have no preference.
     """
-    judged = load_rows(
-        source,
-        columns,
-        n_features=rows.X.shape[1],
-        features=rows.feature_names,
-        pairs=pairs,
-    )
+    n_features, names = rows.X.shape[1], rows.feature_names
+    judged = load_rows(source, columns, n_features=n_features, features=names, pairs=pairs)
     count_preferences(judged, getattr(ranker, "graph", "full"), pairs or source)
     with named(source):
         check_metrics([metric], judged)
@@ -161,16 +135,13 @@ def fit(
     With a metric the strength is searched: the ranker with the best metric on the judged rows is
     returned, and of equal ones the most regularised.
     """
-    stopping = {}
+    given: dict[str, Any] = {"qid": rows.qid, "sample_weight": rows.weight}
+    stopping: dict[str, Any] = {}
     if judged is not None and getattr(ranker, "regularization", "tikhonov") != "tikhonov":
-        stopping = {
-            "X_val": judged.X, "y_val": judged.y,
-            "qid_val": judged.qid, "sample_weight_val": judged.weight,
-        }  # fmt: skip
+        stopping = {"X_val": judged.X, "y_val": judged.y, "qid_val": judged.qid}
+        stopping["sample_weight_val"] = judged.weight
     if metric is None or judged is None:
-        ranker.fit(
-            rows.X, rows.y, qid=rows.qid, sample_weight=rows.weight, callback=progress, **stopping
-        )
+        ranker.fit(rows.X, rows.y, **given, callback=progress, **stopping)
         return ranker, ranker.status_ != Status.INTERRUPTED.name.lower()
     from pairrank.model_selection.path import regularization_path
 
@@ -191,8 +162,7 @@ def fit(
         rows.y,
         param=strength,
         values=MODELS[model].values(),
-        qid=rows.qid,
-        sample_weight=rows.weight,
+        **given,
         X_val=judged.X,
         y_val=judged.y,
         scoring=judge,

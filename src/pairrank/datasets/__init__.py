@@ -11,7 +11,6 @@ from pairrank.datasets.ratings import load_ratings as load_ratings
 from pairrank.datasets.ratings import make_ratings as make_ratings
 from pairrank.datasets.record import Dataset as Dataset
 from pairrank.datasets.record import DatasetRecord as DatasetRecord
-from pairrank.datasets.registry import REGISTRY as REGISTRY
 from pairrank.datasets.registry import describe as describe
 from pairrank.datasets.registry import list_datasets as list_datasets
 from pairrank.datasets.registry import load as load

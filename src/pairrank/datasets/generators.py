@@ -7,10 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from pairrank._validation import check_number
 from pairrank.datasets.discretize import discretize
 from pairrank.exceptions import PairrankError
-
-Seed = int | np.random.Generator | np.random.RandomState | None
 
 
 class Generated(NamedTuple):
@@ -43,8 +42,25 @@ def _rng(random_state: Any) -> np.random.Generator:
 
 def _check_sizes(**sizes: int) -> None:
     for name, size in sizes.items():
-        if size < 1:
-            raise PairrankError(f"{name} must be at least 1 (got {size})")
+        check_number(size, name, low=1, inclusive=True, integer=True)
+
+
+def _kind(dtype: Any) -> Any:
+    """Return the class of X's numbers: float32 if asked for, else float64."""
+    return np.float32 if np.dtype(dtype) == np.float32 else np.float64
+
+
+def _binned(X: Any, utility: Any, n_bins: int, by: str) -> Generated:
+    y = discretize(utility, n_bins, by=by).astype(float)
+    return Generated(X, y, None, utility, None)
+
+
+def _noisy_utility(rng: np.random.Generator, X: Any, noise: float) -> tuple[Any, Any]:
+    """Return a utility X coef of variance 1, plus noise, and coef."""
+    coef = rng.standard_normal(X.shape[1])
+    signal = np.asarray(X @ coef.astype(X.dtype), dtype=np.float64)
+    spread = float(signal.std()) or 1.0
+    return signal / spread + noise * rng.standard_normal(X.shape[0]), coef / spread
 
 
 def make_randnet(
@@ -96,7 +112,7 @@ def make_randnet(
     hidden = rng.uniform(-1.0, 1.0, (n_features, n_hidden))
     output = rng.uniform(-1.0, 1.0, n_hidden)
     utility = np.tanh(X @ hidden) @ output
-    return Generated(X, discretize(utility, n_bins, by=by).astype(float), None, utility, None)
+    return _binned(X, utility, n_bins, by)
 
 
 def make_randpoly(
@@ -138,9 +154,8 @@ def make_randpoly(
     >>> make_randpoly(100, random_state=0).X.shape
     (100, 50)
     """
-    _check_sizes(n_rows=n_rows, n_features=n_features)
-    if n_rows < 2:
-        raise PairrankError("n_rows must be at least 2, to scale the terms (got 1)")
+    _check_sizes(n_features=n_features)
+    check_number(n_rows, "n_rows", low=2, inclusive=True, integer=True)
     rng = _rng(random_state)
     X = rng.uniform(-1.0, 1.0, (n_rows, n_features))
     first, second, third = (rng.permutation(n_features) for _ in range(3))
@@ -150,7 +165,7 @@ def make_randpoly(
         np.einsum("ij,ij,ij->i", X, X[:, second], X[:, third]),
     )
     utility = sum((term - term.mean()) / term.std() for term in terms) / len(terms)
-    return Generated(X, discretize(utility, n_bins, by=by).astype(float), None, utility, None)
+    return _binned(X, utility, n_bins, by)
 
 
 def make_queries(
@@ -212,12 +227,8 @@ def make_queries(
     rng = _rng(random_state)
     sizes = _query_sizes(rng, n_queries, rows_per_query)
     n_rows = int(sizes.sum())
-    X = _features(rng, n_rows, n_features, latent, condition, np.dtype(dtype))
-    coef = rng.standard_normal(n_features)
-    signal = X @ coef.astype(X.dtype)
-    spread = float(signal.std(dtype=np.float64)) or 1.0
-    coef /= spread
-    utility = signal.astype(np.float64) / spread + noise * rng.standard_normal(n_rows)
+    X = _features(rng, n_rows, n_features, latent, condition, _kind(dtype))
+    utility, coef = _noisy_utility(rng, X, noise)
     shares = 0.5 ** np.arange(n_levels)
     bounds = np.quantile(utility, np.cumsum(shares / shares.sum())[:-1])
     y = np.searchsorted(bounds, utility).astype(np.float64)
@@ -247,14 +258,13 @@ def _features(
     n_features: int,
     latent: int | None,
     condition: float,
-    dtype: np.dtype[Any],
+    kind: Any,
 ) -> np.ndarray[Any, Any]:
     """Return normal features of mean variance 1; with factors, F S Q' + sigma E.
 
     The eigenvalues of the covariance Q S^2 Q' + sigma^2 I decrease geometrically from 1 + sigma^2
     over the factors; the others are sigma^2.
     """
-    kind: Any = np.float32 if dtype == np.float32 else np.float64
     X = rng.standard_normal((n_rows, n_features), dtype=kind)
     if latent is None:
         return X
@@ -322,17 +332,12 @@ def make_utility(
     """
     _check_sizes(n_rows=n_rows, n_features=n_features)
     rng = _rng(random_state)
-    kind: Any = np.float32 if np.dtype(dtype) == np.float32 else np.float64
     X: Any
     if nnz_per_row is None:
-        X = rng.standard_normal((n_rows, n_features), dtype=kind)
+        X = rng.standard_normal((n_rows, n_features), dtype=_kind(dtype))
     else:
-        X = _sparse_rows(rng, n_rows, n_features, nnz_per_row, kind)
-    coef = rng.standard_normal(n_features)
-    signal = np.asarray(X @ coef.astype(kind), dtype=np.float64)
-    spread = float(signal.std()) or 1.0
-    coef /= spread
-    utility = signal / spread + noise * rng.standard_normal(n_rows)
+        X = _sparse_rows(rng, n_rows, n_features, nnz_per_row, _kind(dtype))
+    utility, coef = _noisy_utility(rng, X, noise)
     y = utility if n_levels is None else discretize(utility, n_levels).astype(np.float64)
     return Generated(X, y, None, utility, coef)
 
@@ -346,9 +351,12 @@ def _sparse_rows(
     columns = rng.integers(bounds[:-1], bounds[1:], (n_rows, nnz), dtype=np.int64)
     values = rng.standard_normal((n_rows, nnz), dtype=kind)
     values /= np.linalg.norm(values, axis=1, keepdims=True)
-    indptr = np.arange(0, n_rows * nnz + 1, nnz, dtype=np.int64)
-    integer = np.int32 if n_rows * nnz <= np.iinfo(np.int32).max else np.int64
-    return sparse.csr_array(
-        (values.ravel(), columns.ravel().astype(integer), indptr.astype(integer)),
-        shape=(n_rows, n_features),
-    )
+    indptr = np.arange(0, n_rows * nnz + 1, nnz)
+    return _csr(values.ravel(), columns.ravel(), indptr, n_features)
+
+
+def _csr(values: Any, columns: Any, indptr: Any, n_columns: int) -> sparse.csr_array:
+    """Return a CSR matrix with the smallest integers that can number its entries."""
+    integer = np.int32 if values.size <= np.iinfo(np.int32).max else np.int64
+    parts = (values, columns.astype(integer), indptr.astype(integer))
+    return sparse.csr_array(parts, shape=(indptr.size - 1, n_columns))

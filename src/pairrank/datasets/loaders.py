@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 import zipfile
 from collections.abc import Callable
@@ -12,16 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.datasets.record import DatasetRecord, Parts, choose, open_file
+from pairrank.datasets.record import Dataset, DatasetRecord, choose, open_file, open_text
 from pairrank.datasets.text import load_reuters_sgml, load_vw_text
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import read_svmlight
+from pairrank.io.rows import number
 from pairrank.preferences import Pairs
 
-Reader = Callable[..., Parts]
 
-
-def load_arff(record: DatasetRecord, home: Path) -> Parts:
+def load_arff(record: DatasetRecord, home: Path) -> Dataset:
     """Read an ARFF file, target last.
 
     A nominal attribute of numbers becomes one column; one of words becomes a column of 0 and 1 per
@@ -31,7 +29,7 @@ def load_arff(record: DatasetRecord, home: Path) -> Parts:
     from scipy.io import arff
 
     (file,) = record.files
-    text = io.TextIOWrapper(open_file(record, home, file), encoding="utf-8")
+    text = open_text(record, home, newline=None)
     try:
         rows, header = arff.loadarff(text)
     except (arff.ArffError, ValueError, NotImplementedError, StopIteration) as error:
@@ -44,31 +42,22 @@ def load_arff(record: DatasetRecord, home: Path) -> Parts:
         _, words = header[name]
         cells = rows[name]
         missing |= np.isnan(cells) if words is None else cells == b"?"
-        if words is None or all(map(_is_number, words)):
+        if words is None or all(number(word) is not None for word in words):
             columns[name] = np.array([np.nan if cell == b"?" else float(cell) for cell in cells])
         else:
             columns |= {f"{name}={word}": (cells == word.encode()) * 1.0 for word in words}
     if missing.any() and not record.settings.get("drop_missing", False):
         raise FileFormatError(f"{file}, row {int(missing.argmax()) + 1}: a value is missing ('?')")
     table = np.column_stack(list(columns.values()))[~missing]
-    return Parts(table[:, :-1].copy(), table[:, -1].copy(), None, list(columns)[:-1])
+    return _target_last(record, table, list(columns)[:-1])
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def load_zipped_table(record: DatasetRecord, home: Path) -> Parts:
+def load_zipped_table(record: DatasetRecord, home: Path) -> Dataset:
     """Read the one plain table in a zip archive, target last."""
     (file,) = record.files
-    with _open_zip(record, home, file) as archive:
+    with zipfile.ZipFile(open_file(record, home, file)) as archive:
         table = _read_table(archive.read(record.settings["member"]))
-    names = list(record.settings["columns"])
-    return Parts(table[:, :-1].copy(), table[:, -1].copy(), None, names)
+    return _target_last(record, table, list(record.settings["columns"]))
 
 
 def load_chu_ordinal(
@@ -79,7 +68,7 @@ def load_chu_ordinal(
     n_bins: int = 5,
     partition: int = 1,
     subset: str = "train",
-) -> Parts:
+) -> Dataset:
     """Read one of Chu and Ghahramani's partitions; labels are 1 to n_bins."""
     archives = record.settings["archives"]
     file = archives[choose(record, "dataset", dataset, archives)]
@@ -87,17 +76,17 @@ def load_chu_ordinal(
     choose(record, "partition", partition, range(1, 21))
     choose(record, "subset", subset, ("train", "test"))
     pattern = re.compile(rf"{n_bins}bins?/[^/]*_{subset}_{n_bins}\.{partition}\Z")
-    with _open_zip(record, home, file) as archive:
+    with zipfile.ZipFile(open_file(record, home, file)) as archive:
         members = [name for name in archive.namelist() if pattern.search(name)]
         if len(members) != 1:
             raise FileFormatError(f"{file}: {len(members)} members match {pattern.pattern}")
         table = _read_table(archive.read(members[0]))
-    return Parts(table[:, :-1].copy(), table[:, -1].copy(), None, None)
+    return _target_last(record, table, None)
 
 
 def load_letor_folds(
     record: DatasetRecord, home: Path, *, fold: int = 1, subset: str | None = None
-) -> Parts:
+) -> Dataset:
     """Read a fold of LETOR: three parts for training, one for validation, one for testing.
 
     Without a subset, read all five parts.
@@ -112,7 +101,7 @@ def load_letor_folds(
 
 def load_svmlight_parts(
     record: DatasetRecord, home: Path, *, fold: int | None = None, subset: str | None = None
-) -> Parts:
+) -> Dataset:
     """Read disjoint parts: all, or part `fold` for testing, or the others for training."""
     files = list(record.files)
     choose(record, "fold", fold, (None, *range(1, len(files) + 1)))
@@ -126,7 +115,7 @@ def load_svmlight_parts(
     return _read_parts(record, home, [test] if subset == "test" else rest)
 
 
-def load_svmlight_named(record: DatasetRecord, home: Path, *, subset: str | None = None) -> Parts:
+def load_svmlight_named(record: DatasetRecord, home: Path, *, subset: str | None = None) -> Dataset:
     """Read the file that the settings name by `subset`, or the default ones."""
     subsets = record.settings["subsets"]
     default = record.settings.get("default")
@@ -134,11 +123,10 @@ def load_svmlight_named(record: DatasetRecord, home: Path, *, subset: str | None
     return _read_parts(record, home, subsets[name])
 
 
-def load_untidy_csv(record: DatasetRecord, home: Path) -> Parts:
+def load_untidy_csv(record: DatasetRecord, home: Path) -> Dataset:
     """Read a CSV of numbers and words: words become one-hot, empty cells their column's median."""
     settings = record.settings
-    (file,) = record.files
-    with io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="") as text:
+    with open_text(record, home) as text:
         header, *rows = csv.reader(text)
     columns = dict(zip(header, zip(*rows, strict=True), strict=True))
     y = np.array([float(cell) for cell in columns.pop(settings["label"])])
@@ -156,10 +144,10 @@ def load_untidy_csv(record: DatasetRecord, home: Path) -> Parts:
             values = np.array([float(cell) if cell else np.nan for cell in cells])
             parts.append(np.where(np.isnan(values), np.nanmedian(values), values))
             names.append(column)
-    return Parts(np.column_stack(parts), y, qid, names)
+    return Dataset(np.column_stack(parts), y, qid, names, record)
 
 
-def load_comparisons_csv(record: DatasetRecord, home: Path) -> Parts:
+def load_comparisons_csv(record: DatasetRecord, home: Path) -> Dataset:
     """Read comparisons between items; X is the identity, y the Pairs over the items.
 
     A file names the sides by `winner` and `loser`, or by `left`, `right` and a `winner` that is
@@ -168,31 +156,31 @@ def load_comparisons_csv(record: DatasetRecord, home: Path) -> Parts:
     from scipy import sparse
 
     (file,) = record.files
-    with io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline="") as text:
+    with open_text(record, home) as text:
         rows = list(csv.DictReader(text, record.settings.get("columns")))
-    sides = [_sides(row, file, number) for number, row in enumerate(rows, 1)]
+    sides = [_sides(row, file, place) for place, row in enumerate(rows, 1)]
     names, items = np.unique([side[:2] for side in sides], return_inverse=True)
     winner, loser = items.reshape(-1, 2).T
     decided = np.array([side[2] for side in sides])
     magnitude = None if decided.all() else decided.astype(np.float64)
     X = sparse.eye_array(names.size, format="csr")
     y = Pairs(winner, loser, magnitude=magnitude, n_rows=names.size)
-    return Parts(X, y, None, names.tolist())
+    return Dataset(X, y, None, names.tolist(), record)
 
 
-def _sides(row: dict[str, str], file: str, number: int) -> tuple[str, str, bool]:
+def _sides(row: dict[str, str], file: str, place: int) -> tuple[str, str, bool]:
     """Return the winner, the loser, and whether there was one."""
     if "loser" in row:
         return row["winner"], row["loser"], True
     left, right, winner = row["left"], row["right"], row["winner"]
     if winner not in ("left", "right", "tie"):
         raise FileFormatError(
-            f"{file}, row {number}: the winner must be left, right or tie (got {winner!r})"
+            f"{file}, row {place}: the winner must be left, right or tie (got {winner!r})"
         )
     return (right, left, True) if winner == "right" else (left, right, winner == "left")
 
 
-def _read_parts(record: DatasetRecord, home: Path, files: Any) -> Parts:
+def _read_parts(record: DatasetRecord, home: Path, files: Any) -> Dataset:
     """Read svmlight files and stack them."""
     from scipy import sparse
 
@@ -208,11 +196,12 @@ def _read_parts(record: DatasetRecord, home: Path, files: Any) -> Parts:
     X = sparse.vstack(blocks, format="csr") if is_sparse else np.concatenate(blocks)
     y = np.concatenate([part.y for part in parts if part.y is not None])
     qids = [part.qid for part in parts if part.qid is not None]
-    return Parts(X, y, np.concatenate(qids) if qids else None, None)
+    return Dataset(X, y, np.concatenate(qids) if qids else None, None, record)
 
 
-def _open_zip(record: DatasetRecord, home: Path, file: str) -> zipfile.ZipFile:
-    return zipfile.ZipFile(open_file(record, home, file))
+def _target_last(record: DatasetRecord, table: Any, names: list[str] | None) -> Dataset:
+    """Return the data of a table whose last column is the target."""
+    return Dataset(table[:, :-1].copy(), table[:, -1].copy(), None, names, record)
 
 
 def _read_table(content: bytes) -> np.ndarray[Any, Any]:
@@ -221,7 +210,7 @@ def _read_table(content: bytes) -> np.ndarray[Any, Any]:
     return np.loadtxt(lines, dtype=np.float64, ndmin=2)
 
 
-READERS: dict[str, Reader] = {
+READERS: dict[str, Callable[..., Dataset]] = {
     "arff": load_arff,
     "zipped_table": load_zipped_table,
     "chu_ordinal": load_chu_ordinal,

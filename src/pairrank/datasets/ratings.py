@@ -14,12 +14,10 @@ from numpy.typing import NDArray
 
 from pairrank.datasets.generators import _check_sizes, _rng
 from pairrank.datasets.record import DatasetRecord, find_home, open_file
-from pairrank.exceptions import PairrankError
+from pairrank.datasets.registry import find_record
 from pairrank.io import read_ratings
 
-_GROUPLENS = "research only, no redistribution (GroupLens)"
 _NOT_RATED = 99.0
-_CORTES = "Cortes et al. 2007"
 _Columns = tuple[NDArray[Any], NDArray[Any], NDArray[np.float64]]
 
 
@@ -45,75 +43,6 @@ class Ratings(NamedTuple):
     record: DatasetRecord
 
 
-_RECORDS = (
-    DatasetRecord(
-        name="ml-100k",
-        title="MovieLens 100K",
-        source="https://grouplens.org/datasets/movielens/100k/ (Harper and Konstan 2015)",
-        licence=_GROUPLENS,
-        target="rating, 1 to 5",
-        n_rows=943,
-        n_columns=1682,
-        files={"u.data.gz": "06416e597f82b7342361e41163890c81036900f418ad91315590814211dca490"},
-        reader="lines",
-        settings={"separator": "\t"},
-        papers=(_CORTES,),
-        notes="a smaller set than the papers'",
-    ),
-    DatasetRecord(
-        name="ml-1m",
-        title="MovieLens 1M, five ratings lost",
-        source="https://grouplens.org/datasets/movielens/1m/ (Harper and Konstan 2015)",
-        licence=_GROUPLENS,
-        target="rating, 1 to 5",
-        n_rows=6040,
-        n_columns=3706,
-        files={
-            "ratings_no_timestamp.dat.gz": (
-                "3c97010deb7117c7ab7f51d27e498db8151225a1d09b953d1fcb2072749fce7f"
-            )
-        },
-        reader="lines",
-        settings={"separator": "::"},
-        papers=("Raykar et al. 2007", _CORTES),
-    ),
-    DatasetRecord(
-        name="jester",
-        title="Jester jokes, the first third of its users",
-        source="https://eigentaste.berkeley.edu/dataset/ (Goldberg et al. 2001)",
-        licence="research only",
-        target="rating, -10 to 10",
-        n_rows=24983,
-        n_columns=100,
-        files={
-            "jester-data-1.zip": "4adf783a1e03bd3be063315cb6e0a064fe63e983fd289d01b8e401a8e6c41e5f"
-        },
-        reader="table",
-        settings={"member": "jester-data-1.csv"},
-        papers=(_CORTES,),
-    ),
-    DatasetRecord(
-        name="book_crossing_partial",
-        title="Book-Crossing, the first explicit ratings of 1,149,780",
-        source="http://www2.informatik.uni-freiburg.de/~cziegler/BX/ (Ziegler et al. 2005)",
-        licence="research, when acknowledged",
-        target="rating, 1 to 10",
-        n_rows=3878,
-        n_columns=21691,
-        files={
-            "BX-Book-Ratings.first60144.csv.gz": (
-                "cb6798f80058bdddf239c1ff6db0d6c86b03c18f7018fbb0a43bf108d8252d64"
-            )
-        },
-        reader="lines",
-        settings={"separator": ",", "explicit": True},
-        papers=(_CORTES,),
-        notes="Ratings of 0, which mean that a book was seen but not rated, are left out.",
-    ),
-)
-RATINGS: dict[str, DatasetRecord] = {record.name: record for record in _RECORDS}
-
-
 def load_ratings(name: str, data_home: str | os.PathLike[str] | None = None) -> Ratings:
     """Load a registered ratings table from a local folder, without a download.
 
@@ -136,9 +65,7 @@ def load_ratings(name: str, data_home: str | os.PathLike[str] | None = None) -> 
     PairrankError
         If the name is unknown.
     """
-    if name not in RATINGS:
-        raise PairrankError(f"no ratings table {name!r}; there are {', '.join(sorted(RATINGS))}")
-    record = RATINGS[name]
+    record = find_record("ratings", "ratings table", name)
     users, items, rating = _READERS[record.reader](record, find_home(record, data_home))
     user_ids, user = np.unique(users, return_inverse=True)
     item_ids, item = np.unique(items, return_inverse=True)

@@ -1,4 +1,4 @@
-"""DatasetRecord, Dataset and Parts: a registered data set, its files, loaded and as read."""
+"""DatasetRecord, Dataset: a registered data set, its files, its loaded content."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ from pairrank.exceptions import (
 if TYPE_CHECKING:
     from scipy import sparse
 
-    from pairrank.preferences import Pairs
-
 ENVIRONMENT = "PAIRRANK_DATA"
 
 
@@ -37,8 +35,9 @@ class DatasetRecord:
     ----------
     name : str
         Also the folder under `data_home`.
-    title, source, licence, target : str
-        `source` is the place to get the set from and whom to cite; `target` describes the labels.
+    title, description, source, licence, target : str
+        `description` says what a row is, and anything unusual; `source` is the place to get the set
+        from and whom to cite; `target` describes the labels.
     n_rows, n_columns : int
         Rows, and columns of X, as `load(name)` returns them without options.
     files : mapping of str to str
@@ -52,12 +51,11 @@ class DatasetRecord:
         The options of `load` for this set.
     papers : tuple of str
         The papers that use it.
-    notes : str
-        Anything unusual about the set.
     """
 
     name: str
     title: str
+    description: str
     source: str
     licence: str
     target: str
@@ -68,7 +66,6 @@ class DatasetRecord:
     settings: Mapping[str, Any] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     papers: tuple[str, ...] = ()
-    notes: str = ""
 
 
 class Dataset(NamedTuple):
@@ -88,15 +85,6 @@ class Dataset(NamedTuple):
     qid: np.ndarray[Any, Any] | None
     feature_names: list[str] | None
     record: DatasetRecord
-
-
-class Parts(NamedTuple):
-    """The result of a reader: the first four parts of a Dataset."""
-
-    X: Any
-    y: np.ndarray[Any, Any] | Pairs
-    qid: np.ndarray[Any, Any] | None
-    feature_names: list[str] | None
 
 
 def choose(record: DatasetRecord, option: str, value: Any, allowed: Any) -> Any:
@@ -121,14 +109,8 @@ def find_home(record: DatasetRecord, data_home: str | os.PathLike[str] | None) -
 def open_file(record: DatasetRecord, home: Path, file: str) -> IO[bytes]:
     """Return the content of a registered file, decompressed, after a check of its digest.
 
-    A file that is registered as `x.gz` may also be there as `x`.
-
-    Raises
-    ------
-    DatasetNotFoundError
-        If it is missing; the message names the source.
-    FileFormatError
-        If it is damaged or differs from the registered file.
+    A file that is registered as `x.gz` may also be there as `x`. The error for a missing file names
+    the source.
     """
     content = _read(record, home, file)
     digest = hashlib.sha256(content).hexdigest()
@@ -139,6 +121,12 @@ def open_file(record: DatasetRecord, home: Path, file: str) -> IO[bytes]:
             f"another edition. {_where(record)}"
         )
     return io.BytesIO(content)
+
+
+def open_text(record: DatasetRecord, home: Path, newline: str | None = "") -> IO[str]:
+    """Return the content of a set's only file as UTF-8 text; see `open_file`."""
+    (file,) = record.files
+    return io.TextIOWrapper(open_file(record, home, file), encoding="utf-8", newline=newline)
 
 
 def _read(record: DatasetRecord, home: Path, file: str) -> bytes:

@@ -1,20 +1,25 @@
-"""The registry of data sets, and `load`; a new set is one record in a tuple of records."""
+"""The registry of data sets, and `load`; a new set is one table in registry.toml."""
 
 from __future__ import annotations
 
 import inspect
 import os
+import tomllib
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
-from pairrank.datasets.judged import COMPARISONS, JUDGED
 from pairrank.datasets.record import Dataset, DatasetRecord, find_home
-from pairrank.datasets.regression import REGRESSION
-from pairrank.datasets.text import TEXT
 from pairrank.exceptions import PairrankError
 
-REGISTRY: dict[str, DatasetRecord] = {
-    record.name: record for record in (*REGRESSION, *JUDGED, *TEXT, *COMPARISONS)
-}
+
+@cache
+def read_records(kind: str) -> dict[str, DatasetRecord]:
+    """Return the records of a kind by name: "rows", which `load` reads, or "ratings"."""
+    tables = tomllib.loads((files("pairrank.datasets") / "registry.toml").read_text("utf-8"))[kind]
+    for table in tables.values():
+        table |= {name: tuple(table.get(name, ())) for name in ("options", "papers")}
+    return {name: DatasetRecord(name=name, **table) for name, table in tables.items()}
 
 
 def list_datasets() -> list[str]:
@@ -30,11 +35,11 @@ def list_datasets() -> list[str]:
     >>> "letor4_mq2008" in list_datasets()
     True
     """
-    return sorted(REGISTRY)
+    return sorted(read_records("rows"))
 
 
 def describe(name: str) -> DatasetRecord:
-    """Return the record of a set: source, licence, shape, target, files, papers.
+    """Return the record of a set: description, source, licence, shape, target, files, papers.
 
     Parameters
     ----------
@@ -51,9 +56,15 @@ def describe(name: str) -> DatasetRecord:
     >>> describe("abalone").n_rows
     4177
     """
-    if name not in REGISTRY:
-        raise PairrankError(f"no data set {name!r}; there are {', '.join(list_datasets())}")
-    return REGISTRY[name]
+    return find_record("rows", "data set", name)
+
+
+def find_record(kind: str, what: str, name: str) -> DatasetRecord:
+    """Return the record of a name; the error for an unknown one lists the known ones."""
+    records = read_records(kind)
+    if name not in records:
+        raise PairrankError(f"no {what} {name!r}; there are {', '.join(sorted(records))}")
+    return records[name]
 
 
 def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: Any) -> Dataset:
@@ -95,5 +106,4 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: 
     if unknown:
         there = ", ".join(known) if known else "none"
         raise PairrankError(f"{name}: no option {', '.join(unknown)}; there are: {there}")
-    parts = reader(record, find_home(record, data_home), **options)
-    return Dataset(parts.X, parts.y, parts.qid, parts.feature_names, record)
+    return reader(record, find_home(record, data_home), **options)

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pairrank.datasets.generators import Generated, _check_sizes, _rng
+from pairrank._validation import check_number
+from pairrank.datasets.generators import Generated, _check_sizes, _csr, _rng
 from pairrank.exceptions import PairrankError
 
 _BLOCK_WORDS = 1 << 22
@@ -65,8 +66,7 @@ def make_documents(
     ((50, 200), [0.0, 1.0])
     """
     _check_sizes(n_rows=n_rows, n_features=n_features)
-    if not words_per_row >= 1.0:
-        raise PairrankError(f"words_per_row must be at least 1 (got {words_per_row})")
+    check_number(words_per_row, "words_per_row", low=1, inclusive=True)
     if not 0.0 <= noise <= 1.0:
         raise PairrankError(f"noise must be from 0 to 1 (got {noise})")
     rng = _rng(random_state)
@@ -147,7 +147,7 @@ def make_parses(
     drawn = columns[np.hstack((shared, own))]
     rows = np.repeat(np.arange(qid.size), features_per_row)
     key = np.unique(rows * np.int64(n_features) + drawn.ravel())
-    X = _csr(key, np.ones(key.size), qid.size, n_features)
+    X = _from_keys(key, np.ones(key.size), qid.size, n_features)
     _scale_rows(X)
     coef = rng.standard_normal(n_features)
     utility = X @ coef
@@ -193,16 +193,13 @@ def _counts(
         here = topic[rows] == one
         words[here] = _draw(rng, cumulated, (int(here.sum()), 1)).ravel()
     key, counts = np.unique(rows * np.int64(columns.size) + columns[words], return_counts=True)
-    return _csr(key, counts.astype(dtype), lengths.size, columns.size)
+    return _from_keys(key, counts.astype(dtype), lengths.size, columns.size)
 
 
-def _csr(key: np.ndarray, values: np.ndarray, n_rows: int, n_columns: int) -> sparse.csr_array:
+def _from_keys(key: Any, values: Any, n_rows: int, n_columns: int) -> sparse.csr_array:
     """Return the matrix with entries at the ascending keys row * n_columns + column."""
-    rows, where = np.divmod(key, n_columns)
-    indptr = np.searchsorted(rows, np.arange(n_rows + 1))
-    integer = np.int32 if key.size <= np.iinfo(np.int32).max else np.int64
-    parts = (values, where.astype(integer), indptr.astype(integer))
-    return sparse.csr_array(parts, shape=(n_rows, n_columns))
+    rows, columns = np.divmod(key, n_columns)
+    return _csr(values, columns, np.searchsorted(rows, np.arange(n_rows + 1)), n_columns)
 
 
 def _weigh_by_rarity(X: sparse.csr_array) -> None:

@@ -6,14 +6,13 @@ import contextlib
 import csv
 import io
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io.rows import is_word, may_be_rounded, names_of, number, refuse_merged_labels
+from pairrank.io.rows import is_finite, is_word, may_be_rounded, names_of, refuse_merged_labels
 
 _MAGIC = b"PAR1"
 _UNIT_SEPARATOR = "\x1f"
@@ -23,15 +22,8 @@ _REMEDY = "impute a value, drop the row, or drop the column"
 class Table:
     """A table whose columns are read by role; errors name the row.
 
-    Parameters
-    ----------
-    name : str
-        The file's name in messages.
-    columns : pyarrow.Table
-    place : callable
-        Describes where a row of the table is in the file: "data.csv, line 3".
-    explain : callable, optional
-        Raises the error for the first cell that is not a finite number, if there is one.
+    `columns` is a pyarrow.Table. `place` describes a row: "data.csv, line 3". `explain` raises the
+    error for the first cell that is not a finite number, if there is one.
     """
 
     def __init__(
@@ -48,8 +40,8 @@ class Table:
 
     def check_numbers(self, columns: Sequence[str], role: str) -> None:
         """Raise a FileFormatError that names all columns other than numbers and booleans."""
-        types = {column: self.columns[column].type for column in columns}
-        wrong = [f"{column!r} ({kind})" for column, kind in types.items() if not is_numeric(kind)]
+        types = [(column, self.columns[column].type) for column in columns]
+        wrong = [f"{column!r} ({kind})" for column, kind in types if not is_numeric(kind)]
         if wrong:
             raise FileFormatError(
                 f"{self.name}: {role} must be numbers, but these columns are not: "
@@ -68,11 +60,11 @@ class Table:
 
     def labels(self, column: str) -> np.ndarray[Any, Any]:
         """Return labels as float64 if all are numbers, as text if all are names."""
-        kind = self.columns[column].type
-        if is_numeric(kind):
+        cells = self.columns[column]
+        if is_numeric(cells.type):
             labels = self.numbers(column)
-            if str(kind) not in ("bool", "float", "double", "halffloat"):
-                self._refuse_merged(labels, self.columns[column])
+            if not str(cells.type).endswith(("float", "double")):
+                self._refuse_merged(labels, cells)
             return labels
         texts = self.texts(column)
         try:
@@ -89,10 +81,10 @@ class Table:
         """Return labels that are names, or numbers that pyarrow does not read but Python does."""
         named = is_word(texts[0])
         for row, text in enumerate(texts):
-            if is_word(text) != named or not (named or math.isfinite(number(text))):
+            if is_word(text) != named or not (named or is_finite(text)):
                 what = "not a name" if named else "not a finite number"
                 raise self._label_error(row, texts, what)
-        return names_of(self.name, "label", texts) if named else np.array(list(map(number, texts)))
+        return names_of(self.name, "label", texts) if named else np.array(list(map(float, texts)))
 
     def _label_error(self, row: int, texts: Any, what: str) -> FileFormatError:
         return FileFormatError(
@@ -118,6 +110,11 @@ class Table:
         chunks = self.texts(column).dictionary_encode().unify_dictionaries().chunks
         names = names_of(self.name, column, chunks[-1].dictionary.to_pylist())
         return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
+
+    def identifiers(self, column: str) -> np.ndarray[Any, Any]:
+        """Return a column of identifiers."""
+        names, codes = self.names(column)
+        return names[codes]
 
     def texts(self, column: str) -> Any:
         """Return a column as a chunked pyarrow array of strings, none of them blank."""
@@ -154,38 +151,43 @@ def is_numeric(kind: Any) -> bool:
 
 def is_parquet(data: bytes) -> bool:
     """Whether bytes start as a Parquet file does."""
-    return data[:4] == _MAGIC
+    return data.startswith(_MAGIC)
 
 
-def parquet_header(data: bytes, name: str) -> list[str]:
-    """Return the column names of a Parquet file."""
-    import pyarrow.parquet as pq
+class ParquetData:
+    """The content of a Parquet file; `first` has the column names."""
 
-    if data[:4] != _MAGIC or data[-4:] != _MAGIC:
-        raise FileFormatError(
-            f"{name} is not a Parquet file, or is cut: it must start and end with PAR1"
-        )
-    with _undamaged(name):
-        return list(pq.read_schema(io.BytesIO(data)).names)
+    def __init__(self, data: bytes, name: str) -> None:
+        import pyarrow.parquet as pq
 
+        if not (data.startswith(_MAGIC) and data.endswith(_MAGIC)):
+            raise FileFormatError(
+                f"{name} is not a Parquet file, or is cut: it must start and end with PAR1"
+            )
+        self.data = data
+        self.name = name
+        with self._undamaged():
+            self.first: list[str] = list(pq.read_schema(io.BytesIO(data)).names)
 
-def parquet_table(data: bytes, name: str, columns: Sequence[str]) -> Table:
-    """Return some columns of a Parquet file."""
-    import pyarrow.parquet as pq
+    def table(
+        self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
+    ) -> Table:
+        """Return the columns `numbers` and `texts`, of the file's own types."""
+        import pyarrow.parquet as pq
 
-    with _undamaged(name):
-        found = pq.read_table(io.BytesIO(data), columns=list(dict.fromkeys(columns)))
-    return Table(name, found, lambda row: f"{name}, row {row} (from 0)")
+        columns = list(dict.fromkeys([*texts, *numbers]))
+        with self._undamaged():
+            found = pq.read_table(io.BytesIO(self.data), columns=columns)
+        return Table(self.name, found, lambda row: f"{self.name}, row {row} (from 0)")
 
+    @contextlib.contextmanager
+    def _undamaged(self) -> Iterator[None]:
+        import pyarrow as pa
 
-@contextlib.contextmanager
-def _undamaged(name: str) -> Iterator[None]:
-    import pyarrow as pa
-
-    try:
-        yield
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise FileFormatError(f"{name}: the Parquet file is damaged ({error})") from error
+        try:
+            yield
+        except (pa.ArrowException, OSError, ValueError) as error:
+            raise FileFormatError(f"{self.name}: the Parquet file is damaged ({error})") from error
 
 
 class CsvText:
@@ -194,21 +196,9 @@ class CsvText:
     pyarrow reads in parallel and does not report lines. If it refuses the text, or a value is not
     finite, the text is read again record by record to find the line.
 
-    Parameters
-    ----------
-    data : bytes
-        UTF-8 text, blank lines ignored.
-    name : str
-        The file's name in messages.
-    separator : str
-        One character, with cells in double quotes; or several, without quotes.
-
-    Attributes
-    ----------
-    first : list of str
-        The cells of the first record that is not blank; empty where there is none.
-    first_line : int
-        The line where it ends.
+    The text is UTF-8; blank lines are ignored. A separator of one character allows cells in double
+    quotes, a longer one does not. `first` has the cells of the first record, none if there is none;
+    `first_line` is the line where it ends.
     """
 
     def __init__(self, data: bytes, name: str, separator: str = ",") -> None:
@@ -225,16 +215,9 @@ class CsvText:
     def table(
         self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
     ) -> Table:
-        """Return some columns.
+        """Return the columns `numbers` as float64 and `texts` as strings.
 
-        Parameters
-        ----------
-        header : sequence of str
-            Names of all columns of the text.
-        numbers, texts : sequence of str
-            Those to read as float64, and those to read as strings.
-        skip : bool
-            Whether the first record is the header.
+        `header` names all columns of the text; with `skip` the first record is the header.
         """
         import pyarrow as pa
         from pyarrow import csv as arrow_csv
@@ -278,7 +261,7 @@ class CsvText:
         return of_row
 
     def _records(self, *, skip: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """Yield the line where each record ends, and its cells; blank lines are passed over."""
+        """Yield the line where each record ends, and its cells; blank lines are ignored."""
         text = io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="")
         quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
         reader = csv.reader(text, delimiter=self.separator, quoting=quoting, strict=True)
@@ -295,9 +278,8 @@ class CsvText:
             ) from error
 
     def _explain(self, header: Sequence[str], numbers: Sequence[str], *, skip: bool) -> None:
-        """Raise the error for the first record of another length or with a cell that is no number.
-
-        Cells must be finite numbers in the columns `numbers`.
+        """Raise the error for the first record of another length, or without a finite number in one
+        of the columns `numbers`.
         """
         places = {column: header.index(column) for column in numbers}
         for count, (line, cells) in enumerate(self._records(skip=skip)):
@@ -312,18 +294,9 @@ class CsvText:
             column, cell = next(iter(bad.items()))
             words = [one for one, text in bad.items() if is_word(text)]
             if count == 0 and 1 < len(bad) == len(words):
-                listed = ", ".join(map(repr, words))
-                what = (
-                    f"the columns {listed} hold text ({cell!r}), not numbers; drop or encode them"
+                raise FileFormatError(
+                    f"{where}: the columns {', '.join(map(repr, words))} hold text ({cell!r}), not "
+                    "numbers; drop or encode them"
                 )
-                raise FileFormatError(f"{where}: {what}")
             what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
             raise FileFormatError(f"{where}: column {column!r}: {what}; {_REMEDY}")
-
-
-def is_finite(cell: str) -> bool:
-    """Whether a cell of text is a finite number."""
-    try:
-        return math.isfinite(number(cell))
-    except ValueError:
-        return False

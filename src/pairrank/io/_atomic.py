@@ -64,9 +64,7 @@ def atomic_write(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[
     try:
         with _open_for_writing(name, mode) as file:
             yield file
-    except FileAccessError:
-        raise
-    except BrokenPipeError:
+    except (FileAccessError, BrokenPipeError):
         raise
     except OSError as error:
         raise FileAccessError(_sentence(name, error)) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import functools
 import gzip
 import io
 import lzma
@@ -16,9 +17,14 @@ from typing import IO, Any
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io._atomic import STANDARD_STREAM, atomic_write
 
-COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz")
+_COMPRESSORS: dict[str, Any] = {
+    ".gz": lambda file: gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0),
+    ".bz2": functools.partial(bz2.BZ2File, mode="wb"),
+    ".xz": functools.partial(lzma.LZMAFile, mode="wb"),
+}
+COMPRESSED_SUFFIXES = tuple(_COMPRESSORS)
 
-_MAGIC = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_MAGIC: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
 
@@ -35,51 +41,50 @@ def name_of(source: Any) -> str:
 def open_source(source: Any) -> Iterator[IO[bytes]]:
     """Open a path, "-" (standard input) or a binary file object for reading, decompressed.
 
-    Compression (gzip, bzip2, xz) is recognised by the first bytes, not by the name. Raises a
-    FileAccessError if the file cannot be opened, a FileFormatError if compressed data is damaged.
+    Compression (gzip, bzip2, xz) is recognised by the first bytes, not by the name.
     """
     with contextlib.ExitStack() as stack:
-        stream = _open_raw(source, stack)
-        opener = _decompressor(stream)
-        if opener is not None:
-            stream = stack.enter_context(opener(stream, "rb"))
+        stream = stack.enter_context(open_raw(source))
+        start = first_bytes(stream)
+        for magic, opener in _MAGIC.items():
+            if start.startswith(magic):
+                stream = stack.enter_context(opener(stream, "rb"))
         try:
             yield stream
-        except _DAMAGE as error:
-            raise FileFormatError(_damage(source, error)) from error
-        except OSError as error:
-            if isinstance(error, PairrankError) or error.errno is not None:
+        except (*_DAMAGE, OSError) as error:
+            if isinstance(error, PairrankError) or getattr(error, "errno", None) is not None:
                 raise
-            raise FileFormatError(_damage(source, error)) from error
-
-
-def _open_raw(source: Any, stack: contextlib.ExitStack) -> Any:
-    if isinstance(source, str | os.PathLike):
-        name = os.fspath(source)
-        if name == STANDARD_STREAM:
-            if sys.stdin is None:
-                raise FileAccessError("cannot read standard input: it is closed; name a file")
-            return sys.stdin.buffer
-        try:
-            return stack.enter_context(open(name, "rb"))
-        except OSError as error:
-            raise FileAccessError(
-                f"cannot read {name}: {error.strerror}; check the path and its permissions"
+            raise FileFormatError(
+                f"{name_of(source)}: the compressed data is damaged or cut ({error}); get or make "
+                "the file again"
             ) from error
-    if not hasattr(source, "read") or isinstance(source, io.TextIOBase):
+
+
+def read_bytes(source: Any) -> bytes:
+    """Return the decompressed content of a path, "-" (standard input) or a binary file object."""
+    with open_source(source) as stream:
+        return stream.read()
+
+
+def open_raw(source: Any) -> contextlib.AbstractContextManager[Any]:
+    """Open a path, "-" (standard input) or a binary file object for reading, as it is."""
+    if not isinstance(source, str | os.PathLike):
+        if hasattr(source, "read") and not isinstance(source, io.TextIOBase):
+            return contextlib.nullcontext(source)
         raise PairrankError(
             f"the source is a {type(source).__name__}; give a path, '-' or a file opened in binary "
             "mode"
         )
-    return source
-
-
-def _decompressor(stream: Any) -> Any:
-    start = first_bytes(stream)
-    for magic, opener in _MAGIC.items():
-        if start.startswith(magic):
-            return opener
-    return None
+    if os.fspath(source) == STANDARD_STREAM:
+        if sys.stdin is None:
+            raise FileAccessError("cannot read standard input: it is closed; name a file")
+        return contextlib.nullcontext(sys.stdin.buffer)
+    try:
+        return open(source, "rb")
+    except OSError as error:
+        raise FileAccessError(
+            f"cannot read {os.fspath(source)}: {error.strerror}; check the path and its permissions"
+        ) from error
 
 
 def first_bytes(stream: Any) -> bytes:
@@ -113,13 +118,6 @@ def whole_lines(stream: IO[bytes], size: int) -> Iterator[bytes]:
         yield rest + b"\n"
 
 
-def _damage(source: Any, error: Exception) -> str:
-    return (
-        f"{name_of(source)}: the compressed data is damaged or cut ({error}); get or make the file "
-        "again"
-    )
-
-
 @contextlib.contextmanager
 def open_target(target: Any) -> Iterator[IO[bytes]]:
     """Open a path, "-" or a binary file object for writing, compressed by the name's suffix.
@@ -129,17 +127,7 @@ def open_target(target: Any) -> Iterator[IO[bytes]]:
     if not isinstance(target, str | os.PathLike):
         yield target
         return
-    name = os.fspath(target)
-    with atomic_write(name, "wb") as file, _compressor(name, file) as compressed:
+    suffix = os.path.splitext(target)[1].lower()
+    compress = _COMPRESSORS.get(suffix, contextlib.nullcontext)
+    with atomic_write(target, "wb") as file, compress(file) as compressed:
         yield compressed
-
-
-def _compressor(name: str, file: IO[bytes]) -> contextlib.AbstractContextManager[Any]:
-    lowered = name.lower()
-    if lowered.endswith(".gz"):
-        return gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=0)
-    if lowered.endswith(".bz2"):
-        return bz2.BZ2File(file, "wb")
-    if lowered.endswith(".xz"):
-        return lzma.LZMAFile(file, "wb")
-    return contextlib.nullcontext(file)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import re
 
 from pairrank.exceptions import FileFormatError
+from pairrank.io.rows import is_finite, number
 
 _SHOWN = 40
 _INDEX = re.compile(r"-?[0-9]+\Z")
@@ -62,7 +62,4 @@ def _pair_sentence(text: str, shown: str, highest: int) -> str:
 
 def _is_infinite(text: str) -> bool:
     """Whether Python reads the text as NaN or infinity."""
-    try:
-        return not math.isfinite(float(text))
-    except ValueError:
-        return False
+    return number(text) is not None and not is_finite(text)

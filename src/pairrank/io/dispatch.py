@@ -11,7 +11,7 @@ import numpy as np
 from pairrank.exceptions import PairrankError
 from pairrank.io._atomic import STANDARD_STREAM
 from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of
-from pairrank.io.rows import Rows
+from pairrank.io.rows import Rows, named_columns
 
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
@@ -66,20 +66,19 @@ def read_rows(
     *,
     format: str = "auto",
     label: str | None = "label",
-    qid: str | None = None,
-    weight: str | None = None,
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     ignore: Sequence[str] = (),
     n_features: int | None = None,
     dtype: Any = np.float64,
     comments: bool = False,
+    **columns: str | None,
 ) -> Rows:
     """Read rows from svmlight text, CSV or Parquet.
 
-    CSV is UTF-8 text with a header. In CSV and Parquet, labels, qids and weights are found by the
-    name of their column, and every other column is a feature. svmlight text has no column names and
-    ignores these arguments.
+    CSV is UTF-8 text with a header. In CSV and Parquet, labels, queries and row weights are found
+    by the name of their column, and every other column is a feature. svmlight text has no column
+    names and ignores these arguments.
 
     Parameters
     ----------
@@ -88,8 +87,8 @@ def read_rows(
     format : {"auto", "svmlight", "csv", "parquet"}
         "auto" follows the suffix: .txt .svm .svmlight .libsvm .dat .letor, .csv, .parquet, also
         followed by .gz, .bz2 or .xz.
-    label, qid, weight : str, optional
-        Names of columns. `label=None` reads rows without labels, as for prediction.
+    label : str, optional
+        The column of labels. None reads rows without labels, as for prediction.
     features : sequence of str, optional
         The feature columns, in this order. None: all other columns, in the file's order.
     drop, ignore : sequence of str
@@ -101,6 +100,8 @@ def read_rows(
         The dtype of X.
     comments : bool
         Whether to keep svmlight's comments.
+    **columns : str, optional
+        `qid`, `weight`: the columns of queries and of row weights.
 
     Returns
     -------
@@ -133,6 +134,7 @@ def read_rows(
     (array([[2., 3.],
            [4., 5.]]), array([1., 0.]), ['a', 'b'])
     """
+    named = named_columns({"label": label, **columns})
     kind = format_of(source, format)
     if kind == "svmlight":
         from pairrank.io.svmlight import read_svmlight
@@ -140,7 +142,7 @@ def read_rows(
         return read_svmlight(source, n_features=n_features, dtype=dtype, comments=comments)
     from pairrank.io.tables import Roles, read_table
 
-    rows = read_table(source, kind, Roles(label, qid, weight, features, drop, ignore), dtype)
+    rows = read_table(source, kind, Roles(named, features, drop, ignore), dtype)
     if n_features is not None and rows.X.shape[1] != n_features:
         raise PairrankError(
             f"{name_of(source)}: {rows.X.shape[1]} feature columns, but {n_features} are expected; "
@@ -154,9 +156,7 @@ def write_rows(
     rows: Rows,
     *,
     format: str = "auto",
-    label: str = "label",
-    qid: str = "qid",
-    weight: str = "weight",
+    **columns: str | None,
 ) -> None:
     """Write rows as svmlight text, CSV or Parquet, atomically; see `read_rows`.
 
@@ -172,8 +172,8 @@ def write_rows(
         The rows to write.
     format : {"auto", "svmlight", "csv", "parquet"}
         "auto" follows the suffix.
-    label, qid, weight : str
-        Names of the columns of CSV and Parquet.
+    **columns : str, optional
+        `label`, `qid`, `weight`: other names for these columns of CSV and Parquet.
 
     Raises
     ------
@@ -183,12 +183,13 @@ def write_rows(
     FileAccessError
         If the file cannot be written.
     """
+    named = named_columns(columns)
     kind = format_of(target, format)
     if kind == "svmlight":
         from pairrank.io.svmlight_writer import write_svmlight
 
         write_svmlight(target, rows)
         return
-    from pairrank.io.tables import Roles, write_table
+    from pairrank.io.tables import write_table
 
-    write_table(target, rows, kind, Roles(label, qid, weight))
+    write_table(target, rows, kind, named)

@@ -17,16 +17,15 @@ import json
 import math
 import os
 import re
-import sys
 import zipfile
 import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io._atomic import STANDARD_STREAM, atomic_write
-from pairrank.io._streams import name_of
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io._atomic import atomic_write
+from pairrank.io._streams import name_of, open_raw
 
 FORMAT = "pairrank-model"
 VERSION = 2
@@ -189,7 +188,8 @@ def read_model(path: str | os.PathLike[str]) -> ModelRecord:
         If the file cannot be opened.
     """
     name = name_of(path)
-    data = _read_bytes(path)
+    with open_raw(path) as stream:
+        data = stream.read()
     if data.startswith(FORMAT.encode()):
         raise FileFormatError(
             f"{name} is a model file of the old format 1, which pairrank no longer reads; train "
@@ -220,18 +220,6 @@ _DAMAGE = (
     *(NotImplementedError, RuntimeError, TypeError),
 )
 """What `zipfile` and `json` raise for damaged data (RuntimeError includes RecursionError)."""
-
-
-def _read_bytes(path: str | os.PathLike[str]) -> bytes:
-    if os.fspath(path) == STANDARD_STREAM and sys.stdin is not None:
-        return sys.stdin.buffer.read()
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except OSError as error:
-        raise FileAccessError(
-            f"cannot read {name_of(path)}: {error.strerror}; check the path and its permissions"
-        ) from error
 
 
 def _read_members(data: bytes) -> dict[str, bytes]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io._arrow import CsvText, Table, is_parquet, parquet_header, parquet_table
-from pairrank.io._streams import name_of, open_source
+from pairrank.io._arrow import CsvText, ParquetData, Table, is_parquet
+from pairrank.io._streams import name_of, read_bytes
 from pairrank.io.rows import is_word
 from pairrank.preferences import Pairs
 
@@ -60,9 +59,7 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
     (Pairs(n_pairs=2, n_rows=4), array([2, 0], dtype=int32), array([1. , 0.5]))
     """
     name = name_of(source)
-    with open_source(source) as stream:
-        data = stream.read()
-    table, header = _read_table(data, name)
+    table, header = _read_table(read_bytes(source), name)
     if len(table) == 0:
         raise FileFormatError(f"{name}: no pairs; a line is {_A_LINE}")
     table.check_numbers(header, "pairs")
@@ -74,33 +71,27 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
 
 def _read_table(data: bytes, name: str) -> tuple[Table, list[str]]:
     """Return the table of a file, and its columns."""
+    content: CsvText | ParquetData
     if is_parquet(data):
-        header = parquet_header(data, name)
-        _check_header(name, header)
-        return parquet_table(data, name, header), header
-    text = CsvText(data, name)
-    header = [cell.strip() for cell in text.first]
-    named = bool(header) and is_word(header[0])
-    if named:
-        _check_header(name, header)
-    elif header and not 2 <= len(header) <= len(_ROLES):
-        raise FileFormatError(
-            f"{name}, line {text.first_line}: {len(header)} cells, a pair is {_A_LINE}; mend the "
-            "line"
-        )
+        content = ParquetData(data, name)
+        header, has_header = content.first, True
     else:
+        content = CsvText(data, name)
+        header = [cell.strip() for cell in content.first]
+        has_header = bool(header) and is_word(header[0])
+        if header and not has_header and not 2 <= len(header) <= len(_ROLES):
+            raise FileFormatError(
+                f"{name}, line {content.first_line}: {len(header)} cells, a pair is {_A_LINE}; "
+                "mend the line"
+            )
+    if not has_header:
         header = list(_ROLES[: len(header)])
-    return text.table(header, header, [], skip=named), header
-
-
-def _check_header(name: str, header: Sequence[str]) -> None:
-    """Raise a FileFormatError where a table's columns are not those of pairs."""
-    if not {"i", "j"} <= set(header) <= set(_ROLES) or len(set(header)) < len(header):
-        listed = ", ".join(repr(column) for column in header)
+    elif not {"i", "j"} <= set(header) <= set(_ROLES) or len(set(header)) < len(header):
         raise FileFormatError(
-            f"{name}: the columns are {listed}; pairs have i, j and, if any, weight and magnitude, "
-            "and no other"
+            f"{name}: the columns are {', '.join(map(repr, header))}; pairs have i, j and, if any, "
+            "weight and magnitude, and no other"
         )
+    return content.table(header, header, [], skip=has_header), header
 
 
 def _refuse_faults(
@@ -108,7 +99,7 @@ def _refuse_faults(
 ) -> None:
     """Refuse the first pair that is none; O(n_pairs)."""
     stop = _MOST_ROWS if n_rows is None else n_rows
-    rows = f"which is no row: they go from 0 to {stop - 1}"
+    rows = f"which is not a row: {f'rows go from 0 to {stop - 1}' if stop else 'n_rows is 0'}"
     i, j, weight = columns["i"], columns["j"], columns.get("weight", np.empty(0))
     checks = [
         (~_is_row(i, stop), i, f"i is {{:.15g}}, {rows}"),

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._arrow import CsvText, Table, is_finite, is_parquet, parquet_header, parquet_table
-from pairrank.io._streams import name_of, open_source
-from pairrank.io.rows import is_word
+from pairrank.io._arrow import CsvText, ParquetData, Table, is_parquet
+from pairrank.io._streams import name_of, read_bytes
+from pairrank.io.rows import is_finite, is_word
 
 ROLES = ("user", "item", "rating")
 
@@ -93,9 +93,7 @@ def read_ratings(
         raise PairrankError("the separator is empty; name one, or leave it out")
     name = name_of(source)
     wanted = dict(zip(ROLES, (user, item, rating), strict=True))
-    with open_source(source) as stream:
-        data = stream.read()
-    table, columns = _read_table(data, name, wanted, separator)
+    table, columns = _read_table(read_bytes(source), name, wanted, separator)
     if len(table) == 0:
         raise FileFormatError(f"{name}: no ratings below the header")
     user_ids, users = _sorted(*table.names(columns[0]))
@@ -109,9 +107,9 @@ def _read_table(
 ) -> tuple[Table, list[str]]:
     """Return the table of a file, and its columns of users, items and ratings."""
     if is_parquet(data):
-        header = parquet_header(data, name)
-        columns = [header[place] for place in _find_places(name, header, wanted)]
-        return parquet_table(data, name, columns), columns
+        content = ParquetData(data, name)
+        columns = [content.first[place] for place in _find_places(name, content.first, wanted)]
+        return content.table(content.first, columns[2:], columns[:2], skip=True), columns
     text = CsvText(data, name, _find_separator(data) if separator is None else separator)
     if not text.first:
         raise FileFormatError(f"{name}: no ratings; a line is a user, an item and a number")

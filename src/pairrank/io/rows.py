@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,11 +38,43 @@ class Rows(NamedTuple):
     """
 
     X: np.ndarray[Any, Any] | sparse.csr_array
-    y: np.ndarray[Any, Any] | None
+    y: np.ndarray[Any, Any] | None = None
     qid: np.ndarray[Any, Any] | None = None
     weight: np.ndarray[Any, Any] | None = None
     feature_names: list[str] | None = None
     comments: list[str] | None = None
+
+    def part(self, role: str) -> np.ndarray[Any, Any] | None:
+        """Return the column of a role of ROW_COLUMNS, if there is one."""
+        found: np.ndarray[Any, Any] | None = getattr(self, ROW_COLUMNS[role].field)
+        return found
+
+
+class RowColumn(NamedTuple):
+    """A column of a table with one value per row that is not a feature."""
+
+    field: str
+    """The field of Rows that holds it."""
+    kind: str
+    """How it is read: labels, identifiers or numbers, each a method of `_arrow.Table`."""
+    holds: str
+    """What it holds, in help and messages."""
+
+
+ROW_COLUMNS = {
+    "label": RowColumn("y", "labels", "labels"),
+    "qid": RowColumn("qid", "identifiers", "queries"),
+    "weight": RowColumn("weight", "numbers", "row weights"),
+}
+"""Parameter of `read_rows` -> column. A line here and a field of Rows add a column everywhere."""
+
+
+def named_columns(columns: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the columns that have a name, by role; raise a PairrankError for an unknown role."""
+    unknown = ", ".join(sorted(columns.keys() - ROW_COLUMNS.keys()))
+    if unknown:
+        raise PairrankError(f"there is no column {unknown}; name {', '.join(ROW_COLUMNS)}")
+    return {role: column for role, column in columns.items() if column is not None}
 
 
 def check_rows(rows: Rows) -> None:
@@ -51,8 +84,8 @@ def check_rows(rows: Rows) -> None:
     n_rows, n_features = rows.X.shape
     if n_rows == 0:
         raise PairrankError("there are no rows to write")
-    for name in ("y", "qid", "weight", "comments"):
-        part = getattr(rows, name)
+    parts = {column.field: rows.part(role) for role, column in ROW_COLUMNS.items()}
+    for name, part in {**parts, "comments": rows.comments}.items():
         if part is not None and len(part) != n_rows:
             raise PairrankError(f"{name} has {len(part)} elements, X has {n_rows} rows")
     if rows.feature_names is not None and len(rows.feature_names) != n_features:
@@ -104,30 +137,42 @@ def may_be_rounded(labels: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.flatnonzero(np.abs(labels) >= _EXACT_UP_TO)
 
 
-def narrowed(values: np.ndarray[Any, Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return finite float64 values as `dtype`; overflow gives infinity, without a warning."""
+def narrowed(
+    values: np.ndarray[Any, Any], dtype: np.dtype[Any], place: Callable[[int], str]
+) -> np.ndarray[Any, Any]:
+    """Return finite float64 values as `dtype`, or raise a FileFormatError for the first overflow.
+
+    `place` describes where a value is: "data.csv, line 3: column 'a'".
+    """
     with np.errstate(over="ignore"):
-        return values.astype(dtype, copy=False)
+        kept = values.astype(dtype, copy=False)
+    overflows = np.isinf(kept)
+    if overflows.any():
+        at = int(overflows.argmax())
+        raise FileFormatError(
+            f"{place(at)}: {float(values[at])!r} overflows float32; read it as float64 "
+            "(--dtype float64), or scale it"
+        )
+    return kept
 
 
-def overflow_error(place: str, value: float) -> FileFormatError:
-    """Return the error for a value that float32 cannot hold."""
-    return FileFormatError(
-        f"{place}: {value!r} overflows float32; read it as float64 (--dtype float64), or scale it"
-    )
+def number(text: str) -> float | None:
+    """Return the number that a text writes, NaN and infinity included; None if it is not one.
+
+    Underscores (1_000), which Python allows, are refused.
+    """
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
 
 
 def is_word(text: str) -> bool:
     """Whether a cell is text: neither empty nor a number, NaN and infinity included."""
-    try:
-        number(text)
-    except ValueError:
-        return bool(text.strip())
-    return False
+    return number(text) is None and bool(text.strip())
 
 
-def number(text: str) -> float:
-    """Return float(text), but refuse underscores (1_000)."""
-    if "_" in text:
-        raise ValueError(text)
-    return float(text)
+def is_finite(text: str) -> bool:
+    """Whether a text is a finite number."""
+    value = number(text)
+    return value is not None and math.isfinite(value)

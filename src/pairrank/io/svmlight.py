@@ -13,14 +13,7 @@ from scipy import sparse as sp
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._streams import name_of, open_source, whole_lines
 from pairrank.io._svmlight_errors import explain
-from pairrank.io.rows import (
-    Rows,
-    check_dtype,
-    names_of,
-    narrowed,
-    overflow_error,
-    refuse_merged_labels,
-)
+from pairrank.io.rows import Rows, check_dtype, names_of, narrowed, refuse_merged_labels
 
 _BLOCK = 4 << 20
 _SPARSE_BELOW = 0.25
@@ -87,28 +80,20 @@ def read_svmlight(
     >>> rows.y, rows.qid
     (array([2., 0.]), array([7, 7]))
     """
-    _check_options(zero_based, n_features, sparse)
-    dtype = check_dtype(dtype)
-    reader = _Reader(name_of(source), dtype, comments)
+    for name, value in (("zero_based", zero_based), ("sparse", sparse)):
+        if value not in (True, False, "auto"):
+            raise PairrankError(f"{name} must be True, False or 'auto' (got {value!r})")
+    if n_features is not None and n_features < 1:
+        raise PairrankError(f"n_features must be at least 1 (got {n_features})")
+    reader = _Reader(name_of(source), check_dtype(dtype), comments)
     with open_source(source) as stream:
         for block in whole_lines(stream, _BLOCK):
             reader.take(block)
     return reader.rows(zero_based, n_features, sparse)
 
 
-def _check_options(zero_based: Any, n_features: int | None, sparse: Any) -> None:
-    for name, value in (("zero_based", zero_based), ("sparse", sparse)):
-        if value not in (True, False, "auto"):
-            raise PairrankError(f"{name} must be True, False or 'auto' (got {value!r})")
-    if n_features is not None and n_features < 1:
-        raise PairrankError(f"n_features must be at least 1 (got {n_features})")
-
-
 class _GrowingArray:
-    """A one-dimensional array with `append` in O(1) per element.
-
-    It grows by a quarter with `ndarray.resize`, which does not copy large arrays.
-    """
+    """A one-dimensional array with `append` in O(1) per element; it grows by a quarter in place."""
 
     def __init__(self, dtype: Any) -> None:
         self._array = np.empty(1024, dtype=dtype)
@@ -180,6 +165,10 @@ class _Reader:
         def place(row: int) -> str:
             return f"{self.name}, line {_line_of(block, row) + first_line}"
 
+        def place_of_entry(entry: int) -> str:
+            row = int(np.searchsorted(row_ends[:n_rows], entry, side="right"))
+            return f"{place(row)}: index {indices[entry]}"
+
         n_rows, n_entries = int(state[kernel.N_ROWS]), int(state[kernel.N_ENTRIES])
         tokens = long_tokens[: state[kernel.N_LONG]]
         self._read_long(block, (tokens, labels, values, indices, row_ends[:n_rows]), place)
@@ -188,13 +177,7 @@ class _Reader:
         self.labels.append(labels[:n_rows])
         self.row_ends.append(row_ends[:n_rows] + len(self.values))
         self.indices.append(indices[:n_entries])
-        kept = narrowed(values[:n_entries], self.dtype)
-        overflows = np.isinf(kept)
-        if overflows.any():
-            entry = int(overflows.argmax())
-            row = int(np.searchsorted(row_ends[:n_rows], entry, side="right"))
-            raise overflow_error(f"{place(row)}: index {indices[entry]}", float(values[entry]))
-        self.values.append(kept)
+        self.values.append(narrowed(values[:n_entries], self.dtype, place_of_entry))
 
     def _read_long(self, block: bytes, found: tuple[Any, ...], place: Any) -> None:
         """Read the long numbers that the kernel leaves to Python's float."""
@@ -245,32 +228,29 @@ class _Reader:
         return Rows(build(row_ends, indices, width), y, qid, None, None, self.comments)
 
     def _shift(self, zero_based: Any) -> int:
-        lowest = self.state[self.kernel.MIN_INDEX]
-        if zero_based is False and lowest == 0:
+        starts_at_0 = self.state[self.kernel.MIN_INDEX] == 0
+        if zero_based is False and starts_at_0:
             line = self.state[self.kernel.MIN_INDEX_LINE]
             raise FileFormatError(
                 f"{self.name}, line {line}: index 0, though indices count from 1; "
                 "pass zero_based=True or 'auto'"
             )
-        return 0 if zero_based is True or (zero_based == "auto" and lowest == 0) else 1
+        return 0 if zero_based is True or starts_at_0 else 1
 
     def _width(self, shift: int, n_features: int | None) -> int:
         highest = int(self.state[self.kernel.MAX_INDEX])
         width = max(highest + 1 - shift, 0)
-        if n_features is None:
-            if width == 0:
-                raise FileFormatError(
-                    f"{self.name}: no row has a feature; an index:value pair is needed, or "
-                    "n_features"
-                )
-            return width
-        if width > n_features:
+        if n_features is None and width == 0:
+            raise FileFormatError(
+                f"{self.name}: no row has a feature; an index:value pair is needed, or n_features"
+            )
+        if n_features is not None and width > n_features:
             line = self.state[self.kernel.MAX_INDEX_LINE]
             raise FileFormatError(
                 f"{self.name}, line {line}: index {highest}, though {n_features} features are "
                 "expected; the file is of another set of features"
             )
-        return n_features
+        return width if n_features is None else n_features
 
     def _dense(self, row_ends: Any, indices: Any, width: int) -> Any:
         values = self.values.take()

@@ -10,7 +10,7 @@ import numpy as np
 
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import open_target
-from pairrank.io.rows import Rows, check_rows
+from pairrank.io.rows import ROW_COLUMNS, Rows, check_rows
 
 _ROWS_A_BLOCK = 256
 
@@ -61,10 +61,11 @@ def _check(rows: Rows) -> None:
             "svmlight text needs a number as label for every row; turn the classes into numbers, "
             "or write CSV or Parquet"
         )
-    if rows.weight is not None:
-        raise PairrankError(
-            "svmlight text cannot hold row weights; write CSV or Parquet, or drop the weights"
-        )
+    for role, column in ROW_COLUMNS.items():
+        if role not in ("label", "qid") and rows.part(role) is not None:
+            raise PairrankError(
+                f"svmlight text cannot hold {column.holds}; write CSV or Parquet, or drop them"
+            )
     values = rows.X if isinstance(rows.X, np.ndarray) else rows.X.data
     if not np.isfinite(values).all() or not np.isfinite(np.asarray(rows.y)).all():
         raise PairrankError("X or y holds NaN or infinity; impute the value or drop the row")

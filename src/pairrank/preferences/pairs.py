@@ -77,9 +77,8 @@ class Pairs:
             outside = (index < 0) | (index >= self.n_rows)
             if outside.any():
                 at = int(outside.argmax())
-                raise PairrankError(
-                    f"{name}[{at}] = {index[at]} is not a row: rows go from 0 to {self.n_rows - 1}"
-                )
+                rows = f"rows go from 0 to {self.n_rows - 1}" if self.n_rows else "n_rows is 0"
+                raise PairrankError(f"{name}[{at}] = {index[at]} is not a row: {rows}")
         same = first == second
         if same.any():
             at = int(same.argmax())
