@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from pairrank.exceptions import PairrankError
-
 FloatArray = NDArray[np.float64]
 
 _A = math.sqrt(3.0) / math.pi
@@ -152,12 +150,6 @@ EVEN = (
 )  # fmt: skip
 """e(d) = phi(d) + d/2, which is even."""
 
-BUMP = (
-    Profile("log-sigmoid bump", _logistic_bump, lambda p, h: math.inf, _decay, _ZERO, _ZERO),
-    Profile("probit bump", _probit_bump, lambda p, h: math.inf, _probit_tail, _ZERO, _ZERO),
-)
-"""phi(d) - max(0, -d), which has a kink at 0 and so no error bound."""
-
 CURVATURE = (
     Profile("sigmoid slope", _logistic_curvature, _logistic_error(1), _decay, _ZERO, _ZERO),
     Profile(
@@ -166,6 +158,9 @@ CURVATURE = (
     ),
 )  # fmt: skip
 """phi'' of each loss."""
+
+DERIVATIVE = {1: SIGMOID, 2: CURVATURE}
+"""The function whose sums give the derivatives of each order."""
 
 ERFC = Profile(
     "erfc", special.erfc, _normal_error(0, math.sqrt(2.0), 2.0),
@@ -209,15 +204,6 @@ class BoxRule(NamedTuple):
     def children(self) -> int:
         """The number of fine boxes in a coarse one."""
         return round(self.coarse / self.fine)
-
-
-def check_eps(eps: float) -> float:
-    """Return eps as a float, or raise a PairrankError unless 0 < eps < 1."""
-    if isinstance(eps, bool) or not (isinstance(eps, (int, float)) or hasattr(eps, "dtype")):
-        raise PairrankError(f"eps must be a number between 0 and 1, got {eps!r}")
-    if not 0.0 < float(eps) < 1.0:
-        raise PairrankError(f"eps must lie between 0 and 1, both excluded, got {eps!r}")
-    return float(eps)
 
 
 @functools.cache
