@@ -86,6 +86,12 @@ def _first_turns(points, order, c, step, cosine, sine, cosine2, sine2):
 
 
 @compiled_reassociating
+def _turned(cosine, sine, cosine2, sine2):
+    """Return the cosine and sine of an angle plus another."""
+    return cosine * cosine2 - sine * sine2, sine * cosine2 + cosine * sine2
+
+
+@compiled_reassociating
 def _sum_and_turn(cosine, sine, cosine2, sine2):
     """Return the sums of the cosines and sines, and turn all to the next odd n."""
     a, b = 0.0, 0.0
@@ -93,8 +99,7 @@ def _sum_and_turn(cosine, sine, cosine2, sine2):
         k, s = cosine[j], sine[j]
         a += k
         b += s
-        cosine[j] = k * cosine2[j] - s * sine2[j]
-        sine[j] = s * cosine2[j] + k * sine2[j]
+        cosine[j], sine[j] = _turned(k, s, cosine2[j], sine2[j])
     return a, b
 
 
@@ -104,8 +109,7 @@ def _add_and_turn(a, b, cosine, sine, cosine2, sine2, result):
     for j in range(len(result)):
         k, s = cosine[j], sine[j]
         result[j] -= a * s - b * k
-        cosine[j] = k * cosine2[j] - s * sine2[j]
-        sine[j] = s * cosine2[j] + k * sine2[j]
+        cosine[j], sine[j] = _turned(k, s, cosine2[j], sine2[j])
 
 
 @compiled
@@ -187,9 +191,7 @@ def series_at_targets(targets, centre, a, b, total_after, step, cutoff, out):
             cosine2, sine2 = 1.0 - 2.0 * sine * sine, 2.0 * sine * cosine
             for n in range(a.shape[1]):
                 series += a[k, n] * sine - b[k, n] * cosine
-                turned = cosine * cosine2 - sine * sine2
-                sine = sine * cosine2 + cosine * sine2
-                cosine = turned
+                cosine, sine = _turned(cosine, sine, cosine2, sine2)
         out[j] = total_after[first] + total_after[last] - series
 
 
@@ -218,9 +220,7 @@ def merged_series_at_targets(
             for n in range(p):
                 turned_a[n] += a[k, n] * c + b[k, n] * s
                 turned_b[n] += b[k, n] * c - a[k, n] * s
-                turned = c * c2 - s * s2
-                s = s * c2 + c * s2
-                c = turned
+                c, s = _turned(c, s, c2, s2)
         constant = total_after[first] + total_after[last]
         for low in range(start[t], start[t + 1], BLOCK):
             rows = order[low : min(low + BLOCK, start[t + 1])]

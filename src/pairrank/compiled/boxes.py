@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled._jit import compiled
 from pairrank.compiled._lanes import lane_sum
 
 _FIRST_TABLE = 1024
@@ -21,35 +21,6 @@ _BLOCK = 512
 """The boxes of this many rows are found before their powers are added."""
 _STRETCH = 4096
 """This many rows are summed before they are added to the total, to keep rounding small."""
-
-
-@compiled
-def least_and_greatest(values):
-    """Return the extremes, (2,), O(m); four chains of comparisons do not wait for one another."""
-    found = np.empty(2)
-    a, b, c, d = np.inf, np.inf, np.inf, np.inf
-    e, f, g, h = -np.inf, -np.inf, -np.inf, -np.inf
-    fours = len(values) // 4 * 4
-    for i in range(0, fours, 4):
-        w, x, y, z = values[i], values[i + 1], values[i + 2], values[i + 3]
-        a, b, c, d = min(a, w), min(b, x), min(c, y), min(d, z)
-        e, f, g, h = max(e, w), max(f, x), max(g, y), max(h, z)
-    for i in range(fours, len(values)):
-        a, e = min(a, values[i]), max(e, values[i])
-    found[0] = min(min(a, b), min(c, d))
-    found[1] = max(max(e, f), max(g, h))
-    return found
-
-
-@compiled_reassociating
-def linear_sums(values, centre, weight):
-    """Return the sums of weight * (value - centre) and of its absolute value, O(m)."""
-    total, size = 0.0, 0.0
-    for i in range(len(values)):
-        term = weight[i] * (values[i] - centre)
-        total += term
-        size += abs(term)
-    return total, size
 
 
 @compiled
@@ -164,13 +135,10 @@ def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes,
             fine_places(
                 scores[start:stop], code[start:stop], per_fine, first, n_boxes, at_here, u_here
             )
-        if len(weight):
-            here = weight[start:stop]
-            for i in range(len(here)):
-                add_powers(tables, (i & 3) * size + at_here[i], here[i] - shift, u_here[i])
-        else:
-            for i in range(stop - start):
-                add_powers(tables, (i & 3) * size + at_here[i], 1.0 - shift, u_here[i])
+        here = weight[start:stop]
+        for i in range(stop - start):
+            q = (here[i] if len(weight) else 1.0) - shift
+            add_powers(tables, (i & 3) * size + at_here[i], q, u_here[i])
         waiting += stop - start
         if waiting >= stretch or stop == len(scores):
             for k in range(size):

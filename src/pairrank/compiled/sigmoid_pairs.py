@@ -27,64 +27,92 @@ _ROWS = 64
 
 
 @compiled_reassociating
-def _gradient_near(s_i, a_i, scores, a, others, n_rows):
-    """Add the logistic gradient of one preferred row's pairs with a block, row weights 1, O(block).
+def _gradient_near(begin, to, at, n_rows, within, scores, a, sums, product, n_factors):
+    """Add the logistic gradients of preferred rows' pairs with a block; row weights 1, a = exp(s).
 
-    a = exp(s). Return its own gradient, the sum of max(0, -d), and the product whose -log is the
-    rest of phi.
+    The rows are those from `begin` to `to`, the block has the n_rows rows from `at` on, `within`
+    only those before a row. Gradients are added to sums[0], at the block to sums[1]. Return the
+    sum of max(0, -d) less the logarithms taken, and the product whose -log is the rest of phi, with
+    the number of its factors.
     """
-    own, ramp, product = 0.0, 0.0, 1.0
-    for j in range(len(scores)):
-        share = a[j] / (a_i + a[j]) if j < n_rows else 0.0
-        own -= share
-        others[j] += share
-        product *= max(share, 1.0 - share)
-        ramp += max(scores[j] - s_i, 0.0) if j < n_rows else 0.0
-    return own, ramp, product
+    own, others, s_j, a_j = sums[0], sums[1, at:], scores[at:], a[at:]
+    value = 0.0
+    for i in range(begin, to):
+        n = min(n_rows, i - at) if within else n_rows
+        s_i, a_i = scores[i], a[i]
+        total, ramp, part = 0.0, 0.0, 1.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            share = a_j[j] / (a_i + a_j[j]) if j < n else 0.0
+            total += share
+            others[j] += share
+            part *= max(share, 1.0 - share)
+            ramp += max(s_j[j] - s_i, 0.0) if j < n else 0.0
+        own[i] -= total
+        value += ramp
+        if n_factors + n > _FACTORS:
+            value -= math.log(product)
+            product, n_factors = 1.0, 0
+        product *= part
+        n_factors += n
+    return value, product, n_factors
 
 
 @compiled_reassociating
-def _gradient(kind, s_i, w_i, scores, weights, others, n_rows):
-    """Add the gradient of one preferred row's pairs with a block; return its own, and the value."""
-    own, value = 0.0, 0.0
-    for j in range(len(scores)):
-        d = s_i - scores[j] if j < n_rows else 0.0
-        share = share_at(kind, d)
-        w = weights[j] if j < n_rows else 0.0
-        own -= w * share
-        others[j] += w_i * share if j < n_rows else 0.0
-        value += w * cost_at(kind, d)
-    return own, value
+def _gradient(kind, begin, to, at, n_rows, within, scores, weights, sums):
+    """Do the same for any scores, weights and loss; return the value."""
+    own, others, s_j, w_j = sums[0], sums[1, at:], scores[at:], weights[at:]
+    value = 0.0
+    for i in range(begin, to):
+        n = min(n_rows, i - at) if within else n_rows
+        s_i, w_i = scores[i], weights[i]
+        total, costs = 0.0, 0.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            d = s_i - s_j[j] if j < n else 0.0
+            share = share_at(kind, d)
+            w = w_j[j] if j < n else 0.0
+            total += w * share
+            others[j] += w_i * share if j < n else 0.0
+            costs += w * cost_at(kind, d)
+        own[i] -= total
+        value += w_i * costs
+    return value
 
 
 @compiled_reassociating
-def _product_near(order, alone, sign, a_i, w_i, v_i, a, weights, v, others, n_rows):
-    """Add k (v_i - v_j) of one preferred row's logistic pairs with a block; return its own sum.
+def _product_near(order, alone, sign, begin, to, at, n_rows, within, a, weights, v, sums):
+    """Add the sums of k (v_i - v_j) over logistic pairs, as `_gradient_near` adds gradients.
 
     `alone` is 0, or 1 for k alone (then v is 0); `sign` is that of the other row's part.
     """
-    own = 0.0
-    for j in range(len(a)):
-        inverse = 1.0 / (a_i + a[j]) if j < n_rows else 0.0
-        share = a[j] * inverse
-        k = -share if order == 1 else (a_i * inverse) * share
-        part = k * (alone + v_i - v[j])
-        own += weights[j] * part
-        others[j] += sign * w_i * part
-    return own
+    own, others, a_j, w_j, v_j = sums[0], sums[1, at:], a[at:], weights[at:], v[at:]
+    for i in range(begin, to):
+        n = min(n_rows, i - at) if within else n_rows
+        a_i, w_i, v_i = a[i], sign * weights[i], alone + v[i]
+        total = 0.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            inverse = 1.0 / (a_i + a_j[j]) if j < n else 0.0
+            share = a_j[j] * inverse
+            part = (-share if order == 1 else (a_i * inverse) * share) * (v_i - v_j[j])
+            total += w_j[j] * part
+            others[j] += w_i * part
+        own[i] += total
 
 
 @compiled_reassociating
-def _product(kind, order, alone, sign, s_i, w_i, v_i, scores, weights, v, others, n_rows):
+def _product(kind, order, alone, sign, begin, to, at, n_rows, within, scores, weights, v, sums):
     """Do the same for any scores and loss."""
-    own = 0.0
-    for j in range(len(scores)):
-        d = s_i - scores[j]
-        k = -share_at(kind, d) if order == 1 else curvature_at(kind, d)
-        part = k * (alone + v_i - v[j])
-        own += weights[j] * part if j < n_rows else 0.0
-        others[j] += sign * w_i * part if j < n_rows else 0.0
-    return own
+    own, others, s_j, w_j, v_j = sums[0], sums[1, at:], scores[at:], weights[at:], v[at:]
+    for i in range(begin, to):
+        n = min(n_rows, i - at) if within else n_rows
+        s_i, w_i, v_i = scores[i], sign * weights[i], alone + v[i]
+        total = 0.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            d = s_i - s_j[j]
+            k = -share_at(kind, d) if order == 1 else curvature_at(kind, d)
+            part = k * (v_i - v_j[j])
+            total += w_j[j] * part if j < n else 0.0
+            others[j] += w_i * part if j < n else 0.0
+        own[i] += total
 
 
 @compiled
@@ -175,41 +203,44 @@ def add_pairs(
         n_blocks = jobs[job, 3] - jobs[job, 2] if by_edge else jobs[job, 1] - jobs[job, 0]
         for block in range(n_blocks):
             low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
-            for i in range(begin, to):
-                s_i, w_i = scores[i], weights[i]
-                others_end = min(i, low_end) if within else low_end
-                for at in range(low, others_end, _FACTORS):
-                    here = min(others_end - at, _FACTORS)
-                    end = at + (here + VECTOR - 1) // VECTOR * VECTOR
-                    s, w, others = scores[at:end], weights[at:end], sums[1, at:end]
-                    if not with_value:
-                        if near:
-                            own = _product_near(
-                                order, alone, sign, a[i], w_i, own_v[i], a[at:end], w,
-                                own_v[at:end], others, here,
-                            )  # fmt: skip
-                        else:
-                            own = _product(
-                                kind, order, alone, sign, s_i, w_i, own_v[i], s, w,
-                                own_v[at:end], others, here,
-                            )  # fmt: skip
+            for at in range(low, low_end, _FACTORS):
+                here = min(low_end - at, _FACTORS)
+                for start in range(begin, to, _ROWS):
+                    end = min(start + _ROWS, to)
+                    if with_value and near:
+                        part, product, n_factors = _gradient_near(
+                            start, end, at, here, within, scores, a, sums, product, n_factors
+                        )
+                        value += part
+                    elif with_value:
+                        value += _gradient(
+                            kind, start, end, at, here, within, scores, weights, sums
+                        )
                     elif near:
-                        if n_factors + here > _FACTORS:
-                            value -= math.log(product)
-                            product, n_factors = 1.0, 0
-                        own, ramp, left = _gradient_near(s_i, a[i], s, a[at:end], others, here)
-                        product *= left
-                        n_factors += here
-                        value += ramp
+                        _product_near(
+                            order,
+                            alone,
+                            sign,
+                            start,
+                            end,
+                            at,
+                            here,
+                            within,
+                            a,
+                            weights,
+                            own_v,
+                            sums,
+                        )
                     else:
-                        own, part = _gradient(kind, s_i, w_i, s, w, others, here)
-                        value += w_i * part
-                    sums[0, i] += own
-                n_held += 1
-                touched, touched_end = min(touched, low), max(touched_end, low_end)
-                if n_held == _ROWS:
-                    _settle(sums, touched, touched_end)
-                    n_held, touched, touched_end = 0, n, 0
+                        _product(
+                            kind, order, alone, sign, start, end, at, here, within, scores, weights,
+                            own_v, sums,
+                        )  # fmt: skip
+                    n_held += end - start
+                    touched, touched_end = min(touched, low), max(touched_end, low_end)
+                    if n_held >= _ROWS:
+                        _settle(sums, touched, touched_end)
+                        n_held, touched, touched_end = 0, n, 0
         _settle(sums, touched, touched_end)
         value = scale[job] * (value - math.log(product))
         new = total + value

@@ -71,6 +71,7 @@ class BoxGrid:
 
 
 IntArray = NDArray[np.int64]
+Links = tuple[IntArray, IntArray, IntArray, IntArray]
 
 LARGE_LEVEL = 24
 """Levels of at least this many rows have separate boxes; smaller ones share those of a segment."""
@@ -105,7 +106,7 @@ class QueryPlan:
     """In that order; empty if all weights are 1."""
     segment: NDArray[np.bool_]
     """Whether a code is a segment, which is a run of small levels, (n_codes,)."""
-    links: tuple[IntArray, ...]
+    links: Links
     """The codes below and above each, as `meet_levels` takes them; empty if the graph is full."""
     code_start: IntArray
     """Where the rows of each code begin in the query's part of the layout, if the graph is full."""
@@ -135,7 +136,8 @@ def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
     row_of, sizes = levels.row_of[here], np.diff(starts)
     weight = None if levels.weight is None else levels.weight[here]
     rows, place = _in_order(row_of)
-    small_edges, links = np.empty((0, 2), dtype=np.int64), _NO_LINKS
+    links: Links = _NO_LINKS
+    small_edges = np.empty((0, 2), dtype=np.int64)
     if levels.edges is None:
         totals = group_totals(sizes, starts - starts[0], weight)
         code_of, segment = _codes_of_full(sizes, totals, large_level)
@@ -198,7 +200,7 @@ def _codes_of_full(
         alone |= heavy
 
 
-def _codes_of_graph(n_levels: int, joined: IntArray) -> tuple[IntArray, tuple[IntArray, ...]]:
+def _codes_of_graph(n_levels: int, joined: IntArray) -> tuple[IntArray, Links]:
     """Return each level's code and the links between codes, none of which is a segment.
 
     Levels without a large edge share one code without links.

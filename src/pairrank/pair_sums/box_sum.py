@@ -57,7 +57,7 @@ class Boxes:
     ) -> None:
         self.rule, self.points, self.code, self.n_codes = rule, points, code, n_codes
         self._slot, self._at, self._u = _NO_CODE, _NO_CODE, NONE
-        least, greatest = boxes.least_and_greatest(points)
+        least, greatest = points.min(), points.max()
         if not (least >= -MOST and greatest <= MOST):
             raise PairrankError(
                 f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} "
@@ -109,7 +109,7 @@ class Boxes:
         rule, rows = self.rule, (self.points, self.code, weight, v, shift)
         if self._dense:
             up, (per_fine, first, n_boxes) = children_map(rule), self._fine
-            down = (box_grid.series_down(each, up) for each in (series, less))
+            down = (box_grid.series_down(series, up), box_grid.series_down(less, up))
             boxes.add_fine(
                 *rows, n_boxes, per_fine, first, factor, *down, result, self._at, self._u
             )

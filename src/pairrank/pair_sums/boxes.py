@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled import boxes
 from pairrank.pair_sums import box_grid
 from pairrank.pair_sums.box_grid import SEGMENT_FACTOR, BoxGrid, make_plan
 from pairrank.pair_sums.box_halves import HalvedQuery
@@ -140,9 +139,9 @@ class BoxedQuery:
 
         Scores are relative to their mean, because the balances sum to 0.
         """
-        with np.errstate(over="ignore"):
-            centre = float(scores.mean())
-        return boxes.linear_sums(scores, centre, self.plan.balance)
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = (scores - scores.mean()) * self.plan.balance
+            return float(terms.sum()), float(np.abs(terms).sum())
 
 
 def at_zero(profile: Profile) -> float:

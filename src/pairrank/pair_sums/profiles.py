@@ -22,28 +22,19 @@ _FAR = 40.0
 
 @dataclass(frozen=True)
 class Profile:
-    """A function k(d) of a difference d = t - z between a target t and a source z.
-
-    Attributes
-    ----------
-    name : str
-    function : callable
-        k itself, elementwise.
-    degree_error : callable
-        ``degree_error(p, h)`` bounds the error of interpolating k at p Chebyshev nodes of an
-        interval of length h, anywhere on the line; p >= 2.
-    tail : callable
-        ``tail(D)`` bounds the difference of k from its limit where abs(d) >= D.
-    left, right : tuple of two floats
-        The limit (c, b) as d goes to minus or to plus infinity: k(d) tends to c + b d.
-    """
+    """A function k(d) of a difference d = t - z between a target t and a source z."""
 
     name: str
     function: Callable[[FloatArray], FloatArray]
+    """k, elementwise."""
     degree_error: Callable[[int, float], float]
+    """``degree_error(p, h)`` bounds the error of interpolating k at p >= 2 Chebyshev nodes of an
+    interval of length h, anywhere on the line."""
     tail: Callable[[float], float]
+    """``tail(D)`` bounds the difference of k from its limit where abs(d) >= D."""
     left: tuple[float, float]
     right: tuple[float, float]
+    """The limit (c, b) as d goes to minus or to plus infinity: k(d) tends to c + b d."""
 
 
 def _odd_powers(n: int) -> float:
@@ -181,24 +172,16 @@ _SPREAD = 16.0
 
 
 class BoxRule(NamedTuple):
-    """The widths and degrees of a box sum.
-
-    Attributes
-    ----------
-    fine : float
-        h, the width of a fine box, a power of two, so that s/h is exact.
-    coarse : float
-        H, the width of a coarse box, a power of two times h.
-    degree : int
-        P, moments of a coarse box; a fine box has `FINE_DEGREE`.
-    near : int
-        W: coarse boxes further apart than this use the limits of k.
-    """
+    """The widths and degrees of a box sum."""
 
     fine: float
+    """h, the width of a fine box, a power of two, so that s/h is exact."""
     coarse: float
+    """H, the width of a coarse box, a power of two times h."""
     degree: int
+    """P, moments of a coarse box; a fine box has `FINE_DEGREE`."""
     near: int
+    """W: coarse boxes further apart than this use the limits of k."""
 
     @property
     def children(self) -> int:

@@ -156,7 +156,7 @@ def sum_of_ties(levels: Levels, kind: int, scale: float, groups: IntArray) -> St
     rule = np.full(begin.size, EARLIER)
     rows = levels.group_start[end] - levels.group_start[begin]
     jobs = np.column_stack((begin, end, rule, rule, 0 * rows, rows))
-    pairs = np.bincount(np.cumsum(new) - 1, 0.5 * sizes * (sizes - 1.0))
+    pairs = np.bincount(np.cumsum(new) - 1, 0.5 * sizes * (sizes - 1.0)).astype(np.float64)
     return JobSum(levels, kind, jobs, np.full(begin.size, scale), pairs)
 
 

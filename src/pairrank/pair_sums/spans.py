@@ -87,12 +87,12 @@ class SpannedQueries:
     def _otherwise(self, wide: NDArray[np.bool_]) -> list[QuerySum]:
         """Return other sums over these queries, and keep them."""
         if self._others is None or not np.array_equal(self._others[0], wide):
-            chosen = {SigmoidPairs: wide & ~self._large, BoxedQueries: wide & self._large}
-            parts: list[QuerySum] = [
-                part(self.levels, self.queries[these], self.kind, self.eps)
-                for part, these in chosen.items()
-                if these.any()
-            ]
+            small, large = self.queries[wide & ~self._large], self.queries[wide & self._large]
+            parts: list[QuerySum] = []
+            if small.size:
+                parts.append(SigmoidPairs(self.levels, small, self.kind, self.eps))
+            if large.size:
+                parts.append(BoxedQueries(self.levels, large, self.kind, self.eps))
             self._others = (wide, parts)
         return self._others[1]
 
