@@ -15,7 +15,7 @@ from definitions import Sums, logistic, preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankWarning
 from pairrank.losses import Logistic
-from pairrank.pair_sums import bind, box_grid, box_halves, box_sum, boxes
+from pairrank.pair_sums import bind, box_grid, box_halves, box_sum, boxes, costs
 from pairrank.pair_sums.box_grid import BoxGrid
 from pairrank.pair_sums.boxes import BoxedQueries
 from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
@@ -40,16 +40,16 @@ class Refused(BoxGrid):
 
 PLANS: dict[str, dict[tuple[Any, str], Any]] = {
     "as_it_is": {},
-    "levels": {(box_grid, "LARGE_LEVEL"): 1, (box_grid, "LARGE_EDGE"): 0},
-    "segments": {(box_grid, "LARGE_LEVEL"): 10**9, (box_grid, "LARGE_EDGE"): 10**9},
-    "mixed": {(box_grid, "LARGE_LEVEL"): 4, (box_grid, "LARGE_EDGE"): 12},
-    "fine": {(box_sum, "FEW_BOXES"): 10**4, (box_grid, "LARGE_LEVEL"): 3},
-    "occupied": {(box_sum, "FEW_BOXES"): 0, (box_grid, "LARGE_EDGE"): 5},
-    "too many": {(box_grid, "MANY_BOXES"): 0, (box_grid, "LARGE_LEVEL"): 1},
+    "levels": {(costs, "LARGE_LEVEL"): 1, (costs, "LARGE_EDGE"): 0},
+    "segments": {(costs, "LARGE_LEVEL"): 10**9, (costs, "LARGE_EDGE"): 10**9},
+    "mixed": {(costs, "LARGE_LEVEL"): 4, (costs, "LARGE_EDGE"): 12},
+    "fine": {(box_sum, "FEW_BOXES"): 10**4, (costs, "LARGE_LEVEL"): 3},
+    "occupied": {(box_sum, "FEW_BOXES"): 0, (costs, "LARGE_EDGE"): 5},
+    "too many": {(box_grid, "MANY_BOXES"): 0, (costs, "LARGE_LEVEL"): 1},
     "halves": {(boxes, "BoxGrid"): Refused, (box_halves, "FEW_PAIRS"): 6},
     "cancelling": {
         (boxes, "ROUNDING"): 1.0,
-        (box_grid, "LARGE_LEVEL"): 10**9,
+        (costs, "LARGE_LEVEL"): 10**9,
         (box_halves, "FEW_PAIRS"): 0,
     },
 }

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.compiled import box_grid
+from pairrank.pair_sums import costs
 from pairrank.pair_sums.box_sum import Boxes, coarse_blocks, limits_of
 from pairrank.pair_sums.profiles import BoxRule, Profile
 from pairrank.pair_sums.sigmoid_pairs import NONE
@@ -73,10 +74,6 @@ class BoxGrid:
 IntArray = NDArray[np.int64]
 Links = tuple[IntArray, IntArray, IntArray, IntArray]
 
-LARGE_LEVEL = 24
-"""Levels of at least this many rows have separate boxes; smaller ones share those of a segment."""
-LARGE_EDGE = 2_000
-"""Edges of more pairs than this use boxes, others are summed pair by pair."""
 MANY_BOXES = 4096
 """The most boxes of all codes together, or the number of rows if it is larger."""
 GREATEST_SHARE = 7.0 / 8.0
@@ -129,7 +126,7 @@ class QueryPlan:
 
 
 def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
-    """Return the plan of a query in O(rows + edges log edges); see `LARGE_LEVEL`."""
+    """Return the plan of a query in O(rows + edges log edges); see `costs.LARGE_LEVEL`."""
     first, last = levels.query_group[query : query + 2]
     starts = levels.group_start[first : last + 1]
     here = slice(starts[0], starts[-1])
@@ -145,7 +142,7 @@ def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
         bounds = np.searchsorted(levels.edges[:, 0], [first, last])
         edges = levels.edges[bounds[0] : bounds[1]]
         low, high = edges.T - first
-        large = sizes[low] * sizes[high] > LARGE_EDGE
+        large = sizes[low] * sizes[high] > costs.LARGE_EDGE
         small_edges = edges[~large]
         code_of, links = _codes_of_graph(sizes.size, edges[large] - first)
         segment = np.zeros(code_of.max() + 1, dtype=bool)

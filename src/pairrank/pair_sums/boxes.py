@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.pair_sums import box_grid
+from pairrank.pair_sums import costs
 from pairrank.pair_sums.box_grid import SEGMENT_FACTOR, BoxGrid, make_plan
 from pairrank.pair_sums.box_halves import HalvedQuery
 from pairrank.pair_sums.profiles import COST, DERIVATIVE, EVEN, Profile, box_rule
@@ -46,7 +46,7 @@ class BoxedQueries:
     def __init__(self, levels: Levels, queries: NDArray[np.int64], kind: int, eps: float) -> None:
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
         self.parts = [
-            BoxedQuery(levels, query, kind, eps, float(scale[query]), box_grid.LARGE_LEVEL)
+            BoxedQuery(levels, query, kind, eps, float(scale[query]), costs.LARGE_LEVEL)
             for query in queries.tolist()
         ]
 
