@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from definitions import preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.pair_sums import sigmoid_pairs
 from pairrank.pair_sums.papers import beaulieu_queries
 from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
 from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
@@ -32,7 +33,7 @@ def make_plan(patch: Any, plan: str) -> None:
     """Send small queries, edges and levels where large ones go."""
     if plan != "as chosen":
         patch.setattr(beaulieu_queries, "FEW_PAIRS", 0)
-        patch.setattr(beaulieu_queries, "_GROUPS_AT_ONCE", 3)
+        patch.setattr(sigmoid_pairs, "TIED_ROWS", 3)
     if plan == "own sums by series":
         patch.setattr(beaulieu_queries, "SMALL_GROUP", 1)
 
@@ -136,9 +137,11 @@ def test_curvature_and_influence_are_those_of_all_queries(graph):
     made = []
     for part in (bound, exact):
         product, diagonal, influence = np.zeros((3, 1500))
-        part.curvature(scores).product(v, product)
-        part.curvature(scores).diagonal(diagonal)
-        part.influence(scores, v, influence)
+        for each in part.derivatives(2, scores):
+            each.product(v, product)
+            each.diagonal(diagonal)
+        for each in part.derivatives(1, scores):
+            each.product(v, influence)
         made.append((product, diagonal, influence))
     for found, wanted in zip(*made, strict=True):
         np.testing.assert_allclose(found, wanted, rtol=0, atol=1e-5 * np.abs(wanted).max())

@@ -14,11 +14,13 @@ from hypothesis import strategies as st
 from definitions import Sums, logistic, preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankWarning
-from pairrank.pair_sums import box_grid, box_halves, boxes
+from pairrank.losses import Logistic
+from pairrank.pair_sums import bind, box_grid, box_halves, box_sum, boxes, costs
 from pairrank.pair_sums.box_grid import BoxGrid
 from pairrank.pair_sums.boxes import BoxedQueries
 from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
 from pairrank.preferences import Levels, OrderGraph
+from pairrank.preferences._codes import totals_around
 from strategies import KINDS, Problem, problems, scores_of
 
 pytestmark = pytest.mark.numeric
@@ -38,15 +40,16 @@ class Refused(BoxGrid):
 
 PLANS: dict[str, dict[tuple[Any, str], Any]] = {
     "as_it_is": {},
-    "levels": {(box_grid, "LARGE_LEVEL"): 1, (box_grid, "LARGE_EDGE"): 0},
-    "segments": {(box_grid, "LARGE_LEVEL"): 10**9, (box_grid, "LARGE_EDGE"): 10**9},
-    "mixed": {(box_grid, "LARGE_LEVEL"): 4, (box_grid, "LARGE_EDGE"): 12},
-    "fine": {(box_grid, "FEW_BOXES"): 10**4, (box_grid, "LARGE_LEVEL"): 3},
-    "occupied": {(box_grid, "FEW_BOXES"): 0, (box_grid, "LARGE_EDGE"): 5},
+    "levels": {(costs, "LARGE_LEVEL"): 1, (costs, "LARGE_EDGE"): 0},
+    "segments": {(costs, "LARGE_LEVEL"): 10**9, (costs, "LARGE_EDGE"): 10**9},
+    "mixed": {(costs, "LARGE_LEVEL"): 4, (costs, "LARGE_EDGE"): 12},
+    "fine": {(box_sum, "FEW_BOXES"): 10**4, (costs, "LARGE_LEVEL"): 3},
+    "occupied": {(box_sum, "FEW_BOXES"): 0, (costs, "LARGE_EDGE"): 5},
+    "too many": {(box_grid, "MANY_BOXES"): 0, (costs, "LARGE_LEVEL"): 1},
     "halves": {(boxes, "BoxGrid"): Refused, (box_halves, "FEW_PAIRS"): 6},
     "cancelling": {
         (boxes, "ROUNDING"): 1.0,
-        (box_grid, "LARGE_LEVEL"): 10**9,
+        (costs, "LARGE_LEVEL"): 10**9,
         (box_halves, "FEW_PAIRS"): 0,
     },
 }
@@ -81,10 +84,11 @@ def results(bound: Any, scores: np.ndarray, v: np.ndarray) -> tuple:
     """Return value, gradient, product, diagonal and influence."""
     gradient, product, diagonal, influence = (np.zeros(scores.size) for _ in range(4))
     value = bound.value_and_gradient(scores, gradient)
-    curvature = bound.curvature(scores)
-    curvature.product(v, product)
-    curvature.diagonal(diagonal)
-    bound.influence(scores, v, influence)
+    for each in bound.derivatives(2, scores):
+        each.product(v, product)
+        each.diagonal(diagonal)
+    for each in bound.derivatives(1, scores):
+        each.product(v, influence)
     return value, gradient, product, diagonal, influence
 
 
@@ -259,14 +263,14 @@ def test_only_the_queries_asked_for_are_summed():
     assert (gradient[1::3] != 1.0).all()
 
 
-def test_a_curvature_outlives_its_scores():
+@pytest.mark.parametrize("algorithm", ["boxes", "direct"])
+def test_a_curvature_outlives_its_scores(algorithm):
     levels, scores, generator = random_levels(2000, 5)
-    curvature = boxed(levels, LOGISTIC, 1e-6).curvature(scores)
-    v, before, after = generator.normal(size=2000), np.zeros(2000), np.zeros(2000)
-    curvature.product(v, before)
+    curvature = bind(Logistic(), levels, pair_sum=algorithm).at(scores).curvature()
+    v = generator.normal(size=2000)
+    before = curvature.matvec(v)
     scores += 1.0 + generator.normal(size=2000)
-    curvature.product(v, after)
-    assert (before == after).all()
+    assert (before == curvature.matvec(v)).all()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -286,8 +290,7 @@ def test_forty_levels_of_fifty_rows_equal_halving(kind):
 def test_sums_of_unequal_weights_lose_no_digits():
     """Of as many levels as rows: one sum after another would lose a part of 1e-13."""
     totals = 10.0 ** np.random.default_rng(0).uniform(-10, 10, 300_000)
-    codes, segment = np.zeros(totals.size, dtype=np.int64), np.array([True])
-    below, above = box_grid.weights_around(codes, totals, segment)
+    below, above = totals_around(totals, np.array([0, totals.size]))
     for at in (1, 2, 1000, 150_000, 299_998):
         assert below[at] == pytest.approx(math.fsum(totals[:at]), rel=1e-14)
         assert above[at] == pytest.approx(math.fsum(totals[at + 1 :]), rel=1e-14)

@@ -147,7 +147,7 @@ def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
     whole = bind(Logistic(), levels, pair_sum="direct")
     monkeypatch.setattr(sigmoid_pairs, "PAIRS_AT_ONCE", 8_000)
     parts = bind(Logistic(), levels, pair_sum="direct")
-    assert len(parts._pairs._batches) > 4
+    assert len(parts._pairs.batches) > 4
     value, gradient = whole.at(problem.scores)[:2]
     again, other = parts.at(problem.scores)[:2]
     assert again == pytest.approx(value, rel=1e-14)
@@ -163,4 +163,4 @@ def test_a_long_chain_of_few_pairs_is_one_piece_of_work(monkeypatch):
     monkeypatch.setattr(sigmoid_pairs, "PAIRS_AT_ONCE", 20_000)
     levels = Levels.build(np.arange(2000.0), graph="chain")
     (part,) = bind(Logistic(), levels, pair_sum="direct")._parts
-    assert len(part._jobs.rows) == 1
+    assert len(part.jobs) == 1

@@ -33,6 +33,11 @@ def compiled_reassociating(function: Function) -> Function:
     return _compile(function, fastmath=_FASTMATH)
 
 
+def inlined_reassociating(function: Function) -> Function:
+    """Like `compiled_reassociating`, and inlined whatever its size, so that callers vectorise."""
+    return _compile(function, fastmath=_FASTMATH, forceinline=True)
+
+
 def _compile(function: Function, **options: Any) -> Function:
     dispatcher = numba.njit(function, nogil=True, error_model="numpy", **options)
     try:

@@ -33,7 +33,7 @@ def _first(builder, count):
 
 
 def _load(builder, data, at, mask):
-    """Return eight numbers as float64, or those under a mask and zeros."""
+    """Return eight numbers as float64; those outside a mask are 0."""
     kind = data.type.pointee
     vector = ir.VectorType(kind, LANES)
     pointer = builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
@@ -53,8 +53,9 @@ def _load(builder, data, at, mask):
     return numbers if kind == _DOUBLE else builder.fpext(numbers, _EIGHT)
 
 
-def _total(builder, vector):
-    width = LANES
+def lane_sum(builder, vector):
+    """Return the sum of a vector's 2^k lanes: halves are added until one lane is left."""
+    width = vector.type.count
     while width > 1:
         width //= 2
         low, high = (
@@ -66,7 +67,7 @@ def _total(builder, vector):
 
 
 def _inner_products(n_together):
-    """Return an intrinsic for so many rows at once; the order of additions is always the same."""
+    """Return an intrinsic for this many rows at once, with one order of additions for all."""
 
     @intrinsic
     def inner_products(typing_context, table, start, stride, vector, size, out, at):
@@ -104,7 +105,7 @@ def _inner_products(n_together):
                 add(whole, _first(builder, rest))
             for k, total in enumerate(sums):
                 pointer = builder.gep(results, [builder.add(at, _size(k))])
-                builder.store(_total(builder, builder.load(total)), pointer)
+                builder.store(lane_sum(builder, builder.load(total)), pointer)
             return context.get_dummy_value()
 
         index = types.int64

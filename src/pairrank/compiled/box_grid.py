@@ -1,6 +1,6 @@
-"""Box sums, their work by box: moments up, products between coarse boxes, series down.
+"""The part of box sums that works box by box: moments up, products between boxes, series down.
 
-The arrays are flat, as in `pairrank.compiled.boxes`; a list of boxes is sorted by key.
+The arrays are flat, as in `pairrank.compiled.boxes`; lists of boxes are sorted by key.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from pairrank.compiled._jit import compiled, compiled_reassociating
 
 
 @compiled_reassociating
-def _dot(x, y):
+def dot(x, y):
+    """Return the inner product of two arrays of one length."""
     total = 0.0
     for k in range(len(x)):
         total += x[k] * y[k]
     return total
 
 
-@compiled
-def _add_multiple(factor, x, result):
+@compiled_reassociating
+def add_multiple(factor, x, result):
+    """Add factor * x to `result`."""
     for k in range(len(result)):
         result[k] += factor * x[k]
 
@@ -35,7 +37,7 @@ def moments_up(fine, up):
     for box in range(len(fine) // width):
         moments = fine[box * width : box * width + width]
         for k in range(degree):
-            result[box * degree + k] = _dot(up[k], moments)
+            result[box * degree + k] = dot(up[k], moments)
     return result
 
 
@@ -47,7 +49,7 @@ def series_down(coarse, up):
     for box in range(len(coarse) // degree):
         polynomials = result[box * width : box * width + width]
         for k in range(degree):
-            _add_multiple(coarse[box * degree + k], up[k], polynomials)
+            add_multiple(coarse[box * degree + k], up[k], polynomials)
     return result
 
 
@@ -55,21 +57,11 @@ def series_down(coarse, up):
 def product(targets, sources, moments, blocks, limits, width, result):
     """Write the series of target boxes from the moments of source boxes.
 
-    Parameters
-    ----------
-    targets, sources : ndarray of shape (n_targets,) and (n_sources,)
-        Keys of the boxes, ascending.
-    moments : ndarray of shape (n_sources * P,)
-    blocks : ndarray of shape (P, (2W + 1) P)
-        Between boxes up to W apart; see `pairrank.pair_sums.box_sum.coarse_blocks`.
-    limits : ndarray of shape (4,)
-        k(d) beyond: c + b d, on the left (d to minus infinity) and on the right.
-    width : float
-        H.
-    result : ndarray of shape (n_targets * P,)
+    targets, sources: keys of boxes, ascending. moments (n_sources * P,), result (n_targets * P,).
+    blocks (P, (2W + 1) P): k between boxes up to W apart; see
+    `pairrank.pair_sums.box_sum.coarse_blocks`. limits (4,): beyond, k(d) is c + b d, (c, b) on the
+    left (d to minus infinity) and on the right. width: H.
 
-    Notes
-    -----
     Costs O(targets * min(sources, 2W + 1) P^2). Counts and first moments of the boxes beyond are
     carried from box to box, relative to the target's centre. With non-negative weights all terms
     are non-negative, so nothing cancels.
@@ -85,24 +77,21 @@ def product(targets, sources, moments, blocks, limits, width, result):
         while high < len(sources) and sources[high] <= key + near:
             high += 1
         series = result[at * degree : at * degree + degree]
+        series[:] = 0.0
         if high == low:
-            for k in range(degree):
-                series[k] = 0.0
             continue
         first = np.int64(sources[low] - key) + near
         if sources[high - 1] - sources[low] == high - 1 - low:
             here = moments[low * degree : high * degree]
             begin = first * degree
             for k in range(degree):
-                series[k] = _dot(blocks[k, begin : begin + len(here)], here)
+                series[k] = dot(blocks[k, begin : begin + len(here)], here)
         else:
-            for k in range(degree):
-                series[k] = 0.0
             for other in range(low, high):
                 here = moments[other * degree : other * degree + degree]
                 begin = (np.int64(sources[other] - key) + near) * degree
                 for k in range(degree):
-                    series[k] += _dot(blocks[k, begin : begin + degree], here)
+                    series[k] += dot(blocks[k, begin : begin + degree], here)
     _add_beyond(targets, sources, moments, degree, near, limits[2], limits[3], width, 1.0, result)
     _add_beyond(targets, sources, moments, degree, near, limits[0], limits[1], width, -1.0, result)
 
@@ -140,78 +129,28 @@ def _add_beyond(targets, sources, moments, degree, near, constant, slope, width,
 
 
 @compiled
-def _add(x, result):
-    for k in range(len(result)):
-        result[k] += x[k]
-
-
-@compiled
-def _clear(x):
-    for k in range(len(x)):
-        x[k] = 0.0
-
-
-@compiled
 def _add_codes(codes, moments, size, result):
-    for at in range(len(codes)):
-        _add(moments[codes[at] * size : codes[at] * size + size], result)
-
-
-@compiled
-def _count(moments, degree):
-    total = 0.0
-    for box in range(0, len(moments), degree):
-        total += moments[box]
-    return total
+    for code in codes:
+        result += moments[code * size : code * size + size]
 
 
 @compiled
 def meet_levels(
-    keys,
-    moments,
-    segment,
-    below,
-    below_start,
-    above,
-    above_start,
-    width,
-    blocks,
-    limits,
-    subtract_lower,
-    cost_blocks,
-    cost_limits,
-    even_blocks,
-    even_limits,
-):
+    keys, moments, segment, below, below_start, above, above_start, width, blocks, limits, order,
+    cost_blocks, cost_limits, even_blocks, even_limits,
+):  # fmt: skip
     """Return the series of every code over the codes that it is compared with, and the value.
 
-    Parameters
-    ----------
-    keys : ndarray of shape (n_boxes,)
-        Of the coarse boxes, ascending.
-    moments : ndarray of shape (n_codes * n_boxes * P,)
-    segment : ndarray of bool, shape (n_codes,)
-        Whether a code is a segment, which is also compared with itself.
-    below, below_start, above, above_start : ndarray of int64
-        The codes below each code in the graph and those above: below[below_start[c] :
-        below_start[c + 1]]. Of length 0 where the graph is full: all before it and after it.
-    width : float
-        H.
-    blocks, limits : ndarray
-        Of S or of phi'', as for `pairrank.compiled.box_grid.product`.
-    subtract_lower : bool
-        Subtract the weight of the codes below, which turns sums of S into gradients.
-    cost_blocks, cost_limits, even_blocks, even_limits : ndarray
-        Of phi and of its even part e. Empty blocks: the value is not computed.
+    keys (n_boxes,): of the coarse boxes, ascending. moments, series (n_codes * n_boxes * P,).
+    segment (n_codes,): whether a code is a segment, which is also compared with itself.
+    below[below_start[c] : below_start[c + 1]]: the codes below code c in the graph; above
+    likewise. All four are empty if the graph is full: then these are all codes before and after c.
+    blocks, limits: of S (order 1) or of phi'' (order 2), as for `product`. For order 1 the weight
+    of the codes below is subtracted, which turns sums of S into gradients. cost_blocks,
+    cost_limits, even_blocks, even_limits: of phi and of its even part e. The value is the sum of
+    phi over all pairs of codes, and of half of e over all of each segment; it is 0 if the blocks
+    are empty.
 
-    Returns
-    -------
-    series : ndarray of shape (n_codes * n_boxes * P,)
-    value : float
-        The sum of phi over all pairs of codes, and of half of e over all of each segment.
-
-    Notes
-    -----
     Codes are added, never subtracted from a total, so a heavy code costs the others no digits.
     """
     n_codes, degree = len(segment), len(blocks)
@@ -223,34 +162,30 @@ def meet_levels(
         for code in range(n_codes - 1, -1, -1):
             here = series[code * size : code * size + size]
             own = moments[code * size : code * size + size]
-            _add(running, here)
+            here += running
             if segment[code]:
-                _add(own, here)
-            _add(own, running)
-        _clear(running)
+                here += own
+            running += own
+        running[:] = 0.0
     value = 0.0
     for code in range(n_codes):
         here = series[code * size : code * size + size]
         own = moments[code * size : code * size + size]
         if not full:
-            _clear(running)
+            running[:] = 0.0
             _add_codes(below[below_start[code] : below_start[code + 1]], moments, size, running)
             _add_codes(above[above_start[code] : above_start[code + 1]], moments, size, here)
-        _add(running, here)
-        _clear(others)
+        here += running
         if len(cost_blocks):
             if segment[code]:
                 product(keys, keys, own, even_blocks, even_limits, width, others)
-                value += 0.5 * _dot(others, own)
+                value += 0.5 * dot(others, own)
             product(keys, keys, running, cost_blocks, cost_limits, width, others)
-            value += _dot(others, own)
-            _clear(others)
-        _add(here, others)
+            value += dot(others, own)
+        others[:] = here
         product(keys, keys, others, blocks, limits, width, here)
-        if subtract_lower:
-            count = _count(running, degree)
-            for box in range(0, size, degree):
-                here[box] -= count
+        if order == 1:
+            here[::degree] -= running[::degree].sum()
         if full:
-            _add(own, running)
+            running += own
     return series, value

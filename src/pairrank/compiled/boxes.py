@@ -1,9 +1,9 @@
-"""Box sums, their work by row: rows to boxes, moments of boxes, polynomials at rows.
+"""The part of box sums that works row by row: rows to boxes, moments, polynomials at rows.
 
 A fine box has width h and four moments, the powers of u in [-1/2, 1/2); a coarse box has width H
-and P moments, the Chebyshev polynomials of v in [-1, 1). All boxes are anchored at 0, so that
-moments of parts of the rows add. Rows may carry a code: each code has boxes of its own. Boxes lie
-flat in memory: code, then box, then moment.
+and P moments, the Chebyshev polynomials of v in [-1, 1). Box 0 begins at 0, so that moments of
+parts of the rows add. Rows may have codes; then each code has separate boxes. Arrays of boxes are
+flat: by code, then by box, then by moment.
 """
 
 from __future__ import annotations
@@ -13,42 +13,14 @@ from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
 
-from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled._jit import compiled
+from pairrank.compiled._lanes import lane_sum
 
 _FIRST_TABLE = 1024
 _BLOCK = 512
-"""So many rows are brought to their boxes before their powers are added."""
+"""The boxes of this many rows are found before their powers are added."""
 _STRETCH = 4096
-"""So many rows are summed up before they are added to the total: fewer roundings in a row."""
-
-
-@compiled
-def least_and_greatest(values):
-    """Return the extremes, (2,), O(m); four at a time, so that none waits for the one before."""
-    found = np.empty(2)
-    a, b, c, d = np.inf, np.inf, np.inf, np.inf
-    e, f, g, h = -np.inf, -np.inf, -np.inf, -np.inf
-    fours = len(values) // 4 * 4
-    for i in range(0, fours, 4):
-        w, x, y, z = values[i], values[i + 1], values[i + 2], values[i + 3]
-        a, b, c, d = min(a, w), min(b, x), min(c, y), min(d, z)
-        e, f, g, h = max(e, w), max(f, x), max(g, y), max(h, z)
-    for i in range(fours, len(values)):
-        a, e = min(a, values[i]), max(e, values[i])
-    found[0] = min(min(a, b), min(c, d))
-    found[1] = max(max(e, f), max(g, h))
-    return found
-
-
-@compiled_reassociating
-def linear_sums(values, centre, weight):
-    """Return the sums of weight * (value - centre) and of its absolute value, O(m)."""
-    total, size = 0.0, 0.0
-    for i in range(len(values)):
-        term = weight[i] * (values[i] - centre)
-        total += term
-        size += abs(term)
-    return total, size
+"""This many rows are summed before they are added to the total, to keep rounding small."""
 
 
 @compiled
@@ -66,13 +38,6 @@ def _twice_place(score, per_fine, children):
     """Return 2 v, where v in [-1, 1] is the place of a score within its coarse box."""
     beyond = score * per_fine - coarse_key(score, per_fine, children) * children
     return beyond * (4.0 / children) - 2.0
-
-
-@compiled
-def boxes_from(scores, per_fine, children, first, slot):
-    """Write how many coarse boxes after the first each row's box is to `slot` (m,) int32."""
-    for i in range(len(scores)):
-        slot[i] = np.int32(coarse_key(scores[i], per_fine, children) - first)
 
 
 @compiled
@@ -152,28 +117,9 @@ def fine_places(scores, code, per_fine, first, n_boxes, at, u):
 def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes, at, u):
     """Return the moments of fine boxes, (n_codes * n_boxes * 4,), O(m + boxes).
 
-    Parameters
-    ----------
-    scores : ndarray of shape (m,)
-    code : ndarray of int32, shape (m,) or (0,)
-        Empty: every row has code 0.
-    weight : ndarray of shape (m,) or (0,)
-        Empty: 1 each.
-    shift : float
-        The number to subtract from every weight.
-    n_codes : int
-    per_fine : float
-        1/h.
-    first : float
-        The key of the first box.
-    n_boxes : int
-        Of each code.
-    at, u : ndarray of int32 and float64, shape (m,) or (0,)
-        From `fine_places`; empty: found here.
-
-    Notes
-    -----
-    Rows go to four tables in turn, so that additions to one box do not wait for each other.
+    The weights are weight - shift, or 1 - shift if `weight` is empty. `at` and `u` are from
+    `fine_places`, or empty. Other arguments are those of `fine_places`. Rows go to four tables in
+    turn, so that additions to one box do not wait for each other.
     """
     size = n_codes * n_boxes * 4
     total = np.zeros(size)
@@ -189,13 +135,10 @@ def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes,
             fine_places(
                 scores[start:stop], code[start:stop], per_fine, first, n_boxes, at_here, u_here
             )
-        if len(weight):
-            here = weight[start:stop]
-            for i in range(len(here)):
-                add_powers(tables, (i & 3) * size + at_here[i], here[i] - shift, u_here[i])
-        else:
-            for i in range(stop - start):
-                add_powers(tables, (i & 3) * size + at_here[i], 1.0 - shift, u_here[i])
+        here = weight[start:stop]
+        for i in range(stop - start):
+            q = (here[i] if len(weight) else 1.0) - shift
+            add_powers(tables, (i & 3) * size + at_here[i], q, u_here[i])
         waiting += stop - start
         if waiting >= stretch or stop == len(scores):
             for k in range(size):
@@ -230,10 +173,9 @@ def add_fine(
         here = result[start:stop]
         w, y = weight[start:stop], v[start:stop]
         for i in range(len(here)):
+            found = cubic(one, at_here[i], u_here[i])
             if len(y):
-                found = cubic_less(one, other, at_here[i], y[i] - shift, u_here[i])
-            else:
-                found = cubic(one, at_here[i], u_here[i])
+                found = (y[i] - shift) * found - cubic(other, at_here[i], u_here[i])
             here[i] += factor * (w[i] * found) if len(w) else factor * found
 
 
@@ -293,8 +235,7 @@ def _series(coefficients, twice):
     return coefficients[0] + 0.5 * twice * here - later
 
 
-_DOUBLE = ir.DoubleType()
-_FOUR = ir.VectorType(_DOUBLE, 4)
+_FOUR = ir.VectorType(ir.DoubleType(), 4)
 _INDEX = ir.IntType(32)
 
 
@@ -326,16 +267,6 @@ def _powers(builder, q, u):
     return vector
 
 
-def _sum(builder, vector):
-    """Return the sum of four numbers, in pairs."""
-    halves = [
-        builder.shuffle_vector(vector, vector, ir.Constant(ir.VectorType(_INDEX, 2), places))
-        for places in ([0, 1], [2, 3])
-    ]
-    pairs = builder.fadd(*halves)
-    return builder.fadd(*(builder.extract_element(pairs, ir.Constant(_INDEX, k)) for k in range(2)))
-
-
 @intrinsic
 def add_powers(typing_context, table, at, q, u):
     """Add q, q u, q u^2, q u^3 to table[at : at + 4], float64; `at` int64."""
@@ -355,23 +286,7 @@ def cubic(typing_context, table, at, u):
 
     def generate(context, builder, signature, arguments):
         _, numbers = _load(builder, context, signature.args[0], *arguments[:2])
-        powers = _powers(builder, ir.Constant(_DOUBLE, 1.0), arguments[2])
-        return _sum(builder, builder.fmul(numbers, powers))
+        powers = _powers(builder, ir.Constant(_FOUR.element, 1.0), arguments[2])
+        return lane_sum(builder, builder.fmul(numbers, powers))
 
     return types.float64(table, types.int64, types.float64), generate
-
-
-@intrinsic
-def cubic_less(typing_context, one, other, at, v, u):
-    """Return v times the cubic of `one` less that of `other`, at u."""
-
-    def generate(context, builder, signature, arguments):
-        _, first = _load(builder, context, signature.args[0], arguments[0], arguments[2])
-        _, second = _load(builder, context, signature.args[1], arguments[1], arguments[2])
-        v = ir.Constant(_FOUR, ir.Undefined)
-        for k in range(4):
-            v = builder.insert_element(v, arguments[3], ir.Constant(_INDEX, k))
-        powers = _powers(builder, ir.Constant(_DOUBLE, 1.0), arguments[4])
-        return _sum(builder, builder.fmul(builder.fsub(builder.fmul(first, v), second), powers))
-
-    return types.float64(one, other, types.int64, types.float64, types.float64), generate

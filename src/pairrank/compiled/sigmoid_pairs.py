@@ -1,8 +1,8 @@
-"""Sigmoidal sums pair by pair between the levels of small queries.
+"""Sigmoidal sums pair by pair, for queries with few pairs and for pairs that fast sums leave out.
 
-Legend: s scores, w row weights, share = S(-d) the part of a pair's weight that pulls at its rows,
-bend = phi''(d). Loops over a block of less preferred rows run over whole vectors of eight, the rows
-beyond the block masked: in blocks of a few rows the leftovers would cost more than the loop.
+Legend: s scores, w row weights, k = phi'(d) or phi''(d), share = S(-d) = -phi'(d). Loops over a
+block of less preferred rows run over whole vectors of eight and mask the rows beyond the block: in
+blocks of a few rows, a loop over the remainder would cost more than the vectors.
 """
 
 from __future__ import annotations
@@ -12,130 +12,120 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating
-from pairrank.compiled.sigmoid import (
-    LOGISTIC,
-    PROBIT_SCALE,
-    decay,
-    log_one_plus,
-    mills_ratio,
-    normal_density,
-)
+from pairrank.compiled.sigmoid import LOGISTIC, cost_at, curvature_at, share_at
 
 VECTOR = 8
-HESSIAN, DIAGONAL, INFLUENCE = 0, 1, 2
-"""What `products_in_queries` adds up."""
-
+ALL_LOWER, EARLIER = -1, -2
+"""Instead of edges: every group is preferred to all lower ones of the job, or the later rows of
+every group to its earlier ones."""
 _NEAR = 128.0
-"""Logistic scores so near to the middle of their query meet without an exponential a pair."""
+"""Logistic scores this near to the middle of their query need no exponential per pair."""
 _FACTORS = 900
-"""So many factors of at least 1/2 are multiplied before the logarithm of their product is taken."""
+"""The logarithm is taken of products of up to this many factors of at least 1/2."""
 _ROWS = 64
-"""What so many preferred rows add to others is summed by itself, so that rounding stays small."""
+"""The sums that this many preferred rows give to others are kept apart, to keep rounding small."""
 
 
 @compiled_reassociating
-def _row_near(s_i, a_i, scores, a, pull, n_rows):
-    """Add one preferred row's logistic pairs with a block, row weights 1, a = exp(s), O(block).
+def _gradient_near(begin, to, at, n_rows, within, scores, a, sums, product, n_factors):
+    """Add the logistic gradients of preferred rows' pairs with a block; row weights 1, a = exp(s).
 
-    Return its own shares, the sum of max(0, -d), and the product whose -log is the rest of phi.
+    The rows are those from `begin` to `to`, the block has the n_rows rows from `at` on, `within`
+    only those before a row. Gradients are added to sums[0], at the block to sums[1]. Return the
+    sum of max(0, -d) less the logarithms taken, and the product whose -log is the rest of phi, with
+    the number of its factors.
     """
-    own, ramp, product = 0.0, 0.0, 1.0
-    for j in range(len(scores)):
-        share = a[j] / (a_i + a[j]) if j < n_rows else 0.0
-        own += share
-        pull[j] += share
-        product *= max(share, 1.0 - share)
-        ramp += max(scores[j] - s_i, 0.0) if j < n_rows else 0.0
-    return own, ramp, product
+    own, others, s_j, a_j = sums[0], sums[1, at:], scores[at:], a[at:]
+    value = 0.0
+    for i in range(begin, to):
+        n = min(n_rows, i - at) if within else n_rows
+        s_i, a_i = scores[i], a[i]
+        total, ramp, part = 0.0, 0.0, 1.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            share = a_j[j] / (a_i + a_j[j]) if j < n else 0.0
+            total += share
+            others[j] += share
+            part *= max(share, 1.0 - share)
+            ramp += max(s_j[j] - s_i, 0.0) if j < n else 0.0
+        own[i] -= total
+        value += ramp
+        if n_factors + n > _FACTORS:
+            value -= math.log(product)
+            product, n_factors = 1.0, 0
+        product *= part
+        n_factors += n
+    return value, product, n_factors
 
 
 @compiled_reassociating
-def _row(kind, s_i, w_i, scores, weights, pull, n_rows):
-    """Add one preferred row's pairs with a block; return its own shares and the value, O(block)."""
-    own, value = 0.0, 0.0
-    for j in range(len(scores)):
-        d = s_i - scores[j] if j < n_rows else 0.0
-        x = abs(d)
-        if kind == LOGISTIC:
-            e = decay(x)
-            small = e / (1.0 + e)
-            cost = log_one_plus(e)
-        else:
-            x = PROBIT_SCALE * x
-            density = normal_density(x)
-            small = density * mills_ratio(x)
-            cost = (density - min(x, 64.0) * small) * (1.0 / PROBIT_SCALE)
-        share = small if d >= 0.0 else 1.0 - small
-        w = weights[j] if j < n_rows else 0.0
-        own += w * share
-        pull[j] += w_i * share if j < n_rows else 0.0
-        value += w * (cost + max(-d, 0.0))
-    return own, value
+def _gradient(kind, begin, to, at, n_rows, within, scores, weights, sums):
+    """Do the same for any scores, weights and loss; return the value."""
+    own, others, s_j, w_j = sums[0], sums[1, at:], scores[at:], weights[at:]
+    value = 0.0
+    for i in range(begin, to):
+        n = min(n_rows, i - at) if within else n_rows
+        s_i, w_i = scores[i], weights[i]
+        total, costs = 0.0, 0.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            d = s_i - s_j[j] if j < n else 0.0
+            share = share_at(kind, d)
+            w = w_j[j] if j < n else 0.0
+            total += w * share
+            others[j] += w_i * share if j < n else 0.0
+            costs += w * cost_at(kind, d)
+        own[i] -= total
+        value += w_i * costs
+    return value
 
 
 @compiled_reassociating
-def _product_near(mode, a_i, w_i, v_i, a, weights, v, result, n_rows):
-    """Add one preferred row's f(d) (v_i - v_j), logistic, with a block; return its own sum."""
-    own = 0.0
-    sign = -1.0 if mode == HESSIAN else 1.0
-    for j in range(len(a)):
-        inverse = 1.0 / (a_i + a[j]) if j < n_rows else 0.0
-        share = a[j] * inverse
-        f = -share if mode == INFLUENCE else (a_i * inverse) * share
-        force = f * (1.0 if mode == DIAGONAL else v_i - v[j])
-        own += weights[j] * force
-        result[j] += sign * w_i * force
-    return own
+def _product_near(order, alone, sign, begin, to, at, n_rows, within, a, weights, v, sums):
+    """Add the sums of k (v_i - v_j) over logistic pairs, as `_gradient_near` adds gradients.
+
+    `alone` is 0, or 1 for k alone (then v is 0); `sign` is that of the other row's part.
+    """
+    own, others, a_j, w_j, v_j = sums[0], sums[1, at:], a[at:], weights[at:], v[at:]
+    for i in range(begin, to):
+        n = min(n_rows, i - at) if within else n_rows
+        a_i, w_i, v_i = a[i], sign * weights[i], alone + v[i]
+        total = 0.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            inverse = 1.0 / (a_i + a_j[j]) if j < n else 0.0
+            share = a_j[j] * inverse
+            part = (-share if order == 1 else (a_i * inverse) * share) * (v_i - v_j[j])
+            total += w_j[j] * part
+            others[j] += w_i * part
+        own[i] += total
 
 
 @compiled_reassociating
-def _product_of_bends(kind, mode, s_i, w_i, v_i, scores, weights, v, result, n_rows):
-    """Add one preferred row's phi''(d) (v_i - v_j), or phi''(d), with a block, as above."""
-    own = 0.0
-    sign = -1.0 if mode == HESSIAN else 1.0
-    for j in range(len(scores)):
-        x = abs(s_i - scores[j])
-        if kind == LOGISTIC:
-            e = decay(x)
-            large = 1.0 / (1.0 + e)
-            f = e * large * large
-        else:
-            f = PROBIT_SCALE * normal_density(PROBIT_SCALE * x)
-        force = f * (1.0 if mode == DIAGONAL else v_i - v[j])
-        own += weights[j] * force if j < n_rows else 0.0
-        result[j] += sign * w_i * force if j < n_rows else 0.0
-    return own
-
-
-@compiled_reassociating
-def _product_of_shares(kind, s_i, w_i, v_i, scores, weights, v, result, n_rows):
-    """Add one preferred row's phi'(d) (v_i - v_j) with a block, as above."""
-    own = 0.0
-    for j in range(len(scores)):
-        d = s_i - scores[j]
-        x = abs(d)
-        if kind == LOGISTIC:
-            e = decay(x)
-            small = e / (1.0 + e)
-        else:
-            x = PROBIT_SCALE * x
-            small = normal_density(x) * mills_ratio(x)
-        force = (small if d >= 0.0 else 1.0 - small) * (v[j] - v_i)
-        own += weights[j] * force if j < n_rows else 0.0
-        result[j] += w_i * force if j < n_rows else 0.0
-    return own
+def _product(kind, order, alone, sign, begin, to, at, n_rows, within, scores, weights, v, sums):
+    """Do the same for any scores and loss."""
+    own, others, s_j, w_j, v_j = sums[0], sums[1, at:], scores[at:], weights[at:], v[at:]
+    for i in range(begin, to):
+        n = min(n_rows, i - at) if within else n_rows
+        s_i, w_i, v_i = scores[i], sign * weights[i], alone + v[i]
+        total = 0.0
+        for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
+            d = s_i - s_j[j]
+            k = -share_at(kind, d) if order == 1 else curvature_at(kind, d)
+            part = k * (v_i - v_j[j])
+            total += w_j[j] * part if j < n else 0.0
+            others[j] += w_i * part if j < n else 0.0
+        own[i] += total
 
 
 @compiled
 def _block(jobs, job, block, edges, group_start, first):
-    """Return a block of a job: its low rows, from and to, and its high ones, within the query."""
+    """Return a block of a job: its low rows, from and to, and its high ones, within the job."""
     low, low_end, high = 0, 0, jobs[job, 0] + block
-    if jobs[job, 2] < 0:
+    if jobs[job, 2] >= 0:
+        group, high = edges[jobs[job, 2] + block]
+        low, low_end = group_start[group] - first, group_start[group + 1] - first
+    elif jobs[job, 2] == ALL_LOWER:
         low_end = group_start[high] - first
     else:
-        group = edges[jobs[job, 2] + block, 0]
-        low, low_end = group_start[group] - first, group_start[group + 1] - first
-        high = edges[jobs[job, 2] + block, 1]
+        low, low_end = group_start[high] - first, group_start[high + 1] - first
     begin = max(group_start[high] - first, jobs[job, 4])
     return low, low_end, begin, min(group_start[high + 1] - first, jobs[job, 5])
 
@@ -149,9 +139,10 @@ def _gather(first, n, row_of, values, weight, scores, weights, sums):
         weights[k] = weight[first + k] if len(weight) else 1.0
         lowest = min(lowest, scores[k])
         highest = max(highest, scores[k])
-    scores[n : n + VECTOR] = 0.0
-    weights[n : n + VECTOR] = 0.0
-    sums[:, : n + VECTOR] = 0.0
+    for k in range(n, n + VECTOR):
+        scores[k] = weights[k] = 0.0
+    for k in range(n + VECTOR):
+        sums[0, k] = sums[1, k] = 0.0
     return lowest, highest
 
 
@@ -172,81 +163,84 @@ def _settle(sums, low, end):
 
 
 @compiled
-def gradient_in_queries(
-    kind, jobs, scale, edges, group_start, row_of, values, weight, work, result
+def add_pairs(
+    kind, order, jobs, scale, edges, group_start, row_of, values, weight, v, work, result
 ):
-    """Add all pairs of small queries to the gradient, pair by pair; return their value.
+    """Add to each row i the sum of w_i w_j k (v_i - v_j) over its pairs; return their value.
 
-    Parameters
-    ----------
-    kind : int
-        LOGISTIC or PROBIT.
-    jobs : ndarray of int64, shape (n_jobs, 6)
-        A query's first and last + 1 group, the first and last + 1 of its edges (-1: every group is
-        preferred to all lower ones), and which of its rows, counted from its first, are summed
-        over as the preferred ones: from, and to.
-    scale : ndarray of shape (n_jobs,)
-        The weight of the query's pairs beside their rows'.
-    edges : ndarray of int64, shape (n_edges, 2)
-        (low group, high group).
-    group_start, row_of : ndarray of int64 and of int32
-        The layout.
-    values : ndarray of shape (n_all,)
-        Scores in the user's order, finite.
-    weight : ndarray of shape (n_rows,) or (0,)
-        Row weights in layout order; empty where all are 1.
-    work : ndarray of shape (6, longest query + VECTOR)
-        Scratch.
-    result : ndarray of shape (n_all,)
-        The gradient, in the user's order.
+    By `order`, k is the derivative of phi by s_i or its second derivative. With v (n_all,) these
+    are the influence and the Hessian product; with an empty v, the sum is of k alone: the gradient
+    (only then there is a value) and the Hessian's diagonal. Costs O(pairs).
 
-    Returns
-    -------
-    float
-        The value. Costs O(pairs).
+    jobs (n_jobs, 6) int64: first and last + 1 group; first and last + 1 of its edges, or twice
+    ALL_LOWER or EARLIER; begin and end of the preferred rows that are summed, counted from the
+    job's first row. scale (n_jobs,) is a factor on the pairs of a job. edges
+    (n_edges, 2): (low group, high group). values, v, result (n_all,) are in the user's order;
+    weight (n_rows,) is in layout order, empty if all are 1. work (6, longest job + VECTOR) is
+    scratch memory.
     """
+    with_value = order == 1 and len(v) == 0
+    alone = 0.0 if len(v) else 1.0
+    sign = -1.0 if order == 2 and len(v) else 1.0
     total, total_low = 0.0, 0.0
-    scores, weights, a, sums, pull = work[0], work[1], work[2], work[3:5], work[4]
+    scores, weights, a, sums, own_v = work[0], work[1], work[2], work[3:5], work[5]
     for job in range(len(jobs)):
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
         lowest, highest = _gather(first, n, row_of, values, weight, scores, weights, sums)
-        near = kind == LOGISTIC and highest - lowest <= 2.0 * _NEAR and not len(weight)
+        near = kind == LOGISTIC and highest - lowest <= 2.0 * _NEAR
+        near = near and not (with_value and len(weight))
         if near:
             _exponentials(scores, n, 0.5 * lowest + 0.5 * highest, a)
+        if not with_value:
+            for k in range(n):
+                own_v[k] = v[row_of[first + k]] if len(v) else 0.0
+            own_v[n : n + VECTOR] = 0.0
         value, product, n_factors = 0.0, 1.0, 0
         n_held, touched, touched_end = 0, n, 0
-        full = jobs[job, 2] < 0
-        n_blocks = jobs[job, 1] - jobs[job, 0] if full else jobs[job, 3] - jobs[job, 2]
+        within = jobs[job, 2] == EARLIER
+        by_edge = jobs[job, 2] >= 0
+        n_blocks = jobs[job, 3] - jobs[job, 2] if by_edge else jobs[job, 1] - jobs[job, 0]
         for block in range(n_blocks):
             low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
-            for i in range(begin, to):
-                for at in range(low, low_end, _FACTORS):
-                    here = min(low_end - at, _FACTORS)
-                    end = at + (here + VECTOR - 1) // VECTOR * VECTOR
-                    others, pulled = scores[at:end], pull[at:end]
-                    if near:
-                        if n_factors + here > _FACTORS:
-                            value -= math.log(product)
-                            product, n_factors = 1.0, 0
-                        own, ramp, left = _row_near(
-                            scores[i], a[i], others, a[at:end], pulled, here
+            for at in range(low, low_end, _FACTORS):
+                here = min(low_end - at, _FACTORS)
+                for start in range(begin, to, _ROWS):
+                    end = min(start + _ROWS, to)
+                    if with_value and near:
+                        part, product, n_factors = _gradient_near(
+                            start, end, at, here, within, scores, a, sums, product, n_factors
                         )
-                        product *= left
-                        n_factors += here
-                        value += ramp
+                        value += part
+                    elif with_value:
+                        value += _gradient(
+                            kind, start, end, at, here, within, scores, weights, sums
+                        )
+                    elif near:
+                        _product_near(
+                            order,
+                            alone,
+                            sign,
+                            start,
+                            end,
+                            at,
+                            here,
+                            within,
+                            a,
+                            weights,
+                            own_v,
+                            sums,
+                        )
                     else:
-                        w_i = weights[i]
-                        own, part = _row(
-                            kind, scores[i], w_i, others, weights[at:end], pulled, here
-                        )
-                        value += w_i * part
-                    sums[0, i] -= own
-                n_held += 1
-                touched, touched_end = min(touched, low), max(touched_end, low_end)
-                if n_held == _ROWS:
-                    _settle(sums, touched, touched_end)
-                    n_held, touched, touched_end = 0, n, 0
+                        _product(
+                            kind, order, alone, sign, start, end, at, here, within, scores, weights,
+                            own_v, sums,
+                        )  # fmt: skip
+                    n_held += end - start
+                    touched, touched_end = min(touched, low), max(touched_end, low_end)
+                    if n_held >= _ROWS:
+                        _settle(sums, touched, touched_end)
+                        n_held, touched, touched_end = 0, n, 0
         _settle(sums, touched, touched_end)
         value = scale[job] * (value - math.log(product))
         new = total + value
@@ -256,56 +250,3 @@ def gradient_in_queries(
         for k in range(n):
             result[row_of[first + k]] += scale[job] * weights[k] * sums[0, k]
     return total + total_low
-
-
-@compiled
-def products_in_queries(
-    kind, mode, jobs, scale, edges, group_start, row_of, values, weight, v, work, result
-):
-    """Add, a row, a sum over its pairs in small queries of f(d) (v_i - v_j), pair by pair.
-
-    By `mode` it is the Hessian times v (f = phi'', minus for the less preferred row), the Hessian's
-    diagonal (f alone), or the influence (f = phi', the same for both rows). `v` (n_all,) is in the
-    user's order; the rest as in `gradient_in_queries`. Costs O(pairs).
-    """
-    scores, weights, a, sums, pull, own_v = work[0], work[1], work[2], work[3:5], work[4], work[5]
-    for job in range(len(jobs)):
-        first = group_start[jobs[job, 0]]
-        n = group_start[jobs[job, 1]] - first
-        lowest, highest = _gather(first, n, row_of, values, weight, scores, weights, sums)
-        near = kind == LOGISTIC and highest - lowest <= 2.0 * _NEAR
-        if near:
-            _exponentials(scores, n, 0.5 * lowest + 0.5 * highest, a)
-        for k in range(n):
-            own_v[k] = v[row_of[first + k]]
-        own_v[n : n + VECTOR] = 0.0
-        n_held, touched, touched_end = 0, n, 0
-        full = jobs[job, 2] < 0
-        n_blocks = jobs[job, 1] - jobs[job, 0] if full else jobs[job, 3] - jobs[job, 2]
-        for block in range(n_blocks):
-            low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
-            end = low + (low_end - low + VECTOR - 1) // VECTOR * VECTOR
-            for i in range(begin, to):
-                others, own_w, other_v = scores[low:end], weights[low:end], own_v[low:end]
-                s_i, w_i, v_i, added = scores[i], weights[i], own_v[i], pull[low:end]
-                here = low_end - low
-                if near:
-                    sums[0, i] += _product_near(
-                        mode, a[i], w_i, v_i, a[low:end], own_w, other_v, added, here
-                    )
-                elif mode == INFLUENCE:
-                    sums[0, i] += _product_of_shares(
-                        kind, s_i, w_i, v_i, others, own_w, other_v, added, here
-                    )
-                else:
-                    sums[0, i] += _product_of_bends(
-                        kind, mode, s_i, w_i, v_i, others, own_w, other_v, added, here
-                    )
-                n_held += 1
-                touched, touched_end = min(touched, low), max(touched_end, low_end)
-                if n_held == _ROWS:
-                    _settle(sums, touched, touched_end)
-                    n_held, touched, touched_end = 0, n, 0
-        _settle(sums, touched, touched_end)
-        for k in range(n):
-            result[row_of[first + k]] += scale[job] * weights[k] * sums[0, k]

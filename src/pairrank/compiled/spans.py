@@ -10,7 +10,8 @@ import math
 
 import numpy as np
 
-from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled._jit import compiled
+from pairrank.compiled.box_grid import add_multiple, dot
 
 
 @compiled
@@ -26,26 +27,12 @@ def _fill(scores, centre, radius, n, degree, terms):
             new[k] = 2.0 * u[k] * last[k] - before[k]
 
 
-@compiled_reassociating
-def _dot(x, y):
-    total = 0.0
-    for k in range(len(x)):
-        total += x[k] * y[k]
-    return total
-
-
-@compiled_reassociating
-def _add(factor, x, result):
-    for k in range(len(x)):
-        result[k] += factor * x[k]
-
-
 @compiled
 def _moments(terms, weights, n, begin, end, degree, result):
     """Write the sums of weight times T_q over the rows of a level."""
     here = weights[begin:end]
     for q in range(degree):
-        result[q] = _dot(here, terms[q * n + begin : q * n + end])
+        result[q] = dot(here, terms[q * n + begin : q * n + end])
 
 
 @compiled
@@ -53,7 +40,7 @@ def _add_series(terms, n, begin, end, series, degree, result):
     """Add a series to the rows of a level."""
     here = result[begin:end]
     for q in range(degree):
-        _add(series[q], terms[q * n + begin : q * n + end], here)
+        add_multiple(series[q], terms[q * n + begin : q * n + end], here)
 
 
 @compiled
@@ -76,50 +63,29 @@ def _transform(table, degree, one, other, both, result):
         both[q] = one[q] + other[q]
     moments = both[:degree]
     for p in range(degree):
-        result[p] = _dot(table[p, :degree], moments)
+        result[p] = dot(table[p, :degree], moments)
 
 
 @compiled
 def sums_in_spans(
-    is_gradient, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
+    order, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
     tables, costs, degrees, most, wide, result,
 ):  # fmt: skip
     """Add sums of k over the rows of other levels; return the value if there are `costs`.
 
-    Without v, row i gets scale w_i times the sum over the rows j of other levels of
-    w_j k(s_i - s_j). This is the gradient for k = S less the weight of the rows of lower levels
-    (`is_gradient`), and the Hessian's diagonal for k = phi''. With v, and these sums as `known`,
-    it gets the same sums of k (v_i - v_j): the influence and the Hessian product.
+    Row i gets scale w_i times the sum over the rows j of other levels of w_j k(s_i - s_j), where k
+    is phi'' for order 2, and for order 1 it is S, less 1 if j is of a lower level. These are the
+    Hessian's diagonal and the gradient. With v, and these sums as `known`, row i gets the same sum
+    of k (v_i - v_j): the Hessian product and the influence. Costs O(rows * degree + levels *
+    degree**2).
 
-    Parameters
-    ----------
-    is_gradient : bool
-        Whether to subtract 1 from k where j is of a lower level.
-    queries : ndarray of int64, shape (n_chosen,)
-    query_group, group_start, row_of : ndarray of int64, int64 and int32
-        The layout; a query's groups are its levels, lowest first.
-    scale : ndarray of shape (n_chosen,)
-    values, v, known, result : ndarray of shape (n_all,)
-        In the user's order; `v` and `known` may be empty.
-    weight : ndarray of shape (n_rows,) or (0,)
-        Row weights in layout order; empty where all are 1.
-    least : int
-        Table number t is for radii up to 2**((least + t) / 2).
-    tables, costs : ndarray of shape (n_tables, size, size)
-        Coefficients of k and of phi, [t, p, q] that of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs`
-        empty if the value is not needed.
-    degrees : ndarray of int64, shape (n_tables,)
-        The number of terms to use.
-    most : ndarray of shape (n_chosen,)
-        The largest number of terms of a query.
-    wide : ndarray of bool, shape (n_chosen,)
-        Set for queries that are left out, because no table covers the spread of their scores or
-        they need too many terms.
-
-    Returns
-    -------
-    float
-        The value. Costs O(rows * degree + levels * degree**2).
+    queries, scale (n_chosen,): the queries and their factors. values, v, known, result (n_all,):
+    in the user's order; `v` and `known` may be empty. weight (n_rows,): in layout order, empty if
+    all are 1. tables, costs (n_tables, size, size): coefficients of k and of phi, [t, p, q] that
+    of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs` empty if the value is not needed. Table t is for
+    radii up to 2**((least + t) / 2) and needs degrees[t] terms. most (n_chosen,): the largest
+    number of terms of a query. wide (n_chosen,): set for queries that are left out, because no
+    table covers the spread of their scores or they need too many terms.
     """
     n_rows, n_groups = 0, 0
     for at in range(len(queries)):
@@ -159,8 +125,8 @@ def sums_in_spans(
         if degree > most[at]:
             wide[at] = True
             continue
-        reach = 2.0 ** (0.5 * (least + t))
-        _fill(scores, 0.5 * lowest + 0.5 * highest, reach, n, degree, terms)
+        radius = 2.0 ** (0.5 * (least + t))
+        _fill(scores, 0.5 * lowest + 0.5 * highest, radius, n, degree, terms)
         sums[:n] = 0.0
         if len(v):
             for k in range(n):
@@ -174,12 +140,12 @@ def sums_in_spans(
         for g in range(n_here):
             begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
             _transform(tables[t], degree, below[g], above[g], both, series)
-            if is_gradient:
+            if order == 1:
                 series[0] -= below[g, 0]
             _add_series(terms, n, begin, end, series, degree, sums)
             if len(costs):
                 _transform(costs[t], degree, below[g], zero, both, series)
-                value += _dot(series[:degree], moments[g, :degree])
+                value += dot(series[:degree], moments[g, :degree])
         total += scale[at] * value
         for k in range(n):
             row = row_of[first + k]

@@ -40,6 +40,9 @@ class FeatureMap:
     span. A kernel of rank at most n_landmarks is exact on all rows; poly of p features has rank at
     most (p + degree)! / (p! degree!).
 
+    Methods take X as an ndarray or CSR matrix of shape (n_rows, n_features), float64 or float32,
+    finite. With "precomputed", X has the kernel between its rows and all training rows.
+
     Parameters
     ----------
     kernel : "rbf", "poly", "precomputed" or callable
@@ -134,41 +137,14 @@ class FeatureMap:
     def fit(self, X: Any) -> Self:
         """Choose the landmarks and decompose their kernel matrix.
 
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of shape (n_rows, n_features), float64 or float32, finite
-            The training rows; with "precomputed" their square kernel matrix.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        PairrankError
-            If the kernel matrix is not square, finite, symmetric and positive semidefinite, or
-            there are fewer rows than landmarks wanted.
+        Raises a PairrankError if the kernel matrix is not square, finite, symmetric and positive
+        semidefinite, or there are fewer rows than landmarks wanted.
         """
         self._learn(X)
         return self
 
     def fit_transform(self, X: Any) -> NDArray[Any]:
-        """Fit and return the features of the training rows, at no further cost for "exact".
-
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of shape (n_rows, n_features), float64 or float32, finite
-            The training rows; with "precomputed" their square kernel matrix.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_components_), C-contiguous, float32 where X is, else float64
-
-        Raises
-        ------
-        PairrankError
-            As in `fit` and `transform`.
-        """
+        """Fit and return `transform` of the training rows, at no further cost for "exact"."""
         spectrum = self._learn(X)
         if self.method_ == "nystroem":
             return self.transform(X)
@@ -179,21 +155,10 @@ class FeatureMap:
         return features
 
     def transform(self, X: Any) -> NDArray[Any]:
-        """Return the features of rows.
+        """Return the features of rows, (n_rows, n_components_), float32 where X is, else float64.
 
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of shape (n_rows, n_features), float64 or float32, finite
-            With "precomputed" the kernel between these rows and all training rows.
-
-        Returns
-        -------
-        ndarray of shape (n_rows, n_components_), C-contiguous, float32 where X is, else float64
-
-        Raises
-        ------
-        PairrankError
-            If a kernel value is not finite, or X has other features than the training rows.
+        Raises a PairrankError if a kernel value is not finite, or X has other features than the
+        training rows.
         """
         from pairrank.compiled import products
 
@@ -207,26 +172,8 @@ class FeatureMap:
         return features
 
     def scores(self, X: Any, coef: FloatArray) -> FloatArray:
-        """Return transform(X) @ coef as sum of alpha_i k(x, l_i), without the features.
+        """Return transform(X) @ coef, float64, as sum of alpha_i k(x, l_i), without the features.
 
-        Parameters
-        ----------
-        X : ndarray or CSR matrix of shape (n_rows, n_features), float64 or float32, finite
-            With "precomputed" the kernel between these rows and all training rows.
-        coef : ndarray of shape (n_components_,)
-            The weights of the features.
-
-        Returns
-        -------
-        ndarray of shape (n_rows,), float64
-
-        Raises
-        ------
-        PairrankError
-            As in `transform`.
-
-        Notes
-        -----
         Costs one kernel value per row and landmark.
         """
         result = np.empty(X.shape[0])
@@ -238,14 +185,7 @@ class FeatureMap:
     def params(self) -> dict[str, Any]:
         """Return the plain values that a model file stores in addition to `arrays`.
 
-        Returns
-        -------
-        dict
-
-        Raises
-        ------
-        PairrankError
-            If the kernel is a callable: a model file holds no code.
+        Raises a PairrankError if the kernel is a callable: a model file holds no code.
         """
         kernel = self.kernel
         if callable(kernel.function):
@@ -264,12 +204,7 @@ class FeatureMap:
         }
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the fitted arrays by name; CSR landmarks as their three parts.
-
-        Returns
-        -------
-        dict of str to ndarray
-        """
+        """Return the fitted arrays by name; CSR landmarks as their three parts."""
         return {
             **landmarks_to_arrays(self.landmarks_),
             "projection": self.projection_,
@@ -278,22 +213,9 @@ class FeatureMap:
 
     @classmethod
     def from_arrays(cls, params: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the fitted map whose `params()` and `arrays()` these are.
+        """Return the fitted map whose `params()` and `arrays()` these are; others are ignored.
 
-        Parameters
-        ----------
-        params, arrays : mapping
-            Other arrays than those of `arrays()` are ignored.
-
-        Returns
-        -------
-        FeatureMap
-            A map with the same `transform`.
-
-        Raises
-        ------
-        PairrankError
-            If something is missing or shapes do not fit.
+        Raises a PairrankError if something is missing or shapes do not fit.
         """
         try:
             parameters = {name: params[name] for name in ("kernel", "gamma", "degree", "coef0")}

@@ -116,16 +116,9 @@ class KernelColumns:
     of a fixed number of rows, the last one filled up with copies of its last row, so that no value
     depends on the number of rows.
 
-    Parameters
-    ----------
-    kernel : Kernel
-        With a gamma that is a number; None is 1/n_features.
-    landmarks : ndarray or CSR matrix of shape (n_landmarks, n_features), or ndarray of int64
-        Rows, or the numbers of columns of a precomputed matrix.
-
-    Notes
-    -----
-    A call with a rows costs O(a n_landmarks n_features), or O(n_landmarks non-zeros).
+    `landmarks` are rows, an ndarray or CSR matrix (n_landmarks, n_features), or the numbers of
+    columns of a precomputed matrix. The kernel's gamma is a number; None is 1/n_features. A call
+    with a rows costs O(a n_landmarks n_features), or O(n_landmarks non-zeros).
     """
 
     def __init__(self, kernel: Kernel, landmarks: Any) -> None:

@@ -22,10 +22,7 @@ _CSR_PARTS = ("data", "indices", "indptr")
 def plan_landmarks(kernel_features: str, n_components: int | None, n_rows: int) -> tuple[str, int]:
     """Return "exact" or "nystroem", and the number of landmarks.
 
-    Raises
-    ------
-    PairrankError
-        If more landmarks are asked for than there are rows.
+    Raises a PairrankError if more landmarks are asked for than there are rows.
 
     Examples
     --------

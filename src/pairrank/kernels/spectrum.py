@@ -16,21 +16,14 @@ _STEP = 256
 
 
 class Spectrum(NamedTuple):
-    """An approximation `vectors * eigenvalues @ vectors.T` of a kernel matrix K.
-
-    Attributes
-    ----------
-    eigenvalues : ndarray of shape (n_kept,)
-        Descending, each above `tolerance`.
-    vectors : ndarray of shape (n_landmarks, n_kept)
-        The orthonormal eigenvectors.
-    tolerance : float
-        The largest difference from K in any entry, apart from rounding.
-    """
+    """An approximation `vectors * eigenvalues @ vectors.T` of a kernel matrix K."""
 
     eigenvalues: FloatArray
+    """(n_kept,), descending, each above `tolerance`."""
     vectors: FloatArray
+    """The orthonormal eigenvectors, (n_landmarks, n_kept)."""
     tolerance: float
+    """The largest difference from K in any entry, apart from rounding."""
 
 
 def spectrum_of(matrix: FloatArray, precision: float) -> Spectrum:
@@ -40,26 +33,10 @@ def spectrum_of(matrix: FloatArray, precision: float) -> Spectrum:
     the largest eigenvalue, and above the size of the most negative eigenvalue, which must be a
     rounding error. The dropped part has no entry larger than its largest eigenvalue.
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n_landmarks, n_landmarks), C-contiguous
-        The kernel matrix; overwritten.
-    precision : float
-        The relative rounding error of its entries. Asymmetry and negative eigenvalues are accepted
-        up to its square root, relative to the largest entry and eigenvalue.
-
-    Returns
-    -------
-    Spectrum
-
-    Raises
-    ------
-    PairrankError
-        If the matrix is not symmetric, not positive semidefinite, or zero.
-
-    Notes
-    -----
-    Costs O(n_landmarks^3) and two more matrices of its size.
+    `matrix` (n_landmarks, n_landmarks), C-contiguous, is overwritten. `precision` is the relative
+    rounding error of its entries. Asymmetry and negative eigenvalues are accepted up to its square
+    root, relative to the largest entry and eigenvalue; beyond it, or if the matrix is zero, a
+    PairrankError is raised. Costs O(n_landmarks^3) and two more matrices of its size.
 
     Examples
     --------

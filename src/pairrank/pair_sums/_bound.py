@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from typing import Protocol
 
 import numpy as np
 
@@ -93,31 +92,3 @@ class OneByOne(ABC):
         for at, vector in enumerate(vectors):
             result[at] = self.matvec(vector)
         return result
-
-
-class QueryCurvature(Protocol):
-    """The Hessian of a part of a sum, at fixed scores."""
-
-    def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the Hessian times `v` to `result`."""
-        ...
-
-    def diagonal(self, result: FloatArray) -> None:
-        """Add the diagonal to `result`."""
-        ...
-
-
-class QuerySum(Protocol):
-    """A part of a sum: some queries by one algorithm; arrays are (n_rows,) in the user's order."""
-
-    def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
-        """Add to `gradient`, and return the part of the value."""
-        ...
-
-    def curvature(self, scores: FloatArray) -> QueryCurvature:
-        """Return the Hessian at these scores."""
-        ...
-
-    def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
-        """Add to `result` what `LikelihoodSum.influence` says."""
-        ...

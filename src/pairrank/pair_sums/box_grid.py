@@ -2,52 +2,31 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled import box_grid, boxes
-from pairrank.pair_sums.box_sum import (
-    FEW_BOXES,
-    children_map,
-    coarse_blocks,
-    limits_of,
-    occupied,
-    span,
-)
+from pairrank.compiled import box_grid
+from pairrank.pair_sums import costs
+from pairrank.pair_sums.box_sum import Boxes, coarse_blocks, limits_of
 from pairrank.pair_sums.profiles import BoxRule, Profile
+from pairrank.pair_sums.sigmoid_pairs import NONE
 from pairrank.preferences import Levels
-from pairrank.preferences._codes import group_totals
+from pairrank.preferences._codes import group_totals, totals_around
 
-_NONE = np.empty(0)
-_NO_PLACES = np.empty(0, dtype=np.int32)
+_NO_CODE = np.empty(0, dtype=np.int32)
 _NO_TABLES = (np.empty((0, 0)), np.zeros(4))
 for _table in _NO_TABLES:
     _table.flags.writeable = False
 
 
 class BoxGrid:
-    """One query's scores in the boxes of a rule.
+    """One query's scores, part of those of all rows (n_rows,), in the boxes of a rule.
 
-    Parameters
-    ----------
-    plan : QueryPlan
-    rule : BoxRule
-    scores : float64 array of shape (n_rows,)
-        In the user's order, all queries.
-    keep : bool
-        Store the box of every row, 12 bytes each, for many sums at the same scores.
-
-    Attributes
-    ----------
-    scores : float64 array of shape (n,)
-        Those of the query.
-    feasible : bool
-        False where the boxes would need more memory than of the order of the rows; then no other
-        method may be called.
+    With `keep`, the box of every row is stored for many sums. `feasible` is False if the boxes
+    would need more memory than of the order of the rows; then no method may be called.
     """
 
     def __init__(
@@ -55,67 +34,23 @@ class BoxGrid:
     ) -> None:
         self.plan, self.rule = plan, rule
         self.scores = np.ascontiguousarray(scores[plan.rows])
-        self.extremes = boxes.least_and_greatest(self.scores)
-        self.keys, self._slot, self._at, self._u = _NONE, _NO_PLACES, _NO_PLACES, _NONE
-        first, count = span(self.extremes, rule)
-        self.fine = count * plan.n_codes * rule.children <= max(FEW_BOXES, self.scores.size // 4)
-        if self.fine:
-            self.keys = first + np.arange(count)
-            if keep:
-                self._at, self._u = np.empty(self.scores.size, np.int32), np.empty(self.scores.size)
-                boxes.fine_places(self.scores, plan.code, *self._fine, self._at, self._u)
-        else:
-            self._find_boxes(first, count)
-        self.feasible = self.keys.size > 0
-
-    @property
-    def _fine(self) -> tuple[float, float, int]:
-        """1/h, the key of the first fine box, and the number of fine boxes per code."""
-        children = self.rule.children
-        return 1.0 / self.rule.fine, self.keys[0] * children, self.keys.size * children
-
-    def _find_boxes(self, first: float, count: float) -> None:
-        """Find the coarse box of every row, among all boxes or only those with rows."""
-        most = max(4 * FEW_BOXES, self.scores.size) // self.plan.n_codes
-        if count <= most:
-            self.keys = first + np.arange(count)
-            self._slot = np.empty(self.scores.size, np.int32)
-            width = (1.0 / self.rule.fine, self.rule.children)
-            boxes.boxes_from(self.scores, *width, first, self._slot)
-            return
-        keys, self._slot = occupied(self.rule, self.scores)
-        self.keys = keys if keys.size <= most or self.plan.n_codes == 1 else _NONE
-
-    def moments(self, weight: FloatArray, shift: float = 0.0) -> FloatArray:
-        """Return the moments of every code for weight - shift, (n,); an empty weight is 1."""
-        plan, rule = self.plan, self.rule
-        rows = (self.scores, plan.code, weight, shift)
-        if self.fine:
-            fine = boxes.fine_moments(*rows, plan.n_codes, *self._fine, self._at, self._u)
-            return box_grid.moments_up(fine, children_map(rule))
-        return boxes.coarse_moments(
-            *rows, self._slot, plan.n_codes, 1.0 / rule.fine, rule.children, self.keys.size,
-            rule.degree,
-        )  # fmt: skip
+        self.boxes = Boxes(rule, self.scores, plan.code, plan.n_codes, keep=keep)
+        most = max(MANY_BOXES, self.scores.size)
+        self.feasible = plan.n_codes == 1 or self.boxes.keys.size * plan.n_codes <= most
 
     def meet(
-        self,
-        moments: FloatArray,
-        profile: Profile,
-        *,
-        subtract_lower: bool = False,
-        value_of: tuple[Profile, ...] = (),
+        self, moments: FloatArray, profile: Profile, order: int, value_of: tuple[Profile, ...] = ()
     ) -> tuple[FloatArray, float]:
         """Return the series and the value of the sums between codes; see `box_grid.meet_levels`.
 
-        `value_of` has a cost and its even part, if the value is wanted.
+        `profile` is S for order 1, phi'' for order 2. `value_of` has a cost and its even part, if
+        the value is wanted.
         """
         plan, rule = self.plan, self.rule
         tables = [(coarse_blocks(x, rule), limits_of(x)) for x in value_of] or 2 * [_NO_TABLES]
         return box_grid.meet_levels(
-            self.keys, moments, plan.segment, plan.below, plan.below_start, plan.above,
-            plan.above_start, rule.coarse, coarse_blocks(profile, rule), limits_of(profile),
-            subtract_lower, *tables[0], *tables[1],
+            self.boxes.keys, moments, plan.segment, *plan.links, rule.coarse,
+            coarse_blocks(profile, rule), limits_of(profile), order, *tables[0], *tables[1],
         )  # fmt: skip
 
     def add(
@@ -124,41 +59,23 @@ class BoxGrid:
         series: FloatArray,
         result: FloatArray,
         *,
-        v: FloatArray = _NONE,
+        v: FloatArray = NONE,
         shift: float = 0.0,
-        less: FloatArray = _NONE,
+        less: FloatArray = NONE,
     ) -> None:
-        """Add factor * weight * F, or factor * weight * ((v - shift) F - G), to `result`.
-
-        F and G are `series` and `less` evaluated at the rows. `v` has the query's rows, (n,), and
-        `result` all rows.
-        """
-        plan = self.plan
-        direct = isinstance(plan.rows, slice)
-        here = result[plan.rows] if direct else np.zeros(self.scores.size)
-        rows = (self.scores, plan.code, plan.weight, v, shift)
-        if self.fine:
-            up = children_map(self.rule)
-            down = (box_grid.series_down(series, up), box_grid.series_down(less, up))
-            per_fine, first, n_boxes = self._fine
-            places = (self._at, self._u)
-            boxes.add_fine(*rows, n_boxes, per_fine, first, factor, *down, here, *places)
-        else:
-            rule = self.rule
-            boxes.add_coarse(
-                *rows, self._slot, 1.0 / rule.fine, rule.children, self.keys.size, rule.degree,
-                factor, series, less, here,
-            )  # fmt: skip
+        """Do what `Boxes.add` does, with the plan's weights and `result` of all rows, (n_rows,)."""
+        rows, direct = self.plan.rows, isinstance(self.plan.rows, slice)
+        here = result[rows] if direct else np.zeros(self.scores.size)
+        self.boxes.add(factor, series, self.plan.weight, here, v=v, shift=shift, less=less)
         if not direct:
-            result[plan.rows] += here
+            result[rows] += here
 
 
 IntArray = NDArray[np.int64]
+Links = tuple[IntArray, IntArray, IntArray, IntArray]
 
-LARGE_LEVEL = 24
-"""Levels of at least this many rows have separate boxes; smaller ones share those of a segment."""
-LARGE_EDGE = 2_000
-"""Edges of more pairs than this use boxes, others are summed pair by pair."""
+MANY_BOXES = 4096
+"""The most boxes of all codes together, or the number of rows if it is larger."""
 GREATEST_SHARE = 7.0 / 8.0
 """The largest part of a segment's weight that one small level may have."""
 SEGMENT_FACTOR = 8.0
@@ -169,51 +86,38 @@ levels have at least 1/8 of it. The error of half the sum of e over a segment of
 eps W^2/2, and its pairs have at least the weight (1 - 7/8) W^2/2.
 """
 
-_NO_LINKS = np.empty(0, dtype=np.int64)
+
+_NO_LINKS = 4 * (np.empty(0, dtype=np.int64),)
 
 
 @dataclass(frozen=True, eq=False)
 class QueryPlan:
-    """The layout of one query for a box sum; positions are its rows in the user's order.
-
-    Attributes
-    ----------
-    query : int
-    rows : slice or int32 array of shape (n,)
-        The rows of X.
-    level_code : int64 array of shape (n_levels,)
-        The code of each level of the query.
-    code : int32 array of shape (n,) or (0,)
-        Each row's code; empty if there is a single code.
-    weight : float64 array of shape (n,) or (0,)
-    segment : bool array of shape (n_codes,)
-        Whether a code is a segment, which is a run of small levels.
-    below, below_start, above, above_start : int64 arrays
-        The codes that edges join, for graphs other than the full one.
-    lower_weight, balance : float64 arrays of shape (n,) or (0,)
-        For rows of segments: weight * (the weight below in the segment, plus half the row's own);
-        weight * (the weight below less that above, in the segment). Else 0.
-    self_weight : float64 array of shape (n,) or (0,)
-        The weight of rows of segments, else 0.
-    runs : int64 array of shape (n_runs, 4)
-        The runs summed pair by pair by `pairrank.compiled.box_pairs.pairs_of_runs`: small edges,
-        and levels of two or more rows in segments.
-    """
+    """The layout of one query of n rows for a box sum."""
 
     query: int
     rows: slice | NDArray[np.int32]
-    level_code: IntArray
+    """The rows of X, in the user's order."""
     code: NDArray[np.int32]
+    """Each row's code, in that order, or empty if there is a single code."""
     weight: FloatArray
+    """In that order; empty if all weights are 1."""
     segment: NDArray[np.bool_]
-    below: IntArray
-    below_start: IntArray
-    above: IntArray
-    above_start: IntArray
+    """Whether a code is a segment, which is a run of small levels, (n_codes,)."""
+    links: Links
+    """The codes below and above each, as `meet_levels` takes them; empty if the graph is full."""
+    code_start: IntArray
+    """Where the rows of each code begin in the query's part of the layout, if the graph is full."""
+    segment_weight: FloatArray
+    """The weight of rows of segments and 0 for others, in layout order; empty without segments."""
     lower_weight: FloatArray
+    """Weight * (the weight of earlier rows of its segment + half the own weight), in the user's
+    order. A segment is summed in a total order of its rows, that of the layout."""
     balance: FloatArray
-    self_weight: FloatArray
-    runs: IntArray
+    """Weight * (the weight of earlier rows less that of later ones), likewise."""
+    tied: IntArray
+    """The groups of two or more rows in segments."""
+    small_edges: IntArray
+    """The edges that are summed pair by pair, (n, 2)."""
 
     @property
     def n_codes(self) -> int:
@@ -222,70 +126,58 @@ class QueryPlan:
 
 
 def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
-    """Return the plan of a query in O(rows + edges log edges); see `LARGE_LEVEL`."""
-    first, last = int(levels.query_group[query]), int(levels.query_group[query + 1])
+    """Return the plan of a query in O(rows + edges log edges); see `costs.LARGE_LEVEL`."""
+    first, last = levels.query_group[query : query + 2]
     starts = levels.group_start[first : last + 1]
-    row_of = levels.row_of[starts[0] : starts[-1]]
-    sizes = np.diff(starts)
-    weight = None if levels.weight is None else levels.weight[starts[0] : starts[-1]]
-    totals = group_totals(sizes, starts - starts[0], weight)
-    runs = np.empty((0, 4), dtype=np.int64)
-    links = (_NO_LINKS, _NO_LINKS, _NO_LINKS, _NO_LINKS)
+    here = slice(starts[0], starts[-1])
+    row_of, sizes = levels.row_of[here], np.diff(starts)
+    weight = None if levels.weight is None else levels.weight[here]
+    rows, place = _in_order(row_of)
+    links: Links = _NO_LINKS
+    small_edges = np.empty((0, 2), dtype=np.int64)
     if levels.edges is None:
+        totals = group_totals(sizes, starts - starts[0], weight)
         code_of, segment = _codes_of_full(sizes, totals, large_level)
     else:
         bounds = np.searchsorted(levels.edges[:, 0], [first, last])
-        joined = levels.edges[bounds[0] : bounds[1]] - first
-        large = sizes[joined[:, 0]] * sizes[joined[:, 1]] > LARGE_EDGE
-        runs = np.column_stack(
-            [starts[joined[~large, end] + step] for end in (0, 1) for step in (0, 1)]
-        )
-        code_of, segment, links = _codes_of_graph(sizes.size, joined[large])
-    place = _Places(row_of, levels.n_rows)
-    by_row = np.repeat(code_of, sizes).astype(np.int32)
-    code = place.in_order(by_row) if segment.size > 1 else np.empty(0, dtype=np.int32)
+        edges = levels.edges[bounds[0] : bounds[1]]
+        low, high = edges.T - first
+        large = sizes[low] * sizes[high] > costs.LARGE_EDGE
+        small_edges = edges[~large]
+        code_of, links = _codes_of_graph(sizes.size, edges[large] - first)
+        segment = np.zeros(code_of.max() + 1, dtype=bool)
+    code_start = np.append(0, np.cumsum(np.bincount(code_of, sizes))).astype(np.int64)
+    code = _NO_CODE
+    if segment.size > 1:
+        code = _scattered(np.repeat(code_of, sizes).astype(np.int32), place)
     in_segment = segment[code_of]
-    lower_weight = balance = self_weight = _NONE
+    segment_weight = lower_weight = balance = NONE
     if in_segment.any():
-        w = np.ones(row_of.size) if weight is None else weight
-        below, above = weights_around(code_of, totals, segment)
         member = np.repeat(in_segment, sizes)
-        lower_weight = place.in_order(
-            np.where(member, w * (np.repeat(below, sizes) + 0.5 * w), 0.0)
-        )
-        balance = place.in_order(np.where(member, w * np.repeat(below - above, sizes), 0.0))
-        self_weight = place.in_order(np.where(member, w, 0.0))
-        chosen = np.flatnonzero(in_segment & (sizes > 1))
-        ends = (starts[chosen], starts[chosen + 1])
-        runs = np.column_stack((*ends, ends[0], ends[0]))
+        segment_weight = w = np.where(member, 1.0 if weight is None else weight, 0.0)
+        below, above = totals_around(w, code_start)
+        lower_weight = _scattered(w * (below + 0.5 * w), place)
+        balance = _scattered(w * (below - above), place)
+    tied = first + np.flatnonzero(in_segment & (sizes > 1))
     return QueryPlan(
-        query, place.rows, code_of, code, _NONE if weight is None else place.in_order(weight),
-        segment, *links, lower_weight, balance, self_weight, runs,
+        query, rows, code, NONE if weight is None else _scattered(weight, place), segment, links,
+        code_start, segment_weight, lower_weight, balance, tied, small_edges,
     )  # fmt: skip
 
 
-class _Places:
-    """The rows of a query in the user's order, and the map from the layout to them."""
+def _in_order(row_of: NDArray[np.int32]) -> tuple[slice | NDArray[np.int32], NDArray[np.int32]]:
+    """Return a query's rows, ascending, and the place of each row of the layout among them."""
+    low, high = int(row_of.min()), int(row_of.max())
+    if high - low + 1 == row_of.size:
+        return slice(low, high + 1), row_of - np.int32(low)
+    order = np.argsort(row_of)
+    return row_of[order], _scattered(np.arange(row_of.size, dtype=np.int32), order)
 
-    def __init__(self, row_of: NDArray[np.int32], n_rows: int) -> None:
-        low, high = int(row_of.min()), int(row_of.max())
-        self._at: NDArray[np.int32] | None = None
-        self.rows: slice | NDArray[np.int32]
-        if high - low + 1 == row_of.size:
-            self.rows = slice(low, high + 1)
-            self._at = row_of if low == 0 else row_of - np.int32(low)
-            self._order = None
-        else:
-            self._order = np.argsort(row_of, kind="stable")
-            self.rows = row_of[self._order]
 
-    def in_order(self, values: NDArray) -> NDArray:
-        """Bring values per place of the layout to the user's order."""
-        if self._order is not None:
-            return values[self._order]
-        result = np.empty_like(values)
-        result[self._at] = values
-        return result
+def _scattered(values: NDArray, place: NDArray) -> NDArray:
+    result = np.empty_like(values)
+    result[place] = values
+    return result
 
 
 def _codes_of_full(
@@ -301,54 +193,23 @@ def _codes_of_full(
         share = totals / np.bincount(code_of, totals)[code_of]
         heavy = ~alone & (members[code_of] > 1) & (share > GREATEST_SHARE)
         if not heavy.any():
-            lonely = members == 1
-            return code_of, ~lonely
+            return code_of, members > 1
         alone |= heavy
 
 
-def _codes_of_graph(
-    n_levels: int, joined: IntArray
-) -> tuple[IntArray, NDArray[np.bool_], tuple[IntArray, IntArray, IntArray, IntArray]]:
-    """Return each level's code, that no code is a segment, and the links between codes.
+def _codes_of_graph(n_levels: int, joined: IntArray) -> tuple[IntArray, Links]:
+    """Return each level's code and the links between codes, none of which is a segment.
 
     Levels without a large edge share one code without links.
     """
-    code_of = np.zeros(n_levels, dtype=np.int64)
     coded = np.unique(joined)
+    code_of = np.full(n_levels, coded.size)
     code_of[coded] = np.arange(coded.size)
-    if coded.size < n_levels:
-        idle = np.ones(n_levels, dtype=bool)
-        idle[coded] = False
-        code_of[idle] = coded.size
-    n_codes = coded.size + (coded.size < n_levels)
     low, high = code_of[joined].T
-    counts = np.arange(n_codes + 1)
+    counts = np.arange(code_of.max() + 2)
     by_high, by_low = np.argsort(high, kind="stable"), np.argsort(low, kind="stable")
     links = (
         low[by_high], np.searchsorted(high[by_high], counts),
         high[by_low], np.searchsorted(low[by_low], counts),
     )  # fmt: skip
-    return code_of, np.zeros(n_codes, dtype=bool), links
-
-
-def weights_around(
-    level_code: IntArray, totals: FloatArray, segment: NDArray[np.bool_]
-) -> tuple[FloatArray, FloatArray]:
-    """Return each level's sums of `totals`, (n_levels,), below and above it in its segment."""
-    below, above = np.zeros(totals.size), np.zeros(totals.size)
-    starts = np.searchsorted(level_code, np.arange(segment.size + 1))
-    for code in np.flatnonzero(segment):
-        here = slice(starts[code], starts[code + 1])
-        below[here][1:] = _running(totals[here])[:-1]
-        above[here][:-1] = _running(totals[here][::-1])[-2::-1]
-    return below, above
-
-
-def _running(values: FloatArray) -> FloatArray:
-    """Return cumulative sums by blocks, with 2 sqrt(n) successive roundings instead of n."""
-    width = math.isqrt(values.size) + 1
-    blocks = np.zeros((-(-values.size // width), width))
-    blocks.reshape(-1)[: values.size] = values
-    blocks = np.cumsum(blocks, axis=1)
-    blocks[1:] += np.cumsum(blocks[:-1, -1])[:, np.newaxis]
-    return blocks.reshape(-1)[: values.size]
+    return code_of, links

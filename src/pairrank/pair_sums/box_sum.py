@@ -1,4 +1,4 @@
-"""The box sum of one function: moments of sources, evaluated at targets."""
+"""Box sums of one function: points in boxes, their moments, and the sums at points."""
 
 from __future__ import annotations
 
@@ -12,29 +12,117 @@ from numpy.typing import NDArray
 from pairrank.compiled import box_grid, boxes
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.profiles import FINE_DEGREE, MOST, BoxRule, Profile, box_rule
+from pairrank.pair_sums.sigmoid_pairs import NONE
 
 FloatArray = NDArray[np.float64]
 
-_NO_WEIGHT = np.empty(0)
 _NO_CODE = np.empty(0, dtype=np.int32)
 FEW_BOXES = 1024
-"""A grid has all boxes between the extremes if there are at most this many, or a quarter of the
-points."""
-POINTS_A_BOX = 4
+"""All boxes between the extremes are used if there are at most this many, or a quarter of the
+points. Else only boxes with points are."""
+
+
+class Boxes:
+    """Points in the boxes of a rule, with moments of the boxes and sums at the points.
+
+    Parameters
+    ----------
+    rule : BoxRule
+    points : float64 array of shape (n,)
+    code : int32 array of shape (n,) or (0,)
+        Points of different codes are in separate boxes; empty if all codes are 0.
+    n_codes : int
+    keep : bool
+        Store the box of every point, 12 bytes each, for many sums.
+
+    Attributes
+    ----------
+    keys : float64 array of shape (n_boxes,)
+        floor(floor(z / h) h / H) of each coarse box, ascending.
+
+    Raises
+    ------
+    PairrankError
+        If a point is not finite or beyond `MOST`.
+    """
+
+    def __init__(
+        self,
+        rule: BoxRule,
+        points: FloatArray,
+        code: NDArray[np.int32] = _NO_CODE,
+        n_codes: int = 1,
+        *,
+        keep: bool = False,
+    ) -> None:
+        self.rule, self.points, self.code, self.n_codes = rule, points, code, n_codes
+        self._slot, self._at, self._u = _NO_CODE, _NO_CODE, NONE
+        least, greatest = points.min(), points.max()
+        if not (least >= -MOST and greatest <= MOST):
+            raise PairrankError(
+                f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} "
+                f"to {greatest:g}; scale the features down"
+            )
+        width = 1.0 / rule.fine, rule.children
+        first, last = (boxes.coarse_key(extreme, *width) for extreme in (least, greatest))
+        count = last - first + 1.0
+        self._dense = count * n_codes * rule.children <= max(FEW_BOXES, points.size // 4)
+        if self._dense:
+            self.keys = first + np.arange(count)
+            self._fine = 1.0 / rule.fine, first * rule.children, self.keys.size * rule.children
+            if keep:
+                self._at, self._u = np.empty(points.size, np.int32), np.empty(points.size)
+                boxes.fine_places(points, code, *self._fine, self._at, self._u)
+        else:
+            slot = np.empty(points.size, dtype=np.int32)
+            self.keys, place = np.unique(
+                boxes.occupied_boxes(points, *width, slot), return_inverse=True
+            )
+            self._slot = place.astype(np.int32)[slot]
+
+    def moments(self, weight: FloatArray, shift: float = 0.0) -> FloatArray:
+        """Return the moments of all codes for weight - shift, (n,); an empty weight is 1."""
+        rule, rows = self.rule, (self.points, self.code, weight, shift)
+        if self._dense:
+            fine = boxes.fine_moments(*rows, self.n_codes, *self._fine, self._at, self._u)
+            return box_grid.moments_up(fine, children_map(rule))
+        return boxes.coarse_moments(
+            *rows, self._slot, self.n_codes, 1.0 / rule.fine, rule.children, self.keys.size,
+            rule.degree,
+        )  # fmt: skip
+
+    def add(
+        self,
+        factor: float,
+        series: FloatArray,
+        weight: FloatArray,
+        result: FloatArray,
+        *,
+        v: FloatArray = NONE,
+        shift: float = 0.0,
+        less: FloatArray = NONE,
+    ) -> None:
+        """Add factor * weight * F, or factor * weight * ((v - shift) F - G), to `result`.
+
+        F and G are `series` and `less` evaluated at the points; all arrays are (n,).
+        """
+        rule, rows = self.rule, (self.points, self.code, weight, v, shift)
+        if self._dense:
+            up, (per_fine, first, n_boxes) = children_map(rule), self._fine
+            down = (box_grid.series_down(series, up), box_grid.series_down(less, up))
+            boxes.add_fine(
+                *rows, n_boxes, per_fine, first, factor, *down, result, self._at, self._u
+            )
+        else:
+            boxes.add_coarse(
+                *rows, self._slot, 1.0 / rule.fine, rule.children, self.keys.size, rule.degree,
+                factor, series, less, result,
+            )  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """The moments of a box sum's sources; those of parts of the sources add.
-
-    Attributes
-    ----------
-    rule : BoxRule
-    keys : float64 array of shape (n_boxes,)
-        floor(floor(z / h) h / H) of each coarse box, ascending.
-    values : float64 array of shape (n_boxes, P)
-        The sums of weight * T_k(v) over each box, v from -1 to 1 over it.
-    """
+    """The moments of a box sum's sources, (n_boxes, P), by box; those of parts of them add."""
 
     rule: BoxRule
     keys: FloatArray
@@ -59,23 +147,9 @@ def box_sum(
 ) -> FloatArray:
     """Return sum_j q_j k(t_i - z_j) at every target t_i, to eps times the sum of abs(q).
 
-    Parameters
-    ----------
-    profile : Profile
-        k.
-    sources, targets : float64 arrays of shape (n_sources,) and (n_targets,)
-        z and t, finite, of absolute values up to 1e305.
-    weights : float64 array of shape (n_sources,), optional
-        q, of any sign; None: 1 each.
-    eps : float
-        Between 0 and 1; raised to 1e-13 if smaller.
+    sources z (n_sources,) and targets t (n_targets,) have absolute values up to 1e305. weights q
+    (n_sources,) are of any sign; None: 1 each. eps is below 1 and raised to 1e-13 if smaller.
 
-    Returns
-    -------
-    float64 array of shape (n_targets,)
-
-    Notes
-    -----
     Costs O(n_sources + n_targets) and the product of the coarse boxes, whose number depends on the
     spread only. The bound is `pairrank.pair_sums.profiles.error_bound`; rounding adds about 1e-14
     times the sums of abs(q) and of abs(q k).
@@ -96,103 +170,32 @@ def box_sum(
 
 def summarise(rule: BoxRule, sources: FloatArray, weights: FloatArray | None = None) -> Moments:
     """Return the moments of sources, (n_sources,) at least one, O(n_sources)."""
-    q = _NO_WEIGHT if weights is None else weights
-    first, count = span(boxes.least_and_greatest(sources), rule)
-    if count * rule.children <= _most(sources.size):
-        n_boxes = int(count) * rule.children
-        fine = boxes.fine_moments(
-            sources,
-            _NO_CODE,
-            q,
-            0.0,
-            1,
-            1.0 / rule.fine,
-            first * rule.children,
-            n_boxes,
-            _NO_CODE,
-            _NO_WEIGHT,
-        )
-        keys = first + np.arange(count)
-        values = box_grid.moments_up(fine, children_map(rule))
-    else:
-        keys, slot = occupied(rule, sources)
-        values = boxes.coarse_moments(
-            sources, _NO_CODE, q, 0.0, slot, 1, 1.0 / rule.fine, rule.children, keys.size,
-            rule.degree,
-        )  # fmt: skip
-    return Moments(rule, keys, values.reshape(keys.size, rule.degree))
+    placed = Boxes(rule, sources)
+    values = placed.moments(NONE if weights is None else weights)
+    return Moments(rule, placed.keys, values.reshape(-1, rule.degree))
 
 
 def evaluate(profile: Profile, targets: FloatArray, moments: Moments) -> FloatArray:
     """Return the sums at targets, (n_targets,) at least one, from the moments of all sources."""
-    rule = moments.rule
-    first, count = span(boxes.least_and_greatest(targets), rule)
-    dense = count * rule.children <= _most(targets.size)
-    if dense:
-        keys, slot = first + np.arange(count), _NO_CODE
-    else:
-        keys, slot = occupied(rule, targets)
-    series = np.empty(keys.size * rule.degree)
-    box_grid.product(
-        keys, moments.keys, moments.values.reshape(-1), coarse_blocks(profile, rule),
-        limits_of(profile), rule.coarse, series,
-    )  # fmt: skip
-    result = np.zeros(targets.size)
-    none = _NO_WEIGHT
-    if dense:
-        fine = box_grid.series_down(series, children_map(rule))
-        boxes.add_fine(
-            targets, _NO_CODE, none, none, 0.0, keys.size * rule.children, 1.0 / rule.fine,
-            first * rule.children, 1.0, fine, none, result, _NO_CODE, none,
-        )  # fmt: skip
-    else:
-        boxes.add_coarse(
-            targets, _NO_CODE, none, none, 0.0, slot, 1.0 / rule.fine, rule.children, keys.size,
-            rule.degree, 1.0, series, none, result,
-        )  # fmt: skip
+    placed, result = Boxes(moments.rule, targets), np.zeros(targets.size)
+    placed.add(1.0, _series_at(profile, placed.keys, moments), NONE, result)
     return result
 
 
 def product_of(profile: Profile, targets: Moments, sources: Moments) -> float:
     """Return the sum of q_i q_j k(t_i - z_j) over all targets and sources, from their moments."""
-    rule = targets.rule
-    series = np.empty(targets.values.size)
+    return float(_series_at(profile, targets.keys, sources) @ targets.values.reshape(-1))
+
+
+def _series_at(profile: Profile, keys: FloatArray, sources: Moments) -> FloatArray:
+    """Return the series of the boxes with these keys, (n_boxes * P,)."""
+    rule = sources.rule
+    series = np.empty(keys.size * rule.degree)
     box_grid.product(
-        targets.keys, sources.keys, sources.values.reshape(-1), coarse_blocks(profile, rule),
+        keys, sources.keys, sources.values.reshape(-1), coarse_blocks(profile, rule),
         limits_of(profile), rule.coarse, series,
     )  # fmt: skip
-    return float(series @ targets.values.reshape(-1))
-
-
-def occupied(rule: BoxRule, points: FloatArray) -> tuple[FloatArray, NDArray[np.int32]]:
-    """Return the keys of the coarse boxes with points, ascending, and each point's box index."""
-    slot = np.empty(points.size, dtype=np.int32)
-    keys = boxes.occupied_boxes(points, 1.0 / rule.fine, rule.children, slot)
-    order = np.argsort(keys)
-    place = np.empty(keys.size, dtype=np.int32)
-    place[order] = np.arange(keys.size, dtype=np.int32)
-    return keys[order], place[slot]
-
-
-def span(extremes: FloatArray, rule: BoxRule) -> tuple[float, float]:
-    """Return the key of the first coarse box and the number of boxes between the extremes.
-
-    Raises a PairrankError where one is not finite or beyond `MOST`.
-    """
-    least, greatest = extremes.tolist()
-    if not (least >= -MOST and greatest <= MOST):
-        raise PairrankError(
-            f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} to "
-            f"{greatest:g}; scale the features down"
-        )
-    first, last = (
-        boxes.coarse_key(extreme, 1.0 / rule.fine, rule.children) for extreme in (least, greatest)
-    )
-    return first, last - first + 1.0
-
-
-def _most(n_points: int) -> int:
-    return max(FEW_BOXES, n_points // POINTS_A_BOX)
+    return series
 
 
 def _nodes(n: int) -> FloatArray:

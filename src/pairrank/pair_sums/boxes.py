@@ -6,88 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled import box_pairs, boxes
-from pairrank.pair_sums import box_grid
-from pairrank.pair_sums._bound import QueryCurvature, QuerySum
-from pairrank.pair_sums.box_grid import (
-    SEGMENT_FACTOR,
-    BoxGrid,
-    make_plan,
-    weights_around,
-)
+from pairrank.pair_sums import costs
+from pairrank.pair_sums.box_grid import SEGMENT_FACTOR, BoxGrid, make_plan
 from pairrank.pair_sums.box_halves import HalvedQuery
-from pairrank.pair_sums.profiles import COST, CURVATURE, EVEN, SIGMOID, Profile, box_rule, check_eps
+from pairrank.pair_sums.profiles import COST, DERIVATIVE, EVEN, Profile, box_rule
+from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum, sum_of_edges, sum_of_ties
 from pairrank.preferences import Levels
-
-
-class BoxedQueries:
-    """The pairs of some queries of `Levels` under a sigmoidal loss, by box sums.
-
-    A row's gradient is a sum of S over the rows of other levels, less the weight of the lower ones.
-    Every large level has its own moments, and the sum uses those of the other levels. Successive
-    small levels share a segment. There the sum is over all rows, and the pairs within a level are
-    subtracted one by one. The value comes from phi(d) = e(d) - d/2 with e even, so that the pairs
-    within levels can be subtracted from all pairs.
-
-    Parameters
-    ----------
-    levels : Levels
-    queries : int64 array
-        The queries that are summed here.
-    kind : int
-        `LOGISTIC` or `PROBIT` of `pairrank.compiled.sigmoid`.
-    eps : float
-        Every row's gradient is within eps times the weight of its pairs, the value within eps times
-        that of all pairs; the bound is `pairrank.pair_sums.profiles.error_bound`. Rounding adds
-        about 1e-14 of those weights, and 1e-14 of the value. Scores may be up to 1e305.
-
-    Notes
-    -----
-    Costs O(rows) and, for each large level, a product of boxes that depends only on the spread of
-    the scores. Where scores lie so far apart that boxes outnumber rows, fewer levels have separate
-    boxes. If that does not suffice, or if even parts would cancel, the levels are halved
-    recursively: O(rows log levels). Memory is 4 bytes per row, and 24 more in queries with small
-    levels; a curvature takes 20 bytes per row.
-    """
-
-    def __init__(self, levels: Levels, queries: NDArray[np.int64], kind: int, eps: float) -> None:
-        self.levels, self.kind, self.eps = levels, kind, check_eps(eps)
-        scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
-        self.parts = [
-            BoxedQuery(levels, query, kind, self.eps, float(scale[query]), box_grid.LARGE_LEVEL)
-            for query in queries.tolist()
-        ]
-
-    def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
-        """Add the gradient by the scores, (n_rows,), to `gradient`; return the value."""
-        return sum(part.value_and_gradient(scores, gradient) for part in self.parts)
-
-    def curvature(self, scores: FloatArray) -> BoxedCurvature:
-        """Return the Hessian at a copy of these scores."""
-        return BoxedCurvature(self, scores.copy())
-
-    def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
-        """Add to each row the sum over its pairs (a over b) of phi'(d) (v_a - v_b)."""
-        for part in self.parts:
-            part.influence(scores, vector, result)
-
-
-class BoxedCurvature:
-    """The Hessian of `BoxedQueries` at fixed scores."""
-
-    def __init__(self, owner: BoxedQueries, scores: FloatArray) -> None:
-        self._curvatures = [part.curvature(scores) for part in owner.parts]
-
-    def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the Hessian times v, (n_rows,), to `result`."""
-        for curvature in self._curvatures:
-            curvature.product(v, result)
-
-    def diagonal(self, result: FloatArray) -> None:
-        """Add the Hessian's diagonal, (n_rows,), to `result`."""
-        for curvature in self._curvatures:
-            curvature.diagonal(result)
-
+from pairrank.preferences._codes import totals_around
 
 PRODUCT_EPS = 1e-6
 """The least error of products with the Hessian; only the gradient decides where Newton ends."""
@@ -97,205 +22,165 @@ COARSER, LARGEST_DIRECT = 8, 2000
 """The factor of LARGE_LEVEL where boxes are too many, and the largest level size that it gives."""
 _SAMPLE = 1000
 
-_NONE = np.empty(0)
+
+class BoxedQueries:
+    """The pairs of some queries of `Levels` under a sigmoidal loss, by box sums.
+
+    A row's gradient is a sum of S over the rows of other levels, less the weight of the lower ones.
+    Every large level has its own moments, and the sum uses those of the other levels. Successive
+    small levels share a segment. It is summed as if its rows were totally ordered, and the pairs
+    within a level are subtracted one by one. The value of a segment comes from
+    phi(d) = e(d) - d/2 with e even, so it needs no order either.
+
+    Every row's gradient is within eps times the weight of its pairs, the value within eps times
+    that of all pairs; the bound is `pairrank.pair_sums.profiles.error_bound`. Rounding adds about
+    1e-14 of those weights, and 1e-14 of the value. Scores may be up to 1e305.
+
+    Costs O(rows) and, for each large level, a product of boxes that depends only on the spread of
+    the scores. Where scores lie so far apart that boxes outnumber rows, fewer levels have separate
+    boxes. If that does not suffice, or if even parts would cancel, the levels are halved
+    recursively: O(rows log levels). Memory is 4 bytes per row, and 24 more in queries with small
+    levels; derivatives take 20 bytes per row.
+    """
+
+    def __init__(self, levels: Levels, queries: NDArray[np.int64], kind: int, eps: float) -> None:
+        scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
+        self.parts = [
+            BoxedQuery(levels, query, kind, eps, float(scale[query]), costs.LARGE_LEVEL)
+            for query in queries.tolist()
+        ]
+
+    def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
+        """Add to `gradient`, and return the part of the value."""
+        return sum(part.value_and_gradient(scores, gradient) for part in self.parts)
+
+    def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
+        """Return the derivatives of this order; the scores must not change."""
+        return [each for part in self.parts for each in part.derivatives(order, scores)]
 
 
 class BoxedQuery:
-    """The pairs of one query by box sums.
+    """The pairs of one query by box sums, times `scale`.
 
-    Parameters
-    ----------
-    levels : Levels
-    query : int
-    kind : int
-        `LOGISTIC` or `PROBIT`.
-    eps : float
-    scale : float
-        The factor of the query's pairs.
-    large_level : int
-        Levels of at least this many rows have separate boxes.
+    Levels of at least `large_level` rows have separate boxes.
     """
 
     def __init__(
         self, levels: Levels, query: int, kind: int, eps: float, scale: float, large_level: int
     ) -> None:
-        self.levels, self.kind, self.scale = levels, kind, scale
+        self.kind, self.scale, self._large_level = kind, scale, large_level
+        self._made_of = levels, query, kind, eps, scale
         self.plan = plan = make_plan(levels, query, large_level)
-        self.large_level = large_level
-        self._asked_eps = eps
         share = SEGMENT_FACTOR if plan.segment.any() else 1.0
         self.eps = eps / share
-        self.rule = box_rule((SIGMOID[kind], COST[kind], EVEN[kind]), self.eps)
-        self.curvature_rule = box_rule((CURVATURE[kind],), max(eps, PRODUCT_EPS) / share)
-        self.weight = _NONE if levels.weight is None else levels.weight
-        self._squares = float(np.square(plan.self_weight).sum())
+        self.rules = {
+            1: box_rule((DERIVATIVE[1][kind], COST[kind], EVEN[kind]), self.eps),
+            2: box_rule((DERIVATIVE[2][kind],), max(eps, PRODUCT_EPS) / share),
+        }
+        self.singles: list[QuerySum] = []
+        if plan.tied.size:
+            self.singles.append(sum_of_ties(levels, kind, -scale, plan.tied))
+        if plan.small_edges.size:
+            self.singles.append(sum_of_edges(levels, query, kind, scale, plan.small_edges))
+        here = slice(*levels.query_start[query : query + 2])
+        self.row_of = levels.row_of[here]
+        self._squares = float(np.square(plan.segment_weight).sum())
         self._balance_norm = float(np.abs(plan.balance).sum())
-        self._fallback: QuerySum | None = None
-
-    @property
-    def fallback(self) -> QuerySum:
-        """The same pairs for too many boxes: with fewer large levels, or else halved."""
-        if self._fallback is None:
-            levels, query, larger = self.levels, self.plan.query, COARSER * self.large_level
-            made = (levels, query, self.kind, self._asked_eps, self.scale)
-            coarser = BoxedQuery(*made, larger) if larger <= LARGEST_DIRECT else None
-            if coarser is None or coarser.plan.n_codes == self.plan.n_codes:
-                self._fallback = HalvedQuery(*made)
-            else:
-                self._fallback = coarser
-        return self._fallback
+        self._halved: HalvedQuery | None = None
+        self._coarser: BoxedQuery | None = None
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
-        """Add to `gradient`, (n_rows,); return the value."""
+        """Add to `gradient`, and return the part of the value."""
         plan, kind = self.plan, self.kind
-        grid = BoxGrid(plan, self.rule, scores)
+        grid = BoxGrid(plan, self.rules[1], scores)
         if not grid.feasible:
-            return self.fallback.value_and_gradient(scores, gradient)
+            return self._fallback().value_and_gradient(scores, gradient)
         linear = 0.0
         if plan.balance.size:
             linear, distance = self._linear_part(grid.scores)
             if not ROUNDING * distance <= self.eps * self._balance_norm:
-                return self._halved().value_and_gradient(scores, gradient)
-        moments = grid.moments(plan.weight)
+                return self._halves().value_and_gradient(scores, gradient)
         series, value = grid.meet(
-            moments, SIGMOID[kind], subtract_lower=True, value_of=(COST[kind], EVEN[kind])
+            grid.boxes.moments(plan.weight), DERIVATIVE[1][kind], 1, (COST[kind], EVEN[kind])
         )
         grid.add(self.scale, series, gradient)
         if plan.balance.size:
             gradient[plan.rows] -= self.scale * plan.lower_weight
-            value -= 0.5 * (linear + _at_zero(EVEN[kind]) * self._squares)
-        pairs = self._pairs(box_pairs.GRADIENT, scores, _NONE, gradient)
+            value -= 0.5 * (linear + at_zero(EVEN[kind]) * self._squares)
+        pairs = sum(part.value_and_gradient(scores, gradient) for part in self.singles)
         return self.scale * value + pairs
 
-    def influence(self, scores: FloatArray, vector: FloatArray, result: FloatArray) -> None:
-        """Add phi'(d) (v_a - v_b) for both rows of every pair."""
-        plan, profile = self.plan, SIGMOID[self.kind]
-        grid = BoxGrid(plan, self.rule, scores, keep=True)
+    def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
+        """Return the derivatives of this order; the scores must not change."""
+        grid = BoxGrid(self.plan, self.rules[order], scores, keep=True)
         if not grid.feasible:
-            self.fallback.influence(scores, vector, result)
-            return
-        series, _ = grid.meet(grid.moments(plan.weight), profile, subtract_lower=True)
-        self._add_differences(grid, series, profile, vector, result, subtract_lower=True)
-        if plan.lower_weight.size:
-            self._subtract_segments(vector, result)
-        self._pairs(box_pairs.INFLUENCE, scores, vector, result)
+            return self._fallback().derivatives(order, scores)
+        singles = (each for part in self.singles for each in part.derivatives(order, scores))
+        return [BoxedDerivative(self, order, grid), *singles]
 
-    def curvature(self, scores: FloatArray) -> QueryCurvature:
-        """Return the Hessian; `scores` must not be changed."""
-        grid = BoxGrid(self.plan, self.curvature_rule, scores, keep=True)
-        return (
-            BoxedQueryCurvature(self, scores, grid)
-            if grid.feasible
-            else self.fallback.curvature(scores)
-        )
+    def _fallback(self) -> QuerySum:
+        """Return the same pairs for too many boxes: with fewer large levels, or else halved."""
+        larger = COARSER * self._large_level
+        if self._coarser is None and larger <= LARGEST_DIRECT:
+            self._coarser = BoxedQuery(*self._made_of, larger)
+        coarser = self._coarser
+        if coarser is None or coarser.plan.n_codes == self.plan.n_codes:
+            return self._halves()
+        return coarser
 
-    def add_product(
-        self,
-        scores: FloatArray,
-        grid: BoxGrid,
-        series: FloatArray,
-        v: FloatArray,
-        result: FloatArray,
-    ) -> None:
-        """Add the Hessian times v, from the grid and the series of phi''."""
-        self._add_differences(grid, series, CURVATURE[self.kind], v, result)
-        self._pairs(box_pairs.PRODUCT, scores, v, result)
-
-    def add_diagonal(
-        self, scores: FloatArray, grid: BoxGrid, series: FloatArray, result: FloatArray
-    ) -> None:
-        """Add the Hessian's diagonal, from the grid and the series of phi''."""
-        plan = self.plan
-        grid.add(self.scale, series, result)
-        if plan.self_weight.size:
-            result[plan.rows] -= self.scale * _at_zero(CURVATURE[self.kind]) * plan.self_weight**2
-        self._pairs(box_pairs.DIAGONAL, scores, _NONE, result)
-
-    def _halved(self) -> QuerySum:
-        """Return the halved pairs, whose sums do not cancel."""
-        if not isinstance(self._fallback, HalvedQuery):
-            made = (self.levels, self.plan.query, self.kind, self._asked_eps, self.scale)
-            self._fallback = HalvedQuery(*made)
-        return self._fallback
-
-    def _add_differences(
-        self,
-        grid: BoxGrid,
-        series: FloatArray,
-        profile: Profile,
-        vector: FloatArray,
-        result: FloatArray,
-        *,
-        subtract_lower: bool = False,
-    ) -> None:
-        """Add weight * the sum of weight * k (v_i - v_j) over the boxes.
-
-        A mean over some rows is subtracted from v first, so that differences keep their digits.
-        """
-        plan = self.plan
-        v = np.ascontiguousarray(vector[plan.rows])
-        shift = float(v[:: max(1, v.size // _SAMPLE)].mean())
-        if plan.weight.size:
-            moments = grid.moments(plan.weight * (v - shift))
-        else:
-            moments = grid.moments(v, shift)
-        less, _ = grid.meet(moments, profile, subtract_lower=subtract_lower)
-        grid.add(self.scale, series, result, v=v, shift=shift, less=less)
-
-    def _pairs(self, asked: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
-        """Add the pairs without boxes, and subtract those within levels of a segment."""
-        runs = self.plan.runs
-        if not len(runs):
-            return 0.0
-        return box_pairs.pairs_of_runs(
-            self.kind, asked, runs, self.levels.row_of, scores, self.weight, v, self.scale, result
-        )
+    def _halves(self) -> QuerySum:
+        """Return the same pairs halved; these sums do not cancel."""
+        if self._halved is None:
+            self._halved = HalvedQuery(*self._made_of)
+        return self._halved
 
     def _linear_part(self, scores: FloatArray) -> tuple[float, float]:
         """Return the sum of balance * score, and the sum of its absolute terms.
 
         Scores are relative to their mean, because the balances sum to 0.
         """
-        with np.errstate(over="ignore"):
-            centre = float(scores.mean())
-        return boxes.linear_sums(scores, centre, self.plan.balance)
-
-    def _subtract_segments(self, vector: FloatArray, result: FloatArray) -> None:
-        """Subtract weight * (v L - L_v), L the weight of the lower levels of a row's segment.
-
-        L_v is the sum of weight * v over them.
-        """
-        levels, plan = self.levels, self.plan
-        first, last = levels.query_group[plan.query], levels.query_group[plan.query + 1]
-        starts = levels.group_start[first : last + 1]
-        here = slice(int(starts[0]), int(starts[-1]))
-        rows, sizes = levels.row_of[here], np.diff(starts)
-        v = vector[rows]
-        v = v - v.mean()
-        weight = np.ones(rows.size) if levels.weight is None else levels.weight[here]
-        below = [
-            np.repeat(weights_around(plan.level_code, totals, plan.segment)[0], sizes)
-            for x in (weight, weight * v)
-            for totals in (np.add.reduceat(x, starts[:-1] - starts[0]),)
-        ]
-        result[rows] -= self.scale * weight * (v * below[0] - below[1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = (scores - scores.mean()) * self.plan.balance
+            return float(terms.sum()), float(np.abs(terms).sum())
 
 
-def _at_zero(profile: Profile) -> float:
+def at_zero(profile: Profile) -> float:
+    """Return k(0)."""
     return float(profile.function(np.zeros(1))[0])
 
 
-class BoxedQueryCurvature:
-    """The Hessian of a `BoxedQuery`; the sums of phi'' times the weights are computed once."""
+class BoxedDerivative:
+    """The boxes' part of the derivatives of a `BoxedQuery`; sums of k alone are computed once."""
 
-    def __init__(self, owner: BoxedQuery, scores: FloatArray, grid: BoxGrid) -> None:
-        self._owner, self._scores, self._grid = owner, scores, grid
-        self._series, _ = grid.meet(grid.moments(owner.plan.weight), CURVATURE[owner.kind])
+    def __init__(self, owner: BoxedQuery, order: int, grid: BoxGrid) -> None:
+        self._owner, self._order, self._grid, self._plan = owner, order, grid, owner.plan
+        self._profile = DERIVATIVE[order][owner.kind]
+        self._series, _ = grid.meet(grid.boxes.moments(self._plan.weight), self._profile, order)
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the Hessian times v, (n_rows,)."""
-        self._owner.add_product(self._scores, self._grid, self._series, v, result)
+        """Add the sums of k (v_i - v_j).
+
+        A mean over some rows is subtracted from v first, so that differences keep their digits.
+        """
+        plan, grid, scale = self._plan, self._grid, self._owner.scale
+        own = np.ascontiguousarray(v[plan.rows])
+        shift = float(own[:: max(1, own.size // _SAMPLE)].mean())
+        if plan.weight.size:
+            moments = grid.boxes.moments(plan.weight * (own - shift))
+        else:
+            moments = grid.boxes.moments(own, shift)
+        less, _ = grid.meet(moments, self._profile, self._order)
+        grid.add(scale, self._series, result, v=own, shift=shift, less=less)
+        weight = plan.segment_weight
+        if self._order == 1 and weight.size:
+            x = v[self._owner.row_of] - shift
+            below, below_v = (totals_around(t, plan.code_start)[0] for t in (weight, weight * x))
+            result[self._owner.row_of] -= scale * weight * (x * below - below_v)
 
     def diagonal(self, result: FloatArray) -> None:
-        """Add the diagonal."""
-        self._owner.add_diagonal(self._scores, self._grid, self._series, result)
+        """Add the sums of k, of order 2."""
+        plan, scale = self._plan, self._owner.scale
+        self._grid.add(scale, self._series, result)
+        if plan.segment_weight.size:
+            own = at_zero(self._profile) * plan.segment_weight**2
+            result[self._owner.row_of] -= scale * own

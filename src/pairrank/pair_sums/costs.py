@@ -10,6 +10,10 @@ from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
+LARGE_LEVEL = 24
+"""Levels of at least this many rows have separate boxes; smaller ones share those of a segment."""
+LARGE_EDGE = 2_000
+"""Edges of more pairs than this use boxes, others are summed pair by pair."""
 NEAR_PAIR, PAIR, DIRECT_ROW = 0.6, 2.0, 25.0
 """Nanoseconds per pair of logistic scores without an exponential, per other pair, and per row.
 
@@ -56,8 +60,6 @@ def direct_cost(levels: Levels, kind: int) -> FloatArray:
 
 def boxed_cost(levels: Levels) -> FloatArray:
     """Return the approximate nanoseconds of each query by boxes, (n_queries,)."""
-    from pairrank.pair_sums.box_grid import LARGE_EDGE, LARGE_LEVEL
-
     sizes = np.diff(levels.group_start).astype(np.float64)
     cost = BOXED_QUERY + BOXED_ROW * np.diff(levels.query_start)
     if levels.edges is None:

@@ -12,8 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from pairrank.exceptions import PairrankError
-
 FloatArray = NDArray[np.float64]
 
 _A = math.sqrt(3.0) / math.pi
@@ -24,28 +22,19 @@ _FAR = 40.0
 
 @dataclass(frozen=True)
 class Profile:
-    """A function k(d) of a difference d = t - z between a target t and a source z.
-
-    Attributes
-    ----------
-    name : str
-    function : callable
-        k itself, elementwise.
-    degree_error : callable
-        ``degree_error(p, h)`` bounds the error of interpolating k at p Chebyshev nodes of an
-        interval of length h, anywhere on the line; p >= 2.
-    tail : callable
-        ``tail(D)`` bounds the difference of k from its limit where abs(d) >= D.
-    left, right : tuple of two floats
-        The limit (c, b) as d goes to minus or to plus infinity: k(d) tends to c + b d.
-    """
+    """A function k(d) of a difference d = t - z between a target t and a source z."""
 
     name: str
     function: Callable[[FloatArray], FloatArray]
+    """k, elementwise."""
     degree_error: Callable[[int, float], float]
+    """``degree_error(p, h)`` bounds the error of interpolating k at p >= 2 Chebyshev nodes of an
+    interval of length h, anywhere on the line."""
     tail: Callable[[float], float]
+    """``tail(D)`` bounds the difference of k from its limit where abs(d) >= D."""
     left: tuple[float, float]
     right: tuple[float, float]
+    """The limit (c, b) as d goes to minus or to plus infinity: k(d) tends to c + b d."""
 
 
 def _odd_powers(n: int) -> float:
@@ -152,12 +141,6 @@ EVEN = (
 )  # fmt: skip
 """e(d) = phi(d) + d/2, which is even."""
 
-BUMP = (
-    Profile("log-sigmoid bump", _logistic_bump, lambda p, h: math.inf, _decay, _ZERO, _ZERO),
-    Profile("probit bump", _probit_bump, lambda p, h: math.inf, _probit_tail, _ZERO, _ZERO),
-)
-"""phi(d) - max(0, -d), which has a kink at 0 and so no error bound."""
-
 CURVATURE = (
     Profile("sigmoid slope", _logistic_curvature, _logistic_error(1), _decay, _ZERO, _ZERO),
     Profile(
@@ -166,6 +149,9 @@ CURVATURE = (
     ),
 )  # fmt: skip
 """phi'' of each loss."""
+
+DERIVATIVE = {1: SIGMOID, 2: CURVATURE}
+"""The function whose sums give the derivatives of each order."""
 
 ERFC = Profile(
     "erfc", special.erfc, _normal_error(0, math.sqrt(2.0), 2.0),
@@ -186,38 +172,21 @@ _SPREAD = 16.0
 
 
 class BoxRule(NamedTuple):
-    """The widths and degrees of a box sum.
-
-    Attributes
-    ----------
-    fine : float
-        h, the width of a fine box, a power of two, so that s/h is exact.
-    coarse : float
-        H, the width of a coarse box, a power of two times h.
-    degree : int
-        P, moments of a coarse box; a fine box has `FINE_DEGREE`.
-    near : int
-        W: coarse boxes further apart than this use the limits of k.
-    """
+    """The widths and degrees of a box sum."""
 
     fine: float
+    """h, the width of a fine box, a power of two, so that s/h is exact."""
     coarse: float
+    """H, the width of a coarse box, a power of two times h."""
     degree: int
+    """P, moments of a coarse box; a fine box has `FINE_DEGREE`."""
     near: int
+    """W: coarse boxes further apart than this use the limits of k."""
 
     @property
     def children(self) -> int:
         """The number of fine boxes in a coarse one."""
         return round(self.coarse / self.fine)
-
-
-def check_eps(eps: float) -> float:
-    """Return eps as a float, or raise a PairrankError unless 0 < eps < 1."""
-    if isinstance(eps, bool) or not (isinstance(eps, (int, float)) or hasattr(eps, "dtype")):
-        raise PairrankError(f"eps must be a number between 0 and 1, got {eps!r}")
-    if not 0.0 < float(eps) < 1.0:
-        raise PairrankError(f"eps must lie between 0 and 1, both excluded, got {eps!r}")
-    return float(eps)
 
 
 @functools.cache

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import Evaluated, FloatArray, LikelihoodSum
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
-from pairrank.pair_sums._bound import BoundSum, OneByOne, QueryCurvature, QuerySum, as_scores
+from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.pair_sums.profiles import LEAST_EPS, MOST
+from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -28,20 +29,10 @@ PARTS = {
 class SigmoidSum(BoundSum):
     """The sum of a sigmoidal loss over the preferences of `Levels`.
 
-    Parameters
-    ----------
-    levels : Levels
-    kind : int
-        LOGISTIC or PROBIT of `pairrank.compiled.sigmoid`.
-    queries : dict of str to int64 array
-        The queries of each part of the sum, by its name in `PARTS`.
-    eps : float
-        The error of a row's gradient, as a part of the weight of its pairs.
-
-    Notes
-    -----
-    Costs O(rows) for queries by boxes or in one interval (`SpannedQueries`), and O(pairs) for
-    others. `error` is 0 if all queries are summed pair by pair; the parts state their rounding.
+    `kind` is LOGISTIC or PROBIT, `queries` has those of each part of the sum by its name in
+    `PARTS`. A row's gradient may be off by `eps` times the weight of its pairs. `error` is 0 if all
+    queries are summed pair by pair; the parts state their rounding. Costs O(rows) for queries by
+    boxes or in one interval (`SpannedQueries`), and O(pairs) for others.
     """
 
     def __init__(self, levels: Levels, kind: int, queries: dict[str, IntArray], eps: float) -> None:
@@ -64,20 +55,24 @@ class SigmoidSum(BoundSum):
         return True
 
     def _curvature(self, scores: FloatArray) -> SigmoidCurvature:
-        return SigmoidCurvature(self, [part.curvature(scores) for part in self._parts])
+        return SigmoidCurvature(self.n_rows, self._derivatives(2, scores.copy()))
 
     def influence(self, scores: FloatArray, vectors: FloatArray) -> FloatArray:
         """Return, for each row, the sum over its pairs of weight * phi'(d) (v_i - v_j).
 
-        For each row v of `vectors`; both (n_vectors, n_rows). Costs one gradient per vector.
+        For each row v of `vectors`; both (n_vectors, n_rows). Costs one gradient, and one more per
+        vector.
         """
-        scores = self._require_in_range(scores)
+        derivatives = self._derivatives(1, self._require_in_range(scores))
         result = np.zeros(np.shape(vectors))
         for vector, row in zip(vectors, result, strict=True):
             v = as_scores(vector, self.n_rows)
-            for part in self._parts:
-                part.influence(scores, v, row)
+            for derivative in derivatives:
+                derivative.product(v, row)
         return result
+
+    def _derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
+        return [each for part in self._parts for each in part.derivatives(order, scores)]
 
     def _bind_parts(self) -> None:
         fast = [self._bind(name) for name in self.queries if name != "direct"]
@@ -96,20 +91,19 @@ class SigmoidSum(BoundSum):
 class SigmoidCurvature(OneByOne):
     """The Hessian of a `SigmoidSum` at fixed scores."""
 
-    def __init__(self, owner: SigmoidSum, parts: list[QueryCurvature]) -> None:
-        self.owner, self.parts = owner, parts
+    def __init__(self, n_rows: int, parts: list[Derivative]) -> None:
+        self.n_rows, self.parts = n_rows, parts
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        v = as_scores(v, self.owner.n_rows)
-        result = np.zeros(v.size)
+        v, result = as_scores(v, self.n_rows), np.zeros(self.n_rows)
         for part in self.parts:
             part.product(v, result)
         return result
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
-        result = np.zeros(self.owner.n_rows)
+        result = np.zeros(self.n_rows)
         for part in self.parts:
             part.diagonal(result)
         return result

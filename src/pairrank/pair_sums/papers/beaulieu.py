@@ -1,8 +1,8 @@
 """Raykar's fast sum of erfc by Beaulieu's series: parameters from eps, clusters, two evaluations.
 
 The series (Eq. 5) is erfc's Fourier series on |s| < pi/(2h): erfc(s) ~ 1 - 4/pi sum over odd n of
-exp(-n^2 h^2)/n sin(2 n h s). Sines of y - z separate into those of y - c and z - c (Eq. 8), so that
-a cluster of sources is p pairs of coefficients.
+exp(-n^2 h^2)/n sin(2 n h s). Sines of y - z separate into those of y - c and z - c (Eq. 8), so a
+cluster of sources is p pairs of coefficients.
 """
 
 from __future__ import annotations
@@ -18,60 +18,50 @@ from scipy.special import erfcinv
 FloatArray = NDArray[np.float64]
 
 LEAST_EPS, GREATEST_EPS = 1e-16, 0.5
-"""Smaller ones would only be rounding; larger ones would save nothing."""
+"""Smaller eps would be lost in rounding; larger ones would save nothing."""
 _TARGETS_AT_ONCE = 1 << 16
 _INTERVALS_AT_ONCE = 1 << 10
 _FINEST = 2.0**32
-"""Points within so many half lengths of 0 can be put on a grid: 2^-18 of one is lost at most."""
+"""Points within this many half lengths of 0 can be on a grid; at most 2^-18 of one is lost."""
 
 
 @dataclass(frozen=True)
 class SeriesRule:
     """The parameters of Raykar 2007, Section 5, "Choosing parameters", for an error eps.
 
-    Attributes
-    ----------
-    half_length : float
-        r_x = 0.1 erfcinv(eps): sources lie in clusters of length 2 r_x.
-    cutoff : float
-        r_y = erfcinv(eps) + 2 r_x: clusters whose centre is further from a target count 2 or 0.
-    step : float
-        2h = 2 pi / (3 (r + erfcinv(eps/2))), r = r_x + r_y.
-    n_terms : int
-        p = ceil(erfcinv(sqrt(pi) h eps / 4) / (2h)), the odd n = 1 .. 2p - 1.
-    scale : float
-        The sum is of erfc(scale (y - z)): lengths are divided by it, the step multiplied.
-
-    Notes
-    -----
-    *Proof that a source errs by less than eps.* Let e = erfcinv(eps), e' = erfcinv(eps/2).
+    *Proof that a source errs by less than eps.* Let e = erfcinv(eps), e' = erfcinv(eps/2), and
+    r = r_x + r_y, with r_x the half length and r_y the cutoff.
 
     1. Beyond the cutoff |y - z| >= r_y - r_x > e, where erfc is within eps of 2 or 0.
     2. Within it |y - z| <= r. The full series is the mean of a square wave of half period pi/(2h)
-       at y - z + N/sqrt(2), N normal, as erfc is that of one step; they differ by
-       erfc(pi/(2h) - r) at the most, and pi/(2h) - r = r/2 + 1.5 e' > e' makes that eps/2 (Eq. 6,
-       second term).
-    3. The terms left out fall, convex in n, so that they add up to less than 2/pi times the
-       integral of exp(-x^2 h^2)/x from 2p, which is below erfc(2 p h)/(2 sqrt(pi) p h); by the
-       choice of p this is at most eps/(8p). (Eq. 6 has erfc((2p + 1) h), which one gets without the
-       convexity only from 2p - 1 on; the paper's p makes up for it many times over.)
+       at y - z + N/sqrt(2), N normal, as erfc is that of one step; they differ by at most
+       erfc(pi/(2h) - r), and pi/(2h) - r = r/2 + 1.5 e' > e' makes that eps/2 (Eq. 6, second term).
+    3. The terms left out fall, convex in n, so their sum is at most 2/pi times the integral of
+       exp(-x^2 h^2)/x from 2p, which is below erfc(2 p h)/(2 sqrt(pi) p h); by the choice of p this
+       is at most eps/(8p). (Eq. 6 has erfc((2p + 1) h), which holds without the convexity only from
+       2p - 1 on; the paper's p makes up for it many times over.)
 
     So the guarantee holds, with room to spare: pi/(2h) = r + e' would do in 2 (a third fewer
-    terms), r_y = e + r_x in 1, and p could fall by what 3 leaves. We keep the paper's choice; the
-    room is used twice: clusters of points at large offsets need not be r_x to the last digit, and
-    targets may share one series an interval of length 2 r_x, its middle no further than
+    terms), r_y = e + r_x in 1, and p could fall by what 3 leaves. We keep the paper's choice and
+    use the room twice: clusters of points at large offsets need not be r_x to the last digit, and
+    targets may share one series per interval of length 2 r_x, its middle no further than
     r_y + r_x/8 from the centres (then |y - z| <= r + 9/8 r_x, and still pi/(2h) - |y - z| > e').
     """
 
     half_length: float
+    """r_x = 0.1 erfcinv(eps): sources lie in clusters of length 2 r_x."""
     cutoff: float
+    """r_y = erfcinv(eps) + 2 r_x: clusters whose centre is further from a target count 2 or 0."""
     step: float
+    """2h = 2 pi / (3 (r + erfcinv(eps/2)))."""
     n_terms: int
+    """p = ceil(erfcinv(sqrt(pi) h eps / 4) / (2h)), the odd n = 1 .. 2p - 1."""
     scale: float
+    """The sum is of erfc(scale (y - z)): lengths are divided by it, the step multiplied."""
 
     @property
     def merged_cutoff(self) -> float:
-        """How far a cluster's centre may be from the middle of targets that share a series."""
+        """The cutoff from the middle of targets that share a series."""
         return self.cutoff + self.half_length / 8.0
 
     @property
@@ -83,7 +73,7 @@ class SeriesRule:
 
 @functools.lru_cache(maxsize=64)
 def series_rule(eps: float, scale: float = 1.0) -> SeriesRule:
-    """Return the paper's parameters for an error eps a unit of weight, 0 < eps < 1.
+    """Return the paper's parameters for an error eps per unit of weight, 0 < eps < 1.
 
     Examples
     --------
@@ -91,9 +81,9 @@ def series_rule(eps: float, scale: float = 1.0) -> SeriesRule:
     15
     """
     eps = min(max(eps, LEAST_EPS), GREATEST_EPS)
-    reach = float(erfcinv(eps))
-    half_length = 0.1 * reach
-    cutoff = reach + 2.0 * half_length
+    edge = float(erfcinv(eps))
+    half_length = 0.1 * edge
+    cutoff = edge + 2.0 * half_length
     h = math.pi / (3.0 * (half_length + cutoff + float(erfcinv(0.5 * eps))))
     n_terms = math.ceil(float(erfcinv(0.25 * math.sqrt(math.pi) * h * eps)) / (2.0 * h))
     return SeriesRule(half_length / scale, cutoff / scale, 2.0 * h * scale, n_terms, scale)
@@ -101,25 +91,18 @@ def series_rule(eps: float, scale: float = 1.0) -> SeriesRule:
 
 @dataclass(frozen=True)
 class Clusters:
-    """Points in clusters of length 2 r_x, those that hold a point alone, centres ascending.
-
-    Attributes
-    ----------
-    order : int32 array of shape (n_points,)
-        The points by cluster: those of cluster k are order[start[k]:start[k + 1]].
-    start : int64 array of shape (n_clusters + 1,)
-        Where the clusters begin in `order`.
-    centre : float64 array of shape (n_clusters,)
-        A number within r_x of each of the cluster's points.
-    """
+    """Points in clusters of length 2 r_x; each holds a point, and the centres ascend."""
 
     order: NDArray[np.int32]
+    """The points by cluster: those of cluster k are order[start[k] : start[k + 1]]."""
     start: NDArray[np.int64]
+    """(n_clusters + 1,)"""
     centre: FloatArray
+    """A number within r_x of each of the cluster's points, (n_clusters,)."""
 
 
 def make_clusters(points: FloatArray, half_length: float) -> Clusters:
-    """Cut the line uniformly into clusters, or where points lie far apart cut the sorted points.
+    """Cut the line uniformly into clusters, or the sorted points if they lie far apart.
 
     O(n) where a grid over the points' range has at most max(1024, 2n) cells, else O(n log n).
     """
@@ -154,21 +137,10 @@ def _on_a_grid(points: FloatArray, low: float, half_length: float) -> Clusters:
 class SeriesSum:
     """E(y) = sum_i q_i erfc(scale (y - z_i)) as series of clusters (Raykar 2007, Eqs. 7 to 11).
 
-    Parameters
-    ----------
-    sources : float64 array of shape (n_sources,)
-        z, finite; at least one.
-    weights : float64 array of shape (n_sources,) or (0,)
-        q; of length 0: all are 1.
-    eps : float
-        The error allowed a unit of sum |q|.
-    scale : float, default=1.0
-        Positive. Points are never multiplied by it, so that it costs far points no digits.
-
-    Notes
-    -----
-    O(n_sources p) to build, 16 p bytes an occupied cluster. The error at any target is at most
-    eps sum |q|, by `SeriesRule`, plus 1e-14 sum |q| of rounding (2e-15 measured).
+    `sources` z are finite, at least one; `weights` q are empty if all are 1. Points are never
+    multiplied by `scale`, so that far points lose no digits. Costs O(n_sources p) to build and 16 p
+    bytes per occupied cluster. The error at any target is at most eps sum |q|, by `SeriesRule`,
+    plus 1e-14 sum |q| of rounding (2e-15 measured).
     """
 
     def __init__(
@@ -201,7 +173,7 @@ class SeriesSum:
         return out
 
     def merged_at(self, targets: FloatArray) -> FloatArray:
-        """Return E at each target, O(p) each, from one merged series an interval of targets."""
+        """Return E at each target, O(p) each, from one merged series per interval of targets."""
         from pairrank.compiled.beaulieu import merged_series_at_targets
 
         out = np.empty(targets.size)
