@@ -35,8 +35,8 @@ def every_query_is_large(monkeypatch):
     monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
     monkeypatch.setattr(cell_plan, "FEW_LEVELS", 4)
     monkeypatch.setattr(cell_plan, "EXACT_ROWS", 3)
-    monkeypatch.setattr(cell_plan, "PARTS_PER_BAND", (3, 3))
     monkeypatch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)
+    monkeypatch.setattr(cell_plan, "CELLS_PER_ROW_OF_BANDS", 10_000)
 
 
 def exact_sum(terms):
