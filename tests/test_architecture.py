@@ -53,7 +53,7 @@ LIBRARIES: dict[str, set[str]] = {
     "click": set(),
     "clarabel": set(),
     "joblib": SKLEARN_ROOMS,
-    "threadpoolctl": SKLEARN_ROOMS,
+    "threadpoolctl": SKLEARN_ROOMS | {"threads"},
     **dict.fromkeys(["pandas", "polars"], FRAMES),
     "pyarrow": {"io"},
 }

@@ -109,7 +109,8 @@ class Design:
             inside = slice(indptr[0], indptr[-1])
             weights = np.repeat(values[rows], np.diff(indptr))
             weights *= np.square(data[inside], dtype=np.float64)
-            return np.bincount(indices[inside], weights, minlength=self.n_features)
+            sums = np.bincount(indices[inside], weights, self.n_features)
+            return np.asarray(sums, dtype=np.float64)
 
         with np.errstate(over="ignore", invalid="ignore"):
             return self._sum([weighted_sum(rows) for rows in self._blocks()])

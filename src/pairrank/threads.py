@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from multiprocessing.process import current_process
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+FACTORISED_COLUMNS = 2000
+"""The linear algebra of a fit with more columns is worth several threads of BLAS."""
 
 _is_helper = contextvars.ContextVar("_is_helper", default=False)
 
@@ -28,7 +32,12 @@ class _Pool:
 
     @contextlib.contextmanager
     def helpers(self, most: int) -> Iterator[int]:
-        """Yield how many helpers this call may have: each call that runs now is a thread too."""
+        """Lend so many helpers: each call that runs now is a thread too.
+
+        Yields
+        ------
+        int
+        """
         limit = n_threads()
         with self.lock:
             self.n_callers += 1
@@ -39,7 +48,7 @@ class _Pool:
             with self.lock:
                 self.n_callers -= 1
 
-    def submit(self, work: Callable[[], None]) -> Any:
+    def submit(self, work: Callable[[], None]) -> Future[None]:
         """Have a helper do `work`, under the caller's settings of numpy's errors."""
         with self.lock:
             if self.executor is None:
@@ -49,16 +58,71 @@ class _Pool:
         return self.executor.submit(context.run, work)
 
 
-_pool = _Pool()
+class _Blas:
+    """The limit of one thread that the linear algebra libraries have while some fit needs it.
+
+    The limit holds for the whole process, so fits in several threads share it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.n_users = 0
+        self.limit: Any = None
+
+    def enter(self) -> None:
+        with self.lock:
+            self.n_users += 1
+            if self.n_users == 1:
+                self.limit = _blas_libraries().limit(limits=1)
+
+    def leave(self) -> None:
+        with self.lock:
+            self.n_users -= 1
+            if not self.n_users:
+                self.limit.restore_original_limits()
 
 
-def _forget_pool() -> None:
-    global _pool
-    _pool = _Pool()
+@functools.cache
+def _blas_libraries() -> Any:
+    import scipy.linalg  # noqa: F401  # numpy and scipy bring a library each.
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController().select(user_api="blas")
+
+
+_pool, _blas = _Pool(), _Blas()
+
+
+def _begin_anew() -> None:
+    global _pool, _blas
+    _pool, _blas = _Pool(), _Blas()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)  # A child process inherits no threads.
+    os.register_at_fork(after_in_child=_begin_anew)  # A child process inherits no threads.
+
+
+@contextlib.contextmanager
+def blas_for(X: Any) -> Iterator[None]:
+    """Let BLAS use one thread in a fit to X, unless X is dense with more than 2,000 columns.
+
+    BLAS adds in another order on another number of threads, and gains little for small matrices and
+    for vectors.
+
+    Yields
+    ------
+    None
+    """
+    from scipy.sparse import issparse
+
+    if X.shape[1] > FACTORISED_COLUMNS and not issparse(X):
+        yield
+        return
+    _blas.enter()
+    try:
+        yield
+    finally:
+        _blas.leave()
 
 
 def n_threads() -> int:
@@ -108,8 +172,10 @@ def run(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
 
     pool = _pool
     with pool.helpers(len(items) - 1) as n_helpers:
-        started = [pool.submit(take_turns) for _ in range(n_helpers)]
+        started: list[Future[None]] = []
         try:
+            for _ in range(n_helpers):
+                started.append(pool.submit(take_turns))
             take_turns()
         finally:
             waiting.clear()

@@ -166,6 +166,24 @@ def test_stated_errors_hold_in_tiers(name, n_levels, kind):
     check(terms, y, None, "full", weight, made[kind], rng.normal(size=n))
 
 
+@pytest.mark.parametrize("name", ["squared hinge", "hinge"])
+@pytest.mark.parametrize("per_row", [1, 4])
+def test_stated_errors_hold_where_the_cells_of_bands_are_widened(name, per_row, monkeypatch):
+    """Scores far apart need more cells than a band may have: the error grows, and is stated."""
+    rng = np.random.default_rng(per_row)
+    y, scores = rng.permutation(300) * 1.0, 5.0 * rng.normal(size=300)
+    levels, terms = Levels.build(y), TERMS[name]
+    fine = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    monkeypatch.setattr(cell_plan, "CELLS_PER_ROW_OF_BANDS", per_row)
+    found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    assert found.error > 2.0 * fine.error
+    every = Every(terms, levels, y, None, "full", None, scores)
+    rounding = 4.0 * (300 + 4096) * np.finfo(float).eps
+    assert abs(found.value - every.value()) <= found.error + rounding * every.size()
+    off = np.abs(found.gradient - every.gradient()).sum()
+    assert off <= found.gradient_error + rounding * np.abs(every.phi(1)).sum()
+
+
 @pytest.mark.parametrize("size", [1e-100, 1e100])
 def test_stated_errors_hold_for_weights_of_any_size(size):
     rng = np.random.default_rng(0)

@@ -5,8 +5,9 @@ exact. Tables are indexed by code (a level or a band of levels) and cell; `posit
 numbers of the cells, ascending, and contiguous from index `first` to `last`.
 
 `links` says which codes are preferred to which. Either its arrays are empty, and every higher code
-is preferred to every lower one; or it is (below_start, below, above_start, above): code k is
-preferred to below[below_start[k] : below_start[k + 1]], and the codes of `above` are preferred to k.
+is preferred to every lower one. Or it is (below_start, below, above_start, above), int64: code k is
+preferred to the codes below[below_start[k] : below_start[k + 1]], and likewise the codes of `above`
+are preferred to it.
 """
 
 import math
@@ -84,9 +85,7 @@ def add_values(scores, code, values, per_h, position, first, last, table):
 
 
 @compiled
-def read_rows(
-    scores, code, weight, scale, per_h, position, first, last, table, is_first, gradient
-):
+def read_rows(scores, code, weight, scale, per_h, position, first, last, table, is_first, gradient):
     """Add scale * w * (g0 + g1 t) to every row's gradient, (g0, g1) of its code and cell.
 
     With `is_first` the gradient is set, whatever it holds.

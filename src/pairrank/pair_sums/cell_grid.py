@@ -63,9 +63,7 @@ def cells_per_score(low: float, high: float, margin: float, cells: float) -> flo
     return float(per_h) if fits else float("nan")
 
 
-def make_grid(
-    scores: FloatArray, low: float, high: float, per_h: float, most: int
-) -> Grid | None:
+def make_grid(scores: FloatArray, low: float, high: float, per_h: float, most: int) -> Grid | None:
     """Return the cells of width 1/per_h that hold the scores; None if more than `most`.
 
     Rows far from the others get cells of their own, so that they do not stretch the grid.

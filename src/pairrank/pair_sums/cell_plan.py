@@ -232,6 +232,7 @@ def _unit(
     weight = _NO_WEIGHT if levels.weight is None else levels.weight[start:stop]
     low, high = int(row_of.min()), int(row_of.max())
     rows: slice | NDArray[np.int32]
+    order: NDArray[np.integer]
     if high - low + 1 == row_of.size:
         rows, order = slice(low, high + 1), np.empty_like(row_of)
         order[row_of - np.int32(low)] = np.arange(row_of.size, dtype=row_of.dtype)
@@ -243,9 +244,7 @@ def _unit(
     return Unit(rows, code[order], weight, int(code_of_group[-1]) + 1, links, scale)
 
 
-def _links(
-    levels: Levels, first: int, last: int
-) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+def _links(levels: Levels, first: int, last: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Return which of the groups first to last - 1 are preferred to which; see `compiled.cells`."""
     if levels.edges is None:
         return _NONE, _NONE, _NONE, _NONE

@@ -25,6 +25,8 @@ from pairrank.pair_sums.cell_plan import ROWS_PER_BLOCK, Bands, Unit, divide, ha
 from pairrank.preferences import Levels
 
 Terms = tuple[tuple[float, int, float], ...]
+TermArrays = tuple[FloatArray, NDArray[np.int64], FloatArray]
+"""The margins, powers and factors of all terms."""
 Sums = tuple[float, float, float]
 """The value, its error, and the sum of the errors of the rows' gradients."""
 
@@ -76,7 +78,11 @@ class CellSum:
         self.rest = exact(rest) if rest is not None and self.plan.units else None
         self._margin = max(max(m for m, _, _ in terms), 0.0)
         margins, powers, factors = zip(*terms, strict=True)
-        self.terms = np.array(margins), np.array(powers), np.array(factors, dtype=np.float64)
+        self.terms = (
+            np.array(margins, dtype=np.float64),
+            np.array(powers, dtype=np.int64),
+            np.array(factors, dtype=np.float64),
+        )
         self.finer = 1.0
         self.is_exact = not self.plan.units
 
@@ -133,9 +139,7 @@ class CellSum:
 class _UnitSum:
     """The sums of one unit at its own scores, by its grid of cells."""
 
-    def __init__(
-        self, unit: Unit, terms: tuple[FloatArray, ...], scores: FloatArray, grid: Grid
-    ) -> None:
+    def __init__(self, unit: Unit, terms: TermArrays, scores: FloatArray, grid: Grid) -> None:
         self.unit, self.terms, self.scores, self.grid = unit, terms, scores, grid
         self._shape = (unit.n_codes, grid.position.size)
         self._blocks = threads.blocks(unit.n_rows, ROWS_PER_BLOCK)
@@ -179,9 +183,7 @@ class _UnitSum:
 
         sums = np.zeros(self._shape)
         how = _squares_of(self.terms)
-        compiled.sweep_values(
-            self._merged(add), unit.links, grid.per_h, grid.position, *how, sums
-        )
+        compiled.sweep_values(self._merged(add), unit.links, grid.per_h, grid.position, *how, sums)
         with unit.adding_to(result) as out:
             threads.run(
                 lambda rows: compiled.read_values(
@@ -195,7 +197,7 @@ class _UnitSum:
         n_rows, n_entries = self.unit.n_rows, self._shape[0] * self._shape[1]
         second, further = ROWS_PER_ENTRY
         n_tables = max(min(2, n_rows // (second * n_entries)), n_rows // (further * n_entries))
-        n_tables = max(1, min(n_tables, MOST_TABLES, n_rows // ROWS_PER_BLOCK))
+        n_tables = max(1, int(min(n_tables, MOST_TABLES, n_rows // ROWS_PER_BLOCK)))
         n_tables = 1 << (n_tables.bit_length() - 1)
         tables = threads.run(add, threads.blocks(n_rows, -(-n_rows // n_tables)))
         for table in tables[1:]:
@@ -209,7 +211,7 @@ class _BandSum:
     def __init__(
         self,
         bands: Bands,
-        terms: tuple[FloatArray, ...],
+        terms: TermArrays,
         scores: FloatArray,
         per_h: float,
         weight: FloatArray,
@@ -248,7 +250,7 @@ class _BandSum:
         threads.run(add, self.bands.blocks)
 
 
-def _squares_of(terms: tuple[FloatArray, ...]) -> tuple[FloatArray, FloatArray]:
+def _squares_of(terms: TermArrays) -> tuple[FloatArray, FloatArray]:
     """Return the margins and factors of the terms that have a curvature."""
     margins, powers, factors = terms
     return margins[powers == 2], factors[powers == 2]
