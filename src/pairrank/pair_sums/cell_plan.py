@@ -37,19 +37,10 @@ _NONE = np.empty(0, dtype=np.int64)
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """Rows with codes that are compared through one grid of cells.
+    """Rows, of the user's, with codes that are compared through one grid of cells.
 
-    Attributes
-    ----------
-    rows : slice or int32 array
-        The user's rows.
-    code : int32 array of shape (n,)
-    weight : float64 array of shape (n,) or (0,)
-    n_codes : int
-    links : tuple of int64 arrays
-        Which codes are preferred to which, see `compiled.cells`.
-    scale : float
-        A factor on every pair.
+    `code` and `weight` are (n,), `weight` (0,) where all rows weigh 1. `links` says which codes are
+    preferred to which, see `compiled.cells`. `scale` multiplies every pair.
     """
 
     rows: slice | NDArray[np.int32]
@@ -89,20 +80,10 @@ class Unit:
 class Bands:
     """Bands of parts of rows, in the layout's order, whose parts are compared within each band.
 
-    Attributes
-    ----------
-    bands : int64 array of shape (n_bands, 2)
-        The first part, and the last + 1.
-    part_start : int64 array of shape (n_parts + 1,)
-        The first row of each part.
-    scale : float64 array of shape (n_bands,)
-        A factor on every pair of a band.
-    coarser : int
-        How much wider the cells are than at the top; 0 where every pair is computed.
-    cells_per_row : int
-        The most entries of a table per row; cells are widened to keep to it.
-    blocks : list of slice
-        Runs of bands that one thread sums.
+    `bands` (n, 2) holds the first and last + 1 part of each, `part_start` the first row of each
+    part, `scale` (n,) a factor on a band's pairs. Cells are `coarser` times as wide as those of the
+    units, and wider where a table would have more than `cells_per_row` entries per row; where
+    `coarser` is 0, every pair is computed. `blocks` are the runs of bands that threads share.
     """
 
     bands: IntArray

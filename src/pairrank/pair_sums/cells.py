@@ -48,19 +48,10 @@ class CellSum:
     apart are counted in, others are not. Running sums over cells and levels then give each cell a
     polynomial whose value at t is the gradient. Only pairs exactly K cells apart (off by at most
     (1 - f) h) and K + 1 apart (at most f h) can be on the wrong side of the margin. Their weights
-    are known, so the error is computed with the sum.
+    are known, so the error is computed with the sum. `terms` are (m, p, c). `exact` returns the
+    same sum by sorting: for pairs that no unit holds, for scores that no grid fits, and once
+    `sharpen` asks for it.
 
-    Parameters
-    ----------
-    levels : Levels
-        Any order graph.
-    terms : tuple of (m, p, c)
-    exact : callable
-        Returns the same sum by sorting for levels: for pairs that no unit holds, for scores that no
-        grid fits, and once `sharpen` asks for it.
-
-    Notes
-    -----
     O(rows + cells levels). With labels as many as rows the rows are cut into bands of labels, the
     bands into parts of about 64 rows, whose pairs are summed exactly. Memory: 4 bytes per row,
     and 24 more for rows that are not in order. Blocks of rows are added to tables of their own,
