@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "pairrank"
 
 LAYERS: dict[str, float] = {
     **dict.fromkeys(["exceptions", "_protocols", "_docstrings"], 0),
-    "compiled": 1,
+    **dict.fromkeys(["compiled", "threads"], 1),
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
     "pair_sums": 2.5,
     **dict.fromkeys(["objective", "metrics", "datasets", "io"], 3),
@@ -40,7 +40,7 @@ SKLEARN_ROOMS = {"_validation", "kernels", "datasets", "estimators", "model_sele
 LEAVES = {"plotting", "export", "cli", "distributed", "torch_losses", "boosting"}
 FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend"}
 LIBRARIES: dict[str, set[str]] = {
-    "sklearn": SKLEARN_ROOMS | LEAVES,
+    "sklearn": SKLEARN_ROOMS | LEAVES | {"threads"},
     "numba": {"compiled"},
     "llvmlite": {"compiled"},
     "torch": {"torch_losses"},
@@ -53,7 +53,7 @@ LIBRARIES: dict[str, set[str]] = {
     "click": set(),
     "clarabel": set(),
     "joblib": SKLEARN_ROOMS,
-    "threadpoolctl": SKLEARN_ROOMS,
+    "threadpoolctl": SKLEARN_ROOMS | {"threads"},
     **dict.fromkeys(["pandas", "polars"], FRAMES),
     "pyarrow": {"io"},
 }

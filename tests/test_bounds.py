@@ -19,9 +19,9 @@ from pairrank.compiled._jit import compiled
 from pairrank.compiled.boxes import add_powers, cubic
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.io import read_svmlight
-from pairrank.losses import Hinge, Logistic, Probit, Raykar, SquaredHinge, Tube
+from pairrank.losses import Hinge, HuberisedHinge, Logistic, Probit, Raykar, SquaredHinge, Tube
 from pairrank.metrics import kendall_tau, mean_ndcg, pairwise_accuracy
-from pairrank.pair_sums import bind
+from pairrank.pair_sums import bind, cell_plan
 from pairrank.preferences import Differences, Levels
 from strategies import KINDS, problems, scores_of
 
@@ -31,8 +31,9 @@ ROUTES = {
     Logistic(): ("auto", "boxes", "direct"),
     Probit(): ("auto", "boxes", "beaulieu", "direct"),
     Raykar(): ("auto",),
-    Hinge(): ("auto", "sorted", "selection_tree", "level_counting", "direct"),
-    SquaredHinge(): ("auto", "sorted", "selection_tree", "level_counting", "direct"),
+    Hinge(): ("auto", "cells", "sorted", "selection_tree", "level_counting", "direct"),
+    SquaredHinge(): ("auto", "cells", "sorted", "selection_tree", "level_counting", "direct"),
+    HuberisedHinge(): ("cells",),
 }
 SUMS = [(loss, route) for loss, routes in ROUTES.items() for route in routes]
 
@@ -72,6 +73,14 @@ def levels_of(problem):
         )
 
 
+@pytest.fixture
+def small_queries_have_cells(monkeypatch):
+    """Let cells serve queries of any size, with bands from five levels on."""
+    for name, value in {"LEAST_ROWS": 2, "FEW_LEVELS": 4, "EXACT_ROWS": 3}.items():
+        monkeypatch.setattr(cell_plan, name, value)
+
+
+@pytest.mark.usefixtures("small_queries_have_cells")
 @pytest.mark.parametrize(("loss", "route"), SUMS)
 @given(problem=problems(max_rows=400), seed=st.integers(0, 2**32 - 1))
 @settings(max_examples=10)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
+
+from pairrank import threads
 
 FloatArray = NDArray[np.float64]
 
@@ -33,8 +34,8 @@ class Design:
 
     Notes
     -----
-    A product costs O(n_rows n_features), or O(non-zeros), and O(n_features) memory in addition to
-    its result.
+    A product costs O(n_rows n_features), or O(non-zeros), and O(n_features) memory per block in
+    addition to its result. Threads share the blocks.
     """
 
     def __init__(self, X: Any) -> None:
@@ -58,13 +59,17 @@ class Design:
 
         w = np.ascontiguousarray(w, dtype=np.float64)
         result = np.empty(self.n_rows)
-        for rows in self._blocks():
+
+        def multiply(rows: slice) -> None:
+            out = result[rows]
             if self.is_sparse:
-                products.sparse_row_products(*self._sparse_rows(rows), w, result[rows])
+                products.sparse_row_products(*self._sparse_rows(rows), w, out)
             elif self._is_in_columns:
-                products.row_products_of_columns(self.X.T, rows.start, rows.stop, w, result[rows])
+                products.row_products_of_columns(self.X.T, rows.start, rows.stop, w, out)
             else:
-                products.row_products(np.ascontiguousarray(self.X[rows]), w, result[rows])
+                products.row_products(np.ascontiguousarray(self.X[rows]), w, out)
+
+        threads.run(multiply, self._blocks())
         return result
 
     def transposed(self, values: FloatArray) -> FloatArray:
@@ -72,20 +77,18 @@ class Design:
         from pairrank.compiled import products
 
         values = np.ascontiguousarray(values, dtype=np.float64)
-        result = np.zeros(self.n_features)
-        for rows in self._blocks():
-            part = np.zeros(self.n_features)
+
+        def weighted_sum(rows: slice) -> FloatArray:
+            part, v = np.zeros(self.n_features), values[rows]
             if self.is_sparse:
-                products.add_weighted_sparse_rows(*self._sparse_rows(rows), values[rows], part)
+                products.add_weighted_sparse_rows(*self._sparse_rows(rows), v, part)
             elif self._is_in_columns:
-                products.add_weighted_rows_of_columns(
-                    self.X.T, rows.start, rows.stop, values[rows], part
-                )
+                products.add_weighted_rows_of_columns(self.X.T, rows.start, rows.stop, v, part)
             else:
-                products.add_weighted_rows(np.ascontiguousarray(self.X[rows]), values[rows], part)
-            with np.errstate(over="ignore", invalid="ignore"):
-                result += part
-        return result
+                products.add_weighted_rows(np.ascontiguousarray(self.X[rows]), v, part)
+            return part
+
+        return self._sum(threads.run(weighted_sum, self._blocks()))
 
     def rounding(self) -> FloatArray:
         """Return a bound on the rounding error of each entry of X' v, for v of norm 1.
@@ -98,25 +101,32 @@ class Design:
 
     def squares_transposed(self, values: FloatArray) -> FloatArray:
         """Return (X * X)' v, (n_features,) float64, block by block."""
+
+        def weighted_sum(rows: slice) -> FloatArray:
+            if not self.is_sparse:
+                return np.square(self.X[rows], dtype=np.float64).T @ values[rows]
+            data, indices, indptr = self._sparse_rows(rows)
+            inside = slice(indptr[0], indptr[-1])
+            weights = np.repeat(values[rows], np.diff(indptr))
+            weights *= np.square(data[inside], dtype=np.float64)
+            sums = np.bincount(indices[inside], weights, self.n_features)
+            return np.asarray(sums, dtype=np.float64)
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._sum([weighted_sum(rows) for rows in self._blocks()])
+
+    def _sum(self, parts: list[FloatArray]) -> FloatArray:
+        """Return the sum of the blocks' results, added in order."""
         result = np.zeros(self.n_features)
         with np.errstate(over="ignore", invalid="ignore"):
-            for rows in self._blocks():
-                if self.is_sparse:
-                    data, indices, indptr = self._sparse_rows(rows)
-                    squares = np.square(data[indptr[0] : indptr[-1]], dtype=np.float64)
-                    inside = indices[indptr[0] : indptr[-1]]
-                    weights = np.repeat(values[rows], np.diff(indptr)) * squares
-                    result += np.bincount(inside, weights, minlength=self.n_features)
-                else:
-                    result += np.square(self.X[rows], dtype=np.float64).T @ values[rows]
+            for part in parts:
+                result += part
         return result
 
-    def _blocks(self) -> Iterator[slice]:
-        """Yield slices of rows whose borders depend on the shape only."""
+    def _blocks(self) -> list[slice]:
+        """Return slices of rows whose borders depend on the shape only."""
         entries = max(_BLOCK_ENTRIES, _ENTRIES_PER_FEATURE * self.n_features)
-        step = max(1, -(-entries // self._width))
-        for start in range(0, self.n_rows, step):
-            yield slice(start, min(start + step, self.n_rows))
+        return threads.blocks(self.n_rows, max(1, -(-entries // self._width)))
 
     def _sparse_rows(self, rows: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return the data and indices of X, and where the given rows begin in them."""

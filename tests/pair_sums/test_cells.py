@@ -35,8 +35,8 @@ def every_query_is_large(monkeypatch):
     monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
     monkeypatch.setattr(cell_plan, "FEW_LEVELS", 4)
     monkeypatch.setattr(cell_plan, "EXACT_ROWS", 3)
-    monkeypatch.setattr(cell_plan, "PARTS_PER_BAND", (3, 3))
     monkeypatch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)
+    monkeypatch.setattr(cell_plan, "CELLS_PER_ROW_OF_BANDS", 10_000)
 
 
 def exact_sum(terms):
@@ -164,6 +164,24 @@ def test_stated_errors_hold_in_tiers(name, n_levels, kind):
     }
     weight = rng.uniform(0.0, 3.0, n) if kind == "tied" else None
     check(terms, y, None, "full", weight, made[kind], rng.normal(size=n))
+
+
+@pytest.mark.parametrize("name", ["squared hinge", "hinge"])
+@pytest.mark.parametrize("per_row", [1, 4])
+def test_stated_errors_hold_where_the_cells_of_bands_are_widened(name, per_row, monkeypatch):
+    """Scores far apart need more cells than a band may have: the error grows, and is stated."""
+    rng = np.random.default_rng(per_row)
+    y, scores = rng.permutation(300) * 1.0, 5.0 * rng.normal(size=300)
+    levels, terms = Levels.build(y), TERMS[name]
+    fine = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    monkeypatch.setattr(cell_plan, "CELLS_PER_ROW_OF_BANDS", per_row)
+    found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    assert found.error > 2.0 * fine.error
+    every = Every(terms, levels, y, None, "full", None, scores)
+    rounding = 4.0 * (300 + 4096) * np.finfo(float).eps
+    assert abs(found.value - every.value()) <= found.error + rounding * every.size()
+    off = np.abs(found.gradient - every.gradient()).sum()
+    assert off <= found.gradient_error + rounding * np.abs(every.phi(1)).sum()
 
 
 @pytest.mark.parametrize("size", [1e-100, 1e100])

@@ -2,7 +2,7 @@
 
 Rows are in the order of their labels. A band is a run of parts, a part a run of rows; within a band
 every higher part is preferred to every lower one. `bands` (n, 2) holds the first and last + 1 part,
-`part_start` (n_parts + 1,) the first row of each part.
+`part_start` (n_parts + 1,) the first row of each part, `scale` (n,) a factor on a band's pairs.
 """
 
 import math
@@ -10,159 +10,168 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating
-from pairrank.compiled.cells import count_ranges, sweep_ranges
+from pairrank.compiled.cells import (
+    add_rows,
+    add_values,
+    read_rows,
+    read_values,
+    sweep,
+    sweep_values,
+)
 
 
 @compiled
-def grid_of_band(scores, per_h, n_codes):
-    """Return 1/h, the first cell and the number of cells of a band's rows.
+def grid_of_band(scores, per_h, n_codes, per_row):
+    """Return 1/h and the cells of a band's rows.
 
-    Cells are widened by twos until a table of them has at most two entries per row.
+    Cells are widened by twos until a table of them has at most `per_row` entries per row.
     """
     low = high = scores[0]
     for i in range(len(scores)):
-        low = min(low, scores[i])
-        high = max(high, scores[i])
-    most = max(2.0 * len(scores) / n_codes, 2.0)
+        low = scores[i] if scores[i] < low else low
+        high = scores[i] if scores[i] > high else high
+    most = max(per_row * len(scores) / n_codes, 2.0)
     while math.floor(high * per_h) - math.floor(low * per_h) + 1 > most:
         per_h *= 0.5
-    first = math.floor(low * per_h)
-    return per_h, first, math.floor(high * per_h) - first + 1
+    return per_h, np.arange(math.floor(low * per_h), math.floor(high * per_h) + 1)
+
+
+@compiled
+def codes_of_parts(starts):
+    """Return the number of each row's part, (n,) int32, for parts that begin at `starts`."""
+    code = np.empty(starts[-1] - starts[0], np.int32)
+    for k in range(len(starts) - 1):
+        code[starts[k] - starts[0] : starts[k + 1] - starts[0]] = k
+    return code
 
 
 @compiled
 def gradient_of_bands(
-    scores, weight, bands, part_start, band_scale, per_h, margins, powers, factors, gradient
+    scores, weight, bands, part_start, scale, per_h, per_row, margins, powers, factors, gradient
 ):
-    """Add each row's gradient to `gradient` (n,), without the row's weight.
+    """Add each row's gradient to `gradient` (n,).
 
     Returns the value, its error, and the sum of the errors of the rows' gradients.
     """
-    value = error = slope_error = 0.0
-    whole = np.zeros((1, 2), np.int64)
+    total = np.zeros(3)
+    none = np.empty(0, np.int64)
     for band in range(len(bands)):
-        first, last = bands[band]
-        start, stop = part_start[first], part_start[last]
-        n_codes = last - first
-        band_per_h, base, n_cells = grid_of_band(scores[start:stop], per_h, n_codes)
-        h = 1.0 / band_per_h
-        moments = np.zeros((n_codes, n_cells, 3))
-        table = np.zeros((n_codes, n_cells, 2))
-        position = np.arange(n_cells)
-        for code in range(n_codes):
-            for i in range(part_start[first + code], part_start[first + code + 1]):
-                u = scores[i] * band_per_h
-                number = math.floor(u)
-                t = u - number
-                w = weight[i] if len(weight) else 1.0
-                at = moments[code, number - base]
-                at[0] += w
-                at[1] += w * t
-                at[2] += w * t * t
-        whole[0, 1] = n_codes
-        scale = band_scale[band]
-        for k in range(len(margins)):
-            cells = margins[k] * band_per_h
-            K = math.floor(cells)
-            f = cells - K
-            square = powers[k] == 2
-            factor = scale * factors[k] * (h if square else 1.0)
-            more, border, beyond = sweep_ranges(
-                moments, whole, position, K, f, powers[k], factor, table
-            )
-            size = scale * abs(factors[k])
-            value += more * h
-            if square:
-                error += size * (border * ((1.0 - f) * h) ** 2 + beyond * (f * h) ** 2)
-                slope_error += size * 4.0 * h * (border * (1.0 - f) + beyond * f)
-            else:
-                error += size * (border * (1.0 - f) * h + beyond * f * h)
-                slope_error += size * 2.0 * (border + (beyond if f > 0.0 else 0.0))
-        for code in range(n_codes):
-            for i in range(part_start[first + code], part_start[first + code + 1]):
-                u = scores[i] * band_per_h
-                number = math.floor(u)
-                at = table[code, number - base]
-                gradient[i] += at[0] + at[1] * (u - number)
-    return value, error, slope_error
+        starts = part_start[bands[band, 0] : bands[band, 1] + 1]
+        n_codes, rows = len(starts) - 1, slice(starts[0], starts[-1])
+        own, mass = scores[rows], weight[rows] if len(weight) else weight
+        code = codes_of_parts(starts)
+        width, position = grid_of_band(own, per_h, n_codes, per_row)
+        last = len(position) - 1
+        moments = np.zeros((n_codes, len(position), 3))
+        table = np.zeros((n_codes, len(position), 2))
+        add_rows(own, code, mass, width, position, 0, last, moments)
+        links = (none, none, none, none)
+        found = sweep(moments, links, width, position, margins, powers, factors, table)
+        for k in range(3):
+            total[k] += scale[band] * found[k]
+        read_rows(
+            own, code, mass, scale[band], width, position, 0, last, table, False, gradient[rows]
+        )
+    return total[0], total[1], total[2]
 
 
 @compiled
-def partners_of_bands(scores, values, bands, part_start, band_scale, per_h, margins, factors, sums):
+def partners_of_bands(
+    scores, values, bands, part_start, scale, per_h, per_row, margins, factors, sums
+):
     """Add 2 c times the sum of the values of each row's partners that are counted in to `sums`."""
-    whole = np.zeros((1, 2), np.int64)
+    none = np.empty(0, np.int64)
     for band in range(len(bands)):
-        first, last = bands[band]
-        start, stop = part_start[first], part_start[last]
-        n_codes = last - first
-        band_per_h, base, n_cells = grid_of_band(scores[start:stop], per_h, n_codes)
-        table = np.zeros((n_codes, n_cells))
-        result = np.zeros((n_codes, n_cells))
-        position = np.arange(n_cells)
-        for code in range(n_codes):
-            for i in range(part_start[first + code], part_start[first + code + 1]):
-                table[code, math.floor(scores[i] * band_per_h) - base] += values[i]
-        whole[0, 1] = n_codes
-        for k in range(len(margins)):
-            K = math.floor(margins[k] * band_per_h)
-            count_ranges(table, whole, position, K, band_scale[band] * factors[k], result)
-        for code in range(n_codes):
-            for i in range(part_start[first + code], part_start[first + code + 1]):
-                sums[i] += result[code, math.floor(scores[i] * band_per_h) - base]
+        starts = part_start[bands[band, 0] : bands[band, 1] + 1]
+        n_codes, rows = len(starts) - 1, slice(starts[0], starts[-1])
+        own, code = scores[rows], codes_of_parts(starts)
+        width, position = grid_of_band(own, per_h, n_codes, per_row)
+        last = len(position) - 1
+        shape = (n_codes, len(position))
+        table, result = np.zeros(shape), np.zeros(shape)
+        add_values(own, code, values[rows], width, position, 0, last, table)
+        sweep_values(table, (none, none, none, none), width, position, margins, factors, result)
+        read_values(own, code, scale[band], width, position, 0, last, result, sums[rows])
+
+
+@compiled
+def longest(parts, group_start):
+    """Return the largest number of rows of a part."""
+    size = 0
+    for part in range(len(parts)):
+        size = max(size, group_start[parts[part, 1]] - group_start[parts[part, 0]])
+    return size
 
 
 @compiled_reassociating
 def gradient_of_parts(
-    scores, weight, parts, group_start, part_scale, margins, powers, factors, gradient
+    scores, weight, parts, group_start, scale, margins, powers, factors, gradient
 ):
     """Add each row's gradient over the pairs within its part, pair by pair; return the value.
 
     `parts` (n, 2) holds the first and last + 1 group of each part, `group_start` the first row of
-    each group; gradients leave out the row's weight. Scores count from the part's first, so that an
-    offset of all costs no digits, in whatever order the terms are added.
+    each group. Scores count from the part's first, so that an offset of all costs no digits, in
+    whatever order the terms are added.
     """
     value = 0.0
+    most = longest(parts, group_start)
+    near, mass, slopes = np.empty(most), np.ones(most), np.empty(most)
     for part in range(len(parts)):
         first, last = parts[part]
-        start = group_start[first]
-        near = scores[start : group_start[last]] - scores[start]
+        start, stop = group_start[first], group_start[last]
+        for i in range(stop - start):
+            near[i] = scores[start + i] - scores[start]
+            slopes[i] = 0.0
+            if len(weight):
+                mass[i] = weight[start + i]
         for k in range(len(margins)):
-            margin, linear = margins[k], powers[k] == 1
-            c = part_scale[part] * factors[k]
+            linear, c = powers[k] == 1, scale[part] * factors[k]
             for group in range(first + 1, last):
-                below = group_start[group]
-                for i in range(below, group_start[group + 1]):
-                    least = near[i - start] - margin
-                    w = weight[i] if len(weight) else 1.0
+                below = group_start[group] - start
+                for i in range(below, group_start[group + 1] - start):
+                    least = near[i] - margins[k]
+                    w = c * mass[i]
                     total = cost = 0.0
-                    for j in range(start, below):
-                        excess = max(0.0, near[j - start] - least)
-                        slope = (1.0 if excess > 0.0 else 0.0) if linear else 2.0 * excess
-                        other = weight[j] if len(weight) else 1.0
-                        total += other * slope
-                        cost += other * (excess if linear else excess * excess)
-                        gradient[j] += c * w * slope
-                    gradient[i] -= c * total
-                    value += c * w * cost
+                    for j in range(below):
+                        excess = near[j] - least
+                        excess = excess if excess > 0.0 else 0.0
+                        slope = 2.0 * excess
+                        paid = excess * excess
+                        if linear:
+                            slope = 1.0 if excess > 0.0 else 0.0
+                            paid = excess
+                        total += mass[j] * slope
+                        cost += mass[j] * paid
+                        slopes[j] += w * slope
+                    slopes[i] -= c * total
+                    value += w * cost
+        for i in range(stop - start):
+            gradient[start + i] += mass[i] * slopes[i]
     return value
 
 
 @compiled_reassociating
-def partners_of_parts(scores, values, parts, group_start, part_scale, margins, factors, sums):
+def partners_of_parts(scores, values, parts, group_start, scale, margins, factors, sums):
     """Add 2 c times the sum of the values of each row's partners that violate to `sums`."""
+    most = longest(parts, group_start)
+    near, own, found = np.empty(most), np.empty(most), np.empty(most)
     for part in range(len(parts)):
         first, last = parts[part]
-        start = group_start[first]
-        near = scores[start : group_start[last]] - scores[start]
+        start, stop = group_start[first], group_start[last]
+        for i in range(stop - start):
+            near[i] = scores[start + i] - scores[start]
+            own[i], found[i] = values[start + i], 0.0
         for k in range(len(margins)):
-            c = 2.0 * part_scale[part] * factors[k]
+            c = 2.0 * scale[part] * factors[k]
             for group in range(first + 1, last):
-                below = group_start[group]
-                for i in range(below, group_start[group + 1]):
-                    least = near[i - start] - margins[k]
+                below = group_start[group] - start
+                for i in range(below, group_start[group + 1] - start):
+                    least, v = near[i] - margins[k], own[i]
                     total = 0.0
-                    for j in range(start, below):
-                        counted = 1.0 if near[j - start] > least else 0.0
-                        total += counted * values[j]
-                        sums[j] += c * counted * values[i]
-                    sums[i] += c * total
+                    for j in range(below):
+                        counted = c if near[j] > least else 0.0
+                        total += counted * own[j]
+                        found[j] += counted * v
+                    found[i] += total
+        for i in range(stop - start):
+            sums[start + i] += found[i]

@@ -2,27 +2,22 @@
 
 A score s lies in cell floor(s / h) at place t = s/h - floor(s/h); h is a power of two, so both are
 exact. Tables are indexed by code (a level or a band of levels) and cell; `position` (B,) holds the
-numbers of the cells, ascending and not always contiguous.
+numbers of the cells, ascending, and contiguous from index `first` to `last`.
+
+`links` says which codes are preferred to which. Either its arrays are empty, and every higher code
+is preferred to every lower one. Or it is (below_start, below, above_start, above), int64: code k is
+preferred to the codes below[below_start[k] : below_start[k + 1]], and likewise the codes of `above`
+are preferred to it.
 """
 
 import math
 
 import numpy as np
 
-from pairrank.compiled._jit import compiled
+from pairrank.compiled._jit import compiled, compiled_reassociating
 
-
-@compiled
-def range_of(scores):
-    """Return the least and the greatest score; NaN where one is not finite."""
-    low = high = scores[0]
-    check = 0.0
-    for i in range(len(scores)):
-        s = scores[i]
-        low = min(low, s)
-        high = max(high, s)
-        check += 0.0 * s
-    return low + check, high + check
+_CHUNK = 1024
+"""The cells of so many rows are found at a time, by vector instructions."""
 
 
 @compiled
@@ -34,68 +29,101 @@ def cell_beyond(number, position, first, last):
 
 
 @compiled
+def find_cells(scores, code, per_h, position, first, last, at, place):
+    """Set `at` to each row's entry in a flat table (C * B,), and `place` to its t."""
+    n_cells, before = np.uint32(len(position)), np.uint32(first)
+    start, width = np.float64(position[first]), np.float64(last - first)
+    n_outside = 0
+    for i in range(len(scores)):
+        u = scores[i] * per_h
+        whole = np.floor(u)
+        place[i] = u - whole
+        cell = whole - start
+        inside = cell if cell > 0.0 else 0.0
+        inside = inside if inside < width else width
+        n_outside += cell != inside
+        at[i] = np.uint32(code[i]) * n_cells + before + np.uint32(np.int32(inside))
+    if n_outside:
+        for i in range(len(scores)):
+            number = math.floor(scores[i] * per_h)
+            if number < position[first] or number > position[last]:
+                at[i] = code[i] * len(position) + cell_beyond(number, position, first, last)
+
+
+@compiled
 def add_rows(scores, code, weight, per_h, position, first, last, table):
     """Add (w, w t, w t^2) of every row to its code and cell in `table` (C, B, 3).
 
-    `code` (n,) int32 or (0,): all rows have code 0. `weight` (n,) or (0,): all weigh 1.
+    `code` (n,) int32; `weight` (n,), or (0,) where all rows weigh 1.
     """
     flat = table.reshape(-1)
-    n_cells, start, width = len(position), position[first], last - first
-    for i in range(len(scores)):
-        u = scores[i] * per_h
-        number = math.floor(u)
-        t = u - number
-        cell = number - start
-        if cell < 0 or cell > width:
-            cell = cell_beyond(number, position, first, last) - first
-        at = 3 * ((code[i] if len(code) else 0) * n_cells + first + cell)
-        w = weight[i] if len(weight) else 1.0
-        flat[at] += w
-        flat[at + 1] += w * t
-        flat[at + 2] += w * t * t
+    at, place = np.empty(_CHUNK, np.uint32), np.empty(_CHUNK)
+    for start in range(0, len(scores), _CHUNK):
+        own = scores[start : start + _CHUNK]
+        find_cells(own, code[start:], per_h, position, first, last, at, place)
+        mass = weight[start:]
+        for i in range(len(own)):
+            k = 3 * np.int64(at[i])
+            t = place[i]
+            w = mass[i] if len(weight) else 1.0
+            flat[k] += w
+            flat[k + 1] += w * t
+            flat[k + 2] += w * t * t
 
 
 @compiled
 def add_values(scores, code, values, per_h, position, first, last, table):
     """Add a value of every row to its code and cell in `table` (C, B)."""
     flat = table.reshape(-1)
-    n_cells, start, width = len(position), position[first], last - first
-    for i in range(len(scores)):
-        number = math.floor(scores[i] * per_h)
-        cell = number - start
-        if cell < 0 or cell > width:
-            cell = cell_beyond(number, position, first, last) - first
-        flat[(code[i] if len(code) else 0) * n_cells + first + cell] += values[i]
+    at, place = np.empty(_CHUNK, np.uint32), np.empty(_CHUNK)
+    for start in range(0, len(scores), _CHUNK):
+        own = scores[start : start + _CHUNK]
+        find_cells(own, code[start:], per_h, position, first, last, at, place)
+        here = values[start:]
+        for i in range(len(own)):
+            flat[np.int64(at[i])] += here[i]
 
 
 @compiled
-def read_rows(scores, code, weight, scale, per_h, position, first, last, table, gradient):
-    """Add scale * w * (g0 + g1 t) to every row's gradient, (g0, g1) of its code and cell."""
+def read_rows(scores, code, weight, scale, per_h, position, first, last, table, is_first, gradient):
+    """Add scale * w * (g0 + g1 t) to every row's gradient, (g0, g1) of its code and cell.
+
+    With `is_first` the gradient is set, whatever it holds.
+    """
     flat = table.reshape(-1)
-    n_cells, start, width = len(position), position[first], last - first
-    for i in range(len(scores)):
-        u = scores[i] * per_h
-        number = math.floor(u)
-        t = u - number
-        cell = number - start
-        if cell < 0 or cell > width:
-            cell = cell_beyond(number, position, first, last) - first
-        at = 2 * ((code[i] if len(code) else 0) * n_cells + first + cell)
-        w = scale * weight[i] if len(weight) else scale
-        gradient[i] += w * (flat[at] + flat[at + 1] * t)
+    at, place = np.empty(_CHUNK, np.uint32), np.empty(_CHUNK)
+    for start in range(0, len(scores), _CHUNK):
+        own, out = scores[start : start + _CHUNK], gradient[start : start + _CHUNK]
+        find_cells(own, code[start:], per_h, position, first, last, at, place)
+        mass = weight[start:]
+        for i in range(len(own)):
+            k = 2 * np.int64(at[i])
+            w = scale * mass[i] if len(weight) else scale
+            found = w * (flat[k] + flat[k + 1] * place[i])
+            out[i] = found if is_first else out[i] + found
 
 
 @compiled
-def sweep_winners(winners, losers, position, K, f, power, c, table):
-    """Add the winners' part of one term c max(0, K + f - d)^power, d in cells, to `table` (B, 2).
+def read_values(scores, code, scale, per_h, position, first, last, table, out):
+    """Add scale times the entry of every row's code and cell in `table` (C, B) to `out`."""
+    flat = table.reshape(-1)
+    at, place = np.empty(_CHUNK, np.uint32), np.empty(_CHUNK)
+    for start in range(0, len(scores), _CHUNK):
+        own, here = scores[start : start + _CHUNK], out[start : start + _CHUNK]
+        find_cells(own, code[start:], per_h, position, first, last, at, place)
+        for i in range(len(own)):
+            here[i] += scale * flat[np.int64(at[i])]
 
-    `winners` and `losers` (B, 3) are the moments of the two sides. Pairs of cells up to K apart are
-    counted in. Returns the value, and the weights of the pairs exactly K and K + 1 cells apart.
-    The losers' moments are about the cell K below the winner's, so that what is added is never
-    negative and nothing cancels.
+
+@compiled
+def moments_below(losers, position, K, sums):
+    """Set `sums` (5, B) to what the winners of each cell need to know of their losers (B, 3).
+
+    The first three are the moments of the losers up to K cells below and of all above, about the
+    cell K below the winners', so that no sum of them cancels; then the losers' weights exactly K
+    and K + 1 cells below.
     """
     n = len(position)
-    value = at_border = beyond = 0.0
     r0 = r1 = r2 = 0.0
     low = n
     origin = position[n - 1] - K
@@ -112,26 +140,17 @@ def sweep_winners(winners, losers, position, K, f, power, c, table):
             r0 += q0
             r1 += q1 + far * q0
             r2 += q2 + far * (2.0 * q1 + far * q0)
-        w0, w1, w2 = winners[b, 0], winners[b, 1], winners[b, 2]
-        if low < n and position[low] == origin:
-            at_border += w0 * losers[low, 0]
-        if low > 0 and position[low - 1] == origin - 1:
-            beyond += w0 * losers[low - 1, 0]
-        # The excess of a pair is f + o - t: o the loser's place from the origin, t the winner's.
-        first = f * r0 + r1
-        if power == 2:
-            value += c * (w0 * (f * (first + r1) + r2) - 2.0 * w1 * first + w2 * r0)
-            table[b, 0] -= 2.0 * c * first
-            table[b, 1] += 2.0 * c * r0
-        else:
-            value += c * (w0 * first - w1 * r0)
-            table[b, 0] -= c * r0
-    return value, at_border, beyond
+        sums[0, b], sums[1, b], sums[2, b] = r0, r1, r2
+        sums[3, b] = losers[low, 0] if low < n and position[low] == origin else 0.0
+        sums[4, b] = losers[low - 1, 0] if low > 0 and position[low - 1] == origin - 1 else 0.0
 
 
 @compiled
-def sweep_losers(winners, position, K, f, power, c, table):
-    """Add the losers' part of one term to `table` (B, 2), from the moments of their winners."""
+def moments_above(winners, position, K, sums):
+    """Set `sums` (2, B) to the moments of the winners (B, 3) up to K cells above and of all below.
+
+    They are the weight, and the sum of w (k + K - l - t), l the losers' cell and k the winner's.
+    """
     n = len(position)
     p0 = p1 = 0.0
     high = 0
@@ -145,15 +164,107 @@ def sweep_losers(winners, position, K, f, power, c, table):
             p0 += q0
             p1 += np.float64(origin - position[high]) * q0 - winners[high, 1]
             high += 1
+        sums[0, b], sums[1, b] = p0, p1
+
+
+@compiled_reassociating
+def add_winners(winners, sums, f, power, c, table):
+    """Add the winners' part of one term c max(0, K + f - d)^power, d in cells, to `table` (B, 2).
+
+    Returns the value, and the weights of the pairs exactly K and K + 1 cells apart. The excess of
+    a pair is f + o - t: o the loser's place from the origin of `moments_below`, t the winner's.
+    """
+    value = at_border = beyond = 0.0
+    for b in range(len(winners)):
+        w0, w1, w2 = winners[b, 0], winners[b, 1], winners[b, 2]
+        r0, r1 = sums[0, b], sums[1, b]
+        first = f * r0 + r1
+        at_border += w0 * sums[3, b]
+        beyond += w0 * sums[4, b]
         if power == 2:
-            table[b, 0] += 2.0 * c * (f * p0 + p1)
-            table[b, 1] += 2.0 * c * p0
+            value += w0 * (f * (first + r1) + sums[2, b]) - 2.0 * w1 * first + w2 * r0
+            table[b, 0] -= 2.0 * c * first
+            table[b, 1] += 2.0 * c * r0
         else:
-            table[b, 0] += c * p0
+            value += w0 * first - w1 * r0
+            table[b, 0] -= c * r0
+    return c * value, at_border, beyond
 
 
 @compiled
-def sweep_counts(others, position, K, c, wins, out):
+def add_losers(sums, f, power, c, table):
+    """Add the losers' part of one term to `table` (B, 2), from `moments_above`."""
+    for b in range(len(table)):
+        if power == 2:
+            table[b, 0] += 2.0 * c * (f * sums[0, b] + sums[1, b])
+            table[b, 1] += 2.0 * c * sums[0, b]
+        else:
+            table[b, 0] += c * sums[0, b]
+
+
+@compiled
+def add_entries(values, around):
+    """Add the entries of an array to those of another."""
+    flat, total = values.reshape(-1), around.reshape(-1)
+    for k in range(len(flat)):
+        total[k] += flat[k]
+
+
+@compiled
+def sum_linked(values, code, start, others, around):
+    """Set `around` to the sum of the values of the codes that a code is linked to; how many."""
+    around[:] = 0.0
+    for k in range(start[code], start[code + 1]):
+        add_entries(values[others[k]], around)
+    return start[code + 1] - start[code]
+
+
+@compiled
+def sweep(moments, links, per_h, position, margins, powers, factors, table):
+    """Add every term of every preferred pair of codes to `table` (C, B, 2), from `moments`.
+
+    Pairs of cells up to K apart are counted in, K the whole cells in a term's margin. Returns the
+    value, its error, and the sum of the errors of the rows' gradients, in units of scores.
+    """
+    n_codes, n_cells = moments.shape[:2]
+    below_start, below, above_start, above = links
+    h = 1.0 / per_h
+    value = error = slope_error = 0.0
+    around, sums = np.zeros((n_cells, 3)), np.empty((5, n_cells))
+    for code in range(n_codes):
+        n = sum_linked(moments, code, below_start, below, around) if len(below_start) else code
+        for k in range(len(margins) if n else 0):
+            K = math.floor(margins[k] * per_h)
+            f = margins[k] * per_h - K
+            c, size = factors[k] * (h if powers[k] == 2 else 1.0), abs(factors[k])
+            moments_below(around, position, K, sums)
+            more, border, beyond = add_winners(moments[code], sums, f, powers[k], c, table[code])
+            value += more * h
+            if powers[k] == 2:
+                error += size * h * h * (border * (1.0 - f) ** 2 + beyond * f * f)
+                slope_error += size * 4.0 * h * (border * (1.0 - f) + beyond * f)
+            else:
+                error += size * h * (border * (1.0 - f) + beyond * f)
+                slope_error += size * 2.0 * (border + (beyond if f > 0.0 else 0.0))
+        if not len(below_start):
+            add_entries(moments[code], around)
+    around[:] = 0.0
+    for code in range(n_codes - 1, -1, -1):
+        n = n_codes - 1 - code
+        if len(above_start):
+            n = sum_linked(moments, code, above_start, above, around)
+        for k in range(len(margins) if n else 0):
+            K = math.floor(margins[k] * per_h)
+            c = factors[k] * (h if powers[k] == 2 else 1.0)
+            moments_above(around, position, K, sums)
+            add_losers(sums, margins[k] * per_h - K, powers[k], c, table[code])
+        if not len(above_start):
+            add_entries(moments[code], around)
+    return value, error, slope_error
+
+
+@compiled
+def count_partners(others, position, K, c, wins, out):
     """Add 2 c times the sum of the others' values in cells that are counted in to `out` (B,).
 
     `wins`: whether the cells of `out` are the winners', so that others up to K below are counted in
@@ -178,47 +289,21 @@ def sweep_counts(others, position, K, c, wins, out):
 
 
 @compiled
-def sweep_ranges(moments, ranges, position, K, f, power, c, table):
-    """Sweep every pair of codes within each range [first, last) of codes, higher over lower.
-
-    Returns the three sums of `sweep_winners`.
-    """
-    value = at_border = beyond = 0.0
-    around = np.empty(moments.shape[1:])
-    for r in range(len(ranges)):
-        first, last = ranges[r]
+def sweep_values(values, links, per_h, position, margins, factors, result):
+    """Add 2 c times the sums of the values (C, B) of each cell's partners to `result` (C, B)."""
+    n_codes, n_cells = values.shape
+    around = np.zeros(n_cells)
+    for wins in (True, False):
+        start, others = (links[0], links[1]) if wins else (links[2], links[3])
         around[:] = 0.0
-        for code in range(first, last):
-            if code > first:
-                more = sweep_winners(moments[code], around, position, K, f, power, c, table[code])
-                value += more[0]
-                at_border += more[1]
-                beyond += more[2]
-            around += moments[code]
-        around[:] = 0.0
-        for code in range(last - 1, first - 1, -1):
-            if code < last - 1:
-                sweep_losers(around, position, K, f, power, c, table[code])
-            around += moments[code]
-    return value, at_border, beyond
-
-
-@compiled
-def count_ranges(values, ranges, position, K, c, result):
-    """Sweep the sums of partners that are counted in, likewise, into `result` (C, B)."""
-    around = np.empty(values.shape[1])
-    for r in range(len(ranges)):
-        first, last = ranges[r]
-        around[:] = 0.0
-        for code in range(first, last):
-            if code > first:
-                sweep_counts(around, position, K, c, True, result[code])
-            around += values[code]
-        around[:] = 0.0
-        for code in range(last - 1, first - 1, -1):
-            if code < last - 1:
-                sweep_counts(around, position, K, c, False, result[code])
-            around += values[code]
+        for step in range(n_codes):
+            code = step if wins else n_codes - 1 - step
+            n = sum_linked(values, code, start, others, around) if len(start) else step
+            for k in range(len(margins) if n else 0):
+                K = math.floor(margins[k] * per_h)
+                count_partners(around, position, K, factors[k], wins, result[code])
+            if not len(start):
+                add_entries(values[code], around)
 
 
 @compiled
@@ -234,18 +319,3 @@ def cells_outside(scores, per_h, start, stop, most):
             if n > most:
                 break
     return found[:n]
-
-
-@compiled
-def multiply_rows(scores, code, weight, v, scale, per_h, position, first, last, counts, sums, out):
-    """Add scale * w * (counts v - sums) to `out`, both (C, B) tables read at each row's cell."""
-    of_counts, of_sums = counts.reshape(-1), sums.reshape(-1)
-    n_cells, start, width = len(position), position[first], last - first
-    for i in range(len(scores)):
-        number = math.floor(scores[i] * per_h)
-        cell = number - start
-        if cell < 0 or cell > width:
-            cell = cell_beyond(number, position, first, last) - first
-        at = (code[i] if len(code) else 0) * n_cells + first + cell
-        w = scale * weight[i] if len(weight) else scale
-        out[i] += w * (of_counts[at] * v[i] - of_sums[at])

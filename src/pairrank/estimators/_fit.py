@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import _validation as validation
+from pairrank import threads
 from pairrank._protocols import Callback, FloatArray, Status
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._descent import Method, combined, minimize, progress_printer
@@ -119,15 +120,16 @@ class SolvedRanker(BaseRanker, ABC):
         watches = [] if held is None else self._watches(held, judges, features)
         starts = self._starts(len(targets), features.shape[1])
         self.n_pairs_ = preferences.n_pairs
-        solve = self._solver_of(rows, features, preferences)
         solutions: list[Any] = []
-        for at in range(len(targets)):
-            watch = watches[at] if watches else None
-            shown: Any = combined(self._progress(), watch, callback)
-            target = targets[at] if len(targets) > 1 else None
-            solutions.append(solve(target, starts[at], shown))
-            if solutions[-1].status is Status.INTERRUPTED:
-                break
+        with threads.blas_for(features):
+            solve = self._solver_of(rows, features, preferences)
+            for at in range(len(targets)):
+                watch = watches[at] if watches else None
+                shown: Any = combined(self._progress(), watch, callback)
+                target = targets[at] if len(targets) > 1 else None
+                solutions.append(solve(target, starts[at], shown))
+                if solutions[-1].status is Status.INTERRUPTED:
+                    break
         self._keep(solutions, watches, len(targets))
         self._conclude(rows, features, preferences, solutions)
         return self

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.compiled import cells as compiled
 
@@ -17,11 +18,12 @@ CELLS_PER_SPREAD = 4096
 _LARGEST_CELL = 2.0**52
 _SAMPLE = 4096
 _FEW_OUTSIDE = 16
+_RANGE_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
 class Grid:
-    """Cells of width 1/per_h: `position` has their numbers, contiguous from first to last."""
+    """Cells of width 1/per_h; `position` has their numbers, contiguous from first to last."""
 
     per_h: float
     position: NDArray[np.int64]
@@ -34,12 +36,21 @@ class Grid:
         return self.per_h, self.position, self.first, self.last
 
 
-def cells_per_score(scores: FloatArray, margin: float, cells: float) -> float:
+def range_of(scores: FloatArray) -> tuple[float, float]:
+    """Return the least and the greatest score, NaN where one is NaN."""
+    parts = threads.run(
+        lambda rows: (scores[rows].min(), scores[rows].max()),
+        threads.blocks(scores.size, _RANGE_ROWS),
+    )
+    low, high = np.transpose(parts)
+    return float(low.min()), float(high.max())
+
+
+def cells_per_score(low: float, high: float, margin: float, cells: float) -> float:
     """Return 1/h, a power of two: about `cells` per margin, but not too many over the scores.
 
-    NaN where the scores are not finite, or too large for cells of their size.
+    NaN where the scores from low to high are not finite, or too large for cells of their size.
     """
-    low, high = compiled.range_of(scores)
     spread = high - low
     if not np.isfinite(spread):
         return float("nan")
@@ -52,12 +63,11 @@ def cells_per_score(scores: FloatArray, margin: float, cells: float) -> float:
     return float(per_h) if fits else float("nan")
 
 
-def make_grid(scores: FloatArray, per_h: float, most: int) -> Grid | None:
+def make_grid(scores: FloatArray, low: float, high: float, per_h: float, most: int) -> Grid | None:
     """Return the cells of width 1/per_h that hold the scores; None if more than `most`.
 
     Rows far from the others get cells of their own, so that they do not stretch the grid.
     """
-    low, high = compiled.range_of(scores)
     start, stop = int(np.floor(low * per_h)), int(np.floor(high * per_h)) + 1
     if stop - start <= most:
         return Grid(per_h, np.arange(start, stop), 0, stop - start - 1)

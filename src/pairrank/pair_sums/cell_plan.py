@@ -1,10 +1,11 @@
-"""How cell sums divide the rows: units that share a grid, bands of levels, exact groups."""
+"""How cell sums divide the rows: units that share a grid, bands of levels, parts of bands."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,60 +22,43 @@ FEW_LEVELS = 256
 """Up to so many levels share one grid; more are cut into so many bands."""
 MIN_BANDS, ROWS_PER_BAND = 4, 2048
 """A query has at least so many bands, and no more than one for so many rows."""
-PARTS_PER_BAND = (64, 20)
-"""How many parts a band has in the first tier, and a part of that in the second."""
-COARSER = (16, 64)
-"""How much wider the cells are in the two tiers."""
-EXACT_ROWS = 32
-"""Parts of about so few rows are not cut further: their pairs are summed exactly."""
+COARSER = 16
+"""How much wider the cells are within bands, which have far fewer pairs than there are in all."""
+EXACT_ROWS = 64
+"""Bands are cut into parts of about so many rows, whose pairs are summed one by one."""
 CELLS_PER_ROW = 2
+"""A grid of more entries of its table per row costs more than exact sums."""
+CELLS_PER_ROW_OF_BANDS = 4
+ROWS_PER_BLOCK = 1 << 17
+"""Threads share blocks of about so many rows."""
 _NO_WEIGHT = np.empty(0)
-_NO_RANGES = np.empty((0, 2), dtype=np.int64)
+_NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """Rows with codes that are compared through one grid of cells.
+    """Rows, of the user's, with codes that are compared through one grid of cells.
 
-    Attributes
-    ----------
-    rows : slice or int32 array
-        The user's rows.
-    code : int32 array of shape (n,) or (0,)
-        Each row's code; empty where there is one.
-    weight : float64 array of shape (n,) or (0,)
-    n_codes : int
-    ranges : int64 array of shape (n_ranges, 2)
-        Codes [first, last) of which every higher one is preferred to every lower one.
-    below, above : dict of int to int64 array
-        The codes that a code is preferred to, or that are preferred to it, under other graphs.
-    scale : float
-        A factor on every pair.
+    `code` and `weight` are (n,), `weight` (0,) where all rows weigh 1. `links` says which codes are
+    preferred to which, see `compiled.cells`. `scale` multiplies every pair.
     """
 
     rows: slice | NDArray[np.int32]
     code: NDArray[np.int32]
     weight: FloatArray
     n_codes: int
-    ranges: IntArray
-    below: dict[int, IntArray]
-    above: dict[int, IntArray]
+    links: tuple[IntArray, IntArray, IntArray, IntArray]
     scale: float
 
     @property
     def n_rows(self) -> int:
         """The number of its rows."""
-        rows = self.rows
-        return rows.stop - rows.start if isinstance(rows, slice) else rows.size
+        return self.code.size
 
     @property
     def most_cells(self) -> int:
         """The number of cells beyond which exact sums cost less."""
         return max(CELLS_PER_ROW * self.n_rows // self.n_codes, 2)
-
-    def of_rows(self, values: FloatArray) -> FloatArray:
-        """Return a value per row of the user's at this unit's rows."""
-        return values[self.rows]
 
     @contextmanager
     def adding_to(self, result: FloatArray) -> Iterator[FloatArray]:
@@ -91,48 +75,34 @@ class Unit:
         yield values
         result[self.rows] += values
 
-    @staticmethod
-    def linked(values: FloatArray, links: dict[int, IntArray]) -> Iterator[tuple[int, FloatArray]]:
-        """Pair each code that has links with the sum of the values linked to it.
-
-        Yields
-        ------
-        int, ndarray
-        """
-        for code, others in links.items():
-            yield code, values[others].sum(axis=0)
-
 
 @dataclass(frozen=True, eq=False)
-class Tier:
+class Bands:
     """Bands of parts of rows, in the layout's order, whose parts are compared within each band.
 
-    Attributes
-    ----------
-    bands : int64 array of shape (n_bands, 2)
-        The first part, and the last + 1.
-    part_start : int64 array of shape (n_parts + 1,)
-        The first row of each part.
-    scale : float64 array of shape (n_bands,)
-        A factor on every pair of a band.
-    coarser : int
-        How much wider the cells are than at the top.
+    `bands` (n, 2) holds the first and last + 1 part of each, `part_start` the first row of each
+    part, `scale` (n,) a factor on a band's pairs. Cells are `coarser` times as wide as those of the
+    units, and wider where a table would have more than `cells_per_row` entries per row; where
+    `coarser` is 0, every pair is computed. `blocks` are the runs of bands that threads share.
     """
 
     bands: IntArray
     part_start: IntArray
     scale: FloatArray
     coarser: int
+    cells_per_row: int
+    blocks: list[slice]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The parts of a cell sum: units, tiers, and the preferences that neither holds."""
+    """The parts of a cell sum: units, bands, and the preferences that neither holds.
+
+    The second of the bands are parts of the first: runs of groups, every pair of which is computed.
+    """
 
     units: list[Unit]
-    tiers: list[Tier]
-    parts: Tier | None
-    """What is left of bands: every pair is computed; `part_start` is where groups begin."""
+    bands: list[Bands]
     rest: Levels | None
 
 
@@ -158,7 +128,7 @@ def divide(levels: Levels) -> Plan:
     """Divide the rows; those of queries of more than 256 levels must be in the layout's order."""
     large = _large(levels)
     if not large.size:
-        return Plan([], [], None, levels if levels.n_pairs else None)
+        return Plan([], [], levels if levels.n_pairs else None)
     units = []
     begins = np.zeros(levels.group_level.size + 1, dtype=bool)
     begins[levels.query_group] = True
@@ -167,70 +137,62 @@ def divide(levels: Levels) -> Plan:
     for query in large.tolist():
         first, last = levels.query_group[query : query + 2].tolist()
         scale = float(scales[query])
-        n_levels = last - first
-        of_level = np.arange(n_levels, dtype=np.int64)
-        if levels.edges is not None:
-            units.append(_linked_unit(levels, first, last, scale))
-        elif n_levels <= FEW_LEVELS:
-            units.append(_unit(levels, first, last, of_level, scale))
-        else:
+        code = np.arange(last - first, dtype=np.int32)
+        if levels.edges is None and last - first > FEW_LEVELS:
             rows = int(levels.group_start[last] - levels.group_start[first])
             n_bands = max(MIN_BANDS, min(FEW_LEVELS, rows // ROWS_PER_BAND))
             bands = _cut(levels, first, last, n_bands)
-            band_of = np.repeat(np.arange(bands.size - 1), np.diff(bands))
-            units.append(_unit(levels, first, last, band_of, scale))
+            code = np.repeat(np.arange(bands.size - 1, dtype=np.int32), np.diff(bands))
             cut.append((scale, bands))
+        units.append(_unit(levels, first, last, code, scale))
         begins[first:last] = True
-    tiers = []
-    for parts, coarser in zip(PARTS_PER_BAND, COARSER, strict=True):
-        tier, cut = _tier(levels, cut, parts, coarser)
-        if tier is not None:
-            tiers.append(tier)
-    last_parts = _parts(levels, cut)
-    return Plan(units, tiers, last_parts, _rest(levels, large, np.flatnonzero(begins)))
+    rest = _rest(levels, large, np.flatnonzero(begins))
+    return Plan(units, _bands(levels, cut) if cut else [], rest)
 
 
-def _tier(
-    levels: Levels, cut: list[tuple[float, IntArray]], n_parts: int, coarser: int
-) -> tuple[Tier | None, list[tuple[float, IntArray]]]:
-    """Cut each run of groups into parts; return the tier and the borders of its parts."""
-    bands, scales, part_start, finer = [], [], [], []
+def _bands(levels: Levels, cut: list[tuple[float, IntArray]]) -> list[Bands]:
+    """Return the bands of parts, and the parts that have several groups."""
+    bands, parts, scales, of_parts = [], [], [], []
     n_before = 0
     for scale, borders in cut:
-        parts = _cut_each(levels, borders, n_parts)
-        places = n_before + np.searchsorted(parts, borders)
+        at = _cut_each(levels, borders)
+        places = n_before + np.searchsorted(at, borders)
         bands.append(np.column_stack((places[:-1], places[1:])))
+        parts.append(at)
         scales.append(np.full(borders.size - 1, scale))
-        finer.append((scale, parts))
-        part_start.append(levels.group_start[parts])
-        n_before += parts.size
-    if not bands:
-        return None, finer
-    several = np.concatenate(bands)
-    kept = several[:, 1] - several[:, 0] > 1
-    starts = np.concatenate(part_start)
-    return Tier(several[kept], starts, np.concatenate(scales)[kept], coarser), finer
+        of_parts.append(np.full(at.size - 1, scale))
+        n_before += at.size
+    runs = np.concatenate([np.column_stack((at[:-1], at[1:])) for at in parts])
+    starts = levels.group_start
+    return [
+        _several(np.concatenate(bands), starts[np.concatenate(parts)], scales, COARSER),
+        _several(runs, starts, of_parts, 0),
+    ]
 
 
-def _cut_each(levels: Levels, borders: IntArray, n_parts: int) -> IntArray:
-    """Return the borders, in groups, of at most n parts of each band between `borders`."""
+def _several(
+    bands: IntArray, part_start: IntArray, scales: list[FloatArray], coarser: int
+) -> Bands:
+    """Return the bands that have several parts."""
+    kept = bands[:, 1] - bands[:, 0] > 1
+    bands, scale = bands[kept], np.concatenate(scales)[kept]
+    rows = np.cumsum(part_start[bands[:, 1]] - part_start[bands[:, 0]])
+    n_blocks = -(-int(rows[-1]) // ROWS_PER_BLOCK) if rows.size else 0
+    borders = np.searchsorted(rows, np.arange(1, n_blocks) * ROWS_PER_BLOCK)
+    ends = np.unique(np.concatenate(([0], borders, [len(bands)]))).tolist()
+    blocks = [slice(*each) for each in pairwise(ends)]
+    return Bands(bands, part_start, scale, coarser, CELLS_PER_ROW_OF_BANDS, blocks)
+
+
+def _cut_each(levels: Levels, borders: IntArray) -> IntArray:
+    """Return the borders, in groups, of the parts of each band between `borders`."""
     starts = levels.group_start
     first, rows = starts[borders[:-1]], np.diff(starts[borders])
-    counts = np.maximum(np.minimum(n_parts, rows // EXACT_ROWS), 1)
+    counts = np.maximum(rows // EXACT_ROWS, 1)
     band = np.repeat(np.arange(counts.size), counts)
     within = np.arange(band.size) - (np.cumsum(counts) - counts)[band]
     wanted = first[band] + within * (rows / counts)[band]
     return np.unique(np.concatenate((np.searchsorted(starts, wanted), borders)))
-
-
-def _parts(levels: Levels, cut: list[tuple[float, IntArray]]) -> Tier | None:
-    """Return the runs of groups that are cut no further, as bands of groups."""
-    if not cut:
-        return None
-    runs = np.concatenate([np.column_stack((at[:-1], at[1:])) for _, at in cut])
-    scale = np.concatenate([np.full(at.size - 1, scale) for scale, at in cut])
-    kept = runs[:, 1] - runs[:, 0] > 1
-    return Tier(runs[kept], levels.group_start, scale[kept], 0)
 
 
 def _cut(levels: Levels, first: int, last: int, n_parts: int) -> IntArray:
@@ -241,46 +203,39 @@ def _cut(levels: Levels, first: int, last: int, n_parts: int) -> IntArray:
 
 
 def _unit(
-    levels: Levels,
-    first: int,
-    last: int,
-    code_of_group: IntArray,
-    scale: float,
+    levels: Levels, first: int, last: int, code_of_group: NDArray[np.int32], scale: float
 ) -> Unit:
     """Return a unit over the rows of the groups first to last - 1, in the user's order."""
-    start, stop = int(levels.group_start[first]), int(levels.group_start[last])
+    borders = levels.group_start[first : last + 1]
+    start, stop = int(borders[0]), int(borders[-1])
     row_of = levels.row_of[start:stop]
-    by_place = np.repeat(
-        code_of_group.astype(np.int32), np.diff(levels.group_start[first : last + 1])
-    )
+    code = np.repeat(code_of_group, np.diff(borders))
     weight = _NO_WEIGHT if levels.weight is None else levels.weight[start:stop]
-    rows: slice | NDArray[np.int32]
     low, high = int(row_of.min()), int(row_of.max())
+    rows: slice | NDArray[np.int32]
+    order: NDArray[np.integer]
     if high - low + 1 == row_of.size:
-        rows = slice(low, high + 1)
-        code = np.empty_like(by_place)
-        code[row_of - np.int32(low)] = by_place
-        if weight.size:
-            by_row = np.empty_like(weight)
-            by_row[row_of - np.int32(low)] = weight
-            weight = by_row
+        rows, order = slice(low, high + 1), np.empty_like(row_of)
+        order[row_of - np.int32(low)] = np.arange(row_of.size, dtype=row_of.dtype)
     else:
         order = np.argsort(row_of, kind="stable")
-        rows, code = row_of[order], by_place[order]
-        weight = weight[order] if weight.size else weight
-    n_codes = int(code_of_group[-1]) + 1
-    return Unit(rows, code, weight, n_codes, np.array([[0, n_codes]]), {}, {}, scale)
+        rows = row_of[order]
+    weight = weight[order] if weight.size else weight
+    links = _links(levels, first, last)
+    return Unit(rows, code[order], weight, int(code_of_group[-1]) + 1, links, scale)
 
 
-def _linked_unit(levels: Levels, first: int, last: int, scale: float) -> Unit:
-    """Return a unit of a query under a graph that is not full."""
-    unit = _unit(levels, first, last, np.arange(last - first, dtype=np.int64), scale)
-    assert levels.edges is not None
-    low_bound, high_bound = np.searchsorted(levels.edges[:, 0], [first, last])
-    low, high = (levels.edges[low_bound:high_bound] - first).T
-    below = {int(code): low[high == code] for code in np.unique(high)}
-    above = {int(code): high[low == code] for code in np.unique(low)}
-    return replace(unit, ranges=_NO_RANGES, below=below, above=above)
+def _links(levels: Levels, first: int, last: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return which of the groups first to last - 1 are preferred to which; see `compiled.cells`."""
+    if levels.edges is None:
+        return _NONE, _NONE, _NONE, _NONE
+    borders = np.searchsorted(levels.edges[:, 0], [first, last])
+    low, high = (levels.edges[slice(*borders)] - first).T
+    found = []
+    for own, others in ((high, low), (low, high)):
+        start = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=last - first))))
+        found += [start, np.ascontiguousarray(others[np.argsort(own, kind="stable")])]
+    return found[0], found[1], found[2], found[3]
 
 
 def _rest(levels: Levels, large: IntArray, query_group: IntArray) -> Levels | None:

@@ -5,22 +5,37 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pairrank import threads
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
-from pairrank.compiled import cell_bands
+from pairrank.compiled import cell_bands, layout
 from pairrank.compiled import cells as compiled
 from pairrank.pair_sums._bound import OneByOne, as_scores
-from pairrank.pair_sums.cell_grid import CELLS_PER_MARGIN, Grid, cells_per_score, make_grid
-from pairrank.pair_sums.cell_plan import Tier, Unit, divide, has_many_levels
+from pairrank.pair_sums.cell_grid import (
+    CELLS_PER_MARGIN,
+    Grid,
+    cells_per_score,
+    make_grid,
+    range_of,
+)
+from pairrank.pair_sums.cell_plan import ROWS_PER_BLOCK, Bands, Unit, divide, has_many_levels
 from pairrank.preferences import Levels
 
 Terms = tuple[tuple[float, int, float], ...]
+TermArrays = tuple[FloatArray, NDArray[np.int64], FloatArray]
+"""The margins, powers and factors of all terms."""
+Sums = tuple[float, float, float]
+"""The value, its error, and the sum of the errors of the rows' gradients."""
 
 FINER = 16
 """`sharpen` divides the width of a cell by this, once: more cells add more rounding."""
+MOST_TABLES = 16
+"""So many tables of moments exist at a time: blocks of rows that are merged in order."""
+ROWS_PER_ENTRY = (4, 16)
+"""So many rows per entry of a table make a second table, and each further one, cheap to merge."""
 _UNIT_ROUNDING = 2.0**-53
 _NONE = np.empty(0)
 
@@ -33,34 +48,32 @@ class CellSum:
     apart are counted in, others are not. Running sums over cells and levels then give each cell a
     polynomial whose value at t is the gradient. Only pairs exactly K cells apart (off by at most
     (1 - f) h) and K + 1 apart (at most f h) can be on the wrong side of the margin. Their weights
-    are known, so the error is computed with the sum.
+    are known, so the error is computed with the sum. `terms` are (m, p, c). `exact` returns the
+    same sum by sorting: for pairs that no unit holds, for scores that no grid fits, and once
+    `sharpen` asks for it.
 
-    Parameters
-    ----------
-    levels : Levels
-        Any order graph.
-    terms : tuple of (m, p, c)
-    exact : callable
-        Returns the same sum by sorting for levels: for pairs that no unit holds, for scores that no
-        grid fits, and once `sharpen` asks for it.
-
-    Notes
-    -----
     O(rows + cells levels). With labels as many as rows the rows are cut into bands of labels, the
-    bands into groups of about a hundred rows, which are summed exactly. Memory: 4 bytes per row
-    and tier, and 12 more for rows that are not in order.
+    bands into parts of about 64 rows, whose pairs are summed exactly. Memory: 4 bytes per row,
+    and 24 more for rows that are not in order. Blocks of rows are added to tables of their own,
+    which are merged in order, so the bits do not depend on the number of threads.
     """
 
     error = 0.0
     """Equal scores are summed without an error; others compute their own."""
 
     def __init__(self, levels: Levels, terms: Terms, exact: Callable[[Levels], PairSum]) -> None:
-        self.levels, self.terms = levels, terms
+        self.levels = levels
         self._exact_of = exact
         self.plan = divide(levels)
         rest = self.plan.rest
-        self._rest = exact(rest) if rest is not None and self.plan.units else None
+        self.rest = exact(rest) if rest is not None and self.plan.units else None
         self._margin = max(max(m for m, _, _ in terms), 0.0)
+        margins, powers, factors = zip(*terms, strict=True)
+        self.terms = (
+            np.array(margins, dtype=np.float64),
+            np.array(powers, dtype=np.int64),
+            np.array(factors, dtype=np.float64),
+        )
         self.finer = 1.0
         self.is_exact = not self.plan.units
 
@@ -74,19 +87,16 @@ class CellSum:
         states = None if self.is_exact else self._states(scores)
         if states is None:
             return self._exact.at(scores)
-        gradient = np.zeros(scores.size)
-        value = error = gradient_error = 0.0
-        for state in states:
-            value += state.value
-            error += state.error
-            gradient_error += state.gradient_error
-            state.add_gradient(scores, gradient)
-        if self._rest is not None:
-            rest = self._rest.at(scores)
+        whole = self.plan.units[0].n_rows == scores.size
+        gradient = np.empty(scores.size) if whole else np.zeros(scores.size)
+        found = [state.gradient(gradient, whole and state is states[0]) for state in states]
+        value, error, gradient_error = np.sum(found, axis=0).tolist()
+        if self.rest is not None:
+            rest = self.rest.at(scores)
             value += rest.value
             gradient += rest.gradient
         curvature = functools.partial(CellCurvature, self, scores, states)
-        return Evaluated(float(value), gradient, float(error), curvature, float(gradient_error))
+        return Evaluated(value, gradient, error, curvature, gradient_error)
 
     def sharpen(self) -> bool:
         """Divide the cells' width by 16, next time sum exactly; False where it is exact."""
@@ -96,172 +106,145 @@ class CellSum:
         self.is_exact = self.finer > FINER
         return True
 
-    def _states(self, scores: FloatArray) -> list[_UnitState | _TierState] | None:
-        """Return the sums of all parts at the scores; None where no grid fits."""
-        per_h = cells_per_score(scores, self._margin, CELLS_PER_MARGIN * self.finer)
+    def _states(self, scores: FloatArray) -> list[_UnitSum | _BandSum] | None:
+        """Return the sums of all parts at the scores; None if no grid fits."""
+        units = [(unit, scores[unit.rows]) for unit in self.plan.units]
+        ranges = [range_of(own) for _, own in units]
+        low, high = np.transpose(ranges)
+        width = (float(low.min()), float(high.max()), self._margin)
+        per_h = cells_per_score(*width, CELLS_PER_MARGIN * self.finer)
         if np.isnan(per_h):
             return None
-        states: list[_UnitState | _TierState] = []
-        for unit in self.plan.units:
-            grid = make_grid(unit.of_rows(scores), per_h, unit.most_cells)
+        states: list[_UnitSum | _BandSum] = []
+        for (unit, own), ends in zip(units, ranges, strict=True):
+            grid = make_grid(own, *ends, per_h, unit.most_cells)
             if grid is None:
                 return None
-            states.append(_UnitState(unit, self.terms, scores, grid))
+            states.append(_UnitSum(unit, self.terms, own, grid))
         weight = _NONE if self.levels.weight is None else self.levels.weight
-        for tier in self.plan.tiers:
-            states.append(_TierState(tier, self.terms, scores, per_h / tier.coarser, weight))
-        if self.plan.parts is not None:
-            states.append(_TierState(self.plan.parts, self.terms, scores, 0.0, weight))
+        for bands in self.plan.bands:
+            states.append(_BandSum(bands, self.terms, scores, per_h, weight))
         return states
 
 
-class _UnitState:
-    """The sums of one unit at some scores: its grid, moments, polynomials, value and error."""
+class _UnitSum:
+    """The sums of one unit at its own scores, by its grid of cells."""
 
-    def __init__(self, unit: Unit, terms: Terms, scores: FloatArray, grid: Grid) -> None:
-        self.unit, self.terms, self.grid = unit, terms, grid
-        self.moments = np.zeros((unit.n_codes, grid.position.size, 3))
-        own = unit.of_rows(scores)
-        compiled.add_rows(own, unit.code, unit.weight, *grid.place, self.moments)
-        self.value = self.error = self.gradient_error = 0.0
-        self._sweep()
+    def __init__(self, unit: Unit, terms: TermArrays, scores: FloatArray, grid: Grid) -> None:
+        self.unit, self.terms, self.scores, self.grid = unit, terms, scores, grid
+        self._shape = (unit.n_codes, grid.position.size)
+        self._blocks = threads.blocks(unit.n_rows, ROWS_PER_BLOCK)
 
-    def _sweep(self) -> None:
-        unit, grid, moments = self.unit, self.grid, self.moments
-        position = grid.position
-        h = 1.0 / grid.per_h
-        self.table = np.zeros((unit.n_codes, position.size, 2))
-        for margin, power, c in self.terms:
-            K, f = _cells_of(margin, grid)
-            factor = c * h if power == 2 else c
-            how = (position, K, f, power, factor)
-            sums = np.array(compiled.sweep_ranges(moments, unit.ranges, *how, self.table))
-            for code, below in unit.linked(moments, unit.below):
-                sums += compiled.sweep_winners(moments[code], below, *how, self.table[code])
-            for code, above in unit.linked(moments, unit.above):
-                compiled.sweep_losers(above, *how, self.table[code])
-            value, border, beyond = sums * unit.scale
-            self.value += value * h
-            over, under = ((1.0 - f) * h) ** power, (f * h) ** power
-            self.error += abs(c) * (border * over + beyond * under)
-            slope = 2.0 if power == 1 else 4.0 * h
-            self.gradient_error += (
-                abs(c)
-                * slope
-                * (
-                    border * (1.0 - f if power == 2 else 1.0)
-                    + beyond * (f if power == 2 else float(f > 0.0))
-                )
-            )
+    def gradient(self, gradient: FloatArray, is_first: bool) -> Sums:
+        """Set or add the rows' gradients, (n_rows,) in the user's order; return the sums."""
+        unit, place, own = self.unit, self.grid.place, self.scores
+
+        def add(rows: slice) -> FloatArray:
+            moments = np.zeros((*self._shape, 3))
+            compiled.add_rows(own[rows], unit.code[rows], unit.weight[rows], *place, moments)
+            return moments
+
+        moments = self._merged(add)
+        table = np.zeros((*self._shape, 2))
+        sums = compiled.sweep(
+            moments, unit.links, self.grid.per_h, self.grid.position, *self.terms, table
+        )
+        value, error, gradient_error = unit.scale * np.array(sums)
         fullest = unit.n_rows if unit.weight.size else moments[..., 0].max()
-        rounding = (fullest + 8.0 * position.size) * _UNIT_ROUNDING
-        self.error += rounding * abs(self.value)
-
-    def add_gradient(self, scores: FloatArray, gradient: FloatArray) -> None:
-        """Add the rows' gradients, (n_rows,) in the user's order."""
-        unit = self.unit
+        error += (fullest + 8.0 * self.grid.position.size) * _UNIT_ROUNDING * abs(value)
         with unit.adding_to(gradient) as out:
-            compiled.read_rows(
-                unit.of_rows(scores), unit.code, unit.weight, unit.scale, *self.grid.place,
-                self.table, out,
+            threads.run(
+                lambda rows: compiled.read_rows(
+                    own[rows], unit.code[rows], unit.weight[rows], unit.scale, *place, table,
+                    is_first, out[rows],
+                ),
+                self._blocks,
             )  # fmt: skip
+        return value, error, gradient_error
 
-    @functools.cached_property
-    def counts(self) -> FloatArray:
-        """Twice the weight of each cell's partners that are counted in, (n_codes, n_cells)."""
-        return self._partners(np.ascontiguousarray(self.moments[..., 0]))
+    def add_partners(self, values: FloatArray, result: FloatArray) -> None:
+        """Add 2 c times the sum of the values of each row's partners that are counted in."""
+        unit, grid, own = self.unit, self.grid, self.scores
+        values = values[unit.rows]
 
-    def product(self, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:
-        """Add the Hessian times v to `result`."""
-        unit, grid = self.unit, self.grid
-        own, values = unit.of_rows(scores), unit.of_rows(v)
-        table = np.zeros((unit.n_codes, grid.position.size))
-        weighed = values * unit.weight if unit.weight.size else values
-        compiled.add_values(own, unit.code, weighed, *grid.place, table)
-        sums = self._partners(table)
+        def add(rows: slice) -> FloatArray:
+            table = np.zeros(self._shape)
+            compiled.add_values(own[rows], unit.code[rows], values[rows], *grid.place, table)
+            return table
+
+        sums = np.zeros(self._shape)
+        how = _squares_of(self.terms)
+        compiled.sweep_values(self._merged(add), unit.links, grid.per_h, grid.position, *how, sums)
         with unit.adding_to(result) as out:
-            compiled.multiply_rows(
-                own, unit.code, unit.weight, values, unit.scale, *grid.place, self.counts, sums, out
+            threads.run(
+                lambda rows: compiled.read_values(
+                    own[rows], unit.code[rows], unit.scale, *grid.place, sums, out[rows]
+                ),
+                self._blocks,
             )
 
-    def diagonal(self, scores: FloatArray, result: FloatArray) -> None:
-        """Add the diagonal of the Hessian to `result`."""
-        unit = self.unit
-        own = unit.of_rows(scores)
-        with unit.adding_to(result) as out:
-            compiled.multiply_rows(
-                own, unit.code, unit.weight, np.ones(own.size), unit.scale, *self.grid.place,
-                self.counts, np.zeros_like(self.counts), out,
-            )  # fmt: skip
-
-    def _partners(self, values: FloatArray) -> FloatArray:
-        """Return 2 c times the sums of a value per cell over the partners counted in."""
-        unit, position = self.unit, self.grid.position
-        result = np.zeros_like(values)
-        for margin, power, c in self.terms:
-            if power != 2:
-                continue
-            K, _ = _cells_of(margin, self.grid)
-            compiled.count_ranges(values, unit.ranges, position, K, c, result)
-            for wins, links in ((True, unit.below), (False, unit.above)):
-                for code, others in unit.linked(values, links):
-                    compiled.sweep_counts(others, position, K, c, wins, result[code])
-        return result
+    def _merged(self, add: Callable[[slice], FloatArray]) -> FloatArray:
+        """Return the sum of the tables of blocks of rows, as many as are cheap to merge."""
+        n_rows, n_entries = self.unit.n_rows, self._shape[0] * self._shape[1]
+        second, further = ROWS_PER_ENTRY
+        n_tables = max(min(2, n_rows // (second * n_entries)), n_rows // (further * n_entries))
+        n_tables = max(1, int(min(n_tables, MOST_TABLES, n_rows // ROWS_PER_BLOCK)))
+        n_tables = 1 << (n_tables.bit_length() - 1)
+        tables = threads.run(add, threads.blocks(n_rows, -(-n_rows // n_tables)))
+        for table in tables[1:]:
+            tables[0] += table
+        return tables[0]
 
 
-class _TierState:
-    """The sums of the pairs within bands at some scores, by cells, or pair by pair (per_h = 0)."""
+class _BandSum:
+    """The sums of the pairs within bands at some scores, by cells or pair by pair."""
 
     def __init__(
-        self, tier: Tier, terms: Terms, scores: FloatArray, per_h: float, weight: FloatArray
+        self,
+        bands: Bands,
+        terms: TermArrays,
+        scores: FloatArray,
+        per_h: float,
+        weight: FloatArray,
     ) -> None:
-        margins, powers, factors = zip(*terms, strict=True)
-        self._weight, self._per_h = weight, per_h
-        self._bands = (tier.bands, tier.part_start, tier.scale)
-        self._margins, self._factors = np.array(margins), np.array(factors, dtype=np.float64)
-        self._powers = np.array(powers, dtype=np.int64)
-        self._n_rows = scores.size
-        self._gradient = np.zeros(self._n_rows)
-        how = (self._margins, self._powers, self._factors, self._gradient)
-        self.error = self.gradient_error = 0.0
-        if not per_h:
-            self.value = cell_bands.gradient_of_parts(scores, weight, *self._bands, *how)
-            return
-        self.value, error, self.gradient_error = cell_bands.gradient_of_bands(
-            scores, weight, *self._bands, per_h, *how
-        )
-        self.error = error + scores.size / max(len(tier.bands), 1) * _UNIT_ROUNDING * self.value
+        self.bands, self.terms, self.scores, self.weight = bands, terms, scores, weight
+        self._grid = (per_h / bands.coarser, bands.cells_per_row) if bands.coarser else ()
 
-    def add_gradient(self, scores: FloatArray, gradient: FloatArray) -> None:
-        """Add the rows' gradients, and let them go."""
-        gradient += self._gradient * self._weight if self._weight.size else self._gradient
-        del self._gradient
+    def gradient(self, gradient: FloatArray, is_first: bool) -> Sums:
+        """Add the rows' gradients, (n_rows,); return the sums."""
 
-    def _partners(self, scores: FloatArray, values: FloatArray) -> FloatArray:
-        sums = np.zeros(scores.size)
-        squares = self._factors * (self._powers == 2)
-        how = (self._margins, squares, sums)
-        if self._per_h:
-            cell_bands.partners_of_bands(scores, values, *self._bands, self._per_h, *how)
-        else:
-            cell_bands.partners_of_parts(scores, values, *self._bands, *how)
-        return sums
+        def add(block: slice) -> Sums:
+            start, scale = self.bands.part_start, self.bands.scale[block]
+            which = (self.scores, self.weight, self.bands.bands[block], start, scale)
+            if not self._grid:
+                return cell_bands.gradient_of_parts(*which, *self.terms, gradient), 0.0, 0.0
+            return cell_bands.gradient_of_bands(*which, *self._grid, *self.terms, gradient)
 
-    @functools.cached_property
-    def _ones(self) -> FloatArray:
-        return self._weight if self._weight.size else np.ones(self._n_rows)
+        found = np.reshape(threads.run(add, self.bands.blocks), (-1, 3))
+        value, error, gradient_error = found.sum(axis=0).tolist()
+        if self._grid:
+            error += self.scores.size / max(len(self.bands.bands), 1) * _UNIT_ROUNDING * value
+        return value, error, gradient_error
 
-    def diagonal(self, scores: FloatArray, result: FloatArray) -> None:
-        """Add the diagonal of the Hessian to `result`."""
-        if not hasattr(self, "_counts"):
-            self._counts = self._partners(scores, self._ones)
-        result += self._ones * self._counts
+    def add_partners(self, values: FloatArray, result: FloatArray) -> None:
+        """Add 2 c times the sum of the values of each row's partners that are counted in."""
+        how = _squares_of(self.terms)
 
-    def product(self, scores: FloatArray, v: FloatArray, result: FloatArray) -> None:
-        """Add the Hessian times v to `result`."""
-        diagonal = np.zeros(v.size)
-        self.diagonal(scores, diagonal)
-        result += diagonal * v - self._ones * self._partners(scores, self._ones * v)
+        def add(block: slice) -> None:
+            start, scale = self.bands.part_start, self.bands.scale[block]
+            which = (self.scores, values, self.bands.bands[block], start, scale)
+            if self._grid:
+                cell_bands.partners_of_bands(*which, *self._grid, *how, result)
+            else:
+                cell_bands.partners_of_parts(*which, *how, result)
+
+        threads.run(add, self.bands.blocks)
+
+
+def _squares_of(terms: TermArrays) -> tuple[FloatArray, FloatArray]:
+    """Return the margins and factors of the terms that have a curvature."""
+    margins, powers, factors = terms
+    return margins[powers == 2], factors[powers == 2]
 
 
 class InLayout:
@@ -275,9 +258,9 @@ class InLayout:
     def at(self, scores: FloatArray) -> Evaluated:
         """Return value, gradient, error and curvature at the scores."""
         scores = as_scores(scores, self._levels.n_rows)
-        found = self._inner.at(scores[self._levels.row_of])
+        found = self._inner.at(to_layout(self._levels, scores))
         return found._replace(
-            gradient=self._levels.from_layout(found.gradient),
+            gradient=from_layout(self._levels, found.gradient),
             curvature=lambda: _LayoutCurvature(self._levels, found.curvature()),
         )
 
@@ -292,11 +275,34 @@ class _LayoutCurvature(OneByOne):
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        return self._levels.from_layout(self._inner.matvec(v[self._levels.row_of]))
+        v = as_scores(v, self._levels.n_rows)
+        return from_layout(self._levels, self._inner.matvec(to_layout(self._levels, v)))
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
-        return self._levels.from_layout(self._inner.diagonal())
+        return from_layout(self._levels, self._inner.diagonal())
+
+
+def to_layout(levels: Levels, values: FloatArray) -> FloatArray:
+    """Return one value per row in the order of the layout."""
+    result = np.empty(levels.row_of.size)
+    threads.run(
+        lambda rows: layout.gather(values, levels.row_of[rows], result[rows]),
+        threads.blocks(result.size, ROWS_PER_BLOCK),
+    )
+    return result
+
+
+def from_layout(levels: Levels, values: FloatArray) -> FloatArray:
+    """Return one value per row of the layout in the user's order; dropped rows get 0."""
+    n_kept = levels.row_of.size
+    result = np.empty(n_kept) if n_kept == levels.n_rows else np.zeros(levels.n_rows)
+
+    def write(rows: slice) -> None:
+        layout.scatter(values, levels.row_of, np.array([[rows.start, rows.stop]]), 1.0, result)
+
+    threads.run(write, threads.blocks(n_kept, ROWS_PER_BLOCK))
+    return result
 
 
 def cell_sum(
@@ -311,31 +317,45 @@ def cell_sum(
 
 
 class CellCurvature(OneByOne):
-    """The generalised Hessian of a `CellSum` at fixed scores."""
+    """The generalised Hessian of a `CellSum` at fixed scores: diag(partners of 1) - partners."""
 
-    def __init__(self, owner: CellSum, scores: FloatArray, states: list[Any]) -> None:
-        self._owner, self._scores, self._states = owner, scores, states
-        self._rest = None if owner._rest is None else owner._rest.at(scores).curvature()
+    def __init__(
+        self, owner: CellSum, scores: FloatArray, states: list[_UnitSum | _BandSum]
+    ) -> None:
+        self._n_rows, self._states = scores.size, states
+        self._rest = None if owner.rest is None else owner.rest.at(scores).curvature()
+        levels = owner.levels
+        self._weight = None if levels.weight is None else from_layout(levels, levels.weight)
+
+    @functools.cached_property
+    def _own(self) -> FloatArray:
+        """What a row's own value is multiplied by, (n_rows,)."""
+        ones = np.ones(self._n_rows)
+        return self._weighed(self._partners(ones if self._weight is None else self._weight))
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        v = as_scores(v, self._owner.levels.n_rows)
-        result = np.zeros(v.size) if self._rest is None else self._rest.matvec(v)
-        for state in self._states:
-            state.product(self._scores, v, result)
-        return result
+        v = as_scores(v, self._n_rows)
+        partners = self._weighed(self._partners(self._weighed(v)))
+        result = np.empty(self._n_rows)
+        own = self._own
+
+        def subtract(rows: slice) -> None:
+            np.multiply(own[rows], v[rows], out=result[rows])
+            result[rows] -= partners[rows]
+
+        threads.run(subtract, threads.blocks(self._n_rows, ROWS_PER_BLOCK))
+        return result if self._rest is None else result + self._rest.matvec(v)
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
-        n_rows = self._owner.levels.n_rows
-        result = np.zeros(n_rows) if self._rest is None else self._rest.diagonal()
+        return self._own if self._rest is None else self._own + self._rest.diagonal()
+
+    def _partners(self, values: FloatArray) -> FloatArray:
+        result = np.zeros(self._n_rows)
         for state in self._states:
-            state.diagonal(self._scores, result)
+            state.add_partners(values, result)
         return result
 
-
-def _cells_of(margin: float, grid: Grid) -> tuple[int, float]:
-    """Return K and f with margin = (K + f) h, 0 <= f < 1."""
-    cells = margin * grid.per_h
-    whole = np.floor(cells)
-    return int(whole), float(cells - whole)
+    def _weighed(self, values: FloatArray) -> FloatArray:
+        return values if self._weight is None else values * self._weight
