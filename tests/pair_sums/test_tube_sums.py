@@ -13,8 +13,7 @@ from pairrank import Pairs
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics import m1d
-from pairrank.pair_sums import bind
-from pairrank.pair_sums import sorted as sorted_sums
+from pairrank.pair_sums import bind, sorted_schedule
 from pairrank.preferences import Differences, Levels
 from strategies import problems
 
@@ -108,12 +107,12 @@ def differences_of(problem):
     return Differences.build(problem.y, problem.qid, sample_weight=problem.weight)
 
 
-@pytest.mark.parametrize("small_query", [0, sorted_sums.SMALL_TUBE_QUERY])
+@pytest.mark.parametrize("small_query", [0, sorted_schedule.SMALL_QUERY])
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
 @given(problem=problems(graphs=("full",)))
 def test_sorted_rows_give_the_sum_over_every_difference(tube, small_query, problem):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorted_sums, "SMALL_TUBE_QUERY", small_query)
+        patch.setattr(sorted_schedule, "SMALL_QUERY", small_query)
         pair_sum = bind(tube, differences_of(problem))
     listed = listed_differences(problem.y, problem.qid, problem.weight, problem.scores)
     check(tube, pair_sum, listed, problem.scores, problem.v)
@@ -138,7 +137,7 @@ def test_the_loop_is_the_sum_over_every_comparison(tube, problem, seed):
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
 def test_queries_of_every_size_agree_with_the_definition(tube):
     generator = np.random.default_rng(0)
-    small = sorted_sums.SMALL_TUBE_QUERY
+    small = sorted_schedule.ROWS_A_LEVEL
     sizes = [*range(12), small - 1, small, small + 1, 3 * small]
     n_rows = sum(sizes)
     y, scores, v = generator.normal(size=(3, n_rows))

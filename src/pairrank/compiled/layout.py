@@ -17,17 +17,11 @@ def counting_order(keys, n_keys, order):
     for key in range(n_keys):
         starts[key + 1] += starts[key]
     result = np.empty(len(keys), np.int32)
-    if len(order) == 0:
-        for row in range(len(keys)):
-            key = keys[row]
-            result[starts[key]] = row
-            starts[key] += 1
-    else:
-        for at in range(len(order)):
-            row = order[at]
-            key = keys[row]
-            result[starts[key]] = row
-            starts[key] += 1
+    for at in range(len(keys)):
+        row = order[at] if len(order) else at
+        key = keys[row]
+        result[starts[key]] = row
+        starts[key] += 1
     return result
 
 
@@ -39,11 +33,10 @@ def gather(values, rows, out):
 
 
 @compiled
-def scatter(values, rows, ranges, factor, out):
-    """Write factor * values[k] to out[rows[k]] for k in the ranges (n, 2)."""
-    for at in range(len(ranges)):
-        for k in range(ranges[at, 0], ranges[at, 1]):
-            out[rows[k]] = factor * values[k]
+def scatter(values, rows, out):
+    """Write the values to rows, out[rows[k]] = values[k]."""
+    for k in range(len(rows)):
+        out[rows[k]] = values[k]
 
 
 @compiled
