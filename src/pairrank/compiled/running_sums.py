@@ -14,23 +14,26 @@ def add(total, rest, term):
 
 
 @compiled
+def running_sum(x, from_top, sums):
+    """Write the sum of the first k elements to sums[k], or from the top of all but these."""
+    n = len(x)
+    total, rest = 0.0, 0.0
+    sums[n if from_top else 0] = 0.0
+    for k in range(n):
+        total, rest = add(total, rest, x[n - 1 - k if from_top else k])
+        sums[n - 1 - k if from_top else k + 1] = total + rest
+
+
+@compiled
 def running_sums(x, ends, forward, backward):
-    """Write the sums of x up to each row and from each row on, separately for each group.
+    """Write the `running_sum` of each group in both directions.
 
     `ends` (n_groups,) tells where groups end. `forward` and `backward` (n_rows + n_groups,) have
-    one element more per group than it has rows, so that element k of a group's `forward` sums its
-    first k rows, and element k of its `backward` all but these.
+    one element more per group than it has rows.
     """
     start = 0
     for group in range(len(ends)):
-        n = ends[group] - start
-        at = start + group
-        up, up_rest, down, down_rest = 0.0, 0.0, 0.0, 0.0
-        forward[at] = 0.0
-        backward[at + n] = 0.0
-        for k in range(n):
-            up, up_rest = add(up, up_rest, x[start + k])
-            forward[at + k + 1] = up + up_rest
-            down, down_rest = add(down, down_rest, x[start + n - 1 - k])
-            backward[at + n - 1 - k] = down + down_rest
-        start += n
+        low, high = start + group, ends[group] + group + 1
+        running_sum(x[start : ends[group]], False, forward[low:high])
+        running_sum(x[start : ends[group]], True, backward[low:high])
+        start = ends[group]

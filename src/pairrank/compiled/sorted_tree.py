@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.running_sums import running_sums
+from pairrank.compiled.running_sums import running_sum
 from pairrank.compiled.sorted_blocks import excess
 from pairrank.compiled.sorted_edges import distance_sums, pair_gamma, pair_gradient, split
 
@@ -170,13 +170,14 @@ def gamma_over_tree(
         merged_order = upper[start : start + n]
         if not found:
             _merge(scores[low:high], n_a, margin, runs, positions[start : start + n], merged_order)
-        running_sums(x[low:high], (n_a, n), forward, backward)
+        running_sum(x[low:middle], True, backward)
+        running_sum(x[middle:high], False, forward)
         end_of_a, first_of_b = split(positions, start, n_a, n - n_a)
         pair_gamma(
             end_of_a,
             first_of_b,
             backward,
-            forward[n_a + 1 :],
+            forward,
             plus,
             minus,
             gamma[low:middle],
