@@ -56,7 +56,7 @@ def test_segments_are_sorted_apart_and_the_rest_is_left_alone():
 
 
 def test_hard_scores_are_not_quadratic():
-    """A comparison a pair would take hours here."""
+    """One comparison per pair would take hours here."""
     generator = np.random.default_rng(2)
     for kind in ("exponents", "last bits", "falling", "one huge", "mostly zero"):
         sort_whole(np.asarray(HARD[kind](1_000_000, generator)))

@@ -1,4 +1,4 @@
-"""Counting sorts that lay rows out by query and level; the groups that a graph joins."""
+"""Counting sort of rows by query and level; the pairs of groups that a graph joins."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from pairrank.compiled._jit import compiled
 def counting_order(keys, n_keys, order):
     """Return the stable order of rows by key, in O(m + n_keys).
 
-    `keys` (m,) int32 is by row; `order` (m,) int32 is the order to start from, or has length 0.
+    `keys` (m,) int32 is by row; `order` (m,) int32 is the initial order, or empty.
     """
     starts = np.zeros(n_keys + 1, np.int64)
     for row in range(len(keys)):
