@@ -10,7 +10,7 @@ def right_weight(H, M, first, predicted, residual, b, left, leverage, unit, root
     """Return the weight of the pairs (i, j), label i above label j, whose margin is positive.
 
     Row i is one of the rows of `H` (n_part, n_rows), part of the hat matrix from row `first` on; j
-    is any row. With Q = [[left_i, -h], [-h, left_j]], h = H_ij, and t = u' Q^-1 r / (1 - u' Q^-1 u),
+    is any row. With Q = [[left_i, -h], [-h, left_j]], h = H_ij, t = u' Q^-1 r / (1 - u' Q^-1 u),
     the margin is z' Q^-1 (p - H (b + t u)), z = (1/root_i, -1/root_j). A margin within rounding of
     its terms counts half. Also returned is the least det(M) / trace(M), about the smaller
     eigenvalue of M = Q - u u'. O(pairs).

@@ -8,7 +8,7 @@ from pairrank._protocols import FloatArray
 from pairrank.compiled.layout import scatter
 from pairrank.compiled.sweeps import sums_by_sweeps
 from pairrank.pair_sums.sorted import SortedSum
-from pairrank.pair_sums.sorted_scores import sort_scores
+from pairrank.pair_sums.sorted_scores import SortedScores, sort_scores
 from pairrank.preferences import Levels
 
 
@@ -35,7 +35,7 @@ class SweptSum(SortedSum):
         return SweptScores(self, scores)
 
 
-class SweptScores:
+class SweptScores(SortedScores):
     """Whole queries sorted by score, with the level of each row."""
 
     def __init__(self, owner: SweptSum, scores: FloatArray) -> None:
