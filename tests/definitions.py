@@ -1,4 +1,4 @@
-"""What every sum means, pair by pair: slow definitions that the fast paths are checked against."""
+"""Slow definitions of every sum, pair by pair, that the fast algorithms are checked against."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pairrank.preferences import OrderGraph
 
 
 def preferences_of(y: Sequence[Any], qid: Sequence[Any] | None, graph: Any) -> list[tuple]:
-    """Return every (i, j), i preferred to j, as the words of the vocabulary say."""
+    """Return every (i, j), i preferred to j, by the definition of the graph."""
     rows = range(len(y))
     return [
         (i, j)
@@ -47,9 +47,9 @@ class Margin(NamedTuple):
 def margins_of(
     pairs: Sequence[tuple], scores: Any, weight: Any = None, scale: Any = None, loser: Any = None
 ) -> Iterator[Margin]:
-    """Yield every pair with its margin; `scale(i)` is what a pair of row i's query is scaled by.
+    """Yield every pair with its margin; `scale(i)` is the factor of pairs of row i's query.
 
-    `loser` are the weights of rows that lose; None: `weight`.
+    `loser` holds the weights of the rows that lose; None: `weight`.
     """
     loser = weight if loser is None else loser
     for i, j in pairs:
@@ -58,7 +58,7 @@ def margins_of(
 
 
 def hinge(margin: float, squared: bool) -> tuple[Callable, Callable, Callable]:
-    """Return cost, slope and bend of the hinge or the squared hinge as functions of one margin."""
+    """Return cost, slope and curvature of the hinge or its square as functions of one margin."""
 
     def excess(d: float) -> float:
         return max(0.0, margin - d)
@@ -73,7 +73,7 @@ def hinge(margin: float, squared: bool) -> tuple[Callable, Callable, Callable]:
 
 
 def logistic() -> tuple[Callable, Callable, Callable]:
-    """Return cost, slope and bend of log(1 + exp(-d)) as functions of one margin."""
+    """Return cost, slope and curvature of log(1 + exp(-d)) as functions of one margin."""
 
     def win(d: float) -> float:
         e = math.exp(-abs(d))
@@ -87,7 +87,7 @@ def logistic() -> tuple[Callable, Callable, Callable]:
 
 
 def probit() -> tuple[Callable, Callable, Callable]:
-    """Return cost, slope and bend of the loss with slope -Phi(-a d), a = sqrt(3)/pi."""
+    """Return cost, slope and curvature of the loss with slope -Phi(-a d), a = sqrt(3)/pi."""
     a = math.sqrt(3.0) / math.pi
 
     def density(x: float) -> float:
@@ -104,7 +104,7 @@ def probit() -> tuple[Callable, Callable, Callable]:
 
 
 def exponential() -> tuple[Callable, Callable, Callable]:
-    """Return cost, slope and bend of exp(-d) as functions of one margin."""
+    """Return cost, slope and curvature of exp(-d) as functions of one margin."""
 
     def cost(d: float) -> float:
         return math.exp(-d) if d > -709.0 else math.inf
@@ -113,30 +113,30 @@ def exponential() -> tuple[Callable, Callable, Callable]:
 
 
 def modified_huber() -> tuple[Callable, Callable, Callable]:
-    """Return cost, slope and bend of max(0, 1 - d)^2 down to d = -1 and -4 d below."""
-    cost, slope, bend = hinge(1.0, True)
+    """Return cost, slope and curvature of max(0, 1 - d)^2 down to d = -1 and -4 d below."""
+    cost, slope, curvature = hinge(1.0, True)
     return (
         lambda d: cost(d) if d >= -1.0 else -4.0 * d,
         lambda d: slope(d) if d >= -1.0 else -4.0,
-        lambda d: bend(d) if d >= -1.0 else 0.0,
+        lambda d: curvature(d) if d >= -1.0 else 0.0,
     )
 
 
 def huberised_hinge(width: float) -> tuple[Callable, Callable, Callable]:
-    """Return cost, slope and bend of a hinge whose kink is a parabola of this width."""
-    cost, slope, bend = hinge(1.0, True)
+    """Return cost, slope and curvature of a hinge whose kink is a parabola of this width."""
+    cost, slope, curvature = hinge(1.0, True)
     return (
         lambda d: cost(d) / (2.0 * width) if 1.0 - d <= width else 1.0 - d - width / 2.0,
         lambda d: slope(d) / (2.0 * width) if 1.0 - d <= width else -1.0,
-        lambda d: bend(d) / (2.0 * width) if 1.0 - d <= width else 0.0,
+        lambda d: curvature(d) / (2.0 * width) if 1.0 - d <= width else 0.0,
     )
 
 
 class Sums(NamedTuple):
-    """What a loss sums to over pairs, and the sizes that errors are measured against.
+    """The sums of a loss over pairs, and the sizes that errors are measured against.
 
-    A pair's margin is known to eps (1 + |d|), so that a pair's size is its contribution and
-    1 + |d| times the derivative of that: no order of summation could do better.
+    A pair's margin is known to eps (1 + |d|), so a pair's size is its contribution plus 1 + |d|
+    times its derivative: no order of summation has a smaller bound.
     """
 
     value: float
@@ -147,7 +147,7 @@ class Sums(NamedTuple):
     pair_weight: float
     row_weight: np.ndarray
     """Each row's weight of pairs."""
-    reach: np.ndarray
+    span: np.ndarray
     """Each row's sum of pair weight times |v_i| + |v_j|."""
     value_size: float
     gradient_size: np.ndarray
@@ -165,30 +165,30 @@ def sums_over(
     scale: Any = None,
     loser: Any = None,
 ) -> Sums:
-    """Sum a loss, given by cost, slope and bend of one margin, over every pair.
+    """Sum a loss, given by cost, slope and curvature of one margin, over every pair.
 
     Infinite costs give infinities and NaN.
     """
-    cost, slope, bend = loss
+    cost, slope, curvature = loss
     n_rows = len(scores)
     value, total, value_size = 0.0, 0.0, 0.0
-    gradient, product, diagonal, influence, row_weight, reach = np.zeros((6, n_rows))
+    gradient, product, diagonal, influence, row_weight, span = np.zeros((6, n_rows))
     gradient_size, product_size, influence_size = np.zeros((3, n_rows))
     for i, j, w, d in margins_of(pairs, scores, weight, scale, loser):
         change, both, known = v[i] - v[j], abs(v[i]) + abs(v[j]), 1.0 + abs(d)
         value += w * cost(d)
         total += w
         gradient[[i, j]] += w * slope(d), -w * slope(d)
-        product[[i, j]] += w * bend(d) * change, -w * bend(d) * change
-        diagonal[[i, j]] += w * bend(d)
+        product[[i, j]] += w * curvature(d) * change, -w * curvature(d) * change
+        diagonal[[i, j]] += w * curvature(d)
         influence[[i, j]] += w * slope(d) * change
         row_weight[[i, j]] += w
-        reach[[i, j]] += w * both
+        span[[i, j]] += w * both
         value_size += w * (abs(cost(d)) + known * abs(slope(d)))
-        gradient_size[[i, j]] += w * (abs(slope(d)) + known * bend(d))
-        product_size[[i, j]] += w * both * bend(d)
-        influence_size[[i, j]] += w * both * (abs(slope(d)) + known * bend(d))
+        gradient_size[[i, j]] += w * (abs(slope(d)) + known * curvature(d))
+        product_size[[i, j]] += w * both * curvature(d)
+        influence_size[[i, j]] += w * both * (abs(slope(d)) + known * curvature(d))
     return Sums(
-        value, gradient, product, diagonal, influence, total, row_weight, reach,
+        value, gradient, product, diagonal, influence, total, row_weight, span,
         value_size, gradient_size, product_size, influence_size,
     )  # fmt: skip

@@ -32,7 +32,7 @@ ROUNDING = 1e-13
 
 
 class Summed(NamedTuple):
-    """A loss with its slow definition: cost, slope and bend of one margin."""
+    """A loss with its slow definition: cost, slope and curvature of one margin."""
 
     loss: Any
     definition: tuple[Callable, Callable, Callable]
@@ -157,13 +157,13 @@ def assert_sums(name: str, bound: Any, scores: np.ndarray, v: np.ndarray, wanted
     eps = max(eps, 1e-6 if eps else 0.0) + floor
     if hasattr(bound, "influence"):
         influence = bound.influence(scores, np.stack((v, 2.0 * v)))
-        allowed = few * wanted.influence_size + eps * wanted.reach
+        allowed = few * wanted.influence_size + eps * wanted.span
         assert_within(influence[0], wanted.influence, allowed)
         assert_within(influence[1], 2.0 * wanted.influence, 2.0 * allowed)
     if not summed.loss.smooth:
         return
     curvature = found.curvature()
-    allowed = few * wanted.product_size + eps * wanted.reach
+    allowed = few * wanted.product_size + eps * wanted.span
     assert_within(curvature.matvec(v), wanted.product, allowed)
     assert_within(curvature.matmat(v[np.newaxis])[0], wanted.product, allowed)
     allowed = few * wanted.diagonal + eps * wanted.row_weight

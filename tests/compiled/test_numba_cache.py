@@ -18,8 +18,8 @@ warnings.simplefilter("error" if {strict} else "always")
 import numpy as np
 {before}
 from pairrank.compiled.sorted_edges import find_positions
-first_of_b, end_of_a = np.empty((2, 1), np.int32)
-find_positions(np.zeros(1), np.zeros(1), 1.0, first_of_b, end_of_a)
+end_of_a, first_of_b = np.empty((2, 1), np.int32)
+find_positions(np.zeros(1), np.zeros(1), 1.0, end_of_a, first_of_b)
 hits = sum(find_positions.stats.cache_hits.values())
 print(float(end_of_a[0]), hits, find_positions._cache.__class__.__name__)
 """

@@ -106,9 +106,9 @@ def assert_matches(found: tuple, wanted: Sums, eps: float) -> None:
     size = wanted.pair_weight + wanted.value
     assert_within(value, wanted.value, eps * wanted.pair_weight + ROUNDING * size)
     assert_within(gradient, wanted.gradient, (eps + ROUNDING) * wanted.row_weight)
-    assert_within(influence, wanted.influence, (eps + 10 * ROUNDING) * wanted.reach.max())
+    assert_within(influence, wanted.influence, (eps + 10 * ROUNDING) * wanted.span.max())
     eps = max(eps, boxes.PRODUCT_EPS)
-    assert_within(product, wanted.product, eps * wanted.reach.max())
+    assert_within(product, wanted.product, eps * wanted.span.max())
     assert_within(diagonal, wanted.diagonal, eps * wanted.row_weight)
 
 

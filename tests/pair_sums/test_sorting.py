@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank.compiled.sorting import CELL, scratch, sort_segments, sorted_segments
+from pairrank.compiled.sorting import CELL, sort_segments, sorted_segments
 from strategies import KINDS, scores_of
 
 
@@ -14,7 +14,9 @@ def sort_whole(values: np.ndarray, segments: list | None = None) -> tuple[np.nda
     ranges = np.array([[0, n]] if segments is None else segments, dtype=np.int64)
     row_of = np.random.default_rng(1).permutation(n).astype(np.int32)
     scores, rows = np.full(n, np.nan), np.full(n, -1, dtype=np.int32)
-    sort_segments(values, row_of, ranges, scores, rows, *scratch(int(np.ptp(ranges, 1).max())))
+    longest = int(np.ptp(ranges, 1).max())
+    spare = np.empty(longest), np.empty(longest, np.int32)
+    sort_segments(values, row_of, ranges, scores, rows, *spare)
     for low, high in ranges:
         order = np.argsort(values[row_of[low:high]], kind="stable")
         assert (rows[low:high] == row_of[low:high][order]).all()
@@ -54,7 +56,7 @@ def test_segments_are_sorted_apart_and_the_rest_is_left_alone():
 
 
 def test_hard_scores_are_not_quadratic():
-    """A comparison a pair would take hours here."""
+    """One comparison per pair would take hours here."""
     generator = np.random.default_rng(2)
     for kind in ("exponents", "last bits", "falling", "one huge", "mostly zero"):
         sort_whole(np.asarray(HARD[kind](1_000_000, generator)))

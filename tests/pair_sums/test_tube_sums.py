@@ -13,8 +13,7 @@ from pairrank import Pairs
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics import m1d
-from pairrank.pair_sums import bind
-from pairrank.pair_sums import sorted as sorted_sums
+from pairrank.pair_sums import bind, sorted_schedule
 from pairrank.preferences import Differences, Levels
 from strategies import problems
 
@@ -26,13 +25,13 @@ NAMES = [f"epsilon {tube.epsilon}, n {tube.n}" for tube in TUBES]
 
 
 class Listed(NamedTuple):
-    """Every pair: its rows, weight, wanted difference, and what its rounding is relative to."""
+    """Every pair: its rows, weight, wanted difference, and the size its rounding refers to."""
 
     i: np.ndarray
     j: np.ndarray
     weight: np.ndarray
     wanted: np.ndarray
-    reach: np.ndarray
+    size: np.ndarray
 
 
 def listed_differences(y, qid, weight, scores) -> Listed:
@@ -54,8 +53,8 @@ def listed_differences(y, qid, weight, scores) -> Listed:
 def listed_comparisons(pairs: Pairs, scores) -> Listed:
     weight = np.ones(pairs.n_pairs) if pairs.weight is None else pairs.weight
     wanted = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
-    reach = np.abs(scores[pairs.i] - scores[pairs.j]) + np.abs(wanted)
-    return Listed(pairs.i, pairs.j, pairs.pair_scale * weight, wanted, reach)
+    size_of_pair = np.abs(scores[pairs.i] - scores[pairs.j]) + np.abs(wanted)
+    return Listed(pairs.i, pairs.j, pairs.pair_scale * weight, wanted, size_of_pair)
 
 
 def summed(listed, values, n_rows, sign):
@@ -72,14 +71,14 @@ def check(tube, pair_sum, listed, scores, v):
     n_rows, few = scores.size, 20 * scores.size * EPS
     lost = 4 * listed.i.size * np.finfo(float).smallest_subnormal
     d = scores[listed.i] - scores[listed.j]
-    reach = listed.reach + tube.epsilon
-    at_kink = np.abs(np.abs(listed.wanted - d) - tube.epsilon) <= 8 * EPS * reach
+    size_of_pair = listed.size + tube.epsilon
+    at_kink = np.abs(np.abs(listed.wanted - d) - tube.epsilon) <= 8 * EPS * size_of_pair
     value, gradient = pair_sum.at(scores)[:2]
     wanted = (listed.weight * tube.phi(d, listed.wanted)).sum()
-    assert abs(value - wanted) <= few * (listed.weight * reach**tube.n).sum() + lost
+    assert abs(value - wanted) <= few * (listed.weight * size_of_pair**tube.n).sum() + lost
     slopes = summed(listed, listed.weight * tube.phi(d, listed.wanted, order=1), n_rows, -1.0)
     unsure = listed.weight * (at_kink if tube.n == 1 else 0.0)
-    size = listed.weight * (1.0 if tube.n == 1 else reach)
+    size = listed.weight * (1.0 if tube.n == 1 else size_of_pair)
     allowed = summed(listed, 2 * few * size + unsure, n_rows, 1.0) + lost
     assert (np.abs(gradient - slopes) <= allowed).all()
     assert pair_sum.error == 0.0
@@ -88,15 +87,15 @@ def check(tube, pair_sum, listed, scores, v):
         with pytest.raises(PairrankError, match="no curvature"):
             pair_sum.at(scores).curvature()
         return
-    bends = listed.weight * tube.phi(d, listed.wanted, order=2)
+    curvatures = listed.weight * tube.phi(d, listed.wanted, order=2)
     curvature = pair_sum.at(scores).curvature()
     pair_sum.at(scores[::-1].copy())
     product, diagonal = curvature.matvec(v), curvature.diagonal()
-    expected = summed(listed, bends * (v[listed.i] - v[listed.j]), n_rows, -1.0)
+    expected = summed(listed, curvatures * (v[listed.i] - v[listed.j]), n_rows, -1.0)
     span = np.abs(v[listed.i]) + np.abs(v[listed.j])
     size = listed.weight * (4 * few + 2 * at_kink)
     assert (np.abs(product - expected) <= summed(listed, size * span, n_rows, 1.0)).all()
-    apart = np.where(listed.i == listed.j, 0.0, bends)
+    apart = np.where(listed.i == listed.j, 0.0, curvatures)
     expected = summed(listed, apart, n_rows, 1.0)
     assert (np.abs(diagonal - expected) <= summed(listed, size, n_rows, 1.0)).all()
     both = curvature.matmat(np.vstack((v, np.ones(n_rows))))
@@ -108,12 +107,12 @@ def differences_of(problem):
     return Differences.build(problem.y, problem.qid, sample_weight=problem.weight)
 
 
-@pytest.mark.parametrize("small_query", [0, sorted_sums.SMALL_TUBE_QUERY])
+@pytest.mark.parametrize("small_query", [0, sorted_schedule.SMALL_QUERY])
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
 @given(problem=problems(graphs=("full",)))
 def test_sorted_rows_give_the_sum_over_every_difference(tube, small_query, problem):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorted_sums, "SMALL_TUBE_QUERY", small_query)
+        patch.setattr(sorted_schedule, "SMALL_QUERY", small_query)
         pair_sum = bind(tube, differences_of(problem))
     listed = listed_differences(problem.y, problem.qid, problem.weight, problem.scores)
     check(tube, pair_sum, listed, problem.scores, problem.v)
@@ -138,7 +137,7 @@ def test_the_loop_is_the_sum_over_every_comparison(tube, problem, seed):
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
 def test_queries_of_every_size_agree_with_the_definition(tube):
     generator = np.random.default_rng(0)
-    small = sorted_sums.SMALL_TUBE_QUERY
+    small = sorted_schedule.ROWS_A_LEVEL
     sizes = [*range(12), small - 1, small, small + 1, 3 * small]
     n_rows = sum(sizes)
     y, scores, v = generator.normal(size=(3, n_rows))
@@ -212,14 +211,14 @@ def test_rows_that_weigh_nothing_are_absent_whatever_they_hold(n):
 def test_one_huge_score_costs_the_others_nothing():
     generator = np.random.default_rng(0)
     y, scores = generator.normal(size=(2, 50))
-    # Without its weight's share the huge row's pull on every other row is the same.
+    # But for the share of its weight, the huge row adds the same to every other row's gradient.
     with_it = Differences.build(np.append(y, 0.0))
     gradient = bind(Tube(0.1, 1), with_it).at(np.append(scores, 1e150))[1]
     plain = bind(Tube(0.1, 1), Differences.build(y)).at(scores)[1]
     np.testing.assert_allclose(51 * gradient[:-1] + 1.0, 50 * plain, atol=1e-12)
 
 
-def test_equal_residuals_pull_at_nothing():
+def test_equal_residuals_have_no_gradient():
     y = np.array([0.0, 1.0, 1.0, 3.0, 2.0])
     for preferences in (Differences.build(y), Pairs([3, 4], [1, 2], None, [2.0, 1.0], n_rows=5)):
         for tube in TUBES:

@@ -51,7 +51,7 @@ def _merge(scores, labels, weight, low, middle, high, spare, split, squared):
 
 @compiled
 def misranked_costs(scores, labels, weight, starts, magnitude, squared):
-    """Return, a query, the sum of w_i w_j cost over the ordered pairs that are misranked.
+    """Return per query the sum of w_i w_j cost over the ordered pairs that are misranked.
 
     Parameters
     ----------
@@ -60,14 +60,13 @@ def misranked_costs(scores, labels, weight, starts, magnitude, squared):
     starts : ndarray of int64, shape (n_queries + 1,)
         Where each query begins.
     magnitude : bool
-        A pair costs what its difference of scores misses the labels' by, not what it is.
+        A pair costs the error of its difference of scores, else this difference itself.
     squared : bool
-        It costs the square.
+        Its cost is squared.
 
     Notes
     -----
-    O(m log m). Of equal labels the lower row never has the greater score, so that none is counted,
-    nor are equal scores.
+    O(m log m). Pairs of equal labels or of equal scores are not counted.
     """
     result = np.zeros(len(starts) - 1)
     spare = np.empty((3, len(scores)))
@@ -98,11 +97,10 @@ def misranked_costs(scores, labels, weight, starts, magnitude, squared):
 
 @compiled
 def tube_costs(values, weight, starts, epsilon, squared):
-    """Return, a query, the sum of w_i w_j max(0, |v_i - v_j| - epsilon)^n over its ordered pairs.
+    """Return per query the sum of w_i w_j max(0, |v_i - v_j| - epsilon)^n over its ordered pairs.
 
-    `values` (m,) float64, sorted upwards within each query, with their `weight` (m,). One pass,
-    O(m): of the rows so far below that they cost, up to `last`, it carries the weight and the sums
-    of what they lie below `last`, of which nothing cancels.
+    `values` (m,) float64 ascend within each query; `weight` (m,). One pass, O(m), keeps the weight
+    of the rows that cost, up to `last`, and the sums of their distances to `last`: none cancels.
     """
     result = np.zeros(len(starts) - 1)
     for query in range(len(starts) - 1):

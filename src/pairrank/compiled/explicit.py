@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
+from pairrank.compiled.running_sums import add
 from pairrank.compiled.sigmoid import curvatures, shares_and_costs
 
 HINGE, SQUARED_HINGE, TUBE, SQUARED_TUBE = 2, 3, 4, 5
@@ -15,7 +16,7 @@ BUFFER = 512
 
 @compiled
 def _beyond(code, parameter, d, wanted):
-    """Return how far a margin is beyond the kink, 0 where it is not, and the sign of -phi'(d).
+    """Return the distance of a margin beyond the kink, else 0, and the sign of -phi'(d).
 
     Excess is margin - d in exactly this order, as in all sums of hinges: they agree at the kink.
     """
@@ -31,24 +32,11 @@ def _beyond(code, parameter, d, wanted):
 def gradient_over_kinks(code, parameter, i, j, weight, magnitude, scores, gradient):
     """Add every comparison to the gradient of a hinge or tube; return the value, O(n_pairs).
 
-    Parameters
-    ----------
-    code : int
-        HINGE, SQUARED_HINGE, TUBE or SQUARED_TUBE.
-    parameter : float
-        The hinge's margin or the tube's epsilon.
-    i, j : ndarray of int32, shape (n_pairs,)
-        Row i is preferred to row j.
-    weight, magnitude : ndarray of shape (n_pairs,) or (0,)
-        Empty where all are 1.
-    scores, gradient : ndarray of shape (n_rows,)
-
-    Notes
-    -----
-    The value is compensated, comparison by comparison.
+    `parameter` is the hinge's margin or the tube's epsilon. Row i[k] is preferred to row j[k];
+    `weight` and `magnitude` (n_pairs,) are empty if all are 1. The value is compensated.
     """
     squared = code in (SQUARED_HINGE, SQUARED_TUBE)
-    value, value_low = 0.0, 0.0
+    value, rest = 0.0, 0.0
     for pair in range(len(i)):
         wanted = magnitude[pair] if len(magnitude) else 1.0
         over, sign = _beyond(code, parameter, scores[i[pair]] - scores[j[pair]], wanted)
@@ -57,11 +45,8 @@ def gradient_over_kinks(code, parameter, i, j, weight, magnitude, scores, gradie
         gradient[i[pair]] -= force
         gradient[j[pair]] += force
         cost = w * (over * over if squared else over)
-        new = value + cost
-        back = new - value
-        value_low += (value - (new - back)) + (cost - back)
-        value = new
-    return value + value_low
+        value, rest = add(value, rest, cost)
+    return value + rest
 
 
 @compiled
@@ -81,9 +66,9 @@ def pairs_beyond(code, parameter, i, j, weight, magnitude, scores, kept_i, kept_
 
 @compiled
 def gradient_over_sigmoids(kind, i, j, weight, scores, gradient):
-    """Do as `gradient_over_kinks` for LOGISTIC or PROBIT, a buffer of comparisons at a time."""
+    """Like `gradient_over_kinks`, for LOGISTIC or PROBIT, by buffers of comparisons."""
     d, share, cost = np.empty(BUFFER), np.empty(BUFFER), np.empty(BUFFER)
-    value, value_low = 0.0, 0.0
+    value, rest = 0.0, 0.0
     for start in range(0, len(i), BUFFER):
         n = min(BUFFER, len(i) - start)
         for k in range(n):
@@ -96,11 +81,8 @@ def gradient_over_sigmoids(kind, i, j, weight, scores, gradient):
             gradient[i[start + k]] -= force
             gradient[j[start + k]] += force
             part += w * cost[k]
-        new = value + part
-        back = new - value
-        value_low += (value - (new - back)) + (part - back)
-        value = new
-    return value + value_low
+        value, rest = add(value, rest, part)
+    return value + rest
 
 
 @compiled
@@ -122,20 +104,14 @@ def derivatives_of_pairs(code, order, i, j, weight, scores, result):
 
 
 @compiled
-def laplacian_over_pairs(i, j, weight, v, result):
-    """Add to `result` the weighted Laplacian M D M' of the comparisons times v, O(n_pairs)."""
+def differences_over_pairs(i, j, weight, v, sign, result):
+    """Add weight * (v_i - v_j) to row i of every comparison, and `sign` times it to row j.
+
+    With sign -1 this is the weighted Laplacian M D M' times v. `weight` is empty if all are 1.
+    """
     for pair in range(len(i)):
-        force = v[i[pair]] - v[j[pair]]
+        change = v[i[pair]] - v[j[pair]]
         if len(weight):
-            force *= weight[pair]
-        result[i[pair]] += force
-        result[j[pair]] -= force
-
-
-@compiled
-def influence_over_pairs(i, j, slope, v, result):
-    """Add slope * (v_i - v_j) of every comparison to both its rows."""
-    for pair in range(len(i)):
-        force = slope[pair] * (v[i[pair]] - v[j[pair]])
-        result[i[pair]] += force
-        result[j[pair]] += force
+            change *= weight[pair]
+        result[i[pair]] += change
+        result[j[pair]] += sign * change

@@ -7,7 +7,7 @@ from pairrank.compiled._jit import compiled
 
 @compiled
 def _spread_over_ties(scores, gains, low, high):
-    """Give every row of a run of equal scores the mean gain of the run: its expected value."""
+    """Give the rows of equal score their mean gain, which is the expected value of each."""
     start = low
     while start < high:
         stop, total = start, 0.0
@@ -24,8 +24,8 @@ def _spread_over_ties(scores, gains, low, high):
 def discounted_gains(scores, gains, ideal, starts, discount, cutoff, mean):
     """Return each query's NDCG@cutoff, or the mean of NDCG@k over k = 1..l; NaN without a gain.
 
-    `scores` (m,) float64, sorted upwards within each query, with their `gains` (m,), which are
-    overwritten; `ideal` (m,) the gains sorted upwards; `discount` (longest query,); O(m).
+    `scores` (m,) float64 ascend within each query; their `gains` (m,) are overwritten; `ideal` (m,)
+    are the ascending gains; `discount` (longest query,). O(m).
     """
     result = np.full(len(starts) - 1, np.nan)
     for query in range(len(starts) - 1):

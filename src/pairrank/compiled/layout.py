@@ -1,4 +1,4 @@
-"""Counting sorts that lay rows out by query and level; the groups that a graph joins."""
+"""Counting sort of rows by query and level; the pairs of groups that a graph joins."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from pairrank.compiled._jit import compiled
 def counting_order(keys, n_keys, order):
     """Return the stable order of rows by key, in O(m + n_keys).
 
-    `keys` (m,) int32 is by row; `order` (m,) int32 is the order to start from, or has length 0.
+    `keys` (m,) int32 is by row; `order` (m,) int32 is the initial order, or empty.
     """
     starts = np.zeros(n_keys + 1, np.int64)
     for row in range(len(keys)):
@@ -17,17 +17,11 @@ def counting_order(keys, n_keys, order):
     for key in range(n_keys):
         starts[key + 1] += starts[key]
     result = np.empty(len(keys), np.int32)
-    if len(order) == 0:
-        for row in range(len(keys)):
-            key = keys[row]
-            result[starts[key]] = row
-            starts[key] += 1
-    else:
-        for at in range(len(order)):
-            row = order[at]
-            key = keys[row]
-            result[starts[key]] = row
-            starts[key] += 1
+    for at in range(len(keys)):
+        row = order[at] if len(order) else at
+        key = keys[row]
+        result[starts[key]] = row
+        starts[key] += 1
     return result
 
 
@@ -39,11 +33,10 @@ def gather(values, rows, out):
 
 
 @compiled
-def scatter(values, rows, ranges, factor, out):
-    """Write factor * values[k] to out[rows[k]] for k in the ranges (n, 2)."""
-    for at in range(len(ranges)):
-        for k in range(ranges[at, 0], ranges[at, 1]):
-            out[rows[k]] = factor * values[k]
+def scatter(values, rows, out):
+    """Write the values to rows, out[rows[k]] = values[k]."""
+    for k in range(len(rows)):
+        out[rows[k]] = values[k]
 
 
 @compiled

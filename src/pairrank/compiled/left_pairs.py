@@ -1,4 +1,4 @@
-"""The pairs that least squares orders correctly with both rows left out, from its residuals."""
+"""Pairs that least squares orders correctly with both rows left out, from its residuals."""
 
 from __future__ import annotations
 
@@ -9,28 +9,19 @@ from pairrank.compiled._jit import compiled
 def right_weight(H, M, first, predicted, residual, b, left, leverage, unit, root, labels, ties):
     """Return the weight of the pairs (i, j), label i above label j, whose margin is positive.
 
-    Row i is one of the rows `first` .. of H, j any. With Q = [[left_i, -h], [-h, left_j]],
-    h = H_ij, and t = u' Q^-1 r / (1 - u' Q^-1 u), the margin is z' Q^-1 (p - H (b + t u)),
-    z = (1/root_i, -1/root_j). A margin that is rounding of its terms counts half. Returned too is
-    the least det(M) / trace(M), about the smaller eigenvalue of M = Q - u u'. O(pairs).
+    Row i is one of the rows of `H` (n_part, n_rows), part of the hat matrix from row `first` on; j
+    is any row. With Q = [[left_i, -h], [-h, left_j]], h = H_ij, t = u' Q^-1 r / (1 - u' Q^-1 u),
+    the margin is z' Q^-1 (p - H (b + t u)), z = (1/root_i, -1/root_j). A margin within rounding of
+    its terms counts half. Also returned is the least det(M) / trace(M), about the smaller
+    eigenvalue of M = Q - u u'. O(pairs).
 
-    Where rows of M are given, it is label_i - label_j - z' M^-1 r: that keeps its digits where M is
-    small beside u u', but not where predictions are small beside labels. The least is then of M by
-    its largest entry.
+    If `M` is given, the same rows of I - u u' - H with the diagonal `left`, the margin is
+    label_i - label_j - z' M^-1 r: this keeps its digits if M is small beside u u', but not if
+    predictions are small beside labels. The least is then relative to M's largest entry.
 
-    Parameters
-    ----------
-    H : ndarray of shape (n_part, n_rows)
-        Rows of the hat matrix.
-    M : ndarray of shape (n_part, n_rows) or (0, 0)
-        The same rows of I - u u' - H, if `left` is its diagonal and not 1 - H_ii.
-    first : int
-        The number of its first row.
-    predicted, residual, b, left, leverage, unit, root, labels : ndarray of shape (n_rows,)
-        p; r = b - p; the targets; 1 - H_ii, H_ii, each to its own digits; u; the square roots of
-        the weights; the labels.
-    ties : tuple of two floats
-        What is rounding beside the size of predictions, and beside it where M were 1.
+    By row: `predicted` p; `residual` r = b - p; the targets `b`; `left` 1 - H_ii and `leverage`
+    H_ii, each to its own digits; `unit` u; `root`, the square roots of the weights; `labels`.
+    `ties` says what is rounding relative to predictions, and relative to them if M were 1.
     """
     n_rows, largest, least, whole = len(b), 0.0, 1.0, 1.0
     direct = len(M) > 0

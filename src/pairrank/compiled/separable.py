@@ -23,22 +23,10 @@ def _add_scaled(rate, sign, to_best, total, best, value):
 def join_groups(rate, upwards, query_group, edges, best, sums, joined_best, joined):
     """Sum over the lower groups of each group (upwards), or over the higher ones.
 
-    Parameters
-    ----------
-    rate : float
-    upwards : bool
-        Sum over the losers of each group, of exp(rate s); else over the winners, of exp(-rate s).
-    query_group : ndarray of int64, shape (n_queries + 1,)
-        Where the groups of each query begin.
-    edges : ndarray of int64, shape (n_edges, 2)
-        (low group, high group); empty under the full graph.
-    best, sums : ndarray of shape (n_groups,)
-        A group's sum is sums * exp(sign rate best), sign 1 upwards and else -1.
-    joined_best, joined : ndarray of shape (n_groups,)
-        Output, of the same meaning; no group: the sum is 0 and `joined_best` -sign infinity.
-
-    Notes
-    -----
+    `upwards` sums exp(rate s) over the losers of each group, else exp(-rate s) over its winners. A
+    group's sum is sums * exp(sign rate best), sign 1 upwards and else -1, both (n_groups,); the
+    output `joined_best` and `joined` mean the same, without a group -sign infinity and 0. `edges`
+    (n_edges, 2), as (low group, high group), are empty under the full graph. Costs
     O(groups + edges), two exponentials each.
     """
     sign = 1.0 if upwards else -1.0

@@ -17,12 +17,13 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
+from pairrank.compiled.running_sums import add, running_sums
 from pairrank.compiled.sorted_blocks import excess
 
 
 @compiled
-def find_positions(a, b, margin, first_of_b, end_of_a):
-    """Write p(i) of each preferred row and q(j) of each less preferred one, O(n_a + n_b)."""
+def find_positions(a, b, margin, end_of_a, first_of_b):
+    """Write q(j) of each less preferred row and p(i) of each preferred one, O(n_a + n_b)."""
     n_a, n_b = len(a), len(b)
     p = 0
     i = 0
@@ -39,70 +40,35 @@ def find_positions(a, b, margin, first_of_b, end_of_a):
 
 
 @compiled
-def _suffix_sums(a, weight, squared, sums, squares, counts):
-    """Write S_p, if squared Q_p, if weighted the weight of the rows from p on; by TwoSum."""
-    weighted = len(weight) > 0
-    n, n_low, s, s_low, q, q_low = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    last = len(a) - 1
-    for p in range(last, -1, -1):
-        if p < last:
-            step = a[p + 1] - a[p]
-            count = n + n_low
-            moment = count * step
+def distance_sums(scores, weight, from_top, squared, sums, squares, counts):
+    """Write S of each row of a group, if squared Q, and the number or weight of the rows summed.
+
+    These are the rows above it and itself (from_top), or the rows below it and itself.
+    """
+    n, n_rest, s, s_rest, q, q_rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    last = len(scores) - 1
+    for k in range(len(scores)):
+        at = last - k if from_top else k
+        if k > 0:
+            step = abs(scores[at] - scores[at + 1 if from_top else at - 1])
+            moment = (n + n_rest) * step
             if squared:
-                total = s + s_low
-                term = step * (total + total + moment)
-                new = q + term
-                back = new - q
-                q_low += (q - (new - back)) + (term - back)
-                q = new
-            new = s + moment
-            back = new - s
-            s_low += (s - (new - back)) + (moment - back)
-            s = new
-        if weighted:
-            w = weight[p]
-            new = n + w
-            back = new - n
-            n_low += (n - (new - back)) + (w - back)
-            n = new
+                total = s + s_rest
+                q, q_rest = add(q, q_rest, step * (total + total + moment))
+            s, s_rest = add(s, s_rest, moment)
+        if len(weight):
+            n, n_rest = add(n, n_rest, weight[at])
         else:
             n += 1.0
-        sums[p] = s + s_low
+        sums[at] = s + s_rest
         if squared:
-            squares[p] = q + q_low
-        if weighted:
-            counts[p] = n + n_low
-
-
-@compiled
-def _prefix_sums(b, weight, sums, counts):
-    """Write R_q = sum over k <= q of (b_q - b_k), if weighted the weight of the rows up to q."""
-    weighted = len(weight) > 0
-    n, n_low, s, s_low = 0.0, 0.0, 0.0, 0.0
-    for q in range(len(b)):
-        if q > 0:
-            moment = (n + n_low) * (b[q] - b[q - 1])
-            new = s + moment
-            back = new - s
-            s_low += (s - (new - back)) + (moment - back)
-            s = new
-        if weighted:
-            w = weight[q]
-            new = n + w
-            back = new - n
-            n_low += (n - (new - back)) + (w - back)
-            n = new
-        else:
-            n += 1.0
-        sums[q] = s + s_low
-        if weighted:
-            counts[q] = n + n_low
+            squares[at] = q + q_rest
+        counts[at] = n + n_rest
 
 
 @compiled
 def pair_gradient(
-    a, b, weight_a, weight_b, first_of_b, end_of_a, margin, squared, fresh, work, grad_a, grad_b
+    a, b, weight_b, end_of_a, first_of_b, margin, squared, sums_a, sums_b, grad_a, grad_b
 ):
     """Add the pairs of two sorted groups to their gradients; return the value.
 
@@ -110,188 +76,136 @@ def pair_gradient(
     ----------
     a, b : ndarray of shape (n_a,) and (n_b,)
         Ascending scores of the less preferred and of the preferred rows.
-    weight_a, weight_b : ndarray
-        Their weights; empty where all are 1.
-    first_of_b, end_of_a : ndarray of int32
+    weight_b : ndarray of shape (n_b,) or (0,)
+        Empty if all are 1.
+    end_of_a, first_of_b : ndarray of int32
         From `find_positions`.
-    margin : float
-    squared : bool
-    fresh : bool
-        False where `work` still holds the sums of the same `a`.
-    work : ndarray of shape (5, max(n_a, n_b))
-        Scratch, of which the last two lines are for weights, and stay untouched without.
+    sums_a, sums_b : ndarray of shape (3, n_a) and (3, n_b)
+        Lines S, Q and n of `distance_sums`, of a from its top, and of b from its bottom.
     grad_a, grad_b : ndarray
-        As in `gradient_in_blocks`.
+        As in `sums_in_blocks`.
     """
-    sums, squares, counts = work[0], work[2], work[3]
-    if fresh:
-        _suffix_sums(a, weight_a, squared, sums, squares, counts)
-    _prefix_sums(b, weight_b, work[1], work[4])
     n_a = len(a)
-    weighted = len(weight_b) > 0
-    value, value_low = 0.0, 0.0
+    value, rest = 0.0, 0.0
+    sums, squares, counts = sums_a[0], sums_a[1], sums_a[2]
     for i in range(len(b)):
         p = first_of_b[i]
         if p < n_a:
             c = excess(margin, b[i], a[p])
-            n = counts[p] if weighted else np.float64(n_a - p)
-            s = sums[p]
-            linear = s + n * c
-            if squared:
-                grad_b[i] -= linear
-                cost = squares[p] + c * (s + linear)
-            else:
-                grad_b[i] -= n
-                cost = linear
-            if weighted:
-                cost *= weight_b[i]
-            new = value + cost
-            back = new - value
-            value_low += (value - (new - back)) + (cost - back)
-            value = new
-    sums, counts = work[1], work[4]
+            linear = sums[p] + counts[p] * c
+            grad_b[i] -= linear if squared else counts[p]
+            cost = squares[p] + c * (sums[p] + linear) if squared else linear
+            value, rest = add(value, rest, weight_b[i] * cost if len(weight_b) else cost)
+    sums, counts = sums_b[0], sums_b[2]
     for j in range(n_a):
         q = end_of_a[j] - 1
         if q >= 0:
-            n = counts[q] if weighted else np.float64(q + 1)
+            n = counts[q]
             grad_a[j] += sums[q] + n * excess(margin, b[q], a[j]) if squared else n
-    return value + value_low
+    return value + rest
 
 
 @compiled
-def running_sums(x, ends, forward, backward):
-    """Write the sums of x up to each row, and from each row on, each group of rows by itself.
+def pair_gamma(end_of_a, first_of_b, backward_a, forward_b, plus, minus, gamma_a, gamma_b):
+    """Add to each row of two sorted groups the sum of x over the rows that it violates with.
 
-    `forward` and `backward` (n_rows + n_groups,) hold an element more a group than it has rows, so
-    that a position is an index: element 0 of `forward` and the last one of `backward` are 0.
+    `backward_a` and `forward_b` are `running_sums` of x; `plus` and `minus` as in `sums_in_blocks`.
     """
-    start = 0
-    for group in range(len(ends)):
-        end = ends[group]
-        at = start + group
-        up, up_low, down, down_low = 0.0, 0.0, 0.0, 0.0
-        n = end - start
-        forward[at] = 0.0
-        backward[at + n] = 0.0
-        for k in range(n):
-            term = x[start + k]
-            new = up + term
-            back = new - up
-            up_low += (up - (new - back)) + (term - back)
-            up = new
-            forward[at + k + 1] = up + up_low
-            term = x[end - 1 - k]
-            new = down + term
-            back = new - down
-            down_low += (down - (new - back)) + (term - back)
-            down = new
-            backward[at + n - 1 - k] = down + down_low
-        start = end
+    for i in range(len(gamma_b)):
+        gamma_b[i] += minus * backward_a[first_of_b[i]]
+    for j in range(len(gamma_a)):
+        gamma_a[j] += plus * forward_b[end_of_a[j]]
 
 
 @compiled
-def positions_over_edges(edges, group_start, scores, margin, starts, positions):
-    """Find the positions of every edge; those of edge e stand at starts[e], of `low` first."""
-    for edge in range(len(edges)):
-        low, low_end = group_start[edges[edge, 0]], group_start[edges[edge, 0] + 1]
-        high, high_end = group_start[edges[edge, 1]], group_start[edges[edge, 1] + 1]
-        middle = starts[edge] + low_end - low
-        find_positions(
-            scores[low:low_end],
-            scores[high:high_end],
-            margin,
-            positions[middle : middle + high_end - high],
-            positions[starts[edge] : middle],
-        )
+def split(values, start, n_a, n_b):
+    """Return the parts of two groups, which stand one after the other."""
+    middle = start + n_a
+    return values[start:middle], values[middle : middle + n_b]
 
 
 @compiled
 def gradient_over_edges(
     edges, scale, group_start, scores, weight, margin, squared, starts, positions, work, gradient
 ):
-    """Add every pair of the edges to the gradient and return the value, O(rows) an edge.
+    """Add every pair of the edges to the gradient and return the value, O(rows) per edge.
 
     Parameters
     ----------
-    edges : ndarray of int64, shape (n_edges, 2)
-        (low group, high group), sorted by low.
-    scale : ndarray of shape (n_edges,)
-        What an edge's value is multiplied by.
+    edges : ndarray of int64, shape (n_edges, 3)
+        (low group, high group, query).
+    scale : ndarray of shape (n_queries,)
+        The factor of each query's value.
     group_start : ndarray of int64
     scores, weight, gradient : ndarray of shape (n_rows,)
-        Each group ascending; `weight` is empty where all are 1.
+        Each group ascending; `weight` is empty if all are 1.
     margin : float
     squared : bool
     starts, positions : ndarray of int64 and of int32
-        From `positions_over_edges`; with `starts` empty they are found anew, in `positions`.
-    work : ndarray of shape (5, longest group)
+        Gets the positions of edge e from starts[e] on, of its low group first.
+    work : ndarray of shape (6, n_rows or more)
+        Scratch.
     """
     value = 0.0
-    last = -1
+    summed = np.zeros((2, len(group_start) - 1), np.bool_)
     for edge in range(len(edges)):
-        low, low_end = group_start[edges[edge, 0]], group_start[edges[edge, 0] + 1]
-        high, high_end = group_start[edges[edge, 1]], group_start[edges[edge, 1] + 1]
-        start = starts[edge] if len(starts) else 0
-        middle = start + low_end - low
-        end_of_a = positions[start:middle]
-        first_of_b = positions[middle : middle + high_end - high]
+        group, other = edges[edge, 0], edges[edge, 1]
+        low, low_end = group_start[group], group_start[group + 1]
+        high, high_end = group_start[other], group_start[other + 1]
+        end_of_a, first_of_b = split(positions, starts[edge], low_end - low, high_end - high)
         a, b = scores[low:low_end], scores[high:high_end]
-        if len(starts) == 0:
-            find_positions(a, b, margin, first_of_b, end_of_a)
         weight_a = weight[low:low_end] if len(weight) else weight
         weight_b = weight[high:high_end] if len(weight) else weight
-        value += scale[edge] * pair_gradient(
+        sums_a, sums_b = work[:3, low:low_end], work[3:, high:high_end]
+        if not summed[0, group]:
+            distance_sums(a, weight_a, True, squared, sums_a[0], sums_a[1], sums_a[2])
+            summed[0, group] = True
+        if not summed[1, other]:
+            distance_sums(b, weight_b, False, False, sums_b[0], sums_b[1], sums_b[2])
+            summed[1, other] = True
+        find_positions(a, b, margin, end_of_a, first_of_b)
+        value += scale[edges[edge, 2]] * pair_gradient(
             a,
             b,
-            weight_a,
             weight_b,
-            first_of_b,
             end_of_a,
+            first_of_b,
             margin,
             squared,
-            edges[edge, 0] != last,
-            work,
+            sums_a,
+            sums_b,
             gradient[low:low_end],
             gradient[high:high_end],
         )
-        last = edges[edge, 0]
     return value
 
 
 @compiled
 def gamma_over_edges(
-    edges,
-    group_start,
-    scores,
-    forward,
-    backward,
-    margin,
-    starts,
-    positions,
-    plus,
-    minus,
-    gamma,
+    edges, group_start, scores, x, margin, found, starts, positions, plus, minus, work, gamma
 ):
-    """Add to `gamma` each row's sum of x over the rows it violates with, O(rows) an edge.
+    """Add to `gamma` each row's sum of x over the rows that it violates with, O(rows) per edge.
 
-    `forward` and `backward` are the `running_sums` of x; `plus` and `minus` as in
-    `gamma_in_blocks`, the rest as in `gradient_over_edges`.
+    `found` says that `positions` already holds the positions; else they are found and written.
+    `work` has two lines or more of n_rows + n_groups. The rest as in `gradient_over_edges` and
+    `pair_gamma`.
     """
+    forward, backward = work[0], work[1]
+    running_sums(x, group_start[1:], forward, backward)
     for edge in range(len(edges)):
         group, other = edges[edge, 0], edges[edge, 1]
         low, low_end = group_start[group], group_start[group + 1]
         high, high_end = group_start[other], group_start[other + 1]
-        start = starts[edge] if len(starts) else 0
-        middle = start + low_end - low
-        end_of_a = positions[start:middle]
-        first_of_b = positions[middle : middle + high_end - high]
-        if len(starts) == 0:
-            find_positions(scores[low:low_end], scores[high:high_end], margin, first_of_b, end_of_a)
-        sums = backward[low + group : low_end + group + 1]
-        gamma_b = gamma[high:high_end]
-        for i in range(len(gamma_b)):
-            gamma_b[i] += minus * sums[first_of_b[i]]
-        sums = forward[high + other : high_end + other + 1]
-        gamma_a = gamma[low:low_end]
-        for j in range(len(gamma_a)):
-            gamma_a[j] += plus * sums[end_of_a[j]]
+        end_of_a, first_of_b = split(positions, starts[edge], low_end - low, high_end - high)
+        if not found:
+            find_positions(scores[low:low_end], scores[high:high_end], margin, end_of_a, first_of_b)
+        pair_gamma(
+            end_of_a,
+            first_of_b,
+            backward[low + group : low_end + group + 1],
+            forward[high + other : high_end + other + 1],
+            plus,
+            minus,
+            gamma[low:low_end],
+            gamma[high:high_end],
+        )

@@ -6,7 +6,7 @@ import numpy as np
 
 from pairrank.compiled._jit import compiled
 
-# What a token is: a number that is exact here, one that Python's float shall read, or none.
+# The kind of a token: a number read exactly here, one left to Python's float, or no number.
 NUMBER = 0
 LEFT = 1
 NOT_A_NUMBER = 2
@@ -19,7 +19,7 @@ _POWERS_OF_TEN = np.array([10.0**k for k in range(_EXACT_POWER + 1)])
 _SPLITTER = 134217729.0  # 2^27 + 1, which splits a double into two halves (Veltkamp)
 _DOUBT = 1 + 2.0**-40
 
-# What is wrong with the token at state[ERROR_START]:state[ERROR_END]; the reader finds out more.
+# The error of the token at state[ERROR_START]:state[ERROR_END]; the reader describes it.
 FINE = 0
 BAD_LABEL = 1
 BAD_QID = 2
@@ -29,7 +29,7 @@ BAD_PAIR = 5
 DUPLICATE_INDEX = 6
 UNORDERED_INDEX = 7
 
-# The state that goes from block to block, an int64 array.
+# Places of the state, an int64 array that is passed from block to block.
 N_ROWS = 0
 N_ENTRIES = 1
 N_LONG = 2
@@ -65,7 +65,7 @@ def _token_end(text, at):
 
 @compiled
 def _divide(mantissa, power):
-    """Return mantissa / power rounded correctly, or -1 where two doubles are about as near.
+    """Return mantissa / power rounded correctly, or -1 if two doubles are about equally near.
 
     `mantissa` is an int64 from 2^53 to 10^18, `power` a double of at most 10^22. The remainder of
     the quotient of doubles is exact (Dekker's product), so quotient + correction has a relative
@@ -90,12 +90,12 @@ def _divide(mantissa, power):
 
 @compiled
 def parse_number(text, start, end, out, slot):
-    """Parse text[start:end] into out[slot] where that is exact; return what the token is.
+    """Parse text[start:end] into out[slot] if that is exact; return the kind of the token.
 
     A mantissa up to 2^53 and a power of ten up to 10^22 are doubles, so one product or quotient of
     them is rounded correctly (Clinger, "How to read floating point numbers accurately", PLDI 1990).
     18 digits over such a power, as `repr` writes doubles, need a second step, see `_divide`.
-    `text[end]` exists; nan and infinity are no numbers.
+    `text[end]` exists; nan and infinity are not numbers here.
     """
     at = start
     negative = text[at] == 45

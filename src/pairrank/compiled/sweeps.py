@@ -1,10 +1,11 @@
 """Hinge sums by a selection tree over the levels (Lee & Lin 2014, Section 2.4, Algorithm 2).
 
-The rows of a query come in ascending order of score; those that violate with the row at hand are
+The rows of a query come in ascending order of score; those that violate with the current row are
 inserted at their level's leaf, and the sums right of a leaf are read on the way up to the root.
 Node m has the children 2m and 2m + 1, so there are no pointers. A node does not hold the sum of its
-scores, as in the paper, but of their distances to the score inserted last, none negative: nothing
-cancels, and one huge score costs the others no digits (see `pairrank.compiled.sorted_edges`).
+scores, as in the paper, but of their distances to the score inserted last, which are never
+negative: nothing cancels, and one huge score costs the others no digits (see
+`pairrank.compiled.sorted_edges`). Level counting keeps one such node per level, and no tree.
 """
 
 from __future__ import annotations
@@ -25,40 +26,67 @@ def _first_leaf(n_levels):
 
 
 @compiled
-def gradient_by_selection_tree(
-    ranges, scale, scores, level, n_levels, weight, margin, squared, gradient
-):
-    """Add every pair of full graphs to the gradient and return the value.
+def _insert(nodes, at, score, weight, moments):
+    """Insert a row into one node: the weight, S, Q and the score inserted last."""
+    n = nodes[at, 0]
+    nodes[at, 0] = n + weight
+    if moments:
+        far = abs(score - nodes[at, 3])
+        nodes[at, 2] += far * (nodes[at, 1] + nodes[at, 1] + n * far)
+        nodes[at, 1] += n * far
+        nodes[at, 3] = score
+
+
+@compiled
+def _read(nodes, at, score, margin, upwards, sums):
+    """Add the weight of a node's rows, and the sums of their excess and of its square."""
+    n, s, last = nodes[at, 0], nodes[at, 1], nodes[at, 3]
+    c = excess(margin, last, score) if upwards else excess(margin, score, last)
+    sums[0] += n
+    sums[1] += s + n * c
+    sums[2] += nodes[at, 2] + c * (s + s + n * c)
+
+
+@compiled
+def sums_by_sweeps(
+    by_tree, ranges, scale, scores, level, n_levels, weight, margin, squared, moments, plus, minus,
+    result,
+):  # fmt: skip
+    """Add every pair of full graphs to `result` and return the value.
 
     Parameters
     ----------
+    by_tree : bool
+        By a selection tree, else by one node per level.
     ranges : ndarray of int64, shape (n_queries, 2)
         The rows of each query, ascending by score.
     scale : ndarray of shape (n_queries,)
-        What a query's value is multiplied by.
+        The factor of each query's value.
     scores, level, weight : ndarray of shape (n_rows,)
-        `weight` is empty where all are 1.
+        `weight` is empty if all are 1.
     n_levels : ndarray of int64, shape (n_queries,)
         The levels of a query's rows go from 0 to n_levels - 1.
     margin : float
     squared : bool
-    gradient : ndarray of shape (n_rows,)
-        As in `gradient_in_blocks`, in the order of `scores`.
+    moments : bool
+        Sum the value too; otherwise only weights, whatever their sign.
+    plus, minus, result
+        As in `sums_in_blocks`, in the order of `scores`.
 
     Notes
     -----
-    O(rows log levels): two sweeps with an insertion and a reading a row.
+    O(rows log levels) by a tree, else O(rows * levels): two sweeps.
     """
-    node = np.zeros((2 * _first_leaf(n_levels.max()), 4))
+    nodes = np.zeros((2 * _first_leaf(n_levels.max()), 4))
+    sums = np.zeros(3)
     value = 0.0
     for query in range(len(ranges)):
         low, high = ranges[query, 0], ranges[query, 1]
         leaf = _first_leaf(n_levels[query])
         for upwards in (True, False):
-            node[: 2 * leaf] = 0.0
-            entering = low if upwards else high - 1
+            nodes[: 2 * leaf] = 0.0
+            entering = row = low if upwards else high - 1
             step = 1 if upwards else -1
-            row = entering
             for _ in range(high - low):
                 score = scores[row]
                 while low <= entering < high:
@@ -66,156 +94,26 @@ def gradient_by_selection_tree(
                     over = excess(margin, other, score) if upwards else excess(margin, score, other)
                     if not over > 0.0:
                         break
+                    w = weight[entering] if len(weight) else 1.0
                     at = leaf + level[entering]
                     while at > 0:
-                        n = node[at, 0]
-                        if n > 0.0:
-                            far = abs(other - node[at, 3])
-                            node[at, 2] += far * (node[at, 1] + node[at, 1] + n * far)
-                            node[at, 1] += n * far
-                        node[at, 0] = n + (weight[entering] if len(weight) else 1.0)
-                        node[at, 3] = other
-                        at //= 2
+                        _insert(nodes, at, other, w, moments)
+                        at = at // 2 if by_tree else 0
                     entering += step
-                count, linear, square = 0.0, 0.0, 0.0
-                at = leaf + level[row]
-                while at > 1:
-                    if (at % 2 == 0) == upwards:
-                        beside = at ^ 1
-                        n = node[beside, 0]
-                        if n > 0.0:
-                            last = node[beside, 3]
-                            c = (
-                                excess(margin, last, score)
-                                if upwards
-                                else excess(margin, score, last)
-                            )
-                            s = node[beside, 1]
-                            count += n
-                            linear += s + n * c
-                            square += node[beside, 2] + c * (s + s + n * c)
-                    at //= 2
-                force = linear if squared else count
-                gradient[row] += force if upwards else -force
-                if upwards:
+                sums[:] = 0.0
+                if by_tree:
+                    at = leaf + level[row]
+                    while at > 1:
+                        if (at % 2 == 0) == upwards:
+                            _read(nodes, at ^ 1, score, margin, upwards, sums)
+                        at //= 2
+                else:
+                    first = level[row] + 1 if upwards else 0
+                    for at in range(first, n_levels[query] if upwards else level[row]):
+                        _read(nodes, leaf + at, score, margin, upwards, sums)
+                result[row] += (plus if upwards else minus) * sums[1 if squared else 0]
+                if upwards and moments:
                     w = weight[row] if len(weight) else 1.0
-                    value += scale[query] * w * (square if squared else linear)
+                    value += scale[query] * w * sums[2 if squared else 1]
                 row += step
     return value
-
-
-@compiled
-def gamma_by_selection_tree(ranges, scores, level, n_levels, x, margin, plus, minus, gamma):
-    """Add to `gamma` each row's sum of x over the rows it violates with; see `gamma_in_blocks`."""
-    node = np.zeros(2 * _first_leaf(n_levels.max()))
-    for query in range(len(ranges)):
-        low, high = ranges[query, 0], ranges[query, 1]
-        leaf = _first_leaf(n_levels[query])
-        for upwards in (True, False):
-            node[: 2 * leaf] = 0.0
-            factor = plus if upwards else minus
-            entering = low if upwards else high - 1
-            step = 1 if upwards else -1
-            row = entering
-            for _ in range(high - low):
-                score = scores[row]
-                while low <= entering < high:
-                    other = scores[entering]
-                    over = excess(margin, other, score) if upwards else excess(margin, score, other)
-                    if not over > 0.0:
-                        break
-                    at = leaf + level[entering]
-                    while at > 0:
-                        node[at] += x[entering]
-                        at //= 2
-                    entering += step
-                total = 0.0
-                at = leaf + level[row]
-                while at > 1:
-                    if (at % 2 == 0) == upwards:
-                        total += node[at ^ 1]
-                    at //= 2
-                gamma[row] += factor * total
-                row += step
-
-
-@compiled
-def gradient_by_counting(ranges, scale, scores, level, n_levels, weight, margin, squared, gradient):
-    """Add every pair of full graphs to the gradient and return the value.
-
-    The parameters are those of `gradient_by_selection_tree`.
-    """
-    held = np.zeros((n_levels.max(), 4))
-    value = 0.0
-    for query in range(len(ranges)):
-        low, high = ranges[query, 0], ranges[query, 1]
-        n_held = n_levels[query]
-        for upwards in (True, False):
-            held[:n_held] = 0.0
-            entering = low if upwards else high - 1
-            step = 1 if upwards else -1
-            row = entering
-            for _ in range(high - low):
-                score = scores[row]
-                while low <= entering < high:
-                    other = scores[entering]
-                    over = excess(margin, other, score) if upwards else excess(margin, score, other)
-                    if not over > 0.0:
-                        break
-                    at = level[entering]
-                    n = held[at, 0]
-                    if n > 0.0:
-                        far = abs(other - held[at, 3])
-                        held[at, 2] += far * (held[at, 1] + held[at, 1] + n * far)
-                        held[at, 1] += n * far
-                    held[at, 0] = n + (weight[entering] if len(weight) else 1.0)
-                    held[at, 3] = other
-                    entering += step
-                count, linear, square = 0.0, 0.0, 0.0
-                first = level[row] + 1 if upwards else 0
-                for at in range(first, n_held if upwards else level[row]):
-                    n = held[at, 0]
-                    if n > 0.0:
-                        last = held[at, 3]
-                        c = excess(margin, last, score) if upwards else excess(margin, score, last)
-                        s = held[at, 1]
-                        count += n
-                        linear += s + n * c
-                        square += held[at, 2] + c * (s + s + n * c)
-                force = linear if squared else count
-                gradient[row] += force if upwards else -force
-                if upwards:
-                    w = weight[row] if len(weight) else 1.0
-                    value += scale[query] * w * (square if squared else linear)
-                row += step
-    return value
-
-
-@compiled
-def gamma_by_counting(ranges, scores, level, n_levels, x, margin, plus, minus, gamma):
-    """Add to `gamma` each row's sum of x over the rows it violates with; see `gamma_in_blocks`."""
-    held = np.zeros(n_levels.max())
-    for query in range(len(ranges)):
-        low, high = ranges[query, 0], ranges[query, 1]
-        n_held = n_levels[query]
-        for upwards in (True, False):
-            held[:n_held] = 0.0
-            factor = plus if upwards else minus
-            entering = low if upwards else high - 1
-            step = 1 if upwards else -1
-            row = entering
-            for _ in range(high - low):
-                score = scores[row]
-                while low <= entering < high:
-                    other = scores[entering]
-                    over = excess(margin, other, score) if upwards else excess(margin, score, other)
-                    if not over > 0.0:
-                        break
-                    held[level[entering]] += x[entering]
-                    entering += step
-                total = 0.0
-                first = level[row] + 1 if upwards else 0
-                for at in range(first, n_held if upwards else level[row]):
-                    total += held[at]
-                gamma[row] += factor * total
-                row += step

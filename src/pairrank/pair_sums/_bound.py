@@ -12,7 +12,7 @@ from pairrank.exceptions import PairrankError
 
 
 def as_scores(scores: FloatArray, n_rows: int) -> FloatArray:
-    """Return scores as contiguous float64, (n_rows,); an error where there is not one per row."""
+    """Return scores as contiguous float64, (n_rows,); raise an error for another shape."""
     scores = np.ascontiguousarray(scores, dtype=np.float64)
     if scores.shape != (n_rows,):
         raise PairrankError(f"scores have shape {scores.shape}, but there are {n_rows} rows")
@@ -20,7 +20,7 @@ def as_scores(scores: FloatArray, n_rows: int) -> FloatArray:
 
 
 class BoundSum(ABC):
-    """A pair sum made of a value with its gradient, and a curvature; exact unless it says more."""
+    """A pair sum with a value, a gradient and a curvature; exact unless it says otherwise."""
 
     n_rows: int
     error = 0.0
@@ -68,7 +68,7 @@ class BoundSum(ABC):
 
     @abstractmethod
     def _curvature(self, scores: FloatArray) -> MultipleCurvature:
-        """Return the (generalised) Hessian at these scores, without finding anew what is known."""
+        """Return the (generalised) Hessian at these scores, from known results if possible."""
 
     def _checked_curvature(self, scores: FloatArray) -> MultipleCurvature:
         if not self.smooth:

@@ -60,9 +60,8 @@ class ExplicitSum(BoundSum):
         slope = self._derivatives(as_scores(scores, self.n_rows), order=1)
         result = np.zeros(np.shape(vectors))
         for vector, row in zip(vectors, result, strict=True):
-            explicit.influence_over_pairs(
-                pairs.i, pairs.j, slope, as_scores(vector, self.n_rows), row
-            )
+            v = as_scores(vector, self.n_rows)
+            explicit.differences_over_pairs(pairs.i, pairs.j, slope, v, 1.0, row)
         result *= pairs.pair_scale
         return result
 
@@ -147,7 +146,7 @@ class ExplicitCurvature(OneByOne):
         """Return the Hessian times `v`, (n_rows,); O(n_pairs)."""
         result = np.zeros(self.n_rows)
         v = as_scores(v, self.n_rows)
-        explicit.laplacian_over_pairs(self.i, self.j, self.weight, v, result)
+        explicit.differences_over_pairs(self.i, self.j, self.weight, v, -1.0, result)
         result *= self.scale
         return result
 

@@ -8,14 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
-from pairrank.compiled.sorted import less_labels
+from pairrank.compiled.differences import less_labels
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
-from pairrank.pair_sums.sorted_schedule import Schedule, make_schedule
-from pairrank.pair_sums.sorted_scores import Buffers, SortedScores
+from pairrank.pair_sums.sorted_schedule import make_schedule
+from pairrank.pair_sums.sorted_scores import Buffers, Hinge, SortedScores
 from pairrank.preferences import Differences, Levels
-
-SMALL_TUBE_QUERY = 64
-"""Queries of a tube of at most so many rows are summed pair by pair."""
 
 
 class SortedSum(BoundSum):
@@ -28,90 +25,49 @@ class SortedSum(BoundSum):
     Notes
     -----
     The sort, the positions and the orders of the last scores are kept for the curvature at the same
-    scores, unless they need more than 40 bytes a row (and 64 MB): then they are found anew.
+    scores; positions and orders only up to 40 bytes per row (or 64 MB).
     """
 
-    scores_are_own = False
-    """Whether the scores that are sorted belong to the sum, so that no copy is kept."""
-
     def __init__(self, levels: Levels, margin: float, squared: bool) -> None:
-        self.levels, self.n_rows, self.margin = levels, levels.n_rows, margin
-        self.squared = self.smooth = squared
+        self.levels, self.n_rows, self.smooth = levels, levels.n_rows, squared
+        weight = np.empty(0) if levels.weight is None else levels.from_layout(levels.weight)
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
-        self.query_scale = scale
-        self.schedule = self._schedule(levels)
-        self._product_schedule: Schedule | None = None
-        self.weight = None if levels.weight is None else to_user(levels, levels.weight)
-        self.row_scale = _row_scale(levels, scale)
-        self.work = Buffers()
-        self._buffers = Buffers()
-        self._states: dict[bool, SortedScores] = {}
+        self.hinge = Hinge(levels, margin, squared, weight, np.ascontiguousarray(scale))
+        self.row_scale = (2.0 if squared else 1.0) * _row_scale(levels, scale)
+        self.schedule = make_schedule(levels)
+        self._work, self._own = Buffers(), Buffers()
+        self._last: tuple[FloatArray, SortedScores] | None = None
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        factor = 2.0 if self.squared else 1.0
-        by_row = isinstance(self.row_scale, np.ndarray)
-        value, gradient = self.state(scores).gradient(
-            self, factor if by_row else factor * float(self.row_scale)
-        )
-        if by_row:
-            gradient *= self.row_scale
+        state = self._sorted(scores)
+        value, gradient = state.gradient()
+        gradient *= self.row_scale
+        self._last = (scores, state) if self.smooth else None
         return value, gradient
 
     def _curvature(self, scores: FloatArray) -> SortedCurvature:
-        state = self.state(scores, products=True)
-        if state.buffers is self._buffers:
-            self._buffers = Buffers()
+        last, self._last = self._last, None
+        state = last[1] if last is not None and last[0] is scores else self._sorted(scores)
+        self._own = Buffers()
         return SortedCurvature(self, state)
 
-    def state(self, scores: FloatArray, *, products: bool = False) -> SortedScores:
-        """Return what is fixed while the scores are, from the last call if they are the same.
-
-        Gradients and Hessian products share it, unless small queries are better treated apart.
-        """
-        schedule = self._schedule_of_products() if products else self.schedule
-        key = schedule is not self.schedule
-        known = self._states.get(key)
-        if known is None or not known.is_at(scores):
-            self._states.pop(key, None)
-            buffers = Buffers() if key else self._buffers
-            known = self._states[key] = self._sorted(schedule, scores, buffers)
-        return known
-
-    def empty_result(self, schedule: Schedule) -> FloatArray:
-        """Return an array a row: zeros, or anything where every row is one that is sorted."""
-        n_sorted = int(np.diff(schedule.ranges, axis=1).sum())
-        n_rows = self.levels.n_rows
-        return np.empty(n_rows) if n_sorted == n_rows else np.zeros(n_rows)
-
-    def _schedule_of_products(self) -> Schedule:
-        if self._product_schedule is None:
-            schedule = make_schedule(self.levels, products=True)
-            same = np.array_equal(schedule.ranges, self.schedule.ranges)
-            self._product_schedule = self.schedule if same else schedule
-        return self._product_schedule
-
-    def _schedule(self, levels: Levels) -> Schedule:
-        return make_schedule(levels)
-
-    def _sorted(self, schedule: Schedule, scores: FloatArray, buffers: Buffers) -> SortedScores:
-        return SortedScores(self, schedule, scores, buffers)
+    def _sorted(self, scores: FloatArray) -> SortedScores:
+        return SortedScores(self.hinge, self.schedule, scores, self._own, self._work)
 
 
 class SortedCurvature(OneByOne):
     """The generalised Hessian 2 A' D A of the squared hinge at fixed scores (Eqs. 11 to 17)."""
 
     def __init__(self, owner: SortedSum, state: SortedScores) -> None:
-        self.owner, self.state = owner, state
-        weight = np.ones(owner.levels.n_rows) if owner.weight is None else owner.weight
-        self._violating = state.gamma(owner, weight, 1.0, 1.0)
-        self._scale = 2.0 * owner.row_scale
+        self.n_rows, self.weight, self.state = owner.n_rows, owner.hinge.weight, state
+        weight = self.weight if self.weight.size else np.ones(self.n_rows)
+        self._violating = state.gamma(weight, 1.0, 1.0)
+        self._scale = owner.row_scale
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
-        owner = self.owner
-        v = as_scores(v, owner.levels.n_rows)
-        x = v if owner.weight is None else owner.weight * v
-        result = self.state.gamma(owner, x, -1.0, -1.0)
+        v = as_scores(v, self.n_rows)
+        result = self.state.gamma(self.weight * v if self.weight.size else v, -1.0, -1.0)
         result += self._violating * v
         result *= self._scale
         return result
@@ -121,17 +77,12 @@ class SortedCurvature(OneByOne):
         return self._scale * self._violating
 
 
-def to_user(levels: Levels, values: FloatArray) -> FloatArray:
-    """Bring a value a row of the layout to the user's order; the result may be `values`."""
-    return values if levels.in_order else levels.from_layout(values)
-
-
-def _row_scale(levels: Levels, scale: FloatArray) -> float | FloatArray:
-    """Return what a row's gradient is multiplied by: its weight times its query's scale."""
+def _row_scale(levels: Levels, scale: FloatArray) -> FloatArray:
+    """Return the factor of each row's gradient: its weight times its query's scale."""
     if levels.weight is None and np.ndim(levels.pair_scale) == 0:
-        return float(levels.pair_scale)
+        return np.asarray(levels.pair_scale, dtype=np.float64)
     by_row = np.repeat(scale, np.diff(levels.query_start))
-    return to_user(levels, by_row if levels.weight is None else by_row * levels.weight)
+    return levels.from_layout(by_row if levels.weight is None else by_row * levels.weight)
 
 
 class SortedTerms(BoundSum):
@@ -188,34 +139,16 @@ class TubeSum(SortedSum):
     solve a program over all n_rows^2 pairs instead. What it keeps is told at `SortedSum`.
     """
 
-    scores_are_own = True
-
     def __init__(self, differences: Differences, epsilon: float, squared: bool) -> None:
         super().__init__(_as_groups(differences), -epsilon, squared)
         self.target = differences.target
 
     def at(self, scores: FloatArray) -> Evaluated:
         """Return value, gradient, error and curvature at the scores."""
-        if not self.squared:
-            self._states.clear()  # Nothing else will be asked at the last scores.
-        return super().at(self._less_labels(scores))
-
-    def _less_labels(self, scores: FloatArray) -> FloatArray:
-        levels = self.levels
-        scores = as_scores(scores, levels.n_rows)
-        kept_all = levels.row_of.size == levels.n_rows
-        result = np.empty(levels.n_rows) if kept_all else np.zeros(levels.n_rows)
-        less_labels(scores, self.target, levels.row_of, levels.query_start, result)
-        return result
-
-    def _schedule(self, levels: Levels) -> Schedule:
-        return _queries_apart(levels, SMALL_TUBE_QUERY)
-
-    def _schedule_of_products(self) -> Schedule:
-        if self._product_schedule is None:
-            small = len(self.schedule.jobs) > 0
-            self._product_schedule = _queries_apart(self.levels, 0) if small else self.schedule
-        return self._product_schedule
+        levels, residual = self.levels, np.zeros(self.n_rows)
+        scores = as_scores(scores, self.n_rows)
+        less_labels(scores, self.target, levels.row_of, levels.query_start, residual)
+        return super().at(residual)
 
 
 def _as_groups(differences: Differences) -> Levels:
@@ -237,24 +170,3 @@ def _as_groups(differences: Differences) -> Levels:
             levels = replace(levels, weight=None)
     loops = np.repeat(np.arange(levels.n_queries), 2).reshape(-1, 2)
     return replace(levels, edges=loops, pair_scale=scale if scale.size != 1 else float(scale[0]))
-
-
-def _queries_apart(levels: Levels, small_query: int) -> Schedule:
-    """Sum small queries pair by pair, and sort the others."""
-    rows = np.diff(levels.query_start)
-    queries = np.arange(levels.n_queries)
-    small = queries[(rows > 1) & (rows <= small_query)]
-    large = queries[rows > max(small_query, 1)]
-    none = np.empty((0, 3), dtype=np.int64)
-    ranges = np.column_stack((levels.query_start[large], levels.query_start[large + 1]))
-    return Schedule(
-        segments=ranges,
-        ranges=ranges,
-        jobs=np.column_stack((small, small + 1, small, small + 1)),
-        job_query=small,
-        edges=np.column_stack((large, large)),
-        edge_query=large,
-        tree_ranges=none[:, :2],
-        nodes=none,
-        node_query=none[:, 0],
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,174 +11,119 @@ from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
-SMALL_QUERY, ROWS_A_LEVEL = 512, 64
-"""Gradients are summed pair by pair in queries of at most this many rows, and rows per level.
+SMALL_QUERY, ROWS_A_LEVEL = 512, 32
+"""Queries of at most this many rows, and rows per level, are summed pair by pair.
 
-Measured ns per row pair by pair, by edges and by a tree: at 100 rows of 5 levels 30, 73 and 65; at
-200 rows of 2 levels 29, 24 and 32; at 400 rows of 400 levels 56, 125 and 125.
-"""
-SMALL_PRODUCT = 256
-"""Hessian products are summed pair by pair in queries of at most this many rows and many levels.
-
-The scores are sorted once, so edges are faster earlier: at 100 rows of 5 levels 11 ns per row,
-against 25 pair by pair.
+Measured ns per row of a gradient, a gradient with curvature, and a Hessian product, pair by pair:
+15, 28 and 15 at 100 rows of 5 levels, 12, 28 and 14 at 100 rows of 2 levels, 41, 95 and 42 at 400
+rows of 400 levels; sorted: 86, 140 and 12; 23, 28 and 5; 81, 145 and 41.
 """
 LEAF_ROWS = 48
-"""Leaves of the tree with at most this many rows are summed pair by pair."""
+"""Groups of at most this many rows share a leaf of the tree, which is summed pair by pair."""
 FEW_GROUPS = 6
 """Up to this many levels, each pair of levels is an edge; more levels form a tree."""
 
 
-@dataclass(frozen=True, eq=False)
-class Schedule:
-    """The parts of a hinge sum over Levels; every pair belongs to exactly one.
-
-    Attributes
-    ----------
-    segments : int64 array of shape (n_segments, 2)
-        Ranges of places of the layout to sort separately.
-    ranges : int64 array of shape (n_sorted, 2)
-        The places of the queries that are sorted.
-    jobs, job_query : int64 arrays of shape (n_jobs, 4) and (n_jobs,)
-        Runs of groups that are summed pair by pair; see `pairrank.compiled.sorted_blocks`.
-    edges, edge_query : int64 arrays of shape (n_edges, 2) and (n_edges,)
-        Pairs of sorted groups; see `pairrank.compiled.sorted_edges`.
-    tree_ranges : int64 array of shape (n_trees, 2)
-        Those of them whose groups form a tree.
-    nodes, node_query : int64 arrays of shape (n_nodes, 3) and (n_nodes,)
-        Merges of sorted runs; see `pairrank.compiled.sorted_tree`.
-    """
+class Schedule(NamedTuple):
+    """The parts of a hinge sum over Levels; every pair belongs to exactly one. All are int64."""
 
     segments: IntArray
-    ranges: IntArray
+    """Ranges of places of the layout to sort separately, (n_segments, 2)."""
     jobs: IntArray
-    job_query: IntArray
+    """Runs of groups that are summed pair by pair, (n_jobs, 5); see `compiled.sorted_blocks`."""
     edges: IntArray
-    edge_query: IntArray
-    tree_ranges: IntArray
+    """Pairs of sorted groups, (n_edges, 3); see `compiled.sorted_edges`."""
     nodes: IntArray
-    node_query: IntArray
+    """Merges of sorted runs, (n_nodes, 4); see `compiled.sorted_tree`."""
+    tree_ranges: IntArray
+    """The places of queries whose groups form a tree, (n_trees, 2)."""
 
 
-def make_schedule(levels: Levels, *, products: bool = False) -> Schedule:
+def make_schedule(levels: Levels) -> Schedule:
     """Divide the work of gradients, or of products with the Hessian.
 
     Costs O(groups + edges), and O(leaves log leaves) for trees.
     """
-    rows = np.diff(levels.query_start)
-    groups = np.diff(levels.query_group)
-    small = (rows <= SMALL_QUERY) & (rows <= ROWS_A_LEVEL * groups)
-    if products:
-        many = groups > FEW_GROUPS if levels.edges is None else groups < 0
-        small &= many & (rows <= SMALL_PRODUCT)
-    large = ~small & (groups > 1)
-    small &= groups > 1
-    if levels.edges is not None:
-        return _from_edges(levels, small, large)
-    few = large & (groups <= FEW_GROUPS)
-    edges, edge_query = _all_pairs(levels.query_group, few)
-    leaves, leaf_query, nodes, node_query = _trees(levels, np.flatnonzero(large & ~few))
-    runs = np.column_stack((levels.query_group[:-1], levels.query_group[1:]))[small]
-    brute = leaves[:, 1] - leaves[:, 0] > 1
-    jobs = np.concatenate((runs, leaves[brute]))
-    segments = np.concatenate((_groups_of(levels.query_group, few), leaves))
+    query_group, queries = levels.query_group, np.arange(levels.n_queries)
+    n_rows, n_groups = np.diff(levels.query_start), np.diff(query_group)
+    if levels.edges is None:
+        bounds, n_edges = np.full(query_group.size, -1), n_groups - 1
+    else:
+        bounds = np.searchsorted(levels.edges[:, 0], query_group)
+        n_edges = np.diff(bounds)
+    small = (n_rows <= SMALL_QUERY) & (n_rows <= ROWS_A_LEVEL * n_groups)
+    many = n_groups > FEW_GROUPS if levels.edges is None else n_groups < 0
+    small, large = small & (n_edges > 0), ~small & (n_edges > 0)
+    few = large & ~many
+    if levels.edges is None:
+        edges = _all_pairs(query_group, few)
+    else:
+        edges = np.column_stack((levels.edges, np.repeat(queries, n_edges)))
+        edges = edges[few[edges[:, 2]]]
+    leaves = _leaves(levels, large & many)
+    groups = np.flatnonzero(np.repeat(few, n_groups))
+    runs = (query_group[:-1], query_group[1:], bounds[:-1], bounds[1:], queries)
+    shared = leaves[leaves[:, 1] - leaves[:, 0] > 1]
+    whole = np.full(len(shared), -1)
+    places = np.column_stack((levels.query_start[:-1], levels.query_start[1:]))
     return Schedule(
-        segments=levels.group_start[segments],
-        ranges=_ranges(levels, large),
-        jobs=np.column_stack((jobs, np.full_like(jobs, -1))),
-        job_query=np.concatenate((np.flatnonzero(small), leaf_query[brute])),
+        segments=levels.group_start[
+            np.concatenate((np.column_stack((groups, groups + 1)), leaves[:, :2]))
+        ],
+        jobs=np.concatenate(
+            (
+                np.column_stack(runs)[small],
+                np.column_stack((shared[:, :2], whole, whole, shared[:, 2])),
+            )
+        ),
         edges=edges,
-        edge_query=edge_query,
-        tree_ranges=_ranges(levels, large & ~few),
-        nodes=nodes,
-        node_query=node_query,
+        nodes=_merges(levels.group_start, leaves),
+        tree_ranges=places[large & many],
     )
 
 
-def _from_edges(levels: Levels, small: NDArray[np.bool_], large: NDArray[np.bool_]) -> Schedule:
-    assert levels.edges is not None
-    query_group = levels.query_group
-    bounds = np.searchsorted(levels.edges[:, 0], query_group)
-    jobs = np.column_stack((query_group[:-1], query_group[1:], bounds[:-1], bounds[1:]))
-    edge_query = np.repeat(np.arange(levels.n_queries), np.diff(bounds))
-    sorted_edge = large[edge_query]
-    return Schedule(
-        segments=levels.group_start[_groups_of(query_group, large)],
-        ranges=_ranges(levels, large),
-        jobs=jobs[small],
-        job_query=np.flatnonzero(small),
-        edges=np.ascontiguousarray(levels.edges[sorted_edge]),
-        edge_query=edge_query[sorted_edge],
-        tree_ranges=np.empty((0, 2), dtype=np.int64),
-        nodes=np.empty((0, 3), dtype=np.int64),
-        node_query=np.empty(0, dtype=np.int64),
-    )
+def _all_pairs(query_group: IntArray, chosen: NDArray[np.bool_]) -> IntArray:
+    """Return every pair (low, high, query) of groups within each query chosen, sorted."""
+    n_groups = np.diff(query_group)
+    query = np.repeat(np.arange(n_groups.size), n_groups)
+    group = np.flatnonzero(chosen[query])
+    n_above = query_group[query[group] + 1] - group - 1
+    low = np.repeat(group, n_above)
+    high = low + 1 + np.arange(low.size) - np.repeat(np.cumsum(n_above) - n_above, n_above)
+    return np.column_stack((low, high, query[low]))
 
 
-def _groups_of(query_group: IntArray, chosen: NDArray[np.bool_]) -> IntArray:
-    """Return (group, group + 1) of every group of the queries chosen."""
-    groups = np.flatnonzero(np.repeat(chosen, np.diff(query_group)))
-    return np.column_stack((groups, groups + 1))
+def _leaves(levels: Levels, chosen: NDArray[np.bool_]) -> IntArray:
+    """Return the leaves (first group, last + 1, query) of each query chosen.
+
+    A leaf is one large group, or the small ones between two of them that begin within `LEAF_ROWS`.
+    """
+    query = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
+    groups = np.flatnonzero(chosen[query])
+    query, start = query[groups], levels.group_start[groups]
+    stretch = (start - levels.query_start[query]) // LEAF_ROWS
+    large = levels.group_start[groups + 1] - start > LEAF_ROWS
+    begins = np.ones(groups.size, dtype=np.bool_)
+    begins[1:] = (query[1:] != query[:-1]) | (stretch[1:] != stretch[:-1]) | large[1:] | large[:-1]
+    first, last = np.flatnonzero(begins), np.flatnonzero(np.roll(begins, -1))
+    return np.column_stack((groups[first], groups[last] + 1, query[first]))
 
 
-def _ranges(levels: Levels, chosen: NDArray[np.bool_]) -> IntArray:
-    starts = levels.query_start
-    return np.ascontiguousarray(np.column_stack((starts[:-1], starts[1:]))[chosen])
+def _merges(group_start: IntArray, leaves: IntArray) -> IntArray:
+    """Return the merges of each query's leaves, children first, each about halved by rows.
 
-
-def _all_pairs(query_group: IntArray, chosen: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
-    """Return every pair (low, high) of groups within each query chosen, sorted, and its query."""
-    groups = np.diff(query_group)
-    found = [np.empty((0, 3), dtype=np.int64)]
-    for n_groups in np.unique(groups[chosen]):
-        queries = np.flatnonzero(chosen & (groups == n_groups))
-        low, high = np.triu_indices(n_groups, 1)
-        first = query_group[queries][:, np.newaxis]
-        query = np.broadcast_to(queries[:, np.newaxis], (queries.size, low.size))
-        found.append(np.stack((first + low, first + high, query), axis=-1).reshape(-1, 3))
-    edges = np.concatenate(found)
-    edges = edges[np.lexsort((edges[:, 1], edges[:, 0]))]
-    return np.ascontiguousarray(edges[:, :2]), np.ascontiguousarray(edges[:, 2])
-
-
-def _trees(levels: Levels, queries: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return the leaves (first group, last + 1), their queries, the merges and their queries."""
-    all_leaves = [np.empty((0, 2), dtype=np.int64)]
-    all_nodes = [np.empty((0, 3), dtype=np.int64)]
-    if queries.size:
-        from pairrank.compiled.sorted_tree import build_leaves, build_nodes
-    for query in queries:
-        first, last = levels.query_group[query], levels.query_group[query + 1]
-        empty = all_leaves[0]
-        n_leaves = build_leaves(levels.group_start, first, last, LEAF_ROWS, empty)
-        leaves = np.empty((n_leaves, 2), dtype=np.int64)
-        build_leaves(levels.group_start, first, last, LEAF_ROWS, leaves)
-        starts = levels.group_start[np.append(leaves[:, 0], last)]
-        nodes = np.empty((n_leaves - 1, 3), dtype=np.int64)
-        build_nodes(starts, nodes)
-        all_leaves.append(leaves)
-        all_nodes.append(nodes)
-    return (
-        np.concatenate(all_leaves),
-        np.repeat(queries, [len(leaves) for leaves in all_leaves[1:]]),
-        np.concatenate(all_nodes),
-        np.repeat(queries, [len(nodes) for nodes in all_nodes[1:]]),
-    )
-
-
-def whole_queries(levels: Levels) -> Schedule:
-    """Return a schedule that sorts each query of several levels as one range, for sweeps."""
-    chosen = np.diff(levels.query_group) > 1
-    ranges = _ranges(levels, chosen)
-    none = np.empty(0, dtype=np.int64)
-    return Schedule(
-        segments=ranges,
-        ranges=ranges,
-        jobs=none.reshape(0, 4),
-        job_query=none,
-        edges=none.reshape(0, 2),
-        edge_query=none,
-        tree_ranges=none.reshape(0, 2),
-        nodes=none.reshape(0, 3),
-        node_query=none,
-    )
+    A merge is its first row, the first row of its upper half, its end, and its query.
+    """
+    start, end, query = group_start[leaves[:, 0]], group_start[leaves[:, 1]], leaves[:, 2]
+    begins = np.diff(query, prepend=-1) > 0
+    low, high = np.flatnonzero(begins), np.flatnonzero(np.roll(begins, -1)) + 1
+    found = [np.empty((0, 4), dtype=np.int64)]
+    while low.size:
+        low, high = low[high - low > 1], high[high - low > 1]
+        half = (start[low] + end[high - 1]) // 2
+        middle = np.clip(np.searchsorted(start, half), low + 1, high - 1)
+        middle -= (middle > low + 1) & (half - start[middle - 1] < start[middle] - half)
+        found.append(np.column_stack((start[low], start[middle], end[high - 1], query[low])))
+        low, high = np.concatenate((low, middle)), np.concatenate((middle, high))
+    nodes = np.concatenate(found)
+    return nodes[np.lexsort((-nodes[:, 0], nodes[:, 2]))]

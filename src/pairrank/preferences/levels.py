@@ -194,7 +194,7 @@ class Levels:
         from pairrank.compiled.layout import scatter
 
         result = np.zeros(self.n_rows)
-        scatter(values, self.row_of, np.array([[0, self.row_of.size]]), 1.0, result)
+        scatter(values, self.row_of, result)
         return result
 
     def require_pairs(self) -> None:
