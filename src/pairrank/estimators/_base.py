@@ -35,7 +35,14 @@ class BaseRanker(Described, BaseEstimator):
     graph: Any
     kernel: Any = None
     """A parameter of the rankers that take kernels."""
+    tol: float
+    max_iter: int
+    n: int
+    patience: int
+    verbose: int
+    warm_start: bool = False
     random_state: Any
+    n_pairs_: int
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are accepted and a target is needed."""

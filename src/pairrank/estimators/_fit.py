@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from functools import partial
 from itertools import zip_longest
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,6 +17,7 @@ from pairrank import _validation as validation
 from pairrank._protocols import Callback, FloatArray, Status
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._descent import Method, combined, minimize, progress_printer
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Judge, Rows, Watch, columns_of, row_scores
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.metrics import pairwise_accuracy
@@ -46,6 +48,7 @@ class _Kept(NamedTuple):
     objective: float
 
 
+@ranker
 class SolvedRanker(BaseRanker, ABC):
     """A ranker whose weights a solver finds.
 
@@ -53,14 +56,18 @@ class SolvedRanker(BaseRanker, ABC):
     overrides `_hold_out`, `_judges`, `_progress` and `_conclude`.
     """
 
-    tol: float
-    max_iter: int
-    verbose: int
-    warm_start: bool = False
-    n_pairs_: int
-    n: int
+    _: KW_ONLY
+    tol: float = 1e-3
+    max_iter: int = 1000
+    kernel: Any = None
+    gamma: float | Literal["scale"] | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    kernel_features: Literal["auto", "exact", "nystroem"] = "auto"
+    n_components: int | None = None
+    verbose: int = 0
+    random_state: Any = None
 
-    patience: int
     _least_iterations = 0
 
     def fit(
@@ -266,12 +273,16 @@ class SolvedRanker(BaseRanker, ABC):
         return _Kept(watch.best, status, watch.best_iteration, values[watch.best_iteration])
 
 
+@ranker
 class PairLossRanker(SolvedRanker):
     """A ranker that minimises a loss over every preference, plus the squared norm."""
 
-    reduction: str
-    pair_sum: str
-    solver: str
+    _: KW_ONLY
+    graph: Any = "full"
+    reduction: Literal["auto", "rows", "query", "sum"] = "auto"
+    solver: str = "auto"
+    pair_sum: str = "auto"
+    warm_start: bool = False
 
     @abstractmethod
     def _problem(self, features: Any, preferences: Preferences) -> Problem:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import Any
+from dataclasses import KW_ONLY, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -14,6 +14,7 @@ from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.estimators._descent import Method
 from pairrank.estimators._differences import minimizer
+from pairrank.estimators._docstrings import entries, ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
@@ -28,12 +29,24 @@ PENALTY = 2.0
 """The objective has |w|^2, and solvers minimise penalty/2 |w|^2."""
 
 
+@ranker
 class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
     r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences."""
 
-    C: float
-    n: int
-    solver: str
+    C: float = 1.0
+    _: KW_ONLY
+    n: int = 2
+    solver: str = "auto"
+    tol: float = 1e-4
+    warm_start: bool = False
+
+    _descriptions: ClassVar = entries("""
+C : float, default 1.0
+    Weight of the costs, averaged over the m_q^2 pairs of a query, so that it means the same for
+    ten rows and ten million.
+n_pairs_ : int
+    The number of differences, m_q^2 per query, or of comparisons.
+""")
 
     @property
     def _epsilon(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray, Status
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
@@ -41,6 +43,7 @@ class Violations(NamedTuple):
     side: NDArray[np.int8]
 
 
+@ranker
 class ConvexHullRanker(SolvedRanker):
     r"""Rank by separating the convex hulls of classes along an order graph (Fung et al. 2006).
 
@@ -126,36 +129,12 @@ class ConvexHullRanker(SolvedRanker):
            [  2.,  inf]]))
     """
 
-    def __init__(
-        self,
-        nu: float = 1.0,
-        *,
-        graph: Any = "chain",
-        kernel: Any = None,
-        regularizer: Literal["rkhs", "coefficients"] = "rkhs",
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 100,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.nu = nu
-        self.graph = graph
-        self.kernel = kernel
-        self.regularizer = regularizer
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.random_state = random_state
+    nu: float = 1.0
+    _: KW_ONLY
+    graph: Any = "chain"
+    regularizer: Literal["rkhs", "coefficients"] = "rkhs"
+    tol: float = 1e-6
+    max_iter: int = 100
 
     def violations(self) -> Violations:
         """Return the training rows outside the limits of their class, the farthest first.

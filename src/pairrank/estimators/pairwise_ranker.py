@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 from pairrank import _validation as validation
 from pairrank._protocols import PairLoss, Sigmoidal
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
@@ -13,6 +15,7 @@ from pairrank.objective import Problem
 from pairrank.preferences import Preferences
 
 
+@ranker
 class PairwiseRanker(PairLossRanker):
     r"""A linear or kernel ranker that minimises any loss over every pair.
 
@@ -73,56 +76,22 @@ class PairwiseRanker(PairLossRanker):
     array([2, 1, 1, 2])
     """
 
-    def __init__(
-        self,
-        loss: Any = "exponential",
-        *,
-        C: float = 1.0,
-        graph: Any = "full",
-        reduction: Literal["auto", "rows", "query", "sum"] = "auto",
-        kernel: Any = None,
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        eps: float = 1e-6,
-        solver: Literal["auto", "tron", "ncg", "bundle"] = "auto",
-        pair_sum: Literal[
-            "auto",
-            "cells",
-            "sorted",
-            "selection_tree",
-            "level_counting",
-            "boxes",
-            "beaulieu",
-            "separable",
-            "direct",
-        ] = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.eps = eps
-        self.graph = graph
-        self.reduction = reduction
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.pair_sum = pair_sum
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
+    loss: Any = "exponential"
+    _: KW_ONLY
+    C: float = 1.0
+    eps: float = 1e-6
+    solver: Literal["auto", "tron", "ncg", "bundle"] = "auto"
+    pair_sum: Literal[
+        "auto",
+        "cells",
+        "sorted",
+        "selection_tree",
+        "level_counting",
+        "boxes",
+        "beaulieu",
+        "separable",
+        "direct",
+    ] = "auto"
 
     def _check_parameters(self) -> None:
         loss = as_loss(self.loss)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 from pairrank.estimators._rows import Rows
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
@@ -17,6 +19,7 @@ from pairrank.objective import Problem
 from pairrank.preferences import Preferences
 
 
+@ranker
 class RankNCG(PairLossRanker):
     r"""RankNCG: the likelihood of every pair, in linear time (Raykar, Duraiswami & Krishnapuram).
 
@@ -98,48 +101,13 @@ class RankNCG(PairLossRanker):
     array([0.9])
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        loss: Literal["logistic", "probit", "raykar"] = "logistic",
-        eps: float = 1e-6,
-        graph: Any = "full",
-        reduction: Literal["auto", "rows", "query", "sum"] = "auto",
-        solver: Literal["auto", "ncg", "tron"] = "auto",
-        pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto",
-        covariance: Literal["laplace", "rows", "queries"] | None = None,
-        kernel: Any = None,
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.loss = loss
-        self.eps = eps
-        self.graph = graph
-        self.reduction = reduction
-        self.solver = solver
-        self.pair_sum = pair_sum
-        self.covariance = covariance
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
+    alpha: float = 1.0
+    _: KW_ONLY
+    loss: Literal["logistic", "probit", "raykar"] = "logistic"
+    eps: float = 1e-6
+    solver: Literal["auto", "ncg", "tron"] = "auto"
+    pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
+    covariance: Literal["laplace", "rows", "queries"] | None = None
 
     def predict_pair_proba(self, Xi: Any, Xj: Any) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.

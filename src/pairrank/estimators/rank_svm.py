@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 from pairrank import _validation as validation
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 from pairrank.exceptions import PairrankError
 from pairrank.losses import LOSSES
@@ -12,6 +14,7 @@ from pairrank.objective import Problem
 from pairrank.preferences import Preferences
 
 
+@ranker
 class RankSVM(PairLossRanker):
     r"""Linear RankSVM with the squared hinge or the hinge over every pair (Lee & Lin 2014).
 
@@ -75,46 +78,13 @@ class RankSVM(PairLossRanker):
     array([2, 1, 1, 2])
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
-        graph: Any = "full",
-        reduction: Literal["auto", "rows", "query", "sum"] = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        solver: Literal["auto", "tron", "bundle"] = "auto",
-        pair_sum: Literal[
-            "auto", "cells", "sorted", "selection_tree", "level_counting", "direct"
-        ] = "auto",
-        kernel: Any = None,
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.graph = graph
-        self.reduction = reduction
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.pair_sum = pair_sum
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
+    C: float = 1.0
+    _: KW_ONLY
+    loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
+    solver: Literal["auto", "tron", "bundle"] = "auto"
+    pair_sum: Literal["auto", "cells", "sorted", "selection_tree", "level_counting", "direct"] = (
+        "auto"
+    )
 
     def _check_parameters(self) -> None:
         if self.loss == "hinge" and self.solver == "tron":
