@@ -226,9 +226,7 @@ class Status(Enum):
     INTERRUPTED = "The fit was interrupted; these are the best weights so far."
     STOPPED = "The callback asked to stop."
     VALIDATED = "The validation error fell no further; the weights that had the least are kept."
-    OVERFLOW = (
-        "The objective overflowed: scale the features down, or lower what multiplies the loss."
-    )
+    OVERFLOW = "The objective overflowed: scale features and labels down, or weigh the loss less."
 
     @property
     def ok(self) -> bool:

@@ -146,14 +146,19 @@ def direct_is_cheaper(problem: Problem) -> bool:
     if isinstance(X, LinearOperator) or order > _SMALL_SYSTEM:
         return False
     iteration = _ENTRY * (X.nnz if sparse.issparse(X) else X.size)
-    n_terms = design.n_rows
+    n_terms = _n_terms(problem)
     if isinstance(preferences, Pairs):
-        n_terms = preferences.n_pairs
         iteration += _COMPARISON * n_terms
     if _is_dual(problem):
         wide = 1 if problem.is_kernel else design.n_features
         return _FLOP * order**2 * (wide + order) <= _ITERATIONS * iteration + 1e-2
     return _FLOP * n_terms * order**2 <= _ITERATIONS * iteration + 1e-2
+
+
+def _n_terms(problem: Problem) -> int:
+    """Return the number of rows, or of comparisons, in the sum."""
+    preferences = problem.preferences
+    return preferences.n_pairs if isinstance(preferences, Pairs) else problem.design.n_rows
 
 
 def _order(problem: Problem) -> int:
@@ -184,7 +189,7 @@ def _inverse(problem: Problem) -> Inverse | None:
     assert isinstance(preferences, Differences | Pairs)
     if not _is_dual(problem):
         assert isinstance(design, Design)
-        return primal_inverse(primal_matrix(design, preferences), penalty)
+        return primal_inverse(primal_matrix(design, preferences), penalty, _n_terms(problem))
     kernel = _kernel_matrix(design, preferences)
     curvature = bind(Square(), preferences).at(np.zeros(design.n_rows)).curvature()
     of_rows = dual_inverse(curvature.matmat(kernel).T, penalty)

@@ -18,7 +18,7 @@ from pairrank._protocols import Callback, FloatArray, Status
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._descent import Method, combined, minimize, progress_printer
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._rows import Judge, Rows, Watch, columns_of, row_scores
+from pairrank.estimators._rows import Judge, Rows, Watch, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.metrics import pairwise_accuracy
 from pairrank.objective import Problem
@@ -29,6 +29,9 @@ Solve = Callable[[Any, Any, Any], Any]
 
 _OPTIONAL = ("gap_", "validation_scores_", "coef_cov_", "standard_errors_", "limit_qid_")
 """Attributes that not every fit sets; those of an earlier fit are removed."""
+
+_TINY = 1e-100
+"""Weights below this may have scores of 0 by underflow."""
 
 _REMEDIES = {
     "C": "raise C",
@@ -114,11 +117,11 @@ class SolvedRanker(BaseRanker, ABC):
             Before any work, if input is not finite, lengths differ, a parameter is out of range, or
             there is nothing to learn from.
         """
+        given = locals()
         self._check_parameters()
-        rows = self._check_rows(X, y, qid, sample_weight)
+        rows = self._check_rows(X, y, aligned(given))
         targets = columns_of(rows.y)
-        given = {"X_val": X_val, "y_val": y_val, "qid_val": qid_val}
-        held = self._check_held({**given, "sample_weight_val": sample_weight_val}, len(targets))
+        held = self._check_held(X_val, y_val, aligned(given, "_val"), len(targets))
         rows, held = self._hold_out(rows, held)
         preferences = self._preferences(rows)
         judges = [] if held is None else self._judges(held, len(targets))
@@ -135,7 +138,8 @@ class SolvedRanker(BaseRanker, ABC):
             solutions.append(solve(target, starts[at], shown))
             if solutions[-1].status is Status.INTERRUPTED:
                 break
-        self._keep(solutions, watches, len(targets))
+        status = self._keep(solutions, watches, len(targets))
+        self._warn(status, row_scores(features))
         self._conclude(rows, features, preferences, solutions)
         return self
 
@@ -175,18 +179,19 @@ class SolvedRanker(BaseRanker, ABC):
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes."""
 
-    def _check_held(self, given: dict[str, Any], n_targets: int) -> Rows | None:
+    def _check_held(self, X: Any, y: Any, layout: dict[str, Any], n_targets: int) -> Rows | None:
         """Check the validation rows that were given, if any."""
+        given = {"X": X, "y": y, **layout}
         there = [name for name, value in given.items() if value is not None]
-        for needed in ("X_val", "y_val"):
+        for needed in ("X", "y"):
             if there and needed not in there:
                 raise PairrankError(
-                    f"{there[0]} is given without {needed}: validation rows need both X_val and "
-                    "y_val"
+                    f"{there[0]}_val is given without {needed}_val: validation rows need both "
+                    "X_val and y_val"
                 )
         if not there:
             return None
-        rows = self._check_rows(*given.values(), reset=False)
+        rows = self._check_rows(X, y, layout, reset=False)
         n_held = len(columns_of(rows.y))
         if n_held not in (1, n_targets):
             raise PairrankError(f"y_val has {n_held} targets, but y {n_targets}")
@@ -210,8 +215,8 @@ class SolvedRanker(BaseRanker, ABC):
             )
         return coefs
 
-    def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> None:
-        """Set the solutions as fitted attributes; warn where a target did not converge.
+    def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
+        """Set the solutions as fitted attributes; return the status of the worst target.
 
         Targets that an interrupt left out have zero weights.
         """
@@ -239,14 +244,15 @@ class SolvedRanker(BaseRanker, ABC):
             for curve, watch in zip(curves, watches, strict=True):
                 curve[: len(watch.curve)] = watch.curve[: curve.size]
             self.validation_scores_ = curves if several else curves[0]
+        return status
+
+    def _warn(self, status: Status, scores: Callable[[FloatArray], FloatArray]) -> None:
+        """Warn where a target did not converge, or where a finished fit scores all rows 0."""
         if not status.ok:
             warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
-        elif status is not Status.STOPPED:
-            self._warn_of_zero_weights()
-
-    def _warn_of_zero_weights(self) -> None:
-        """Warn where a finished fit has weights of zero, and say what to try."""
-        zero = ~np.atleast_2d(self.coef_).any(axis=1)
+        if not status.ok or status is Status.STOPPED:
+            return
+        zero = np.array([_scores_zero(coef, scores) for coef in np.atleast_2d(self.coef_)])
         if not zero.any():
             return
         remedies = [remedy for name, remedy in _REMEDIES.items() if hasattr(self, name)]
@@ -258,10 +264,11 @@ class SolvedRanker(BaseRanker, ABC):
             reasons += ", or most labels of a query are (nearly) equal"
             remedies += ["set n=2"] * (self.n == 1)
         warnings.warn(
-            f"coef_{of_target} is all zero, so every row has the same score: {reasons}. Scale the "
-            f"features to unit variance, {', '.join(remedies)}, or lower tol",
+            f"coef_{of_target} is all zero, or too small for scores other than 0, so every row has "
+            f"the same score: {reasons}. Scale the features to unit variance, "
+            f"{', '.join(remedies)}, or lower tol",
             ZeroWeightsWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
     def _kept(self, solution: Any, watch: Watch | None) -> _Kept:
@@ -271,6 +278,12 @@ class SolvedRanker(BaseRanker, ABC):
             return _Kept(solution.coef, solution.status, solution.n_iter, values[-1])
         status = Status.VALIDATED if watch.ran_out else solution.status
         return _Kept(watch.best, status, watch.best_iteration, values[watch.best_iteration])
+
+
+def _scores_zero(coef: FloatArray, scores: Callable[[FloatArray], FloatArray]) -> bool:
+    """Whether all scores are 0; they are computed only where products could underflow."""
+    largest = float(np.abs(coef).max(initial=0.0))
+    return largest == 0.0 or (largest < _TINY and not scores(coef).any())
 
 
 @ranker

@@ -142,7 +142,7 @@ n_pairs_ : int
         differences = Differences.build(columns_of(rows.y)[0], **rows.layout)
         differences.require_pairs(columns_of(rows.y))
         total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
-        if rows.weight is None and differences.query_of is None:
+        if rows.sample_weight is None and differences.query_of is None:
             by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)
         else:
             by_row = 2.0 * C * differences.share()

@@ -180,7 +180,7 @@ class ConvexHullRanker(SolvedRanker):
         return levels
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Levels) -> Solve:
-        lift = self._lift(rows.weight)
+        lift = self._lift(rows.sample_weight)
         lifted = features if lift is None else features @ lift
         objective = HullObjective(lifted, preferences, float(self.nu))
 
@@ -230,7 +230,8 @@ class ConvexHullRanker(SolvedRanker):
         self.limits_, self.slacks_, self._sides = hull.limits, hull.slacks, hull.sides
         self.limit_labels_ = preferences.labels[preferences.group_level]
         if rows.qid is not None:
-            kept = rows.qid if rows.weight is None else rows.qid[rows.weight > 0]
+            weight = rows.sample_weight
+            kept = rows.qid if weight is None else rows.qid[weight > 0]
             per_query = np.diff(preferences.query_group)
             self.limit_qid_ = np.repeat(query_codes(kept)[0], per_query)
 

@@ -183,7 +183,6 @@ class RankNCG(PairLossRanker):
             penalty=float(self.alpha),
             route=self.pair_sum,
             eps=min(float(self.eps), 1e-6),
-            qid=rows.qid,
-            sample_weight=rows.weight,
+            **rows.layout,
         )
         self.standard_errors_ = np.sqrt(np.maximum(self.coef_cov_.diagonal(), 0.0))

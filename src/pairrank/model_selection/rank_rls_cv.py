@@ -150,7 +150,8 @@ class RankRLSCV(
 
     def _method(self, rows: Rows) -> Any:
         """Return what `cv` stands for; an error where queries to leave out are missing."""
-        kept = np.ones(len(rows.y), dtype=bool) if rows.weight is None else rows.weight > 0
+        weight = rows.sample_weight
+        kept = np.ones(len(rows.y), dtype=bool) if weight is None else weight > 0
         n_queries = 1 if rows.qid is None else np.unique(query_codes(rows.qid[kept])[1]).size
         if self.cv is None:
             if n_queries > 1:
@@ -261,7 +262,7 @@ def _scores_of_fold(
         Rows(*(None if value is None else _safe_indexing(value, part) for value in values))
         for values, part in zip((rows._replace(X=features), rows), split, strict=True)
     )
-    some_weight = train.weight is None or bool((train.weight > 0).any())
+    some_weight = train.sample_weight is None or bool((train.sample_weight > 0).any())
     if (isinstance(train.y, Pairs) and not train.y.n_pairs) or not some_weight:
         return np.full((grid.size, len(columns_of(rows.y))), np.nan)
     problem = least_squares(train)

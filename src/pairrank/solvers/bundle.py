@@ -93,6 +93,7 @@ class _Run(Descent):
     lower_bound = -np.inf
     gap = marked_gap = float("inf")
     n_stalled = 0
+    has_bound = False
 
     def advance(self) -> Status | None:
         """Add a plane between the best weights and the model's minimum, then update the bound."""
@@ -106,7 +107,9 @@ class _Run(Descent):
                 return Status.OVERFLOW
         self._adapt(trial.value, rises=float(trial.gradient @ way) >= 0.0)
         self._bound()
-        return self.stuck if self._is_stalled() else None
+        if not self._is_stalled():
+            return None
+        return self.stuck if self.has_bound else Status.OVERFLOW
 
     def _adapt(self, value: float, rises: bool) -> None:
         """Lengthen the next step where f still fell, and shorten it where f rose."""
@@ -171,6 +174,7 @@ class _Run(Descent):
         off = score_norm * self.point.rounding()
         bound -= float(off @ np.abs(self.model_minimum))
         bound -= 0.5 * float(off @ off) / self.objective.penalty
+        self.has_bound = bool(np.isfinite(bound))
         self.lower_bound = max(self.lower_bound, bound)
         if self.lower_bound > self.value + self.noise:
             self.lower_bound = -np.inf

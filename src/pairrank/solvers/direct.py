@@ -23,19 +23,29 @@ Inverse = Callable[[FloatArray], FloatArray]
 _ENOUGH = 1e-6
 """The system is solved where the gradient falls below this part of the gradient at zero."""
 _REFINEMENTS = 10
+_UNIT = float(np.finfo(np.float64).eps)
+_SAFETY = 4.0
+"""Pivots up to this many times their rounding are taken for rounding."""
 
 
-def primal_inverse(matrix: FloatArray, penalty: float) -> Inverse | None:
+def primal_inverse(matrix: FloatArray, penalty: float, n_terms: int = 1) -> Inverse | None:
     """Return v -> (matrix + penalty I)^-1 v by Cholesky (Airola et al. 2010, Eq. 6).
 
-    None where the sum is singular at this precision. The matrix is overwritten; O(n_features^3).
+    None where the sum is singular at this precision. Entries of n_terms products err by about
+    sqrt(n_terms) roundings (Higham & Mary 2019), and a pivot by n_features more. A pivot that is
+    not larger than this, relative to its diagonal entry, is rounding: its sign, and a solution by
+    it, would hang on the last bit. The matrix is overwritten; O(n_features^3).
     """
     matrix[np.diag_indices_from(matrix)] += penalty
     if not np.isfinite(matrix).all():
         return None
+    diagonal = np.diagonal(matrix).copy()
     try:
         factor = linalg.cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
+        return None
+    n_roundings = np.sqrt(n_terms) + diagonal.size
+    if (np.diagonal(factor[0]) ** 2 <= _SAFETY * _UNIT * n_roundings * diagonal).any():
         return None
     return lambda v: np.asarray(linalg.cho_solve(factor, v, check_finite=False))
 
@@ -43,8 +53,12 @@ def primal_inverse(matrix: FloatArray, penalty: float) -> Inverse | None:
 def dual_inverse(matrix: FloatArray, penalty: float) -> Inverse | None:
     """Return v -> (matrix + penalty I)^-1 v by LU, matrix = H K for the dual (Eq. 7).
 
-    None where the sum is singular or overflows. The matrix is overwritten; O(n_rows^3).
+    None where the sum is singular or overflows, or the penalty is lost in the rounding of the
+    entries: H is singular, so the solution would be rounding. The matrix is overwritten;
+    O(n_rows^3).
     """
+    if penalty <= _UNIT * float(np.abs(matrix).max(initial=0.0)):
+        return None
     matrix[np.diag_indices_from(matrix)] += penalty
     if not np.isfinite(matrix).all():
         return None
