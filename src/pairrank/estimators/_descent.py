@@ -74,20 +74,7 @@ def minimize(
 
     With many rows, "auto" and "ncg" take each step length from a sample's scores. Where rows are
     few and the sum's algorithm is "auto", sums are more precise than `eps`, because that is cheap.
-
-    Parameters
-    ----------
-    problem : Problem
-        Over Levels or Pairs; see `minimizer` for squares and tubes.
-    method : Method
-    start : ndarray of shape (n_features,), optional
-        None: zero, or the solution for a sample.
-    callback : callable, optional
-        Called with a `Step` after every iteration; a true result stops the run.
-
-    Returns
-    -------
-    Solution
+    Without a start, it is zero or the solution for a sample. Squares and tubes have `minimizer`.
     """
     if problem.algorithm == "auto" and problem.design.n_rows <= _FEW_ROWS:
         problem = problem.changed(eps=min(problem.eps, _EXACT))

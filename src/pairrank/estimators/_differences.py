@@ -51,23 +51,10 @@ def minimizer(problem: Problem, method: Method) -> Minimizer:
     squares, its solution is the start. The preconditioner for power 2 is its inverse, else the
     diagonal.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of squares or tubes over Differences or Pairs.
-    method : Method
-
-    Returns
-    -------
-    callable
-        ``solve(target, start, callback=None) -> Solution`` for labels, (n_rows,), or None for those
-        of the preferences, and a start or None for zero.
-
-    Raises
-    ------
-    PairrankError
-        If solver="direct" is impossible because its matrix is singular, too large, or unknown; or
-        if a kernel matrix is not positive semidefinite.
+    The function returned is ``solve(target, start, callback=None) -> Solution`` for labels,
+    (n_rows,), or None for those of the preferences, and a start or None for zero. A PairrankError
+    says that solver="direct" is impossible because its matrix is singular, too large, or unknown;
+    or that a kernel matrix is not positive semidefinite.
     """
     if not isinstance(problem.loss.family, Squares):
         return _of_tubes(problem, method)

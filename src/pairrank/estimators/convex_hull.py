@@ -21,7 +21,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.objective import HullObjective
 from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
-from pairrank.solvers.interior_point import BoundStep, InteriorPoint, LimitSolution
+from pairrank.solvers.interior_point import BoundStep, LimitSolution, minimize_with_limits
 
 _MOST_EDGES = 1_000_000
 
@@ -193,7 +193,7 @@ class ConvexHullRanker(SolvedRanker):
                 assert callback is not None
                 return callback(step._replace(coef=coefficients(step.coef)))
 
-            found = InteriorPoint()(
+            found = minimize_with_limits(
                 objective,
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),

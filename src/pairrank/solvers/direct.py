@@ -72,18 +72,9 @@ def dual_inverse(matrix: FloatArray, penalty: float) -> Inverse | None:
 class Direct:
     """One solution of the linear system, refined by the objective's gradient.
 
-    Parameters
-    ----------
-    inverse : callable or None
-        From a vector v to H^-1 v; None: H is singular, which ends in Status.NO_PROGRESS.
-    metric : LinearMap, optional
-        The inner product that defines norms, as in `LinearCG`.
-    otherwise : Solver, optional
-        Solves the problem from its start where the factorisation does not.
-
-    Notes
-    -----
-    Costs three to twelve gradients of the objective; the caller makes the factorisation.
+    `inverse` takes a vector v to H^-1 v; None means that H is singular. Where the factorisation
+    does not solve the problem, `otherwise` does from the start; without it, the run ends in
+    Status.NO_PROGRESS. Costs three to twelve gradients; the caller makes the factorisation.
     """
 
     inverse: Inverse | None

@@ -82,15 +82,10 @@ class RowCurvature(NamedTuple):
     With alpha for the upper limit L, beta for the lower limit U:
     d alpha = (upper + cross) d(s - L) - cross d(U - s) and
     d beta = (lower + cross) d(U - s) - cross d(s - L).
-
-    Attributes
-    ----------
-    sides : ndarray of shape (2, n)
-        lower and upper.
-    cross : ndarray of shape (n,)
     """
 
     sides: FloatArray
+    """lower and upper, (2, n)."""
     cross: FloatArray
 
 
@@ -101,25 +96,10 @@ class LimitSystem:
               \begin{pmatrix} \Delta w \\ \Delta l \end{pmatrix} = r
 
     with the limits l = (U_1, L_1, U_2, L_2, ...). H couples the two limits of a group and the two
-    ends of an edge: it is banded, and tridiagonal for a chain.
+    ends of an edge: it is banded, and tridiagonal for a chain. `stiffness` has each edge's
+    multiplier over its margin. Raises an OverflowError if a matrix is not finite, and a LinAlgError
+    if rounding leaves the limits' matrix not positive definite.
 
-    Parameters
-    ----------
-    problem : LimitProblem
-    curvature_of : callable
-        Returns the `RowCurvature` of a piece.
-    stiffness : ndarray of shape (n_edges,)
-        The edges' multipliers over their margins.
-
-    Raises
-    ------
-    OverflowError
-        If a matrix is not finite.
-    LinAlgError
-        If the limits' matrix is not positive definite because of rounding.
-
-    Notes
-    -----
     With matrices O(n_rows n_features^2 + n_groups (b^2 + b n_features)), b the bandwidth (at most
     twice the groups of a query); else two products with X and one with the factor of H per step
     of conjugate gradients.
