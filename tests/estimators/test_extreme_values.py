@@ -61,7 +61,7 @@ def test_weights_without_scores_are_reported(rows, scale):
 @pytest.mark.parametrize("ranker", [SVRank(), MPRank(n=1)], ids=str)
 def test_features_whose_squares_overflow_are_refused_by_cutting_planes(ranker, rows):
     X, y = rows
-    with pytest.raises(PairrankError, match="overflowed: scale features"):
+    with pytest.raises(PairrankError, match="overflowed: scale the features"):
         ranker.fit(1e154 * X, y)
 
 

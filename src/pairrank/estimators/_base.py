@@ -33,6 +33,7 @@ class BaseRanker(Described, BaseEstimator):
     coef_: FloatArray
     feature_map_: FeatureMap
     graph: Any
+    loss: Any
     kernel: Any = None
     """A parameter of the rankers that take kernels."""
     tol: float

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from pairrank._protocols import (
     Callback,
     FloatArray,
+    PairLoss,
     PiecewisePolynomial,
     Sigmoidal,
     Solution,
@@ -82,7 +84,7 @@ def minimize(
     if method.solver == "bundle" or not problem.loss.smooth:
         return _by_cutting_planes(problem, method, start, generator, callback)
     model, line = None, None
-    if method.solver == "auto" and _values_agree(problem):
+    if method.solver == "auto" and values_agree(problem.loss):
         model = _model(problem, generator)
     if method.solver != "tron" and problem.design.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
@@ -114,15 +116,15 @@ def descend(
     return solver(objective, start, tol=method.tol, max_iter=method.max_iter, callback=callback)
 
 
-def _values_agree(problem: Problem) -> bool:
+def values_agree(loss: PairLoss) -> bool:
     """Whether value and gradient are those of one loss."""
-    family = problem.loss.family
+    family = loss.family
     return not isinstance(family, Sigmoidal) or family.value == family.slope
 
 
 def _solver(problem: Problem, method: Method, step_length: StepLength | None) -> Tron | NonlinearCG:
     """Return the solver; TRON's inner iterations end early where steps are multiplied later."""
-    if not _values_agree(problem):
+    if not values_agree(problem.loss):
         return NonlinearCG(search="gradient", step_length=step_length)
     if method.solver == "ncg":
         return NonlinearCG(step_length=step_length)
@@ -185,14 +187,17 @@ def _sampling_pays(sample: int, n_rows: int, n_features: int) -> bool:
     return 6 * hessian <= 30 * product
 
 
-def progress_printer(verbose: int, n_pairs: int) -> Callback | None:
+def progress_printer(verbose: int, n_pairs: int) -> Callable[[Any], object] | None:
     """Return a callback that prints a line per iteration to standard error, or None."""
     if not verbose:
         return None
 
-    def show(step: Step) -> None:
-        left = f"|gradient| {step.gradient_norm:.2e}"
-        if not np.isnan(step.gap):
+    def show(step: Any) -> None:
+        if hasattr(step, "lower_bound"):
+            left = f"lower bound {step.lower_bound:.8e}"
+        elif np.isnan(step.gap):
+            left = f"|gradient| {step.gradient_norm:.2e}"
+        else:
             left = f"gap {step.gap:.2e}"
         print(
             f"iteration {step.n_iter:4d}  objective {step.value:.8e}  {left}  pairs {n_pairs:,}  "

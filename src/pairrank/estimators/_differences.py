@@ -56,40 +56,31 @@ def minimizer(problem: Problem, method: Method) -> Minimizer:
     says that solver="direct" is impossible because its matrix is singular, too large, or unknown;
     or that a kernel matrix is not positive semidefinite.
     """
-    if not isinstance(problem.loss.family, Squares):
-        return _of_tubes(problem, method)
-    iterates = method.solver == "auto" and not direct_is_cheaper(problem)
-    if iterates and problem.uneven_diagonal is not None:
-        return _of_tubes(problem, method)
-    return _of_squares(problem, method)
-
-
-def _of_squares(problem: Problem, method: Method) -> Minimizer:
-    solver = _solver(problem, method.solver)
-
-    def solve(
-        target: FloatArray | None, start: FloatArray | None, callback: Callback | None = None
-    ) -> Solution:
-        objective = PairObjective(problem.with_target(target))
-        return descend(objective, solver, method, start, None, callback)
-
-    return solve
-
-
-def _of_tubes(problem: Problem, method: Method) -> Minimizer:
+    factorised = diagonal = None
     squares = problem.changed(loss=Square())
-    factorised = _inverse(squares) if direct_is_cheaper(squares) else None
-    diagonal = problem.uneven_diagonal if problem.loss.smooth and factorised is None else None
-    solver: Solver = Tron() if problem.loss.smooth else Bundle()
+    if _takes_newton_steps(problem, method):
+        solver: Solver = Tron() if problem.loss.smooth else Bundle()
+        factorised = _inverse(squares) if direct_is_cheaper(squares) else None
+        diagonal = problem.uneven_diagonal if problem.loss.smooth and factorised is None else None
+    else:
+        solver = _solver(problem, method.solver)
 
     def solve(
         target: FloatArray | None, start: FloatArray | None, callback: Callback | None = None
     ) -> Solution:
-        start_solution, inverse = _squares_solution(squares.with_target(target), factorised)
+        found, inverse = _squares_solution(squares.with_target(target), factorised)
         objective = PairObjective(problem.with_target(target), inverse=inverse or diagonal)
-        return descend(objective, solver, method, start, start_solution, callback)
+        return descend(objective, solver, method, start, found, callback)
 
     return solve
+
+
+def _takes_newton_steps(problem: Problem, method: Method) -> bool:
+    """Whether a tube, or squares of features that differ in size, are left to TRON or a bundle."""
+    if not isinstance(problem.loss.family, Squares):
+        return True
+    iterates = method.solver == "auto" and not direct_is_cheaper(problem)
+    return iterates and problem.uneven_diagonal is not None
 
 
 def _squares_solution(

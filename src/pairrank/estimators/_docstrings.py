@@ -43,6 +43,10 @@ kernel_features : "auto", "exact" or "nystroem", default "auto"
     The landmarks of the kernel: every training row, or a sample of them.
 n_components : int, optional
     The number of landmarks of "nystroem".
+C : float, default 1.0
+    Weight of the loss.
+max_iter : int, default 1000
+    The largest number of iterations: Newton steps, conjugate gradients or cutting planes.
 warm_start : bool, default False
     Start from the previous `coef_`.
 verbose : int, default 0

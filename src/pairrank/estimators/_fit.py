@@ -16,10 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from pairrank import _validation as validation
 from pairrank._protocols import Callback, FloatArray, Status
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._descent import Method, combined, minimize, progress_printer
+from pairrank.estimators._descent import Method, combined, minimize, progress_printer, values_agree
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Judge, Rows, Watch, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.losses import as_loss
 from pairrank.metrics import pairwise_accuracy
 from pairrank.objective import Problem
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
@@ -56,7 +57,7 @@ class SolvedRanker(BaseRanker, ABC):
     """A ranker whose weights a solver finds.
 
     A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
-    overrides `_hold_out`, `_judges`, `_progress` and `_conclude`.
+    overrides `_hold_out`, `_judges` and `_conclude`.
     """
 
     _: KW_ONLY
@@ -130,10 +131,11 @@ class SolvedRanker(BaseRanker, ABC):
         starts = self._starts(len(targets), features.shape[1])
         self.n_pairs_ = preferences.n_pairs
         solve = self._solver_of(rows, features, preferences)
+        printer = progress_printer(self.verbose, self.n_pairs_)
         solutions: list[Any] = []
         for at in range(len(targets)):
             watch = watches[at] if watches else None
-            shown: Any = combined(self._progress(), watch, callback)
+            shown: Any = combined(printer, watch, callback)
             target = targets[at] if len(targets) > 1 else None
             solutions.append(solve(target, starts[at], shown))
             if solutions[-1].status is Status.INTERRUPTED:
@@ -171,10 +173,6 @@ class SolvedRanker(BaseRanker, ABC):
     def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
         """Return the functions that judge validation scores, one per target."""
         return [partial(pairwise_accuracy, held.y, graph=self.graph, **held.layout)]
-
-    def _progress(self) -> Callable[[Any], object] | None:
-        """Return a callback that prints one line per iteration, or None."""
-        return progress_printer(self.verbose, self.n_pairs_)
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes."""
@@ -255,12 +253,12 @@ class SolvedRanker(BaseRanker, ABC):
         zero = np.array([_scores_zero(coef, scores) for coef in np.atleast_2d(self.coef_)])
         if not zero.any():
             return
-        remedies = [remedy for name, remedy in _REMEDIES.items() if hasattr(self, name)]
+        remedies = [remedy for name, remedy in _REMEDIES.items() if name in self.get_params()]
         of_target = f" of target {int(zero.argmax())}" if zero.size > 1 else ""
         reasons = (
             "features are equal within queries, or so small that the penalty outweighs the loss"
         )
-        if getattr(self, "n", 2) == 1 or hasattr(self, "epsilon"):
+        if getattr(self, "n", 2) == 1 or "epsilon" in self.get_params():
             reasons += ", or most labels of a query are (nearly) equal"
             remedies += ["set n=2"] * (self.n == 1)
         warnings.warn(
@@ -288,7 +286,13 @@ def _scores_zero(coef: FloatArray, scores: Callable[[FloatArray], FloatArray]) -
 
 @ranker
 class PairLossRanker(SolvedRanker):
-    """A ranker that minimises a loss over every preference, plus the squared norm."""
+    """A ranker that minimises alpha/2 |w|^2 + C times a loss over every preference.
+
+    A ranker declares `loss`, and one of C and alpha; `eps` is the error of its sums.
+    """
+
+    C = alpha = 1.0
+    eps = 1e-6
 
     _: KW_ONLY
     graph: Any = "full"
@@ -297,9 +301,23 @@ class PairLossRanker(SolvedRanker):
     pair_sum: str = "auto"
     warm_start: bool = False
 
-    @abstractmethod
-    def _problem(self, features: Any, preferences: Preferences) -> Problem:
-        """Return the problem that the parameters define."""
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("C", "alpha", "eps"):
+            validation.check_number(getattr(self, name), name)
+        if self.eps >= 1:
+            raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is usual")
+        loss = as_loss(self.loss)
+        if self.solver in ("tron", "ncg") and not loss.smooth:
+            raise PairrankError(
+                f'solver="{self.solver}" needs a smooth loss, which {self.loss!r} is not: use '
+                'solver="bundle" (or "auto")'
+            )
+        if self.solver in ("tron", "bundle") and not values_agree(loss):
+            raise PairrankError(
+                f'solver="{self.solver}" needs values that match gradients, which {self.loss!r} '
+                'does not give: use solver="ncg" (or "auto")'
+            )
 
     def _preferences(self, rows: Rows) -> Preferences:
         """Return the scaled preferences; raise an error if there are none."""
@@ -315,6 +333,14 @@ class PairLossRanker(SolvedRanker):
         return levels.compact() if self.pair_sum == "auto" else levels
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
-        problem = self._problem(features, preferences)
+        problem = Problem(
+            features,
+            preferences,
+            as_loss(self.loss),
+            penalty=float(self.alpha),
+            factor=float(self.C),
+            algorithm=self.pair_sum,
+            eps=float(self.eps),
+        )
         method = Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
         return lambda target, start, callback: minimize(problem, method, start, callback)

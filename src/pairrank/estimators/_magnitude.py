@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
 
@@ -34,6 +34,7 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
     r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences."""
 
     C: float = 1.0
+    epsilon = 0.0
     _: KW_ONLY
     n: int = 2
     solver: str = "auto"
@@ -47,11 +48,6 @@ C : float, default 1.0
 n_pairs_ : int
     The number of differences, m_q^2 per query, or of comparisons.
 """)
-
-    @property
-    def _epsilon(self) -> float:
-        """The error of a difference up to which the cost is 0."""
-        return 0.0
 
     def stability_bound(self, X: Any, y: Any, *, delta: float = 0.05) -> StabilityBound:
         r"""Return how far the true error may be from the one on these training rows.
@@ -107,7 +103,7 @@ n_pairs_ : int
         in_kernel = self._is_precomputed and not hasattr(self, "feature_map_")
         radius = _radius_of_kernel(X) if in_kernel else _radius_of_rows(self._features(X))
         width, C, n = float(np.ptp(labels)), float(self.C), int(self.n)
-        largest = 0.5 * C * max(0.0, width - self._epsilon) ** n
+        largest = 0.5 * C * max(0.0, width - float(self.epsilon)) ** n
         M = 0.5 * width + radius * float(np.sqrt(largest))
         return stability_bound(C, radius, M, X.shape[0], n, delta)
 
@@ -118,9 +114,9 @@ n_pairs_ : int
             raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
 
-    @abstractmethod
     def _loss(self) -> Square | Tube:
         """Return the cost of a difference."""
+        return Tube(float(self.epsilon), int(self.n))
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
         is_kernel = self._is_precomputed and not self._maps_features

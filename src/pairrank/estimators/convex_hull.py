@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from typing import Any, Literal, NamedTuple
@@ -219,9 +218,6 @@ class ConvexHullRanker(SolvedRanker):
         left, values, _ = linalg.svd(expansion * np.sqrt(weight), full_matrices=False)
         return left * values
 
-    def _progress(self) -> Callable[[BoundStep], object] | None:
-        return _print_step if self.verbose else None
-
     def _conclude(
         self, rows: Rows, features: Any, preferences: Levels, solutions: list[_Hull]
     ) -> None:
@@ -265,15 +261,6 @@ def _hull_of(
     sides[objective.row_of] = np.where(above >= below, 1, -1)
     ended = found.status, found.n_iter, found.history, found.lower_bound
     return _Hull(coef, *ended, objective.edges.shape[0], by_class, slacks, sides)
-
-
-def _print_step(step: BoundStep) -> None:
-    """Print one line to standard error."""
-    print(
-        f"iteration {step.n_iter:4d}  objective {step.value:.8e}  "
-        f"lower bound {step.lower_bound:.8e}  {step.seconds:.2f} s",
-        file=sys.stderr,
-    )
 
 
 def _check_edges(levels: Levels) -> None:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from pairrank._protocols import FloatArray, LikelihoodSum
+from pairrank._protocols import FloatArray, LikelihoodSum, PairLoss
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Logistic, Probit, Raykar
 from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import query_codes
@@ -39,7 +38,7 @@ def check_covariance(kind: str, n_features: int, qid: NDArray[Any] | None) -> No
 def coefficient_covariance(
     X: Any,
     preferences: Preferences,
-    loss: Logistic | Probit | Raykar,
+    loss: PairLoss,
     coef: FloatArray,
     *,
     kind: str,
@@ -161,7 +160,7 @@ def _spread_of_rows(
 def _own_parts(
     columns: _Columns,
     pairs: Pairs,
-    loss: Logistic | Probit | Raykar,
+    loss: PairLoss,
     scores: FloatArray,
     weight: FloatArray,
 ) -> FloatArray:

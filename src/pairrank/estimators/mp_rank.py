@@ -34,8 +34,6 @@ class MPRank(MagnitudeRanker):
         dual (Eq. 29). "cg" is conjugate gradients. "auto" takes the cheaper one, and "cg" where the
         factorisation fails; where features differ in size, it takes Newton steps preconditioned by
         the diagonal of the Hessian instead of "cg". For n = 1 it is "bundle", cutting planes.
-    max_iter : int, default 1000
-        The largest number of iterations.
     tol : float, default 1e-4
         For n = 2, stop when \|gradient\| <= tol \|gradient at 0\|. For n = 1, stop when the duality
         gap is at most tol times the objective, or times \|gradient at 0\|^2/4 if that is less.
@@ -82,4 +80,4 @@ class MPRank(MagnitudeRanker):
         return self.kernel is not None and not (self.n == 2 and self._is_precomputed)
 
     def _loss(self) -> Square | Tube:
-        return Square() if self.n == 2 else Tube(0.0, 1)
+        return Square() if self.n == 2 else super()._loss()

@@ -5,14 +5,8 @@ from __future__ import annotations
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
-from pairrank import _validation as validation
-from pairrank._protocols import PairLoss, Sigmoidal
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
-from pairrank.exceptions import PairrankError
-from pairrank.losses import as_loss
-from pairrank.objective import Problem
-from pairrank.preferences import Preferences
 
 
 @ranker
@@ -31,8 +25,6 @@ class PairwiseRanker(PairLossRanker):
         returns the cost of each margin or its first or second derivative. It may say its `family`
         (a record of `pairrank._protocols`), by which a fast sum is found, and `smooth`: False
         where it has no second derivative, so that cutting planes are taken. It must be convex.
-    C : float, default 1.0
-        Weight of the loss.
     eps : float, default 1e-6
         The error allowed in the sums of logistic and probit, as in `RankNCG`; others are exact.
     solver : "auto", "tron", "ncg" or "bundle", default "auto"
@@ -44,24 +36,11 @@ class PairwiseRanker(PairLossRanker):
         `pairrank.pair_sums.bind`.
     tol : float, default 1e-3
         Stop at \|gradient\| <= tol \|gradient at 0\|, or by the duality gap, as `RankSVM` does.
-    max_iter : int, default 1000
-        Steps at the most.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,), float64
-        With a kernel, the weights of its features.
-    n_iter_ : int
-        Steps taken on all rows.
-    status_
-    history_
-    objective_
-    n_pairs_
-    feature_map_
-    validation_scores_
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X had names.
+    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
+    validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -92,37 +71,3 @@ class PairwiseRanker(PairLossRanker):
         "separable",
         "direct",
     ] = "auto"
-
-    def _check_parameters(self) -> None:
-        loss = as_loss(self.loss)
-        if self.solver in ("tron", "ncg") and not loss.smooth:
-            raise PairrankError(
-                f"solver={self.solver!r} needs a smooth loss, which {self.loss!r} is not: use "
-                'solver="bundle" (or "auto")'
-            )
-        if _is_mixture(loss) and self.solver in ("tron", "bundle"):
-            raise PairrankError(
-                f"solver={self.solver!r} needs values that match gradients, which {self.loss!r} "
-                'does not give: use solver="ncg" (or "auto")'
-            )
-        validation.check_number(self.C, "C")
-        validation.check_number(self.eps, "eps")
-        if self.eps >= 1:
-            raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is usual")
-        super()._check_parameters()
-
-    def _problem(self, features: Any, preferences: Preferences) -> Problem:
-        return Problem(
-            features,
-            preferences,
-            as_loss(self.loss),
-            factor=float(self.C),
-            algorithm=self.pair_sum,
-            eps=float(self.eps),
-        )
-
-
-def _is_mixture(loss: PairLoss) -> bool:
-    """Whether value and gradient are those of different losses."""
-    family = loss.family
-    return isinstance(family, Sigmoidal) and family.value != family.slope

@@ -7,15 +7,13 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 from pairrank.estimators._rows import Rows
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
 from pairrank.exceptions import PairrankError
-from pairrank.losses import LOSSES, Logistic, Probit
-from pairrank.objective import Problem
+from pairrank.losses import Logistic, Probit, as_loss
 from pairrank.preferences import Preferences
 
 
@@ -55,8 +53,6 @@ class RankNCG(PairLossRanker):
         How `coef_cov_` and `standard_errors_` are estimated, see Notes.
     tol : float, default 1e-3
         Stop when \|gradient\| <= tol \|gradient at 0\|.
-    max_iter : int, default 1000
-        The largest number of steps.
 
     Attributes
     ----------
@@ -140,31 +136,12 @@ class RankNCG(PairLossRanker):
             return -loss.phi(second - first, order=1)
 
     def _check_parameters(self) -> None:
-        validation.check_number(self.alpha, "alpha")
-        validation.check_number(self.eps, "eps")
-        if self.eps >= 1:
-            raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is the paper's")
-        if self.loss == "raykar" and self.solver == "tron":
-            raise PairrankError(
-                'solver="tron" needs values that match gradients, which loss="raykar" does not '
-                'give: use solver="ncg", or loss="probit"'
-            )
         if self.covariance is not None and self.kernel is not None:
             raise PairrankError(
                 f"covariance={self.covariance!r} is of the weights of X's features, and a ranker "
                 "with a kernel has no such weights: leave covariance=None or kernel=None"
             )
         super()._check_parameters()
-
-    def _problem(self, features: Any, preferences: Preferences) -> Problem:
-        return Problem(
-            features,
-            preferences,
-            LOSSES[self.loss](),
-            penalty=float(self.alpha),
-            algorithm=self.pair_sum,
-            eps=float(self.eps),
-        )
 
     def _preferences(self, rows: Rows) -> Preferences:
         if self.covariance is not None:
@@ -177,7 +154,7 @@ class RankNCG(PairLossRanker):
         self.coef_cov_ = coefficient_covariance(
             features,
             preferences,
-            LOSSES[self.loss](),
+            as_loss(self.loss),
             self.coef_,
             kind=self.covariance,
             penalty=float(self.alpha),

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Literal
 
-from pairrank import _validation as validation
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
-from pairrank.exceptions import PairrankError
-from pairrank.losses import LOSSES
-from pairrank.objective import Problem
-from pairrank.preferences import Preferences
 
 
 @ranker
@@ -26,8 +21,6 @@ class RankSVM(PairLossRanker):
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the loss.
     loss : "squared_hinge" or "hinge", default "squared_hinge"
         The cost of a pair, p = 2 or 1. Both rank about equally well (Lee & Lin, Section 4.4). The
         squared hinge is solved faster; the hinge is less sensitive to outliers.
@@ -35,8 +28,6 @@ class RankSVM(PairLossRanker):
         Stop when \|gradient\| <= tol \|gradient at 0\|. Cutting planes stop when the duality gap
         (how far the objective may be above its minimum) is at most tol times the objective, or
         times \|gradient at 0\|^2/2 if that is less.
-    max_iter : int, default 1000
-        The largest number of Newton steps or cutting planes.
     solver : "auto", "tron" or "bundle", default "auto"
         "tron" computes every Hessian product over every pair, as in the paper. "auto" takes the
         Hessian from a sample where that is cheaper; value and gradient use every pair, so the
@@ -85,16 +76,3 @@ class RankSVM(PairLossRanker):
     pair_sum: Literal["auto", "cells", "sorted", "selection_tree", "level_counting", "direct"] = (
         "auto"
     )
-
-    def _check_parameters(self) -> None:
-        if self.loss == "hinge" and self.solver == "tron":
-            raise PairrankError(
-                'solver="tron" needs second derivatives, of which the hinge has none: use '
-                'solver="bundle" (or "auto"), or loss="squared_hinge"'
-            )
-        validation.check_number(self.C, "C")
-        super()._check_parameters()
-
-    def _problem(self, features: Any, preferences: Preferences) -> Problem:
-        loss, factor = LOSSES[self.loss](), float(self.C)
-        return Problem(features, preferences, loss, factor=factor, algorithm=self.pair_sum)

@@ -8,7 +8,6 @@ from typing import Literal
 from pairrank import _validation as validation
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._magnitude import MagnitudeRanker
-from pairrank.losses import Tube
 
 
 @ranker
@@ -34,8 +33,6 @@ class SVRank(MagnitudeRanker):
         The power of the part of an error beyond epsilon.
     solver : "auto", "bundle" or "tron", default "auto"
         "bundle", cutting planes, for n = 1; "tron", trust region Newton, for n = 2.
-    max_iter : int, default 1000
-        The largest number of iterations.
     tol : float, default 1e-4
         For n = 1, stop when the duality gap is at most tol times the objective, or times
         \|gradient at 0\|^2/4 if that is less. For n = 2, stop when
@@ -74,10 +71,6 @@ class SVRank(MagnitudeRanker):
     solver: Literal["auto", "bundle", "tron"] = "auto"
 
     @property
-    def _epsilon(self) -> float:
-        return float(self.epsilon)
-
-    @property
     def _maps_features(self) -> bool:
         """A precomputed kernel becomes features too."""
         return self.kernel is not None
@@ -87,6 +80,3 @@ class SVRank(MagnitudeRanker):
         validation.check_number(self.epsilon, "epsilon", inclusive=True)
         own = "tron" if self.n == 2 else "bundle"
         validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", own))
-
-    def _loss(self) -> Tube:
-        return Tube(float(self.epsilon), int(self.n))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import linalg
 
 from pairrank._protocols import (
-    Callback,
     FloatArray,
     LinearMap,
     Objective,
@@ -17,7 +17,7 @@ from pairrank._protocols import (
     Solver,
     Status,
 )
-from pairrank.solvers.descent import Descent, Place
+from pairrank.solvers.descent import Descent, DescentSolver, Place
 
 Inverse = Callable[[FloatArray], FloatArray]
 _ENOUGH = 1e-6
@@ -69,7 +69,7 @@ def dual_inverse(matrix: FloatArray, penalty: float) -> Inverse | None:
 
 
 @dataclass(frozen=True)
-class Direct:
+class Direct(DescentSolver):
     """One solution of the linear system, refined by the objective's gradient.
 
     `inverse` takes a vector v to H^-1 v; None means that H is singular. Where the factorisation
@@ -81,20 +81,12 @@ class Direct:
     metric: LinearMap | None = None
     otherwise: Solver | None = None
 
-    def __call__(
-        self,
-        objective: Objective,
-        w0: FloatArray,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callback | None = None,
-    ) -> Solution:
+    def __call__(self, objective: Objective, w0: FloatArray, **options: Any) -> Solution:
         """Minimise the objective; only `otherwise` uses the start, `tol` and `max_iter`."""
-        found = _Run(self, objective, np.zeros(objective.n_features), tol, callback).run(max_iter)
+        found = super().__call__(objective, np.zeros(objective.n_features), **options)
         if found.status is not Status.NO_PROGRESS or self.otherwise is None:
             return found
-        return self.otherwise(objective, w0, tol=tol, max_iter=max_iter, callback=callback)
+        return self.otherwise(objective, w0, **options)
 
 
 class _Run(Descent):
@@ -145,3 +137,6 @@ class _Run(Descent):
             if not place.norm < 0.5 * before:
                 break
         return place
+
+
+Direct.run_class = _Run

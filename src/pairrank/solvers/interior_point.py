@@ -1,5 +1,4 @@
-"""The interior point method: a primal-dual Newton method for rows with a cost for crossing shared
-limits."""
+"""The interior point method for rows with a cost for crossing shared limits."""
 
 from __future__ import annotations
 

@@ -24,15 +24,12 @@ class Piece(Protocol):
 
     def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values per group at each row of the piece, along the last axis."""
-        ...
 
     def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
         """Add values per row of the piece to the sums of its groups, along the last axis."""
-        ...
 
     def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
         """Add rows, multiplied by each of their two sides, to the sums of their groups."""
-        ...
 
 
 class LimitProblem(Protocol):
@@ -49,31 +46,24 @@ class LimitProblem(Protocol):
     @property
     def pieces(self) -> Sequence[Piece]:
         """The rows in parts that fit into the processor's cache."""
-        ...
 
     def features(self, piece: Any) -> Any:
         """Return the rows of a piece."""
-        ...
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return X w."""
-        ...
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return X' v."""
-        ...
 
     def by_group(self, values: FloatArray) -> FloatArray:
         """Return the sums over the rows of each group, along the last axis."""
-        ...
 
     def by_row(self, values: FloatArray) -> FloatArray:
         """Return each group's values at each of its rows, along the last axis."""
-        ...
 
     def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return an approximate inverse of I + X' diag(values) X."""
-        ...
 
 
 class RowCurvature(NamedTuple):
