@@ -27,7 +27,9 @@ def rows():
 def test_labels_whose_squares_overflow_are_refused_by_row(ranker, rows):
     X, y = rows
     y[7] = -1e308
-    with pytest.raises(PairrankError, match=r"y\[7\] = -1e\+308 is too large.*: scale y"):
+    with pytest.raises(
+        PairrankError, match=r"y\[7\] = -1e\+308 is too large.*: scale the values of y"
+    ):
         ranker.fit(X, y)
 
 

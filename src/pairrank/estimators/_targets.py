@@ -119,7 +119,7 @@ def _check_size(values: FloatArray, name: str) -> None:
         row = int(size.argmax())
         raise PairrankError(
             f"{name}[{row}] = {values[row]:g} is too large, because differences are squared: scale "
-            f"{name} so that no value is beyond {_LARGEST:g}"
+            f"the values of {name} to at most {_LARGEST:g}"
         )
 
 
