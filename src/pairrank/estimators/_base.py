@@ -34,6 +34,7 @@ class BaseRanker(Described, BaseEstimator):
     feature_map_: FeatureMap
     graph: Any
     loss: Any
+    eps: float
     kernel: Any = None
     """A parameter of the rankers that take kernels."""
     tol: float

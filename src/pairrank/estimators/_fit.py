@@ -291,9 +291,6 @@ class PairLossRanker(SolvedRanker):
     A ranker declares `loss`, and one of C and alpha; `eps` is the error of its sums.
     """
 
-    C = alpha = 1.0
-    eps = 1e-6
-
     _: KW_ONLY
     graph: Any = "full"
     reduction: Literal["auto", "rows", "query", "sum"] = "auto"
@@ -304,8 +301,8 @@ class PairLossRanker(SolvedRanker):
     def _check_parameters(self) -> None:
         super()._check_parameters()
         for name in ("C", "alpha", "eps"):
-            validation.check_number(getattr(self, name), name)
-        if self.eps >= 1:
+            validation.check_number(getattr(self, name, 1e-6), name)
+        if getattr(self, "eps", 1e-6) >= 1:
             raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is usual")
         loss = as_loss(self.loss)
         if self.solver in ("tron", "ncg") and not loss.smooth:
@@ -337,10 +334,10 @@ class PairLossRanker(SolvedRanker):
             features,
             preferences,
             as_loss(self.loss),
-            penalty=float(self.alpha),
-            factor=float(self.C),
+            penalty=float(getattr(self, "alpha", 1.0)),
+            factor=float(getattr(self, "C", 1.0)),
             algorithm=self.pair_sum,
-            eps=float(self.eps),
+            eps=float(getattr(self, "eps", 1e-6)),
         )
         method = Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
         return lambda target, start, callback: minimize(problem, method, start, callback)

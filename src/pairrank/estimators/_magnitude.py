@@ -34,7 +34,6 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
     r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences."""
 
     C: float = 1.0
-    epsilon = 0.0
     _: KW_ONLY
     n: int = 2
     solver: str = "auto"
@@ -103,7 +102,7 @@ n_pairs_ : int
         in_kernel = self._is_precomputed and not hasattr(self, "feature_map_")
         radius = _radius_of_kernel(X) if in_kernel else _radius_of_rows(self._features(X))
         width, C, n = float(np.ptp(labels)), float(self.C), int(self.n)
-        largest = 0.5 * C * max(0.0, width - float(self.epsilon)) ** n
+        largest = 0.5 * C * max(0.0, width - float(getattr(self, "epsilon", 0.0))) ** n
         M = 0.5 * width + radius * float(np.sqrt(largest))
         return stability_bound(C, radius, M, X.shape[0], n, delta)
 
@@ -116,7 +115,7 @@ n_pairs_ : int
 
     def _loss(self) -> Square | Tube:
         """Return the cost of a difference."""
-        return Tube(float(self.epsilon), int(self.n))
+        return Tube(float(getattr(self, "epsilon", 0.0)), int(self.n))
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
         is_kernel = self._is_precomputed and not self._maps_features
