@@ -3,6 +3,8 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from pairrank.estimators import RANKERS
+
 if TYPE_CHECKING:
     from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
     from pairrank.estimators.model_files import load_model as load_model
@@ -27,21 +29,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _LAZY = {
-    "ConvexHullRanker": "pairrank.estimators.convex_hull",
+    **{name: f"pairrank.estimators.{module}" for name, module in RANKERS.items()},
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
-    "MPRank": "pairrank.estimators.mp_rank",
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
-    "PairwiseRanker": "pairrank.estimators.pairwise_ranker",
     "QueryKFold": "pairrank.model_selection",
-    "RankNCG": "pairrank.estimators.rank_ncg",
     "RankNCGCV": "pairrank.model_selection",
-    "RankRLS": "pairrank.estimators.rank_rls",
     "RankRLSCV": "pairrank.model_selection",
-    "RankSVM": "pairrank.estimators.rank_svm",
     "RankSVMCV": "pairrank.model_selection",
-    "SVRank": "pairrank.estimators.sv_rank",
     "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",
     "regularization_path": "pairrank.model_selection",

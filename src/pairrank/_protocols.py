@@ -18,7 +18,6 @@ class LinearMap(Protocol):
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the map times `v`, as a new array."""
-        ...
 
 
 class Curvature(LinearMap, Protocol):
@@ -26,7 +25,6 @@ class Curvature(LinearMap, Protocol):
 
     def diagonal(self) -> FloatArray:
         """Return the diagonal, one number a row."""
-        ...
 
 
 class MultipleCurvature(Curvature, Protocol):
@@ -34,7 +32,6 @@ class MultipleCurvature(Curvature, Protocol):
 
     def matmat(self, vectors: FloatArray) -> FloatArray:
         """Return the Hessian times each row of `vectors`, (n_vectors, n_rows)."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -90,16 +87,13 @@ class PairLoss(Protocol):
     @property
     def family(self) -> LossFamily:
         """The structure that a fast sum can use."""
-        ...
 
     @property
     def smooth(self) -> bool:
         """Whether the loss has a (generalised) second derivative that Newton's method can use."""
-        ...
 
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
         """Return the cost of each margin (order 0) or its derivative (order 1, 2)."""
-        ...
 
 
 class Evaluated(NamedTuple):
@@ -129,18 +123,15 @@ class PairSum(Protocol):
     @property
     def error(self) -> float:
         """Bound on the error of the values that follow; 0.0 where the sum is exact."""
-        ...
 
     def at(self, scores: FloatArray) -> Evaluated:
         """Return value, gradient, error and curvature at the scores, (n_rows,) float64.
 
         A curvature is asked for only of a smooth loss.
         """
-        ...
 
     def sharpen(self) -> bool:
         """Allow a hundredth of the error from now on; False where it cannot be smaller."""
-        ...
 
 
 class LikelihoodSum(PairSum, Protocol):
@@ -152,7 +143,6 @@ class LikelihoodSum(PairSum, Protocol):
         For each row v of `vectors`, both (n_vectors, n_rows) in C order; i is the winner. With the
         columns of X as vectors it is the row's share of the gradient with respect to the weights.
         """
-        ...
 
 
 class Point(NamedTuple):
@@ -191,15 +181,12 @@ class Objective(Protocol):
 
         `scores` are those of `w` where the caller knows them: they save a product with X.
         """
-        ...
 
     def sharpen(self) -> bool:
         """Make the errors of later points smaller; False where that cannot be."""
-        ...
 
     def refine(self) -> bool:
         """Bring an approximate Hessian nearer to the exact one; False where it is exact."""
-        ...
 
 
 class StepLength(Protocol):
@@ -212,7 +199,6 @@ class StepLength(Protocol):
 
         `slope` is the derivative of the objective along the step, penalty included.
         """
-        ...
 
 
 class Status(Enum):
@@ -278,4 +264,3 @@ class Solver(Protocol):
         callback: Callback | None = None,
     ) -> Solution:
         """Return the solution; numerical trouble is a status, never an exception."""
-        ...

@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import Status
+from pairrank.estimators._rows import ALIGNED
 from pairrank.exceptions import PairrankError
 
 if TYPE_CHECKING:
@@ -126,6 +127,7 @@ class IterationCurveDisplay:
         -----
         Costs one fit by conjugate gradients for each alpha.
         """
+        given = locals()
         if draw:
             _pyplot()
         if X is None:
@@ -135,34 +137,15 @@ class IterationCurveDisplay:
         else:
             if y is None or X_val is None or y_val is None:
                 raise PairrankError("a fit needs X, y, X_val and y_val: give all four")
-            rows = {
-                **{"qid": qid, "sample_weight": sample_weight, "X_val": X_val, "y_val": y_val},
-                **{"qid_val": qid_val, "sample_weight_val": sample_weight_val},
-            }
+            names = [name + twin for name in ALIGNED for twin in ("", "_val")]
+            rows = {name: given[name] for name in ("X_val", "y_val", *names)}
             display = cls(*_of_fits(estimator, X, y, alphas, rows))
         return display.plot(ax, mark_best=mark_best, **line_kw) if draw else display
 
     def plot(self, ax: Axes | None = None, *, mark_best: bool = True, **line_kw: Any) -> Self:
-        """Draw the curves.
+        """Draw the curves; return the display, with `ax_`, `figure_` and `lines_`.
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; None: a new figure.
-        mark_best : bool
-            Mark the least error of each curve.
-        **line_kw : Any
-            Passed to matplotlib's `plot`.
-
-        Returns
-        -------
-        IterationCurveDisplay
-            Itself, with `ax_`, `figure_` and `lines_`.
-
-        Raises
-        ------
-        ImportError
-            If matplotlib is not installed.
+        The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
         """
         pyplot = _pyplot()
         if ax is None:

@@ -142,7 +142,7 @@ def test_whole_queries_are_drawn_of_those_that_hold_a_preference(seed):
     assert len(drawn) == 2
     assert not drawn & {"a", "b"}
     np.testing.assert_array_equal(held.places, np.flatnonzero(np.isin(qid, list(drawn))))
-    np.testing.assert_array_equal(learnt.weight, ~np.isin(qid, list(drawn)))
+    np.testing.assert_array_equal(learnt.sample_weight, ~np.isin(qid, list(drawn)))
     np.testing.assert_array_equal(held.y, y[held.places])
     np.testing.assert_array_equal(held.qid, qid[held.places])
 
@@ -158,8 +158,8 @@ def test_of_one_query_rows_are_drawn_along_their_labels(seed):
         assert held.places.size == 20
         assert (weight[held.places] > 0).all()
         assert set(held.y) == {0.0, 1.0}
-        assert set(y[learnt.weight > 0]) == {0.0, 1.0}
-        assert not learnt.weight[held.places].any()
+        assert set(y[learnt.sample_weight > 0]) == {0.0, 1.0}
+        assert not learnt.sample_weight[held.places].any()
 
 
 def test_of_comparisons_those_of_whole_queries_or_some_are_drawn():
@@ -222,16 +222,16 @@ def test_the_ranking_accuracy_is_that_of_the_metric_averaged_over_queries():
     scores, weight = rng.integers(0, 5, 60) / 2, rng.integers(0, 3, 60).astype(float)
     for weights in (None, weight):
         accuracy = pairwise_accuracy(y, scores, qid=qid, sample_weight=weights, average="queries")
-        assert RankingAccuracy(y, qid, weights)(scores) == pytest.approx(accuracy)
-    assert RankingAccuracy(y, qid, None)(scores) == pytest.approx(1 - ranking_error(y, scores, qid))
+        assert RankingAccuracy(y, qid, sample_weight=weights)(scores) == pytest.approx(accuracy)
+    assert RankingAccuracy(y, qid)(scores) == pytest.approx(1 - ranking_error(y, scores, qid))
     pairs = Pairs([0, 1, 2, 3], [1, 2, 3, 0], magnitude=[1.0, 2.0, 0.0, 1.0])
-    assert RankingAccuracy(pairs, None, None)(np.array([1.0, 0.0, 0.0, 0.0])) == 1.5 / 3
-    assert np.isnan(RankingAccuracy(y, qid, None)(np.full(60, np.inf)))
+    assert RankingAccuracy(pairs)(np.array([1.0, 0.0, 0.0, 0.0])) == 1.5 / 3
+    assert np.isnan(RankingAccuracy(y, qid)(np.full(60, np.inf)))
     i = rng.integers(0, 30, 50)
     pairs = Pairs(i, i + 30, rng.exponential(size=50), rng.integers(-1, 2, 50) * 0.5, n_rows=60)
     for weights in (None, weight):
         accuracy = pairwise_accuracy(pairs, scores, sample_weight=weights)
-        assert RankingAccuracy(pairs, None, weights)(scores) == pytest.approx(accuracy)
+        assert RankingAccuracy(pairs, sample_weight=weights)(scores) == pytest.approx(accuracy)
 
 
 def test_comparisons_may_count_fewer_rows_than_there_are(noisy):
@@ -269,7 +269,7 @@ def test_a_validation_query_of_one_level_is_left_out_or_refused(noisy):
 
 
 def test_of_equal_scores_the_first_iterate_is_kept_and_zero_weights_never():
-    watch = Watch(RankingAccuracy(np.arange(3.0), None, None), lambda w: w, patience=2)
+    watch = Watch(RankingAccuracy(np.arange(3.0)), lambda w: w, patience=2)
     zero, wrong, tied = np.zeros(3), np.array([3.0, 2.0, 1.0]), np.ones(3)
     told = [
         watch(Step(at, 0.0, 0.0, w, 0.0, 0, 0)) for at, w in enumerate((zero, wrong, tied, tied))

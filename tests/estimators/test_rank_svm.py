@@ -229,7 +229,7 @@ def test_a_model_file_predicts_as_the_model_did(rows, tmp_path):
         ({"C": "1"}, "C must be"),
         ({"tol": -1}, "tol must be"),
         ({"max_iter": 1.5}, "max_iter must be a whole number"),
-        ({"loss": "hinge", "solver": "tron"}, "second derivatives"),
+        ({"loss": "hinge", "solver": "tron"}, "needs a smooth loss"),
         ({"loss": "ridge"}, "loss must be one of"),
         ({"reduction": "pairs"}, "reduction must be one of"),
         ({"solver": "newton"}, "solver must be one of"),

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from pairrank import (
     ConvexHullRanker,
     MPRank,
+    PairwiseRanker,
     RankNCG,
     RankNCGCV,
     RankRLS,
@@ -26,7 +27,7 @@ from pairrank.estimators._docstrings import completed, entries
 from pairrank.estimators._fit import SolvedRanker
 from pairrank.exceptions import PairrankError
 
-RANKERS = [ConvexHullRanker, MPRank, RankNCG, RankRLS, RankSVM, SVRank]
+RANKERS = [ConvexHullRanker, MPRank, PairwiseRanker, RankNCG, RankRLS, RankSVM, SVRank]
 SEARCHES = [(RankSVMCV, RankSVM, "C"), (RankNCGCV, RankNCG, "alpha"), (RankRLSCV, RankRLS, "alpha")]
 
 

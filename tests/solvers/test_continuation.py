@@ -73,7 +73,8 @@ def test_the_path_leads_to_the_optimum():
 def test_the_path_is_left_where_rows_overlap():
     problem = overlapping()
     objective = PairObjective(problem)
-    run_ = continued(problem)._descent(objective, np.zeros(5), 1e-8, None)
+    solver = continued(problem)
+    run_ = solver.run_class(solver, objective, np.zeros(5), 1e-8, None)
     found = run_.run(200)
     assert run_.stage is None
     assert found.status is Status.CONVERGED

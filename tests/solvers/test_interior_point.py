@@ -12,7 +12,7 @@ from hull_definition import hull_by_clarabel
 from pairrank._protocols import Status
 from pairrank.objective import HullObjective, hull_objective
 from pairrank.preferences import Levels, OrderGraph
-from pairrank.solvers.interior_point import InteriorPoint
+from pairrank.solvers.interior_point import minimize_with_limits
 from pairrank.solvers.limit_rows import LimitRows
 from pairrank.solvers.limit_system import LimitSystem, RowCurvature
 
@@ -224,7 +224,7 @@ def test_value_and_bound_close_in_on_the_optimum(nu):
     y = np.digitize(X[:, 0] + rng.normal(size=80), [-0.5, 0.5]).astype(float)
     reference = hull_by_clarabel(X, y, nu, [(0, 1), (1, 2)]).value
     objective = HullObjective(X, Levels.build(y, graph="chain"), nu)
-    solution = InteriorPoint()(objective, tol=1e-9, max_iter=100)
+    solution = minimize_with_limits(objective, tol=1e-9, max_iter=100)
     assert solution.status is Status.CONVERGED
     values, bounds = np.array([(step.value, step.lower_bound) for step in solution.history]).T
     assert (values >= reference * (1 - 1e-8)).all()
@@ -236,9 +236,9 @@ def test_value_and_bound_close_in_on_the_optimum(nu):
 
 def test_conjugate_gradients_and_matrices_end_at_one_optimum():
     objective, _ = make_objective(n_features=20)
-    direct = InteriorPoint()(objective, tol=1e-8, max_iter=100)
+    direct = minimize_with_limits(objective, tol=1e-8, max_iter=100)
     objective.takes_matrices = False
-    iterated = InteriorPoint()(objective, tol=1e-8, max_iter=100)
+    iterated = minimize_with_limits(objective, tol=1e-8, max_iter=100)
     assert iterated.status is Status.CONVERGED
     np.testing.assert_allclose(iterated.coef, direct.coef, atol=1e-4)
 
@@ -258,15 +258,15 @@ def test_the_preconditioner_is_exact_where_every_row_is_heavy(heavy, form):
 
 def test_how_it_ends_is_told():
     objective, _ = make_objective()
-    assert InteriorPoint()(objective, tol=1e-9, max_iter=1).status is Status.MAX_ITER
-    impossible = InteriorPoint()(objective, tol=1e-300, max_iter=500)
+    assert minimize_with_limits(objective, tol=1e-9, max_iter=1).status is Status.MAX_ITER
+    impossible = minimize_with_limits(objective, tol=1e-300, max_iter=500)
     assert impossible.status in (Status.NO_PROGRESS, Status.CONVERGED)
-    best = InteriorPoint()(objective, tol=1e-9, max_iter=100)
+    best = minimize_with_limits(objective, tol=1e-9, max_iter=100)
     np.testing.assert_allclose(impossible.coef, best.coef, rtol=1e-4)
     huge, _ = make_objective(lambda X: X * 1e200)
-    assert InteriorPoint()(huge, tol=1e-9, max_iter=9).status is Status.OVERFLOW
+    assert minimize_with_limits(huge, tol=1e-9, max_iter=9).status is Status.OVERFLOW
     seen = []
-    stopped = InteriorPoint()(
+    stopped = minimize_with_limits(
         objective, tol=1e-9, max_iter=9, callback=lambda step: seen.append(step) or len(seen) > 2
     )
     assert stopped.status is Status.STOPPED

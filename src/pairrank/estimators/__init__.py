@@ -1,1 +1,20 @@
-"""Estimators: preferences, a loss and a solver composed, with scikit-learn's face."""
+"""The rankers, their one fit and their model files; a ranker is loaded at its first use."""
+
+from importlib import import_module
+from typing import Any
+
+RANKERS = {
+    "ConvexHullRanker": "convex_hull",
+    "MPRank": "mp_rank",
+    "PairwiseRanker": "pairwise_ranker",
+    "RankNCG": "rank_ncg",
+    "RankRLS": "rank_rls",
+    "RankSVM": "rank_svm",
+    "SVRank": "sv_rank",
+}
+"""The module of each ranker: `pairrank` exports them, and model files may hold them."""
+
+
+def ranker_named(name: str) -> Any:
+    """Return the class of a ranker."""
+    return getattr(import_module(f"pairrank.estimators.{RANKERS[name]}"), name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.estimators._docstrings import Described
-from pairrank.estimators._rows import Rows, columns_of, row_scores
+from pairrank.estimators._rows import ALIGNED, Rows, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs
 
@@ -27,15 +27,24 @@ if TYPE_CHECKING:
 class BaseRanker(Described, BaseEstimator):
     """A linear ranker with weights `coef_`; queries and row weights are routed by default."""
 
-    __metadata_request__fit: ClassVar = {"qid": True, "sample_weight": True}
-    __metadata_request__score: ClassVar = {"qid": True, "sample_weight": True}
+    __metadata_request__fit: ClassVar = dict.fromkeys(ALIGNED, True)
+    __metadata_request__score: ClassVar = dict.fromkeys(ALIGNED, True)
 
     coef_: FloatArray
     feature_map_: FeatureMap
     graph: Any
+    loss: Any
+    eps: float
     kernel: Any = None
     """A parameter of the rankers that take kernels."""
+    tol: float
+    max_iter: int
+    n: int
+    patience: int
+    verbose: int
+    warm_start: bool = False
     random_state: Any
+    n_pairs_: int
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are accepted and a target is needed."""
@@ -125,10 +134,10 @@ class BaseRanker(Described, BaseEstimator):
         -----
         Costs a prediction and O(m log m) for m rows.
         """
+        rows = aligned(locals())
         from pairrank.metrics import pairwise_accuracy
 
         check_is_fitted(self)
-        rows = {"qid": qid, "sample_weight": sample_weight}
         if self.coef_.ndim == 1:
             return pairwise_accuracy(y, self.predict(X), graph=self.graph, **rows)
         columns = columns_of(self._check_y(y, None))
@@ -149,16 +158,13 @@ class BaseRanker(Described, BaseEstimator):
         single.coef_ = coef
         return single
 
-    def _check_rows(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, *, reset: bool = True
-    ) -> Rows:
-        """Validate the rows that `fit` was given, before any work starts."""
+    def _check_rows(self, X: Any, y: Any, layout: Mapping[str, Any], *, reset: bool = True) -> Rows:
+        """Validate rows and their `ALIGNED` arguments by name, before any work starts."""
         X = self._check_X(X, reset=reset)
         n_rows = X.shape[0]
         if not isinstance(y, Pairs):
             y = self._check_y(y, n_rows)
-        identifiers = validation.check_query_ids(qid, n_rows)
-        return Rows(X, y, identifiers, validation.check_weights(sample_weight, n_rows))
+        return Rows(X, y, **{name: check(layout[name], n_rows) for name, check in ALIGNED.items()})
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         return validation.check_features(self, X, reset=reset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from pairrank._protocols import (
     Callback,
     FloatArray,
+    PairLoss,
     PiecewisePolynomial,
     Sigmoidal,
     Solution,
@@ -81,20 +83,7 @@ def minimize(
 
     With many rows, "auto" and "ncg" take each step length from a sample's scores. Where rows are
     few and the sum's algorithm is "auto", sums are more precise than `eps`, because that is cheap.
-
-    Parameters
-    ----------
-    problem : Problem
-        Over Levels or Pairs; see `minimizer` for squares and tubes.
-    method : Method
-    start : ndarray of shape (n_features,), optional
-        None: zero, or the solution for a sample.
-    callback : callable, optional
-        Called with a `Step` after every iteration; a true result stops the run.
-
-    Returns
-    -------
-    Solution
+    Without a start, it is zero or the solution for a sample. Squares and tubes have `minimizer`.
     """
     if problem.algorithm == "auto" and problem.design.n_rows <= _FEW_ROWS:
         problem = problem.changed(eps=min(problem.eps, _EXACT))
@@ -102,10 +91,10 @@ def minimize(
     if method.solver == "bundle" or not problem.loss.smooth:
         return _by_cutting_planes(problem, method, start, generator, callback)
     model, line = None, None
-    if method.solver == "auto" and _values_agree(problem):
+    if method.solver == "auto" and values_agree(problem.loss):
         model = _model(problem, generator)
     may_separate = start is None and not isinstance(model, SampledModel) and _may_separate(problem)
-    if method.solver == "auto" and _values_agree(problem) and may_separate:
+    if method.solver == "auto" and values_agree(problem.loss) and may_separate:
         path = _continued(problem, method, generator)
         return descend(PairObjective(problem, model), path, method, None, None, callback)
     if method.solver != "tron" and problem.design.n_rows >= _LINE_ROWS:
@@ -138,15 +127,15 @@ def descend(
     return solver(objective, start, tol=method.tol, max_iter=method.max_iter, callback=callback)
 
 
-def _values_agree(problem: Problem) -> bool:
+def values_agree(loss: PairLoss) -> bool:
     """Whether value and gradient are those of one loss."""
-    family = problem.loss.family
+    family = loss.family
     return not isinstance(family, Sigmoidal) or family.value == family.slope
 
 
 def _solver(problem: Problem, method: Method, step_length: StepLength | None) -> Tron | NonlinearCG:
     """Return the solver; TRON's inner iterations end early where steps are multiplied later."""
-    if not _values_agree(problem):
+    if not values_agree(problem.loss):
         return NonlinearCG(search="gradient", step_length=step_length)
     if method.solver == "ncg":
         return NonlinearCG(step_length=step_length)
@@ -223,14 +212,17 @@ def _sampling_pays(sample: int, n_rows: int, n_features: int) -> bool:
     return 6 * hessian <= 30 * product
 
 
-def progress_printer(verbose: int, n_pairs: int) -> Callback | None:
+def progress_printer(verbose: int, n_pairs: int) -> Callable[[Any], object] | None:
     """Return a callback that prints a line per iteration to standard error, or None."""
     if not verbose:
         return None
 
-    def show(step: Step) -> None:
-        left = f"|gradient| {step.gradient_norm:.2e}"
-        if not np.isnan(step.gap):
+    def show(step: Any) -> None:
+        if hasattr(step, "lower_bound"):
+            left = f"lower bound {step.lower_bound:.8e}"
+        elif np.isnan(step.gap):
+            left = f"|gradient| {step.gradient_norm:.2e}"
+        else:
             left = f"gap {step.gap:.2e}"
         print(
             f"iteration {step.n_iter:4d}  objective {step.value:.8e}  {left}  pairs {n_pairs:,}  "

@@ -51,58 +51,36 @@ def minimizer(problem: Problem, method: Method) -> Minimizer:
     squares, its solution is the start. The preconditioner for power 2 is its inverse, else the
     diagonal.
 
-    Parameters
-    ----------
-    problem : Problem
-        Of squares or tubes over Differences or Pairs.
-    method : Method
-
-    Returns
-    -------
-    callable
-        ``solve(target, start, callback=None) -> Solution`` for labels, (n_rows,), or None for those
-        of the preferences, and a start or None for zero.
-
-    Raises
-    ------
-    PairrankError
-        If solver="direct" is impossible because its matrix is singular, too large, or unknown; or
-        if a kernel matrix is not positive semidefinite.
+    The function returned is ``solve(target, start, callback=None) -> Solution`` for labels,
+    (n_rows,), or None for those of the preferences, and a start or None for zero. A PairrankError
+    says that solver="direct" is impossible because its matrix is singular, too large, or unknown;
+    or that a kernel matrix is not positive semidefinite.
     """
-    if not isinstance(problem.loss.family, Squares):
-        return _of_tubes(problem, method)
-    iterates = method.solver == "auto" and not direct_is_cheaper(problem)
-    if iterates and problem.uneven_diagonal is not None:
-        return _of_tubes(problem, method)
-    return _of_squares(problem, method)
-
-
-def _of_squares(problem: Problem, method: Method) -> Minimizer:
-    solver = _solver(problem, method.solver)
-
-    def solve(
-        target: FloatArray | None, start: FloatArray | None, callback: Callback | None = None
-    ) -> Solution:
-        objective = PairObjective(problem.with_target(target))
-        return descend(objective, solver, method, start, None, callback)
-
-    return solve
-
-
-def _of_tubes(problem: Problem, method: Method) -> Minimizer:
+    factorised = diagonal = None
     squares = problem.changed(loss=Square())
-    factorised = _inverse(squares) if direct_is_cheaper(squares) else None
-    diagonal = problem.uneven_diagonal if problem.loss.smooth and factorised is None else None
-    solver: Solver = Tron() if problem.loss.smooth else Bundle()
+    if _takes_newton_steps(problem, method):
+        solver: Solver = Tron() if problem.loss.smooth else Bundle()
+        factorised = _inverse(squares) if direct_is_cheaper(squares) else None
+        diagonal = problem.uneven_diagonal if problem.loss.smooth and factorised is None else None
+    else:
+        solver = _solver(problem, method.solver)
 
     def solve(
         target: FloatArray | None, start: FloatArray | None, callback: Callback | None = None
     ) -> Solution:
-        start_solution, inverse = _squares_solution(squares.with_target(target), factorised)
+        found, inverse = _squares_solution(squares.with_target(target), factorised)
         objective = PairObjective(problem.with_target(target), inverse=inverse or diagonal)
-        return descend(objective, solver, method, start, start_solution, callback)
+        return descend(objective, solver, method, start, found, callback)
 
     return solve
+
+
+def _takes_newton_steps(problem: Problem, method: Method) -> bool:
+    """Whether a tube, or squares of features that differ in size, are left to TRON or a bundle."""
+    if not isinstance(problem.loss.family, Squares):
+        return True
+    iterates = method.solver == "auto" and not direct_is_cheaper(problem)
+    return iterates and problem.uneven_diagonal is not None
 
 
 def _squares_solution(
@@ -146,14 +124,19 @@ def direct_is_cheaper(problem: Problem) -> bool:
     if isinstance(X, LinearOperator) or order > _SMALL_SYSTEM:
         return False
     iteration = _ENTRY * (X.nnz if sparse.issparse(X) else X.size)
-    n_terms = design.n_rows
+    n_terms = _n_terms(problem)
     if isinstance(preferences, Pairs):
-        n_terms = preferences.n_pairs
         iteration += _COMPARISON * n_terms
     if _is_dual(problem):
         wide = 1 if problem.is_kernel else design.n_features
         return _FLOP * order**2 * (wide + order) <= _ITERATIONS * iteration + 1e-2
     return _FLOP * n_terms * order**2 <= _ITERATIONS * iteration + 1e-2
+
+
+def _n_terms(problem: Problem) -> int:
+    """Return the number of rows, or of comparisons, in the sum."""
+    preferences = problem.preferences
+    return preferences.n_pairs if isinstance(preferences, Pairs) else problem.design.n_rows
 
 
 def _order(problem: Problem) -> int:
@@ -184,7 +167,7 @@ def _inverse(problem: Problem) -> Inverse | None:
     assert isinstance(preferences, Differences | Pairs)
     if not _is_dual(problem):
         assert isinstance(design, Design)
-        return primal_inverse(primal_matrix(design, preferences), penalty)
+        return primal_inverse(primal_matrix(design, preferences), penalty, _n_terms(problem))
     kernel = _kernel_matrix(design, preferences)
     curvature = bind(Square(), preferences).at(np.zeros(design.n_rows)).curvature()
     of_rows = dual_inverse(curvature.matmat(kernel).T, penalty)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from pairrank._docstrings import completed, entries, parameters_of
+
+Class = TypeVar("Class", bound=type)
 
 SHARED = entries(r"""
 graph : "full", "chain" or OrderGraph, default "full"
@@ -31,6 +34,10 @@ kernel_features : "auto", "exact" or "nystroem", default "auto"
     The landmarks of the kernel: every training row, or a sample of them.
 n_components : int, optional
     The number of landmarks of "nystroem".
+C : float, default 1.0
+    Weight of the loss.
+max_iter : int, default 1000
+    The largest number of iterations: Newton steps, conjugate gradients or cutting planes.
 warm_start : bool, default False
     Start from the previous `coef_`.
 verbose : int, default 0
@@ -87,10 +94,43 @@ class Described:
     _documented_by: ClassVar[tuple[type, ...]] = ()
     """Further classes whose descriptions of parameters apply."""
 
+    _written: ClassVar[str | None]
+    """The docstring as it was written."""
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if doc := cls.__dict__.get("__doc__"):
+        cls._written = cls.__dict__.get("__doc__")
+        cls._describe()
+
+    @classmethod
+    def _describe(cls) -> None:
+        """Complete the docstring by the parameters that the constructor has now."""
+        if cls._written:
             known = dict(SHARED)
             for source in (*reversed(cls.__mro__[1:]), *cls._documented_by):
                 known |= parameters_of(source) | source.__dict__.get("_descriptions", {})
-            cls.__doc__ = completed(doc, list(inspect.signature(cls).parameters), known)
+            names = list(inspect.signature(cls).parameters)
+            cls.__doc__ = completed(cls._written, names, known)
+
+
+@dataclass_transform(eq_default=False)
+def ranker(cls: Class) -> Class:
+    """Make the annotated attributes of a class the parameters of its constructor.
+
+    The constructor stores them and does nothing else. Keywords are in the order of the classes
+    that declare them, the class itself first.
+    """
+    made: Any = dataclass(eq=False, repr=False)(cls)
+    owners = [owner for owner in cls.__mro__ if "__dataclass_fields__" in vars(owner)]
+    each = [inspect.get_annotations(owner, eval_str=True) for owner in owners]
+    hints = {name: hint for own in reversed(each) for name, hint in own.items()}
+    places = list(dict.fromkeys(name for own in each for name in own))
+    parameters = [
+        one.replace(annotation=hints.get(one.name, one.annotation))
+        for one in inspect.signature(made.__init__).parameters.values()
+    ]
+    parameters.sort(key=lambda one: places.index(one.name) if one.kind is one.KEYWORD_ONLY else -1)
+    made.__init__.__signature__ = inspect.Signature(parameters)
+    made.__init__.__annotations__ = {one.name: hints[one.name] for one in parameters[1:]}
+    made._describe()
+    return cls

@@ -5,9 +5,10 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from functools import partial
 from itertools import zip_longest
-from typing import Any, NamedTuple, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -16,9 +17,11 @@ from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Callback, FloatArray, Status
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._descent import Method, combined, minimize, progress_printer
-from pairrank.estimators._rows import Judge, Rows, Watch, columns_of, row_scores
+from pairrank.estimators._descent import Method, combined, minimize, progress_printer, values_agree
+from pairrank.estimators._docstrings import ranker
+from pairrank.estimators._rows import Judge, Rows, Watch, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.losses import as_loss
 from pairrank.metrics import pairwise_accuracy
 from pairrank.objective import Problem
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
@@ -28,6 +31,9 @@ Solve = Callable[[Any, Any, Any], Any]
 
 _OPTIONAL = ("gap_", "validation_scores_", "coef_cov_", "standard_errors_", "limit_qid_")
 """Attributes that not every fit sets; those of an earlier fit are removed."""
+
+_TINY = 1e-100
+"""Weights below this may have scores of 0 by underflow."""
 
 _REMEDIES = {
     "C": "raise C",
@@ -47,21 +53,26 @@ class _Kept(NamedTuple):
     objective: float
 
 
+@ranker
 class SolvedRanker(BaseRanker, ABC):
     """A ranker whose weights a solver finds.
 
     A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
-    overrides `_hold_out`, `_judges`, `_progress` and `_conclude`.
+    overrides `_hold_out`, `_judges` and `_conclude`.
     """
 
-    tol: float
-    max_iter: int
-    verbose: int
-    warm_start: bool = False
-    n_pairs_: int
-    n: int
+    _: KW_ONLY
+    tol: float = 1e-3
+    max_iter: int = 1000
+    kernel: Any = None
+    gamma: float | Literal["scale"] | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    kernel_features: Literal["auto", "exact", "nystroem"] = "auto"
+    n_components: int | None = None
+    verbose: int = 0
+    random_state: Any = None
 
-    patience: int
     _least_iterations = 0
 
     def fit(
@@ -108,11 +119,11 @@ class SolvedRanker(BaseRanker, ABC):
             Before any work, if input is not finite, lengths differ, a parameter is out of range, or
             there is nothing to learn from.
         """
+        given = locals()
         self._check_parameters()
-        rows = self._check_rows(X, y, qid, sample_weight)
+        rows = self._check_rows(X, y, aligned(given))
         targets = columns_of(rows.y)
-        given = {"X_val": X_val, "y_val": y_val, "qid_val": qid_val}
-        held = self._check_held({**given, "sample_weight_val": sample_weight_val}, len(targets))
+        held = self._check_held(X_val, y_val, aligned(given, "_val"), len(targets))
         rows, held = self._hold_out(rows, held)
         preferences = self._preferences(rows)
         judges = [] if held is None else self._judges(held, len(targets))
@@ -120,17 +131,19 @@ class SolvedRanker(BaseRanker, ABC):
         watches = [] if held is None else self._watches(held, judges, features)
         starts = self._starts(len(targets), features.shape[1])
         self.n_pairs_ = preferences.n_pairs
+        printer = progress_printer(self.verbose, self.n_pairs_)
         solutions: list[Any] = []
         with threads.blas_for(features):
             solve = self._solver_of(rows, features, preferences)
             for at in range(len(targets)):
                 watch = watches[at] if watches else None
-                shown: Any = combined(self._progress(), watch, callback)
+                shown: Any = combined(printer, watch, callback)
                 target = targets[at] if len(targets) > 1 else None
                 solutions.append(solve(target, starts[at], shown))
                 if solutions[-1].status is Status.INTERRUPTED:
                     break
-        self._keep(solutions, watches, len(targets))
+        status = self._keep(solutions, watches, len(targets))
+        self._warn(status, row_scores(features))
         self._conclude(rows, features, preferences, solutions)
         return self
 
@@ -163,25 +176,22 @@ class SolvedRanker(BaseRanker, ABC):
         """Return the functions that judge validation scores, one per target."""
         return [partial(pairwise_accuracy, held.y, graph=self.graph, **held.layout)]
 
-    def _progress(self) -> Callable[[Any], object] | None:
-        """Return a callback that prints one line per iteration, or None."""
-        return progress_printer(self.verbose, self.n_pairs_)
-
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes."""
 
-    def _check_held(self, given: dict[str, Any], n_targets: int) -> Rows | None:
+    def _check_held(self, X: Any, y: Any, layout: dict[str, Any], n_targets: int) -> Rows | None:
         """Check the validation rows that were given, if any."""
+        given = {"X": X, "y": y, **layout}
         there = [name for name, value in given.items() if value is not None]
-        for needed in ("X_val", "y_val"):
+        for needed in ("X", "y"):
             if there and needed not in there:
                 raise PairrankError(
-                    f"{there[0]} is given without {needed}: validation rows need both X_val and "
-                    "y_val"
+                    f"{there[0]}_val is given without {needed}_val: validation rows need both "
+                    "X_val and y_val"
                 )
         if not there:
             return None
-        rows = self._check_rows(*given.values(), reset=False)
+        rows = self._check_rows(X, y, layout, reset=False)
         n_held = len(columns_of(rows.y))
         if n_held not in (1, n_targets):
             raise PairrankError(f"y_val has {n_held} targets, but y {n_targets}")
@@ -205,8 +215,8 @@ class SolvedRanker(BaseRanker, ABC):
             )
         return coefs
 
-    def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> None:
-        """Set the solutions as fitted attributes; warn where a target did not converge.
+    def _keep(self, solutions: list[Any], watches: list[Watch], n_targets: int) -> Status:
+        """Set the solutions as fitted attributes; return the status of the worst target.
 
         Targets that an interrupt left out have zero weights.
         """
@@ -234,29 +244,31 @@ class SolvedRanker(BaseRanker, ABC):
             for curve, watch in zip(curves, watches, strict=True):
                 curve[: len(watch.curve)] = watch.curve[: curve.size]
             self.validation_scores_ = curves if several else curves[0]
+        return status
+
+    def _warn(self, status: Status, scores: Callable[[FloatArray], FloatArray]) -> None:
+        """Warn where a target did not converge, or where a finished fit scores all rows 0."""
         if not status.ok:
             warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
-        elif status is not Status.STOPPED:
-            self._warn_of_zero_weights()
-
-    def _warn_of_zero_weights(self) -> None:
-        """Warn where a finished fit has weights of zero, and say what to try."""
-        zero = ~np.atleast_2d(self.coef_).any(axis=1)
+        if not status.ok or status is Status.STOPPED:
+            return
+        zero = np.array([_scores_zero(coef, scores) for coef in np.atleast_2d(self.coef_)])
         if not zero.any():
             return
-        remedies = [remedy for name, remedy in _REMEDIES.items() if hasattr(self, name)]
+        remedies = [remedy for name, remedy in _REMEDIES.items() if name in self.get_params()]
         of_target = f" of target {int(zero.argmax())}" if zero.size > 1 else ""
         reasons = (
             "features are equal within queries, or so small that the penalty outweighs the loss"
         )
-        if getattr(self, "n", 2) == 1 or hasattr(self, "epsilon"):
+        if getattr(self, "n", 2) == 1 or "epsilon" in self.get_params():
             reasons += ", or most labels of a query are (nearly) equal"
             remedies += ["set n=2"] * (self.n == 1)
         warnings.warn(
-            f"coef_{of_target} is all zero, so every row has the same score: {reasons}. Scale the "
-            f"features to unit variance, {', '.join(remedies)}, or lower tol",
+            f"coef_{of_target} is all zero, or too small for scores other than 0, so every row has "
+            f"the same score: {reasons}. Scale the features to unit variance, "
+            f"{', '.join(remedies)}, or lower tol",
             ZeroWeightsWarning,
-            stacklevel=4,
+            stacklevel=3,
         )
 
     def _kept(self, solution: Any, watch: Watch | None) -> _Kept:
@@ -268,16 +280,43 @@ class SolvedRanker(BaseRanker, ABC):
         return _Kept(watch.best, status, watch.best_iteration, values[watch.best_iteration])
 
 
+def _scores_zero(coef: FloatArray, scores: Callable[[FloatArray], FloatArray]) -> bool:
+    """Whether all scores are 0; they are computed only where products could underflow."""
+    largest = float(np.abs(coef).max(initial=0.0))
+    return largest == 0.0 or (largest < _TINY and not scores(coef).any())
+
+
+@ranker
 class PairLossRanker(SolvedRanker):
-    """A ranker that minimises a loss over every preference, plus the squared norm."""
+    """A ranker that minimises alpha/2 |w|^2 + C times a loss over every preference.
 
-    reduction: str
-    pair_sum: str
-    solver: str
+    A ranker declares `loss`, and one of C and alpha; `eps` is the error of its sums.
+    """
 
-    @abstractmethod
-    def _problem(self, features: Any, preferences: Preferences) -> Problem:
-        """Return the problem that the parameters define."""
+    _: KW_ONLY
+    graph: Any = "full"
+    reduction: Literal["auto", "rows", "query", "sum"] = "auto"
+    solver: str = "auto"
+    pair_sum: str = "auto"
+    warm_start: bool = False
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("C", "alpha", "eps"):
+            validation.check_number(getattr(self, name, 1e-6), name)
+        if getattr(self, "eps", 1e-6) >= 1:
+            raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is usual")
+        loss = as_loss(self.loss)
+        if self.solver in ("tron", "ncg") and not loss.smooth:
+            raise PairrankError(
+                f'solver="{self.solver}" needs a smooth loss, which {self.loss!r} is not: use '
+                'solver="bundle" (or "auto")'
+            )
+        if self.solver in ("tron", "bundle") and not values_agree(loss):
+            raise PairrankError(
+                f'solver="{self.solver}" needs values that match gradients, which {self.loss!r} '
+                'does not give: use solver="ncg" (or "auto")'
+            )
 
     def _preferences(self, rows: Rows) -> Preferences:
         """Return the scaled preferences; raise an error if there are none."""
@@ -293,6 +332,14 @@ class PairLossRanker(SolvedRanker):
         return levels.compact() if self.pair_sum == "auto" else levels
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
-        problem = self._problem(features, preferences)
+        problem = Problem(
+            features,
+            preferences,
+            as_loss(self.loss),
+            penalty=float(getattr(self, "alpha", 1.0)),
+            factor=float(getattr(self, "C", 1.0)),
+            algorithm=self.pair_sum,
+            eps=float(getattr(self, "eps", 1e-6)),
+        )
         method = Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
         return lambda target, start, callback: minimize(problem, method, start, callback)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import replace
-from typing import Any
+from abc import ABC
+from dataclasses import KW_ONLY, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -14,6 +14,7 @@ from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.estimators._descent import Method
 from pairrank.estimators._differences import minimizer
+from pairrank.estimators._docstrings import entries, ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
@@ -28,17 +29,24 @@ PENALTY = 2.0
 """The objective has |w|^2, and solvers minimise penalty/2 |w|^2."""
 
 
+@ranker
 class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
     r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences."""
 
-    C: float
-    n: int
-    solver: str
+    C: float = 1.0
+    _: KW_ONLY
+    n: int = 2
+    solver: str = "auto"
+    tol: float = 1e-4
+    warm_start: bool = False
 
-    @property
-    def _epsilon(self) -> float:
-        """The error of a difference up to which the cost is 0."""
-        return 0.0
+    _descriptions: ClassVar = entries("""
+C : float, default 1.0
+    Weight of the costs, averaged over the m_q^2 pairs of a query, so that it means the same for
+    ten rows and ten million.
+n_pairs_ : int
+    The number of differences, m_q^2 per query, or of comparisons.
+""")
 
     def stability_bound(self, X: Any, y: Any, *, delta: float = 0.05) -> StabilityBound:
         r"""Return how far the true error may be from the one on these training rows.
@@ -94,7 +102,7 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
         in_kernel = self._is_precomputed and not hasattr(self, "feature_map_")
         radius = _radius_of_kernel(X) if in_kernel else _radius_of_rows(self._features(X))
         width, C, n = float(np.ptp(labels)), float(self.C), int(self.n)
-        largest = 0.5 * C * max(0.0, width - self._epsilon) ** n
+        largest = 0.5 * C * max(0.0, width - float(getattr(self, "epsilon", 0.0))) ** n
         M = 0.5 * width + radius * float(np.sqrt(largest))
         return stability_bound(C, radius, M, X.shape[0], n, delta)
 
@@ -105,9 +113,9 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
             raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
 
-    @abstractmethod
     def _loss(self) -> Square | Tube:
         """Return the cost of a difference."""
+        return Tube(float(getattr(self, "epsilon", 0.0)), int(self.n))
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
         is_kernel = self._is_precomputed and not self._maps_features
@@ -129,7 +137,7 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
         differences = Differences.build(columns_of(rows.y)[0], **rows.layout)
         differences.require_pairs(columns_of(rows.y))
         total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
-        if rows.weight is None and differences.query_of is None:
+        if rows.sample_weight is None and differences.query_of is None:
             by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)
         else:
             by_row = 2.0 * C * differences.share()

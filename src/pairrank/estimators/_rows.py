@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
+from pairrank import _validation as validation
 from pairrank._protocols import FloatArray, Step
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError, PairrankWarning
@@ -23,22 +24,41 @@ Judge = Callable[[FloatArray], float]
 _REMEDY = "pass X_val, y_val (and qid_val) to fit"
 
 
+ALIGNED: dict[str, Callable[[Any, int], Any]] = {
+    "qid": validation.check_query_ids,
+    "sample_weight": validation.check_weights,
+}
+"""The arguments with one element per row, and their checks: a new one is a line here, a field of
+`Rows`, and a keyword of `fit` (with its twin in _val) and of `score`."""
+
+
 class Rows(NamedTuple):
-    """Validated rows: features (or a kernel matrix), labels or Pairs, queries and row weights.
+    """Validated rows: features (or a kernel matrix), labels or Pairs, and the `ALIGNED` arguments.
 
     Validation rows that were drawn have `places` among the training rows instead of X.
     """
 
     X: Any
     y: Any
-    qid: NDArray[Any] | None
-    weight: FloatArray | None
+    qid: NDArray[Any] | None = None
+    sample_weight: FloatArray | None = None
     places: NDArray[np.intp] | None = None
 
     @property
     def layout(self) -> dict[str, Any]:
-        """Queries and weights, as preferences and metrics take them."""
-        return {"qid": self.qid, "sample_weight": self.weight}
+        """The `ALIGNED` arguments by name, as preferences and metrics take them."""
+        return {name: getattr(self, name) for name in ALIGNED}
+
+    def drawn(self, y: Any, places: NDArray[np.intp]) -> Rows:
+        """Return labels or Pairs of the training rows at `places`, with their `ALIGNED` parts."""
+        parts = self.layout.items()
+        layout = {name: None if part is None else part[places] for name, part in parts}
+        return Rows(None, y, places=places, **layout)
+
+
+def aligned(given: dict[str, Any], suffix: str = "") -> dict[str, Any]:
+    """Return the `ALIGNED` arguments among a function's `locals()`, named without the suffix."""
+    return {name: given[name + suffix] for name in ALIGNED}
 
 
 def columns_of(y: Any) -> list[Any]:
@@ -57,24 +77,10 @@ def draw_held_rows(
     first target), so that the lowest and the highest label are among them. X is not copied: rows
     held out get weight 0.
 
-    Parameters
-    ----------
-    rows : Rows
-    fraction : float
-        Greater than 0 and less than 1.
-    generator : numpy Generator
-
-    Returns
-    -------
-    Rows, Rows
-        The training rows and the validation rows.
-
-    Raises
-    ------
-    PairrankError
-        If there are too few rows or queries for both.
+    Returns the training rows and the validation rows; raises a PairrankError if there are too few
+    rows or queries for both.
     """
-    y, weight = rows.y, rows.weight
+    y, weight = rows.y, rows.sample_weight
     codes = None if rows.qid is None else query_codes(rows.qid)[1]
     if codes is not None and codes.max(initial=0) > 0:
         held = _whole_queries(y, codes, weight, fraction, generator)
@@ -85,8 +91,7 @@ def draw_held_rows(
     places = np.flatnonzero(held)
     training = np.ones(len(y)) if weight is None else weight.copy()
     training[places] = 0.0
-    qid, own = (None if part is None else part[places] for part in (rows.qid, weight))
-    return rows._replace(weight=training), Rows(None, y[places], qid, own, places)
+    return rows._replace(sample_weight=training), rows.drawn(y[places], places)
 
 
 def _whole_queries(
@@ -165,9 +170,7 @@ def _some_comparisons(
     held = np.zeros(pairs.n_pairs, dtype=bool)
     held[candidates[drawn]] = True
     places = np.arange(pairs.n_rows, dtype=np.intp)
-    own = None if rows.weight is None else rows.weight[places]
-    tested = Rows(None, _selected(pairs, held), None, own, places)
-    return rows._replace(y=_selected(pairs, ~held)), tested
+    return rows._replace(y=_selected(pairs, ~held)), rows.drawn(_selected(pairs, held), places)
 
 
 def _one_per_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
@@ -208,26 +211,16 @@ class RankingAccuracy:
     For labels it is the mean over queries of the weighted share of preferences in the right order,
     where a tied score counts half (1 less Eq. 1 of Airola et al. 2010). For Pairs it is the share
     of all comparisons (Eq. 2, normalised) except those of magnitude 0. Equal scores give 0.5.
-
-    Parameters
-    ----------
-    y : array of shape (n_rows,), or Pairs
-    qid, weight : array of shape (n_rows,), optional
-
-    Raises
-    ------
-    PairrankError
-        If no query has two labels. If only some have a single label, those are left out with a
-        warning.
+    Queries with one label are left out with a warning; if there are no others, that is an error.
     """
 
-    def __init__(self, y: Any, qid: NDArray[Any] | None, weight: FloatArray | None) -> None:
+    def __init__(self, y: Any, qid: NDArray[Any] | None = None, **layout: Any) -> None:
         self.qid = qid
         self.levels: Levels | None = None
         if isinstance(y, Pairs):
-            self.comparisons = _preferred_first(y, qid, weight)
+            self.comparisons = _preferred_first(y, qid, **layout)
             return
-        self.levels = Levels.build(y, qid, sample_weight=weight)
+        self.levels = Levels.build(y, qid, **layout)
         single = np.flatnonzero(np.diff(self.levels.query_group) < 2)
         if single.size:
             self._report_single(self.levels, single)
@@ -269,12 +262,11 @@ class RankingAccuracy:
 
 
 def _preferred_first(
-    pairs: Pairs, qid: NDArray[Any] | None, weight: FloatArray | None
+    pairs: Pairs, qid: NDArray[Any] | None, **layout: Any
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
     """Return the preferred rows, the other rows and the weights (or no weights), without ties."""
-    pairs = pairs.bound(
-        pairs.n_rows if weight is None else weight.size, qid=qid, sample_weight=weight, ties=False
-    )
+    n_rows = max([pairs.n_rows, *(part.size for part in layout.values() if part is not None)])
+    pairs = pairs.bound(n_rows, qid=qid, ties=False, **layout)
     high, low, own = pairs.i, pairs.j, pairs.weight
     if pairs.magnitude is not None:
         kept, turned = pairs.magnitude != 0, pairs.magnitude < 0
@@ -288,13 +280,8 @@ def _preferred_first(
 class Watch:
     """A callback that scores each iterate on validation rows and keeps the best.
 
-    Parameters
-    ----------
-    judge : Judge
-    scores : callable
-        From coefficients to the scores of the validation rows.
-    patience : int, optional
-        Stop after this many successive iterates without improvement; None: never.
+    `scores` maps coefficients to the scores of the validation rows. It stops the solver after
+    `patience` successive iterates without improvement; None: never.
     """
 
     def __init__(

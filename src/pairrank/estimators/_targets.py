@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,6 +18,8 @@ from pairrank.exceptions import PairrankError
 from pairrank.preferences import Pairs
 
 _ASYMMETRY = 1e-8
+_LARGEST = 1e150
+"""The squared difference of two such labels is 4e300: ten million of them can be summed."""
 _BLOCK_ENTRIES = 1 << 21
 
 
@@ -46,20 +49,19 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
         """A precomputed kernel matrix is solved as it is."""
         return self.kernel is not None and not self._is_precomputed
 
-    def _check_rows(
-        self, X: Any, y: Any, qid: Any, sample_weight: Any, *, reset: bool = True
-    ) -> Rows:
-        rows = super()._check_rows(X, y, qid, sample_weight, reset=reset)
+    def _check_rows(self, X: Any, y: Any, layout: Mapping[str, Any], *, reset: bool = True) -> Rows:
+        rows = super()._check_rows(X, y, layout, reset=reset)
         if isinstance(rows.y, Pairs):
+            if rows.y.magnitude is not None:
+                _check_size(rows.y.magnitude, "magnitude")
             return rows._replace(y=rows.y.bound(rows.X.shape[0], ties=False))
         return rows
 
     def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
         """Return the functions that judge each target; a single column is used for all targets."""
-        own = {"qid": held.qid, "weight": held.weight}
         if len(columns_of(held.y)) == n_targets > 1:
-            return [RankingAccuracy(column, **own) for column in columns_of(held.y)]
-        return [RankingAccuracy(held.y, **own)] * n_targets
+            return [RankingAccuracy(column, **held.layout) for column in columns_of(held.y)]
+        return [RankingAccuracy(held.y, **held.layout)] * n_targets
 
     def _check_y(self, y: Any, n_rows: int | None) -> FloatArray:
         return checked_targets(y, n_rows)
@@ -106,7 +108,19 @@ def checked_targets(y: Any, n_rows: int | None = None) -> FloatArray:
         raise PairrankError(
             "y holds text, but differences of labels need numbers: replace each label by its value"
         )
+    _check_size(labels, "y")
     return labels
+
+
+def _check_size(values: FloatArray, name: str) -> None:
+    """Raise a PairrankError where the squares of differences of values could overflow."""
+    size = np.abs(values)
+    if size.max(initial=0.0) > _LARGEST:
+        row = int(size.argmax())
+        raise PairrankError(
+            f"{name}[{row}] = {values[row]:g} is too large, because differences are squared: scale "
+            f"the values of {name} to at most {_LARGEST:g}"
+        )
 
 
 def _require_kernel_matrix(K: Any) -> None:

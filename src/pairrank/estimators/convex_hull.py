@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
+from dataclasses import KW_ONLY
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,13 +13,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray, Status
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows
 from pairrank.exceptions import PairrankError
 from pairrank.objective import HullObjective
 from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
-from pairrank.solvers.interior_point import BoundStep, InteriorPoint, LimitSolution
+from pairrank.solvers.interior_point import BoundStep, LimitSolution, minimize_with_limits
 
 _MOST_EDGES = 1_000_000
 
@@ -41,6 +42,7 @@ class Violations(NamedTuple):
     side: NDArray[np.int8]
 
 
+@ranker
 class ConvexHullRanker(SolvedRanker):
     r"""Rank by separating the convex hulls of classes along an order graph (Fung et al. 2006).
 
@@ -126,36 +128,12 @@ class ConvexHullRanker(SolvedRanker):
            [  2.,  inf]]))
     """
 
-    def __init__(
-        self,
-        nu: float = 1.0,
-        *,
-        graph: Any = "chain",
-        kernel: Any = None,
-        regularizer: Literal["rkhs", "coefficients"] = "rkhs",
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        tol: float = 1e-6,
-        max_iter: int = 100,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.nu = nu
-        self.graph = graph
-        self.kernel = kernel
-        self.regularizer = regularizer
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.verbose = verbose
-        self.random_state = random_state
+    nu: float = 1.0
+    _: KW_ONLY
+    graph: Any = "chain"
+    regularizer: Literal["rkhs", "coefficients"] = "rkhs"
+    tol: float = 1e-6
+    max_iter: int = 100
 
     def violations(self) -> Violations:
         """Return the training rows outside the limits of their class, the farthest first.
@@ -201,7 +179,7 @@ class ConvexHullRanker(SolvedRanker):
         return levels
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Levels) -> Solve:
-        lift = self._lift(rows.weight)
+        lift = self._lift(rows.sample_weight)
         lifted = features if lift is None else features @ lift
         objective = HullObjective(lifted, preferences, float(self.nu))
 
@@ -214,7 +192,7 @@ class ConvexHullRanker(SolvedRanker):
                 assert callback is not None
                 return callback(step._replace(coef=coefficients(step.coef)))
 
-            found = InteriorPoint()(
+            found = minimize_with_limits(
                 objective,
                 tol=float(self.tol),
                 max_iter=int(self.max_iter),
@@ -240,9 +218,6 @@ class ConvexHullRanker(SolvedRanker):
         left, values, _ = linalg.svd(expansion * np.sqrt(weight), full_matrices=False)
         return left * values
 
-    def _progress(self) -> Callable[[BoundStep], object] | None:
-        return _print_step if self.verbose else None
-
     def _conclude(
         self, rows: Rows, features: Any, preferences: Levels, solutions: list[_Hull]
     ) -> None:
@@ -251,7 +226,8 @@ class ConvexHullRanker(SolvedRanker):
         self.limits_, self.slacks_, self._sides = hull.limits, hull.slacks, hull.sides
         self.limit_labels_ = preferences.labels[preferences.group_level]
         if rows.qid is not None:
-            kept = rows.qid if rows.weight is None else rows.qid[rows.weight > 0]
+            weight = rows.sample_weight
+            kept = rows.qid if weight is None else rows.qid[weight > 0]
             per_query = np.diff(preferences.query_group)
             self.limit_qid_ = np.repeat(query_codes(kept)[0], per_query)
 
@@ -285,15 +261,6 @@ def _hull_of(
     sides[objective.row_of] = np.where(above >= below, 1, -1)
     ended = found.status, found.n_iter, found.history, found.lower_bound
     return _Hull(coef, *ended, objective.edges.shape[0], by_class, slacks, sides)
-
-
-def _print_step(step: BoundStep) -> None:
-    """Print one line to standard error."""
-    print(
-        f"iteration {step.n_iter:4d}  objective {step.value:.8e}  "
-        f"lower bound {step.lower_bound:.8e}  {step.seconds:.2f} s",
-        file=sys.stderr,
-    )
 
 
 def _check_edges(levels: Levels) -> None:

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from pairrank._protocols import FloatArray, LikelihoodSum
+from pairrank._protocols import FloatArray, LikelihoodSum, PairLoss
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Logistic, Probit, Raykar
 from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
 from pairrank.preferences._codes import query_codes
@@ -39,7 +38,7 @@ def check_covariance(kind: str, n_features: int, qid: NDArray[Any] | None) -> No
 def coefficient_covariance(
     X: Any,
     preferences: Preferences,
-    loss: Logistic | Probit | Raykar,
+    loss: PairLoss,
     coef: FloatArray,
     *,
     kind: str,
@@ -69,36 +68,12 @@ def coefficient_covariance(
     standard errors by at most sqrt(2). A row of weight w counts as w rows; G queries are corrected
     by G/(G - 1).
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, n_features)
-    preferences : Levels or Pairs
-        Over the rows of X, scaled by their reduction.
-    loss : Logistic, Probit or Raykar
-    coef : ndarray of shape (n_features,)
-    kind : "laplace", "rows" or "queries"
-        The units that are treated as independent: pairs, rows or queries.
-    penalty, route, eps : float, str, float
-        As for the objective and its pair sum.
-    qid, sample_weight : ndarray of shape (n_rows,), optional
-        For "queries" and for "rows".
+    `kind` names the units that are treated as independent: "laplace" pairs, "rows" or "queries".
+    `qid` is for "queries", `sample_weight` for both sandwiches. A PairrankError says that the
+    Hessian is not positive definite in float64. Costs O(m d^2) for m rows of d features, and 2 d
+    pair sums. Memory is blocks of columns; "rows" needs m d numbers. Columns are centred, which
+    changes no difference of two rows.
 
-    Returns
-    -------
-    ndarray of shape (n_features, n_features)
-
-    Raises
-    ------
-    PairrankError
-        If the Hessian is not positive definite in float64.
-
-    Notes
-    -----
-    Costs O(m d^2) for m rows of d features, and 2 d pair sums. Memory is blocks of columns; "rows"
-    needs m d numbers. Columns are centred, which changes no difference of two rows.
-
-    References
-    ----------
     M. Fafchamps and F. Gubert, "The formation of risk sharing networks", Journal of Development
     Economics 83(2), 2007.
     """
@@ -185,7 +160,7 @@ def _spread_of_rows(
 def _own_parts(
     columns: _Columns,
     pairs: Pairs,
-    loss: Logistic | Probit | Raykar,
+    loss: PairLoss,
     scores: FloatArray,
     weight: FloatArray,
 ) -> FloatArray:

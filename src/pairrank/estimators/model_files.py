@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pairrank.estimators import RANKERS, ranker_named
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.preferences import OrderGraph, as_graph
-
-ESTIMATORS = {
-    "ConvexHullRanker": "pairrank.estimators.convex_hull",
-    "MPRank": "pairrank.estimators.mp_rank",
-    "PairwiseRanker": "pairrank.estimators.pairwise_ranker",
-    "RankNCG": "pairrank.estimators.rank_ncg",
-    "RankRLS": "pairrank.estimators.rank_rls",
-    "RankSVM": "pairrank.estimators.rank_svm",
-    "SVRank": "pairrank.estimators.sv_rank",
-}
-"""The module of each class that a model file may hold."""
 
 _INFO: dict[str, type] = {
     **dict.fromkeys(["n_iter_", "n_pairs_", "n_features_in_", "n_edges_"], int),
@@ -70,26 +59,15 @@ _MAP_ARRAYS = {
 def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     """Write a fitted ranker to a model file, whole or not at all; "-" is standard output.
 
-    The history of the fit is not kept; query identifiers that are not numbers become text.
-
-    Parameters
-    ----------
-    estimator : a fitted ranker
-    path : str or path
-
-    Raises
-    ------
-    PairrankError
-        If model files do not support the estimator, a parameter is code, or the weights are not
-        finite.
-    FileAccessError
-        If the file cannot be written.
+    The history of the fit is not kept; query identifiers that are not numbers become text. Raises a
+    PairrankError if model files do not support the estimator, a parameter is code, or the weights
+    are not finite, and a FileAccessError if the file cannot be written.
     """
     from sklearn.utils.validation import check_is_fitted
 
     name = type(estimator).__name__
-    if name not in ESTIMATORS:
-        raise PairrankError(f"a model file cannot hold a {name}: it knows {', '.join(ESTIMATORS)}")
+    if name not in RANKERS:
+        raise PairrankError(f"a model file cannot hold a {name}: it knows {', '.join(RANKERS)}")
     check_is_fitted(estimator)
     params = {key: _packed(value) for key, value in estimator.get_params(deep=False).items()}
     arrays = {key: _stored(getattr(estimator, key)) for key in _ARRAYS if hasattr(estimator, key)}
@@ -121,17 +99,14 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         wrong dtype or shape, is not finite, or holds indices out of range.
     """
     record = read_model(path)
-    if record.estimator not in ESTIMATORS:
+    if record.estimator not in RANKERS:
         raise FileFormatError(
             f"{path}: the model is a {record.estimator}, which this version of pairrank does not "
             "know; install a newer one"
         )
-    estimator_class = getattr(
-        importlib.import_module(ESTIMATORS[record.estimator]), record.estimator
-    )
     try:
         params = {key: _unpacked(value) for key, value in record.params.items()}
-        estimator = estimator_class(**params)
+        estimator = ranker_named(record.estimator)(**params)
         if hasattr(estimator, "graph"):
             as_graph(estimator.graph)
         estimator._check_parameters()

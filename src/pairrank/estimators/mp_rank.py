@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import KW_ONLY
+from typing import Literal
 
 from pairrank import _validation as validation
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._magnitude import MagnitudeRanker
 from pairrank.losses import Square, Tube
 
 
+@ranker
 class MPRank(MagnitudeRanker):
     r"""MPRank: scores whose differences are those of the labels, over all pairs of rows.
 
@@ -24,9 +27,6 @@ class MPRank(MagnitudeRanker):
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the costs, averaged over the m_q^2 pairs of a query, so that it means the same for
-        ten rows and ten million.
     n : 2 or 1, default 2
         The power of an error. 2 is least squares; 1 is less sensitive to large errors.
     solver : "auto", "cg", "direct" or "bundle", default "auto"
@@ -34,17 +34,13 @@ class MPRank(MagnitudeRanker):
         dual (Eq. 29). "cg" is conjugate gradients. "auto" takes the cheaper one, and "cg" where the
         factorisation fails; where features differ in size, it takes Newton steps preconditioned by
         the diagonal of the Hessian instead of "cg". For n = 1 it is "bundle", cutting planes.
-    max_iter : int, default 1000
-        The largest number of iterations.
     tol : float, default 1e-4
         For n = 2, stop when \|gradient\| <= tol \|gradient at 0\|. For n = 1, stop when the duality
         gap is at most tol times the objective, or times \|gradient at 0\|^2/4 if that is less.
 
     Attributes
     ----------
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_
-    n_pairs_ : int
-        The number of differences, m_q^2 per query, or of comparisons.
+    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes
@@ -69,38 +65,9 @@ class MPRank(MagnitudeRanker):
     array([1.992])
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        n: Literal[1, 2] = 2,
-        solver: Literal["auto", "cg", "direct", "bundle"] = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        kernel: Any = None,
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.n = n
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
+    _: KW_ONLY
+    n: Literal[1, 2] = 2
+    solver: Literal["auto", "cg", "direct", "bundle"] = "auto"
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -113,4 +80,4 @@ class MPRank(MagnitudeRanker):
         return self.kernel is not None and not (self.n == 2 and self._is_precomputed)
 
     def _loss(self) -> Square | Tube:
-        return Square() if self.n == 2 else Tube(0.0, 1)
+        return Square() if self.n == 2 else super()._loss()

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
-from pairrank import _validation as validation
-from pairrank._protocols import PairLoss, Sigmoidal
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
-from pairrank.exceptions import PairrankError
-from pairrank.losses import as_loss
-from pairrank.objective import Problem
-from pairrank.preferences import Preferences
 
 
+@ranker
 class PairwiseRanker(PairLossRanker):
     r"""A linear or kernel ranker that minimises any loss over every pair.
 
@@ -28,8 +25,6 @@ class PairwiseRanker(PairLossRanker):
         returns the cost of each margin or its first or second derivative. It may say its `family`
         (a record of `pairrank._protocols`), by which a fast sum is found, and `smooth`: False
         where it has no second derivative, so that cutting planes are taken. It must be convex.
-    C : float, default 1.0
-        Weight of the loss.
     eps : float, default 1e-6
         The error allowed in the sums of logistic and probit, as in `RankNCG`; others are exact.
     solver : "auto", "tron", "ncg" or "bundle", default "auto"
@@ -41,24 +36,11 @@ class PairwiseRanker(PairLossRanker):
         `pairrank.pair_sums.bind`.
     tol : float, default 1e-3
         Stop at \|gradient\| <= tol \|gradient at 0\|, or by the duality gap, as `RankSVM` does.
-    max_iter : int, default 1000
-        Steps at the most.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,), float64
-        With a kernel, the weights of its features.
-    n_iter_ : int
-        Steps taken on all rows.
-    status_
-    history_
-    objective_
-    n_pairs_
-    feature_map_
-    validation_scores_
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Where X had names.
+    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
+    validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes
     -----
@@ -73,87 +55,19 @@ class PairwiseRanker(PairLossRanker):
     array([2, 1, 1, 2])
     """
 
-    def __init__(
-        self,
-        loss: Any = "exponential",
-        *,
-        C: float = 1.0,
-        graph: Any = "full",
-        reduction: Literal["auto", "rows", "query", "sum"] = "auto",
-        kernel: Any = None,
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        eps: float = 1e-6,
-        solver: Literal["auto", "tron", "ncg", "bundle"] = "auto",
-        pair_sum: Literal[
-            "auto",
-            "cells",
-            "sorted",
-            "selection_tree",
-            "level_counting",
-            "boxes",
-            "beaulieu",
-            "separable",
-            "direct",
-        ] = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.loss = loss
-        self.C = C
-        self.eps = eps
-        self.graph = graph
-        self.reduction = reduction
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.pair_sum = pair_sum
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        loss = as_loss(self.loss)
-        if self.solver in ("tron", "ncg") and not loss.smooth:
-            raise PairrankError(
-                f"solver={self.solver!r} needs a smooth loss, which {self.loss!r} is not: use "
-                'solver="bundle" (or "auto")'
-            )
-        if _is_mixture(loss) and self.solver in ("tron", "bundle"):
-            raise PairrankError(
-                f"solver={self.solver!r} needs values that match gradients, which {self.loss!r} "
-                'does not give: use solver="ncg" (or "auto")'
-            )
-        validation.check_number(self.C, "C")
-        validation.check_number(self.eps, "eps")
-        if self.eps >= 1:
-            raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is usual")
-        super()._check_parameters()
-
-    def _problem(self, features: Any, preferences: Preferences) -> Problem:
-        return Problem(
-            features,
-            preferences,
-            as_loss(self.loss),
-            factor=float(self.C),
-            algorithm=self.pair_sum,
-            eps=float(self.eps),
-        )
-
-
-def _is_mixture(loss: PairLoss) -> bool:
-    """Whether value and gradient are those of different losses."""
-    family = loss.family
-    return isinstance(family, Sigmoidal) and family.value != family.slope
+    loss: Any = "exponential"
+    _: KW_ONLY
+    C: float = 1.0
+    eps: float = 1e-6
+    solver: Literal["auto", "tron", "ncg", "bundle"] = "auto"
+    pair_sum: Literal[
+        "auto",
+        "cells",
+        "sorted",
+        "selection_tree",
+        "level_counting",
+        "boxes",
+        "beaulieu",
+        "separable",
+        "direct",
+    ] = "auto"

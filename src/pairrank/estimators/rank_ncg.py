@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
 
-from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 from pairrank.estimators._rows import Rows
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
 from pairrank.exceptions import PairrankError
-from pairrank.losses import LOSSES, Logistic, Probit
-from pairrank.objective import Problem
+from pairrank.losses import Logistic, Probit, as_loss
 from pairrank.preferences import Preferences
 
 
+@ranker
 class RankNCG(PairLossRanker):
     r"""RankNCG: the likelihood of every pair, in linear time (Raykar, Duraiswami & Krishnapuram).
 
@@ -52,8 +53,6 @@ class RankNCG(PairLossRanker):
         How `coef_cov_` and `standard_errors_` are estimated, see Notes.
     tol : float, default 1e-3
         Stop when \|gradient\| <= tol \|gradient at 0\|.
-    max_iter : int, default 1000
-        The largest number of steps.
 
     Attributes
     ----------
@@ -98,48 +97,13 @@ class RankNCG(PairLossRanker):
     array([0.9])
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        loss: Literal["logistic", "probit", "raykar"] = "logistic",
-        eps: float = 1e-6,
-        graph: Any = "full",
-        reduction: Literal["auto", "rows", "query", "sum"] = "auto",
-        solver: Literal["auto", "ncg", "tron"] = "auto",
-        pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto",
-        covariance: Literal["laplace", "rows", "queries"] | None = None,
-        kernel: Any = None,
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.loss = loss
-        self.eps = eps
-        self.graph = graph
-        self.reduction = reduction
-        self.solver = solver
-        self.pair_sum = pair_sum
-        self.covariance = covariance
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
+    alpha: float = 1.0
+    _: KW_ONLY
+    loss: Literal["logistic", "probit", "raykar"] = "logistic"
+    eps: float = 1e-6
+    solver: Literal["auto", "ncg", "tron"] = "auto"
+    pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
+    covariance: Literal["laplace", "rows", "queries"] | None = None
 
     def predict_pair_proba(self, Xi: Any, Xj: Any) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.
@@ -172,31 +136,12 @@ class RankNCG(PairLossRanker):
             return -loss.phi(second - first, order=1)
 
     def _check_parameters(self) -> None:
-        validation.check_number(self.alpha, "alpha")
-        validation.check_number(self.eps, "eps")
-        if self.eps >= 1:
-            raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is the paper's")
-        if self.loss == "raykar" and self.solver == "tron":
-            raise PairrankError(
-                'solver="tron" needs values that match gradients, which loss="raykar" does not '
-                'give: use solver="ncg", or loss="probit"'
-            )
         if self.covariance is not None and self.kernel is not None:
             raise PairrankError(
                 f"covariance={self.covariance!r} is of the weights of X's features, and a ranker "
                 "with a kernel has no such weights: leave covariance=None or kernel=None"
             )
         super()._check_parameters()
-
-    def _problem(self, features: Any, preferences: Preferences) -> Problem:
-        return Problem(
-            features,
-            preferences,
-            LOSSES[self.loss](),
-            penalty=float(self.alpha),
-            algorithm=self.pair_sum,
-            eps=float(self.eps),
-        )
 
     def _preferences(self, rows: Rows) -> Preferences:
         if self.covariance is not None:
@@ -209,13 +154,12 @@ class RankNCG(PairLossRanker):
         self.coef_cov_ = coefficient_covariance(
             features,
             preferences,
-            LOSSES[self.loss](),
+            as_loss(self.loss),
             self.coef_,
             kind=self.covariance,
             penalty=float(self.alpha),
             route=self.pair_sum,
             eps=min(float(self.eps), 1e-6),
-            qid=rows.qid,
-            sample_weight=rows.weight,
+            **rows.layout,
         )
         self.standard_errors_ = np.sqrt(np.maximum(self.coef_cov_.diagonal(), 0.0))

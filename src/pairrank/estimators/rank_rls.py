@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from pairrank import _validation as validation
 from pairrank.estimators._descent import Method
 from pairrank.estimators._differences import minimizer
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import Solve, SolvedRanker
 from pairrank.estimators._rows import Rows, columns_of, draw_held_rows
 from pairrank.estimators._targets import TargetsMixin
@@ -18,6 +20,7 @@ from pairrank.objective import Problem
 from pairrank.preferences import Differences, Pairs
 
 
+@ranker
 class RankRLS(TargetsMixin, SolvedRanker):
     r"""RankRLS: least squares over all pairs of rows, at the price of ridge regression.
 
@@ -81,42 +84,15 @@ class RankRLS(TargetsMixin, SolvedRanker):
     array([0.8])
     """
 
-    def __init__(
-        self,
-        alpha: float = 1.0,
-        *,
-        regularization: Literal["tikhonov", "iteration", "hybrid"] = "tikhonov",
-        solver: Literal["auto", "cg", "direct"] = "auto",
-        max_iter: int = 500,
-        tol: float = 1e-5,
-        patience: int = 10,
-        kernel: Any = None,
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        validation_fraction: float = 0.1,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.alpha = alpha
-        self.regularization = regularization
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.patience = patience
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.validation_fraction = validation_fraction
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
+    alpha: float = 1.0
+    _: KW_ONLY
+    regularization: Literal["tikhonov", "iteration", "hybrid"] = "tikhonov"
+    solver: Literal["auto", "cg", "direct"] = "auto"
+    max_iter: int = 500
+    tol: float = 1e-5
+    patience: int = 10
+    validation_fraction: float = 0.1
+    warm_start: bool = False
 
     @property
     def _stops_early(self) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import KW_ONLY
+from typing import Literal
 
-from pairrank import _validation as validation
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
-from pairrank.exceptions import PairrankError
-from pairrank.losses import LOSSES
-from pairrank.objective import Problem
-from pairrank.preferences import Preferences
 
 
+@ranker
 class RankSVM(PairLossRanker):
     r"""Linear RankSVM with the squared hinge or the hinge over every pair (Lee & Lin 2014).
 
@@ -23,8 +21,6 @@ class RankSVM(PairLossRanker):
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the loss.
     loss : "squared_hinge" or "hinge", default "squared_hinge"
         The cost of a pair, p = 2 or 1. Both rank about equally well (Lee & Lin, Section 4.4). The
         squared hinge is solved faster; the hinge is less sensitive to outliers.
@@ -32,8 +28,6 @@ class RankSVM(PairLossRanker):
         Stop when \|gradient\| <= tol \|gradient at 0\|. Cutting planes stop when the duality gap
         (how far the objective may be above its minimum) is at most tol times the objective, or
         times \|gradient at 0\|^2/2 if that is less.
-    max_iter : int, default 1000
-        The largest number of Newton steps or cutting planes.
     solver : "auto", "tron" or "bundle", default "auto"
         "tron" computes every Hessian product over every pair, as in the paper. "auto" takes the
         Hessian from a sample where that is cheaper; value and gradient use every pair, so the
@@ -75,56 +69,10 @@ class RankSVM(PairLossRanker):
     array([2, 1, 1, 2])
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        *,
-        loss: Literal["squared_hinge", "hinge"] = "squared_hinge",
-        graph: Any = "full",
-        reduction: Literal["auto", "rows", "query", "sum"] = "auto",
-        tol: float = 1e-3,
-        max_iter: int = 1000,
-        solver: Literal["auto", "tron", "bundle"] = "auto",
-        pair_sum: Literal[
-            "auto", "cells", "sorted", "selection_tree", "level_counting", "direct"
-        ] = "auto",
-        kernel: Any = None,
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.loss = loss
-        self.graph = graph
-        self.reduction = reduction
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.pair_sum = pair_sum
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        if self.loss == "hinge" and self.solver == "tron":
-            raise PairrankError(
-                'solver="tron" needs second derivatives, of which the hinge has none: use '
-                'solver="bundle" (or "auto"), or loss="squared_hinge"'
-            )
-        validation.check_number(self.C, "C")
-        super()._check_parameters()
-
-    def _problem(self, features: Any, preferences: Preferences) -> Problem:
-        loss, factor = LOSSES[self.loss](), float(self.C)
-        return Problem(features, preferences, loss, factor=factor, algorithm=self.pair_sum)
+    C: float = 1.0
+    _: KW_ONLY
+    loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
+    solver: Literal["auto", "tron", "bundle"] = "auto"
+    pair_sum: Literal["auto", "cells", "sorted", "selection_tree", "level_counting", "direct"] = (
+        "auto"
+    )

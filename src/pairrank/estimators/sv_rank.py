@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import KW_ONLY
+from typing import Literal
 
 from pairrank import _validation as validation
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._magnitude import MagnitudeRanker
-from pairrank.losses import Tube
 
 
+@ranker
 class SVRank(MagnitudeRanker):
     r"""SVRank: support vector regression on the differences of all pairs of rows.
 
@@ -25,17 +27,12 @@ class SVRank(MagnitudeRanker):
 
     Parameters
     ----------
-    C : float, default 1.0
-        Weight of the costs, averaged over the m_q^2 pairs of a query, so that it means the same for
-        ten rows and ten million.
     epsilon : float, default 0.1
         The error of a difference of scores that costs nothing, in the unit of y.
     n : 1 or 2, default 1
         The power of the part of an error beyond epsilon.
     solver : "auto", "bundle" or "tron", default "auto"
         "bundle", cutting planes, for n = 1; "tron", trust region Newton, for n = 2.
-    max_iter : int, default 1000
-        The largest number of iterations.
     tol : float, default 1e-4
         For n = 1, stop when the duality gap is at most tol times the objective, or times
         \|gradient at 0\|^2/4 if that is less. For n = 2, stop when
@@ -43,9 +40,7 @@ class SVRank(MagnitudeRanker):
 
     Attributes
     ----------
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_
-    n_pairs_ : int
-        The number of differences, m_q^2 per query, or of comparisons.
+    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes
@@ -70,44 +65,10 @@ class SVRank(MagnitudeRanker):
     array([1.88])
     """
 
-    def __init__(
-        self,
-        C: float = 1.0,
-        epsilon: float = 0.1,
-        *,
-        n: Literal[1, 2] = 1,
-        solver: Literal["auto", "bundle", "tron"] = "auto",
-        max_iter: int = 1000,
-        tol: float = 1e-4,
-        kernel: Any = None,
-        gamma: float | Literal["scale"] | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
-        kernel_features: Literal["auto", "exact", "nystroem"] = "auto",
-        n_components: int | None = None,
-        warm_start: bool = False,
-        verbose: int = 0,
-        random_state: Any = None,
-    ) -> None:
-        self.C = C
-        self.epsilon = epsilon
-        self.n = n
-        self.solver = solver
-        self.max_iter = max_iter
-        self.tol = tol
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.kernel_features = kernel_features
-        self.n_components = n_components
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
-
-    @property
-    def _epsilon(self) -> float:
-        return float(self.epsilon)
+    epsilon: float = 0.1
+    _: KW_ONLY
+    n: Literal[1, 2] = 1
+    solver: Literal["auto", "bundle", "tron"] = "auto"
 
     @property
     def _maps_features(self) -> bool:
@@ -119,6 +80,3 @@ class SVRank(MagnitudeRanker):
         validation.check_number(self.epsilon, "epsilon", inclusive=True)
         own = "tron" if self.n == 2 else "bundle"
         validation.check_choice(self.solver, f"solver (for n = {self.n})", ("auto", own))
-
-    def _loss(self) -> Tube:
-        return Tube(float(self.epsilon), int(self.n))

@@ -1,4 +1,4 @@
-"""Shared parts of losses: the check of a derivative's order, and the loss of any function."""
+"""Shared parts of losses: checked arguments of phi, and the loss of any function."""
 
 from __future__ import annotations
 
@@ -16,6 +16,22 @@ def checked_order(order: int) -> int:
     if order not in (0, 1, 2):
         raise PairrankError(f"order must be 0, 1 or 2 (got {order!r})")
     return order
+
+
+class MarginLoss:
+    """A loss of preferences, which have no magnitude; a subclass defines `_at`."""
+
+    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
+        """Return the cost of each margin (order 0), or its first or second derivative.
+
+        Where there is no second derivative, it is a generalised one. `magnitude` is ignored: a
+        preference has a direction only.
+        """
+        return self._at(np.asarray(d, dtype=np.float64), checked_order(order))
+
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        """Return the derivative of this order at margins d."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import numpy as np
 
 from pairrank import _protocols
 from pairrank._protocols import FloatArray
-from pairrank.losses._phi import checked_order
+from pairrank.losses._phi import MarginLoss
 
 
 @dataclass(frozen=True)
-class Exponential:
+class Exponential(MarginLoss):
     r"""The exponential loss phi(d) = exp(-d) of RankBoost (Freund et al. 2003).
 
     A pair in the wrong order costs far more than with the other losses.
@@ -28,8 +28,7 @@ class Exponential:
     family = _protocols.Exponential(rate=1.0)
     smooth = True
 
-    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
-        """Return the cost of each margin (order 0), or its first or second derivative."""
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
         with np.errstate(over="ignore", under="ignore"):
-            cost = np.exp(-np.asarray(d, dtype=np.float64))
-        return -cost if checked_order(order) == 1 else cost
+            cost = np.exp(-d)
+        return -cost if order == 1 else cost

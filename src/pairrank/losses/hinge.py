@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairrank._protocols import FloatArray, PiecewisePolynomial
-from pairrank.losses._phi import checked_order
+from pairrank.losses._phi import MarginLoss
 
 
 @dataclass(frozen=True)
-class SquaredHinge:
+class SquaredHinge(MarginLoss):
     """The squared hinge max(0, margin - d)^2 of Lee & Lin 2014, Eq. 3.
 
     Parameters
@@ -37,14 +37,8 @@ class SquaredHinge:
         """One term, max(0, margin - d)^2."""
         return PiecewisePolynomial(((float(self.margin), 2, 1.0),))
 
-    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
-        """Return the cost of each margin (order 0), or its first or second derivative.
-
-        The second derivative is the generalised one: 2 where d < margin, else 0.
-        `magnitude` is ignored: a preference has a direction only.
-        """
-        checked_order(order)
-        over = np.maximum(self.margin - np.asarray(d, dtype=np.float64), 0.0)
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        over = np.maximum(self.margin - d, 0.0)
         if order == 0:
             return over * over
         if order == 1:
@@ -53,7 +47,7 @@ class SquaredHinge:
 
 
 @dataclass(frozen=True)
-class Hinge:
+class Hinge(MarginLoss):
     """The hinge max(0, margin - d) of Lee & Lin 2014, Eq. 2.
 
     Parameters
@@ -79,10 +73,8 @@ class Hinge:
         """One term, max(0, margin - d)^1."""
         return PiecewisePolynomial(((float(self.margin), 1, 1.0),))
 
-    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
-        """Return the cost of each margin (order 0), its subgradient (1), or zeros (2)."""
-        checked_order(order)
-        over = np.maximum(self.margin - np.asarray(d, dtype=np.float64), 0.0)
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        over = np.maximum(self.margin - d, 0.0)
         if order == 0:
             return over
         if order == 1:

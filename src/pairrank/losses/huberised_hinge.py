@@ -6,11 +6,11 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, PiecewisePolynomial
 from pairrank.exceptions import PairrankError
-from pairrank.losses._phi import checked_order
+from pairrank.losses._phi import MarginLoss
 
 
 @dataclass(frozen=True)
-class HuberisedHinge:
+class HuberisedHinge(MarginLoss):
     """0 for d >= 1, (1 - d)^2/(2 width) down to 1 - width, and 1 - d - width/2 below."""
 
     width: float = 0.5
@@ -27,11 +27,10 @@ class HuberisedHinge:
         half = 0.5 / self.width
         return PiecewisePolynomial(((1.0, 2, half), (1.0 - self.width, 2, -half)))
 
-    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
-        """Return the cost of each margin (order 0), or its first or second derivative."""
-        over = np.maximum(1.0 - np.asarray(d, dtype=np.float64), 0.0)
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        over = np.maximum(1.0 - d, 0.0)
         near = np.minimum(over, self.width) / self.width
-        if checked_order(order) == 0:
+        if order == 0:
             return near * (over - 0.5 * self.width * near)
         if order == 1:
             return -near

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from pairrank._protocols import FloatArray, PiecewisePolynomial
-from pairrank.losses._phi import checked_order
+from pairrank.losses._phi import MarginLoss
 
 
 @dataclass(frozen=True)
-class ModifiedHuber:
+class ModifiedHuber(MarginLoss):
     """max(0, 1 - d)^2 for d >= -1, and -4 d below (Zhang 2004).
 
     Examples
@@ -25,10 +25,8 @@ class ModifiedHuber:
     family = PiecewisePolynomial(((1.0, 2, 1.0), (-1.0, 2, -1.0)))
     smooth = True
 
-    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
-        """Return the cost of each margin (order 0), or its first or second derivative."""
-        d = np.asarray(d, dtype=np.float64)
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
         over = np.clip(1.0 - d, 0.0, 2.0)
-        if checked_order(order) == 0:
+        if order == 0:
             return np.where(d < -1.0, -4.0 * d, over * over)
         return -2.0 * over if order == 1 else np.where((over > 0.0) & (d >= -1.0), 2.0, 0.0)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 
 from pairrank._protocols import FloatArray, Sigmoidal
-from pairrank.losses._phi import checked_order
+from pairrank.losses._phi import MarginLoss
 
 _SCALE = np.sqrt(3.0) / np.pi
 """a = sqrt(3)/pi, which gives the normal distribution the logistic's variance."""
@@ -16,7 +16,7 @@ _FAR, _DEPTH = 3.0, 60
 
 
 @dataclass(frozen=True)
-class Logistic:
+class Logistic(MarginLoss):
     r"""The logistic loss phi(d) = log(1 + exp(-d)) of Raykar 2007, Eq. 2.
 
     It is minus the logarithm of the probability 1/(1 + exp(-d)) that the preferred row wins, as in
@@ -33,13 +33,8 @@ class Logistic:
     family = Sigmoidal(value="logistic", slope="logistic")
     smooth = True
 
-    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
-        """Return the cost of each margin (order 0), or its first or second derivative.
-
-        `magnitude` is ignored: a preference has a direction only.
-        """
-        d = np.asarray(d, dtype=np.float64)
-        if checked_order(order) == 0:
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        if order == 0:
             return -special.log_expit(d)
         if order == 1:
             return -special.expit(-d)
@@ -47,7 +42,7 @@ class Logistic:
 
 
 @dataclass(frozen=True)
-class Probit:
+class Probit(MarginLoss):
     r"""The probit loss phi(d) = (pdf(a d) - a d Phi(-a d)) / a, a = sqrt(3)/pi.
 
     Raykar 2007 replaces the logistic's derivative -S(-d) by -erfc(a d/sqrt(2))/2 = -Phi(-a d)
@@ -66,13 +61,8 @@ class Probit:
     family = Sigmoidal(value="probit", slope="probit")
     smooth = True
 
-    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
-        """Return the cost of each margin (order 0), or its first or second derivative.
-
-        `magnitude` is ignored: a preference has a direction only.
-        """
-        d = np.asarray(d, dtype=np.float64)
-        if checked_order(order) == 0:
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        if order == 0:
             return np.maximum(-d, 0.0) + _normal_tail(_SCALE * np.abs(d)) / _SCALE
         if order == 1:
             return -special.ndtr(-_SCALE * d)
@@ -80,7 +70,7 @@ class Probit:
 
 
 @dataclass(frozen=True)
-class Raykar:
+class Raykar(MarginLoss):
     r"""The paper's mixture: the value of the logistic loss, the gradient of the probit loss.
 
     phi is log(1 + exp(-d)) (Raykar 2007, Section 3); its derivatives are those of `Probit` (Eq. 3).
@@ -99,11 +89,8 @@ class Raykar:
     family = Sigmoidal(value="logistic", slope="probit")
     smooth = True
 
-    def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
-        """Return the logistic cost (order 0), or the first or second derivative of probit's."""
-        if order == 0:
-            return Logistic().phi(d)
-        return Probit().phi(d, order=order)
+    def _at(self, d: FloatArray, order: int) -> FloatArray:
+        return (Logistic() if order == 0 else Probit()).phi(d, order=order)
 
 
 def _normal_density(x: FloatArray) -> FloatArray:

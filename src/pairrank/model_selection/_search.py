@@ -95,7 +95,7 @@ best_estimator_ : estimator
         name = f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
         get_query_scorer(self.scoring)
-        rows = self._check_rows(X, y, qid, sample_weight)
+        rows = self._check_rows(X, y, {"qid": qid, "sample_weight": sample_weight})
         with warnings.catch_warnings():
             for category in (NoPairsWarning, ZeroWeightsWarning):
                 warnings.simplefilter("ignore", category)

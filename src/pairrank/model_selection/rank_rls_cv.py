@@ -148,7 +148,8 @@ class RankRLSCV(
 
     def _method(self, rows: Rows) -> Any:
         """Return what `cv` stands for; an error where queries to leave out are missing."""
-        kept = np.ones(len(rows.y), dtype=bool) if rows.weight is None else rows.weight > 0
+        weight = rows.sample_weight
+        kept = np.ones(len(rows.y), dtype=bool) if weight is None else weight > 0
         n_queries = 1 if rows.qid is None else np.unique(query_codes(rows.qid[kept])[1]).size
         small = isinstance(rows.y, Pairs) or int(np.count_nonzero(kept)) <= _SMALL
         return method_of(self.cv, n_queries, small=small, n_folds=5)
@@ -250,7 +251,7 @@ def _scores_of_fold(
 ) -> FloatArray:
     """Return the scores of a fold's test rows, (n_values, n_targets); NaN where none are learnt."""
     train, test = part_of(rows._replace(X=features), split[0]), part_of(rows, split[1])
-    some_weight = train.weight is None or bool((train.weight > 0).any())
+    some_weight = train.sample_weight is None or bool((train.sample_weight > 0).any())
     if (isinstance(train.y, Pairs) and not train.y.n_pairs) or not some_weight:
         return np.full((grid.size, len(columns_of(rows.y))), np.nan)
     problem = least_squares(train)

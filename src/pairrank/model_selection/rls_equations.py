@@ -229,4 +229,4 @@ def least_squares(rows: Rows) -> CentredRows | Comparisons:
         pairs.require_pairs()
         codes = None if rows.qid is None else query_codes(rows.qid)[1]
         return Comparisons.build(rows.X, pairs, codes)
-    return CentredRows.build(rows.X, rows.y.reshape(len(rows.y), -1), rows.qid, rows.weight)
+    return CentredRows.build(rows.X, rows.y.reshape(len(rows.y), -1), rows.qid, rows.sample_weight)

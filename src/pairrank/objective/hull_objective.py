@@ -24,15 +24,9 @@ _MOST_HEAVY_ROWS = 2000
 
 
 class Piece:
-    """Consecutive rows and their groups.
+    """Consecutive rows and their groups; a group may continue in the next piece.
 
-    Parameters
-    ----------
-    rows : slice
-    groups : slice
-        The groups of the rows; a group may continue in the next piece.
-    start : ndarray of shape (n_groups_of_the_piece + 1,)
-        The start of each group's rows in the piece.
+    `start` has the start of each group's rows in the piece, and their end.
     """
 
     def __init__(self, rows: slice, groups: slice, start: NDArray[np.int64]) -> None:
@@ -74,43 +68,14 @@ class HullObjective:
     Scores are relative to the mean row of their query, which does not change the optimum: dense X
     is centred in blocks, so that an offset of the features costs no digits.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, n_features), float64 or float32
-    levels : Levels
-        Groups, edges and row weights.
-    nu : float
-        The cost of a squared slack.
+    Only groups with an edge are in use: `groups` are their numbers in the levels, and `row_of` the
+    rows of X, group by group. `bounded` says whether each group has a lower limit (row 0), an upper
+    one (row 1); `edges` are (low group, high group). Where rows are few, n_features is the size of
+    a basis of them. `pieces` are rows in parts that fit into the processor's cache, and
+    `takes_matrices` says whether the solver forms matrices of n_features by n_features.
 
-    Attributes
-    ----------
-    row_of : int array of shape (n_rows,)
-        The row of X at each place: the rows of groups with an edge, group by group.
-    groups : ndarray of shape (n_groups,), int64
-        The numbers of those groups in the levels.
-    n_rows, n_features, n_groups : int
-        The numbers of rows and groups in use; where rows are few, n_features is the size of a
-        basis of them.
-    cost : ndarray of shape (n_rows,)
-        c_i.
-    bounded : ndarray of shape (2, n_groups), bool
-        Whether each group has a lower limit (row 0), an upper one (row 1).
-    edges : ndarray of shape (n_edges, 2), int64
-        (low group, high group).
-    pieces : list of Piece
-        The rows in parts that fit into the processor's cache.
-    takes_matrices : bool
-        Whether the solver forms matrices of n_features by n_features.
-
-    Notes
-    -----
     A product with X costs O(n_rows n_features). Memory beside X is 12 bytes per row and at most
     64 MB of centred rows.
-
-    References
-    ----------
-    G. Fung, R. Rosales and B. Krishnapuram, "Learning rankings via convex hull separation", NIPS
-    18, 2006.
     """
 
     def __init__(self, X: Any, levels: Levels, nu: float) -> None:

@@ -23,14 +23,8 @@ class KernelDesign:
     this metric). The gradient of a pair sum in that space is its gradient by the scores. So
     conjugate gradients take the same steps as on explicit features.
 
-    Parameters
-    ----------
-    K : ndarray, CSR matrix or LinearOperator of shape (n_rows, n_rows)
-        Symmetric and positive semidefinite; only `K @ v` is used.
-
-    Notes
-    -----
-    A product costs as much as K @ v. Norms in the metric are precise to the square root of the
+    K is symmetric and positive semidefinite: an array, a CSR matrix or a LinearOperator. A product
+    costs as much as K @ v. Norms in the metric are precise to the square root of the
     rounding of K @ v, 1e-8 of the norm at zero, which is the smallest useful `tol`.
     """
 

@@ -29,23 +29,9 @@ _ENOUGH = 0.02
 class SampledModel:
     """The Hessian of a sample of rows; value and gradient still use every pair.
 
-    Parameters
-    ----------
-    problem : Problem
-        Over Levels or Pairs; `draw_sample` draws the rows.
-    n_rows : int
-        The number of rows to draw at first; all rows where that is half of them or more. `refine`
-        draws four times as many, or uses the Hessian of every pair.
-    generator : numpy.random.Generator
-
-    Attributes
-    ----------
-    is_whole : bool
-        Whether the sample has all rows, so that the model is exact.
-
-    Notes
-    -----
-    A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). Where the
+    At first `n_rows` are drawn, or all rows where that is half of them or more: `is_whole` then
+    says that the model is exact. `refine` draws four times as many, or uses the Hessian of every
+    pair. A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). Where the
     factorisation fails, the Hessian of every pair is used from then on.
     """
 
@@ -158,13 +144,7 @@ class BandedModel:
 
     It leaves out the pairs within a band, about one in `n_bands`, and scales the others up. Its
     curvature costs O(m log n_bands) instead of O(m log levels). It is used where X has too many
-    features for the Hessian of a sample.
-
-    Parameters
-    ----------
-    problem : Problem
-        Over Levels of the full order graph, with more levels than bands.
-    n_bands : int
+    features for the Hessian of a sample, and Levels of the full order graph more levels than bands.
     """
 
     def __init__(self, problem: Problem, n_bands: int) -> None:
@@ -194,19 +174,8 @@ class LineSample:
 
     Along a line only scores change, one number per row. So a few thousand rows give the best step
     length, whatever the number of features. A Newton step of a hinge is much too short while most
-    pairs violate the margin.
-
-    Parameters
-    ----------
-    problem : Problem
-        Over Levels or Pairs.
-    generator : numpy.random.Generator
-    n_rows : int
-        The number of rows to draw.
-
-    Notes
-    -----
-    A search costs one product with X and about six pair sums over `n_rows` rows.
+    pairs violate the margin. A search costs one product with X and about six pair sums over
+    `n_rows` rows.
     """
 
     def __init__(

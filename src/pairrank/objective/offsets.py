@@ -25,17 +25,10 @@ def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
     """Return X, or a copy less one row of each query where offsets are large.
 
     Only differences within a query enter a sum over pairs, so the optimum is the same, and an
-    offset of 1e9 costs no digits beyond those that X has lost already. A thousand rows decide
-    whether a copy is needed. CSR rows are returned unchanged.
-
-    Warns
-    -----
-    PairrankWarning
-        If rounding leaves fewer than four digits of a feature's differences in X.
-
-    Notes
-    -----
-    Costs O(n_features), and O(size) time and memory where X is copied.
+    offset of 1e9 costs no digits beyond those that X has lost already: a warning says where fewer
+    than four digits of a feature's differences are left. A thousand rows decide whether a copy is
+    needed. CSR rows are returned unchanged. Costs O(n_features), and O(size) time and memory where
+    X is copied.
     """
     n_rows, n_features = X.shape
     if sparse.issparse(X) or not n_rows * n_features:

@@ -44,19 +44,10 @@ _ROUNDING = 0.1
 class Problem:
     r"""penalty/2 \|w\|^2 + factor * the sum of a loss over preferences at the scores X w.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, n_features), or LinearOperator
-        Features, or the kernel matrix of the rows where `is_kernel`.
-    preferences : Levels, Pairs or Differences
-        Over the rows of X, already scaled by their reduction.
-    loss : PairLoss
-    penalty, factor : float
-        What half the squared norm and the pair sum are multiplied by.
-    algorithm, eps : str, float
-        How the pair sum is computed, and its error; see `pairrank.pair_sums.bind`.
-    is_kernel : bool
-        Whether X is a kernel matrix and the coefficients are dual; the norm is then a'K a.
+    X is an array or CSR matrix of features. Where `is_kernel`, it is the kernel matrix of the rows
+    (or a LinearOperator), the coefficients are dual and the norm is a'K a. Preferences are over the
+    rows of X, already scaled by their reduction. `algorithm` and `eps` say how the pair sum is
+    computed, and its error, as `pairrank.pair_sums.bind` takes them.
     """
 
     X: Any
@@ -127,18 +118,9 @@ class Problem:
 class PairObjective:
     r"""A `Problem` as an objective: penalty/2 \|w\|^2 is left to the solver.
 
-    Parameters
-    ----------
-    problem : Problem
-    model : HessianModel, optional
-        An approximate Hessian; None: that of every pair.
-    inverse : LinearMap, optional
-        What preconditions where the model does not; None: the inverse of the Hessian's diagonal
-        where features differ in size.
-
-    Notes
-    -----
-    A gradient costs two products with X and a pair sum; so does a Hessian product. At w = 0 value
+    `model` approximates the Hessian; None: that of every pair. `inverse` preconditions where the
+    model does not; None: the inverse of the Hessian's diagonal where features differ in size. A
+    gradient costs two products with X and a pair sum; so does a Hessian product. At w = 0 value
     and gradient are computed once.
     """
 

@@ -69,15 +69,9 @@ def centred_blocks(
 ) -> Iterator[tuple[slice, FloatArray]]:
     """Yield (equations, root (x - mean of the query)): whole queries, and a long query in pieces.
 
-    Parameters
-    ----------
-    X : ndarray or CSR matrix of shape (n_rows, n_features)
-    row_of : int array of shape (n_equations,), or None
-        The row of each equation, query by query; None: the rows of X in order.
-    root : ndarray of shape (n_equations,)
-        The square roots of the weights; the means are weighted too.
-    query_start : int array of shape (n_queries + 1,)
-        Where each query's equations begin.
+    `row_of` has the row of each equation, query by query; None: the rows of X in order. `root` has
+    the square roots of the weights, by which the means are weighted too. `query_start` has where
+    each query's equations begin, and their end.
     """
     limit = block_rows(X.shape[1])
     for part, starts in whole_queries(query_start, limit):

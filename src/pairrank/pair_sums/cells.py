@@ -298,10 +298,10 @@ def from_layout(levels: Levels, values: FloatArray) -> FloatArray:
     n_kept = levels.row_of.size
     result = np.empty(n_kept) if n_kept == levels.n_rows else np.zeros(levels.n_rows)
 
-    def write(rows: slice) -> None:
-        layout.scatter(values, levels.row_of, np.array([[rows.start, rows.stop]]), 1.0, result)
-
-    threads.run(write, threads.blocks(n_kept, ROWS_PER_BLOCK))
+    threads.run(
+        lambda rows: layout.scatter(values[rows], levels.row_of[rows], result),
+        threads.blocks(n_kept, ROWS_PER_BLOCK),
+    )
     return result
 
 

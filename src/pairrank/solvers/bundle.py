@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -50,36 +49,21 @@ class Bundle(DescentSolver):
     features, so the bound also holds in floating point. Where rounding or float32 features leave a
     larger gap, the status is NO_PROGRESS or PRECISION.
 
-    Parameters
-    ----------
-    max_planes : int, default 128
-        The number of planes kept, see `CuttingPlanes`; they take max_planes * n_features numbers.
-
-    Notes
-    -----
-    An iteration costs one evaluation of loss and subgradient, O(n_planes n_features), and a few
-    factorisations of matrices of the order of the number of planes that touch the minimum. Each
-    step of the history has the best value, the norm of a subgradient there, and the gap.
+    `max_planes` is the number of planes kept, see `CuttingPlanes`; they take max_planes *
+    n_features numbers. An iteration costs one evaluation of loss and subgradient, O(n_planes
+    n_features), and a few factorisations of matrices of the order of the number of planes that
+    touch the minimum. Each step of the history has the best value, the norm of a subgradient there,
+    and the gap.
 
     Every cut raises the bound or lowers the best value: where the new plane leaves the model's
     minimum unchanged, f at the trial is at most the weighted mean of the bound and the best value.
 
-    References
-    ----------
-    C. H. Teo, S. V. N. Vishwanathan, A. Smola and Q. V. Le, "Bundle methods for regularized risk
-    minimization", JMLR 11, 2010; T. Joachims, "Training linear SVMs in linear time", KDD 2006;
-    V. Franc and S. Sonnenburg, "Optimized cutting plane algorithm for large-scale risk
-    minimization", JMLR 10, 2009; A. Airola, T. Pahikkala and T. Salakoski, "Training linear ranking
-    SVMs in linearithmic time using red-black trees", Pattern Recognition Letters 32, 2011;
-    A. Pessoa, R. Sadykov, E. Uchoa and F. Vanderbeck, "Automation and combination of linear
-    programming based stabilization techniques in column generation", INFORMS Journal on Computing
-    30, 2018.
+    `pairrank.RankSVM` has the references; A. Pessoa, R. Sadykov, E. Uchoa and F. Vanderbeck,
+    "Automation and combination of linear programming based stabilization techniques in column
+    generation", INFORMS Journal on Computing 30, 2018.
     """
 
     max_planes: int = 128
-
-    def _descent(self, *start: Any) -> Descent:
-        return _Run(self, *start)
 
 
 class _Run(Descent):
@@ -93,6 +77,7 @@ class _Run(Descent):
     lower_bound = -np.inf
     gap = marked_gap = float("inf")
     n_stalled = 0
+    has_bound = False
 
     def advance(self) -> Status | None:
         """Add a plane between the best weights and the model's minimum, then update the bound."""
@@ -106,7 +91,9 @@ class _Run(Descent):
                 return Status.OVERFLOW
         self._adapt(trial.value, rises=float(trial.gradient @ way) >= 0.0)
         self._bound()
-        return self.stuck if self._is_stalled() else None
+        if not self._is_stalled():
+            return None
+        return self.stuck if self.has_bound else Status.OVERFLOW
 
     def _adapt(self, value: float, rises: bool) -> None:
         """Lengthen the next step where f still fell, and shorten it where f rose."""
@@ -171,6 +158,7 @@ class _Run(Descent):
         off = score_norm * self.point.rounding()
         bound -= float(off @ np.abs(self.model_minimum))
         bound -= 0.5 * float(off @ off) / self.objective.penalty
+        self.has_bound = bool(np.isfinite(bound))
         self.lower_bound = max(self.lower_bound, bound)
         if self.lower_bound > self.value + self.noise:
             self.lower_bound = -np.inf
@@ -183,3 +171,6 @@ class _Run(Descent):
         else:
             self.n_stalled += 1
         return self.n_stalled > _MAX_STALLED
+
+
+Bundle.run_class = _Run

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -48,9 +47,6 @@ class ContinuedTron(Tron):
     def largest_share(self) -> float:
         """The share of the loss that a stage may leave."""
         return self.share ** float(np.log10(self.factor))
-
-    def _descent(self, *start: Any) -> ContinuedRun:
-        return ContinuedRun(self, *start)
 
 
 class ContinuedRun(TronRun):
@@ -98,3 +94,6 @@ class ContinuedRun(TronRun):
         if penalty > own and (is_first or separates):
             self.stage = max(own, penalty / self.rule.factor)
         return True
+
+
+ContinuedTron.run_class = ContinuedRun

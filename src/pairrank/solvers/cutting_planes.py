@@ -32,23 +32,11 @@ class CuttingPlanes:
     Its minimum with penalty/2 \|w\|^2 is w = -A'x/penalty, where the weights x on the simplex
     maximise b'x - \|A'x\|^2/(2 penalty): a lower bound of the function itself for every x (Eq. 9).
 
-    Parameters
-    ----------
-    n_features : int
-    penalty : float
-    max_planes : int
-        The largest number kept; fewer where they would take more than 256 MB, but at least 16.
-        When one more comes, the lighter half of the planes is replaced by the weighted sum of all,
-        which leaves the bound unchanged. Planes that have long had no weight are dropped first.
-
-    Notes
-    -----
-    A new plane costs O(n_planes n_features), a minimum the same and one `minimum_on_simplex`.
-
-    References
-    ----------
-    C. H. Teo, S. V. N. Vishwanathan, A. Smola and Q. V. Le, "Bundle methods for regularized risk
-    minimization", JMLR 11, 2010. The sum of planes is Kiwiel's (Mathematical Programming 27, 1983).
+    At most `max_planes` are kept; fewer where they would take more than 256 MB, but at least 16.
+    When one more comes, the lighter half of the planes is replaced by the weighted sum of all,
+    which leaves the bound unchanged (Kiwiel, Mathematical Programming 27, 1983). Planes that have
+    long had no weight are dropped first. A new plane costs O(n_planes n_features), a minimum the
+    same and one `minimum_on_simplex`.
     """
 
     def __init__(self, n_features: int, penalty: float, max_planes: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -45,43 +45,25 @@ class Place(NamedTuple):
 class Descent(ABC):
     """One run from a start to a stop; a subclass defines one step.
 
-    Parameters
-    ----------
-    rule : DescentSolver
-        The solver's parameters.
-    objective : Objective
-        Without the penalty, which is added here.
-    w0 : ndarray of shape (n_features,)
-        The start; replaced by zero where zero is better.
-    tol : float
-        The run stops at |gradient| <= tol * |gradient at 0|.
-    callback : callable or None
-        Called with every `Step`; a true result stops the run.
-
-    Attributes
-    ----------
-    step_length : StepLength or None
-        Returns the multiple of a step to try first; None: 1.
-    metric : LinearMap or None
-        The inner product u'Mv of coefficients that defines norms; None: u'v.
-    w, value, gradient, norm, point : the current `Place`
-    reference_norm : float
-        |gradient at 0|.
-    n_iter, n_evaluations, n_products : int
-        Steps taken, evaluations of loss and gradient, products with the Hessian.
-    history : list of Step
-    gap : float
-        How far the value may be above the minimum; NaN where the method gives no bound.
+    `rule` has the solver's parameters. The penalty is added here. The start is replaced by zero
+    where zero is better. A true result of the callback stops the run. w, value, gradient, norm and
+    point are the current `Place`.
     """
 
     closed = Status.CONVERGED
-    """The status of a run that meets `tol`."""
+    """The status of a run that meets `tol`: |gradient| <= tol * |gradient at 0|."""
     gap = float("nan")
+    """How far the value may be above the minimum; NaN where the method gives no bound."""
     value: float
     gradient: FloatArray
     norm: float
     point: Point
     reference_norm: float
+    """|gradient at 0|."""
+    step_length: StepLength | None
+    """Returns the multiple of a step to try first; None: 1."""
+    metric: LinearMap | None
+    """The inner product u'Mv of coefficients that defines norms; None: u'v."""
 
     def __init__(
         self,
@@ -92,8 +74,8 @@ class Descent(ABC):
         callback: Callback | None,
     ) -> None:
         self.rule, self.objective, self.callback, self.tol = rule, objective, callback, tol
-        self.step_length: StepLength | None = getattr(rule, "step_length", None)
-        self.metric: LinearMap | None = getattr(rule, "metric", None)
+        self.step_length = getattr(rule, "step_length", None)
+        self.metric = getattr(rule, "metric", None)
         self.w = np.array(w0, dtype=np.float64)
         self.history: list[Step] = []
         self.n_iter = self.n_evaluations = self.n_products = 0
@@ -204,12 +186,10 @@ class Descent(ABC):
         return self.callback is not None and bool(self.callback(step))
 
 
-class DescentSolver(ABC):
+class DescentSolver:
     """A solver: a frozen record of parameters, the `rule` of its `Descent`."""
 
-    @abstractmethod
-    def _descent(self, *start: Any) -> Descent:
-        """Return the run from an objective, w0, tol and callback."""
+    run_class: ClassVar[type[Descent]]
 
     def __call__(
         self,
@@ -221,4 +201,4 @@ class DescentSolver(ABC):
         callback: Callback | None = None,
     ) -> Solution:
         """Minimise the objective from `w0`; see `Solver`."""
-        return self._descent(objective, w0, tol, callback).run(max_iter)
+        return self.run_class(self, objective, w0, tol, callback).run(max_iter)

@@ -1,4 +1,4 @@
-"""InteriorPoint: a primal-dual Newton method for rows with a cost for crossing shared limits."""
+"""The interior point method for rows with a cost for crossing shared limits."""
 
 from __future__ import annotations
 
@@ -18,43 +18,23 @@ _PATIENCE = 8
 
 
 class BoundStep(NamedTuple):
-    """One iteration, as callbacks and histories see it; `coef` is None in a history.
-
-    Attributes
-    ----------
-    n_iter : int
-    value : float
-        The objective of the best weights and limits so far.
-    lower_bound : float
-        The best lower bound of the objective so far, from the dual.
-    coef : ndarray or None
-    seconds : float
-    """
+    """One iteration, as callbacks and histories see it; `coef` is None in a history."""
 
     n_iter: int
     value: float
+    """The objective of the best weights and limits so far."""
     lower_bound: float
+    """The best lower bound of the objective so far, from the dual."""
     coef: FloatArray | None
     seconds: float
 
 
 class LimitSolution(NamedTuple):
-    """The result of `InteriorPoint`.
-
-    Attributes
-    ----------
-    coef : ndarray of shape (n_features,)
-    limits : ndarray of shape (2, n_groups)
-        Lower and upper limits; arbitrary where a group lacks one.
-    status : Status
-    n_iter : int
-    history : list of BoundStep
-    lower_bound : float
-        The best lower bound.
-    """
+    """The result of `minimize_with_limits`."""
 
     coef: FloatArray
     limits: FloatArray
+    """Lower and upper limits, (2, n_groups); arbitrary where a group lacks one."""
     status: Status
     n_iter: int
     history: list[BoundStep]
@@ -71,7 +51,13 @@ class _Residual(NamedTuple):
     lower_bound: float
 
 
-class InteriorPoint:
+def minimize_with_limits(
+    problem: LimitProblem,
+    *,
+    tol: float,
+    max_iter: int,
+    callback: Callable[[BoundStep], object] | None = None,
+) -> LimitSolution:
     r"""Minimise a `LimitProblem` by Mehrotra's predictor-corrector method.
 
     .. math:: \min \sum_i c_i \max(0, s_i - L_{g(i)}, U_{g(i)} - s_i)^2 + \tfrac12 \|w\|^2,
@@ -82,44 +68,13 @@ class InteriorPoint:
     follows from its two multipliers, y = (alpha + beta)/(2 c), so Newton's system has only the
     weights and limits as unknowns, whatever the number of rows.
 
-    The stop is a proof: `value` less the dual's `lower_bound` is at most `tol` times the value.
-
-    References
-    ----------
-    S. Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on
-    Optimization 2, 1992.
+    The stop is a proof: `value` less the dual's `lower_bound` is at most `tol` times the value. A
+    true result of the callback, which sees the start too, ends the run. Numerical failures are
+    statuses. Ten to thirty iterations, each of a `LimitSystem` and seven products with X (S.
+    Mehrotra, "On the implementation of a primal-dual interior point method", SIAM Journal on
+    Optimization 2, 1992).
     """
-
-    def __call__(
-        self,
-        problem: LimitProblem,
-        *,
-        tol: float,
-        max_iter: int,
-        callback: Callable[[BoundStep], object] | None = None,
-    ) -> LimitSolution:
-        """Return weights and limits.
-
-        Parameters
-        ----------
-        problem : LimitProblem
-        tol : float
-            The largest gap between value and lower bound, as a part of the value.
-        max_iter : int
-        callback : callable, optional
-            Called with a `BoundStep` before the first and after every iteration; a true result
-            stops the run.
-
-        Returns
-        -------
-        LimitSolution
-            Numerical failures are reported by its status.
-
-        Notes
-        -----
-        Ten to thirty iterations, each of a `LimitSystem` and seven products with X.
-        """
-        return _Run(problem, tol, callback).run(max_iter)
+    return _Run(problem, tol, callback).run(max_iter)
 
 
 class _Run:

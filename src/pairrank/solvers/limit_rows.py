@@ -11,24 +11,16 @@ from pairrank.solvers.limit_system import LimitProblem, Piece, RowCurvature
 
 
 class RowSums(NamedTuple):
-    """Sums over the rows at a point.
-
-    Attributes
-    ----------
-    cost : float
-        The sum of c times the squared slack of the scores.
-    gradient : ndarray of shape (n_features,)
-        X' (alpha - beta).
-    totals : ndarray of shape (2, n_groups)
-        The sums of beta (lower limits) and alpha (upper limits) by group.
-    products : float
-        The sum of multipliers times margins.
-    """
+    """Sums over the rows at a point."""
 
     cost: float
+    """The sum of c times the squared slack of the scores."""
     gradient: FloatArray
+    """X' (alpha - beta), (n_features,)."""
     totals: FloatArray
+    """The sums of beta (lower limits) and alpha (upper limits) by group, (2, n_groups)."""
     products: float
+    """The sum of multipliers times margins."""
 
 
 class LimitRows:
@@ -45,15 +37,8 @@ class LimitRows:
               \Delta p = \Delta y - \Delta(s - L), \quad \Delta\alpha = a - u \Delta p
 
     and likewise for q and beta. Rows are processed in pieces that fit into the processor's cache,
-    and eleven numbers per row are kept.
-
-    Parameters
-    ----------
-    problem : LimitProblem
-
-    Notes
-    -----
-    Each method costs one pass over the rows and at most two products with X.
+    and eleven numbers per row are kept. Each method costs one pass over the rows and at most two
+    products with X.
     """
 
     def __init__(self, problem: LimitProblem) -> None:
@@ -132,13 +117,9 @@ class LimitRows:
     def predict(self, weights: FloatArray, limits: FloatArray) -> tuple[float, float]:
         """Measure the step that aims at products of 0, without taking it.
 
-        Returns
-        -------
-        steepest : float
-            As `step` returns it.
-        products : float
-            The sum of the multipliers' changes times the margins' changes. A part t of the step
-            gives (1 - t) times the current products plus t^2 times this.
+        Returns its steepest fall, as `step` does, and the sum of the multipliers' changes times the
+        margins' changes: a part t of the step gives (1 - t) times the current products plus t^2
+        times this sum.
         """
         steepest, against = -1.0, 0.0
         for piece in self._problem.pieces:

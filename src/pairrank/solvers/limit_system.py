@@ -24,15 +24,12 @@ class Piece(Protocol):
 
     def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values per group at each row of the piece, along the last axis."""
-        ...
 
     def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
         """Add values per row of the piece to the sums of its groups, along the last axis."""
-        ...
 
     def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
         """Add rows, multiplied by each of their two sides, to the sums of their groups."""
-        ...
 
 
 class LimitProblem(Protocol):
@@ -49,31 +46,24 @@ class LimitProblem(Protocol):
     @property
     def pieces(self) -> Sequence[Piece]:
         """The rows in parts that fit into the processor's cache."""
-        ...
 
     def features(self, piece: Any) -> Any:
         """Return the rows of a piece."""
-        ...
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return X w."""
-        ...
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return X' v."""
-        ...
 
     def by_group(self, values: FloatArray) -> FloatArray:
         """Return the sums over the rows of each group, along the last axis."""
-        ...
 
     def by_row(self, values: FloatArray) -> FloatArray:
         """Return each group's values at each of its rows, along the last axis."""
-        ...
 
     def preconditioner(self, values: FloatArray) -> Callable[[FloatArray], FloatArray]:
         """Return an approximate inverse of I + X' diag(values) X."""
-        ...
 
 
 class RowCurvature(NamedTuple):
@@ -82,15 +72,10 @@ class RowCurvature(NamedTuple):
     With alpha for the upper limit L, beta for the lower limit U:
     d alpha = (upper + cross) d(s - L) - cross d(U - s) and
     d beta = (lower + cross) d(U - s) - cross d(s - L).
-
-    Attributes
-    ----------
-    sides : ndarray of shape (2, n)
-        lower and upper.
-    cross : ndarray of shape (n,)
     """
 
     sides: FloatArray
+    """lower and upper, (2, n)."""
     cross: FloatArray
 
 
@@ -101,25 +86,10 @@ class LimitSystem:
               \begin{pmatrix} \Delta w \\ \Delta l \end{pmatrix} = r
 
     with the limits l = (U_1, L_1, U_2, L_2, ...). H couples the two limits of a group and the two
-    ends of an edge: it is banded, and tridiagonal for a chain.
+    ends of an edge: it is banded, and tridiagonal for a chain. `stiffness` has each edge's
+    multiplier over its margin. Raises an OverflowError if a matrix is not finite, and a LinAlgError
+    if rounding leaves the limits' matrix not positive definite.
 
-    Parameters
-    ----------
-    problem : LimitProblem
-    curvature_of : callable
-        Returns the `RowCurvature` of a piece.
-    stiffness : ndarray of shape (n_edges,)
-        The edges' multipliers over their margins.
-
-    Raises
-    ------
-    OverflowError
-        If a matrix is not finite.
-    LinAlgError
-        If the limits' matrix is not positive definite because of rounding.
-
-    Notes
-    -----
     With matrices O(n_rows n_features^2 + n_groups (b^2 + b n_features)), b the bandwidth (at most
     twice the groups of a query); else two products with X and one with the factor of H per step
     of conjugate gradients.

@@ -41,32 +41,18 @@ class WolfeSearch:
     With f the objective along the direction, :math:`f(t) \le f(0) + c_1 t f'(0)` and
     :math:`|f'(t)| \le c_2 |f'(0)|`. Values that differ by less than a slack count as equal; the
     search then uses the slopes.
-
-    Parameters
-    ----------
-    decrease, curvature : float
-        c_1 and c_2.
-    max_trials : int
-        The largest number of evaluations.
     """
 
     decrease: float = 1e-4
+    """c_1."""
     curvature: float = 0.1
+    """c_2."""
     max_trials: int = 20
 
     def __call__(self, probe: Probe, start: Trial, first: float, slack: float) -> Trial | None:
-        """Return a trial that is low enough; None if there was none.
+        """Return a trial that is low enough, trying the length `first` first; None without one.
 
-        Parameters
-        ----------
-        probe : callable
-            The objective at a length.
-        start : Trial
-            At length 0, of negative slope.
-        first : float
-            The length to try first.
-        slack : float
-            The largest difference of values that count as equal.
+        `probe` evaluates the objective at a length. The start, at length 0, has a negative slope.
         """
         low, length = start, first
         for done in range(1, self.max_trials + 1):
@@ -108,16 +94,10 @@ class SlopeSearch:
     It uses gradients alone, so the reported value may belong to another function than the gradient,
     as in Raykar's algorithm. On convex objectives the slope increases: its zero is bracketed, then
     found by secants.
-
-    Parameters
-    ----------
-    curvature : float
-        c.
-    max_trials : int
-        The largest number of evaluations.
     """
 
     curvature: float = 0.1
+    """c."""
     max_trials: int = 20
 
     def __call__(self, probe: Probe, start: Trial, first: float, slack: float) -> Trial | None:

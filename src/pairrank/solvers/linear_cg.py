@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -23,22 +22,12 @@ class LinearCG(DescentSolver):
     the confirmed value and norm. The callback gets each iterate as an array that is never written
     to again.
 
-    Parameters
-    ----------
-    metric : LinearMap, optional
-        The inner product u'Mv of coefficients in which H is symmetric and norms are taken, such as
-        a kernel matrix for dual coefficients; None: u'v.
-
-    Notes
-    -----
-    An iteration costs one product with the Hessian and one with the metric. Memory is seven
-    vectors of coefficients.
+    `metric` is the inner product u'Mv of coefficients in which H is symmetric and norms are taken,
+    such as a kernel matrix for dual coefficients; None: u'v. An iteration costs one product with
+    the Hessian and one with the metric. Memory is seven vectors of coefficients.
     """
 
     metric: LinearMap | None = None
-
-    def _descent(self, *start: Any) -> Descent:
-        return _Run(self, *start)
 
 
 class _Run(Descent):
@@ -119,3 +108,6 @@ class _Run(Descent):
 
     def _measure(self, square: float) -> None:
         self.square, self.norm = square, float(np.sqrt(max(square, 0.0)))
+
+
+LinearCG.run_class = _Run

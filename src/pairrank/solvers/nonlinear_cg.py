@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -41,34 +40,18 @@ class NonlinearCG(DescentSolver):
     long as its error, and where a search, or thirty steps within the noise, fail to shorten it. So
     a loose eps costs steps but does not change the optimum (the paper's Fig. 3).
 
-    Parameters
-    ----------
-    search : "wolfe" or "gradient"
-        Strong Wolfe conditions on values and slopes, or slopes alone. The paper uses slopes, the
-        only choice where the value is not that of the gradient's function.
-    preconditioned : bool
-        Whether to use the objective's preconditioner, computed once at the start.
-    step_length : StepLength, optional
-        The multiple of a step to try first in a search; None: 1.
+    The search "wolfe" has strong Wolfe conditions on values and slopes, "gradient" slopes alone.
+    The paper uses slopes, the only choice where the value is not that of the gradient's function.
+    The objective's preconditioner is computed once at the start.
 
-    Notes
-    -----
     A step costs one to three evaluations of loss and gradient. The first step's length comes from
-    one Hessian product, later ones from the step before; `step_length` multiplies them.
-
-    References
-    ----------
-    Nocedal & Wright, "Numerical optimization", 2006, Sections 3.5 and 5.2; V. C. Raykar, R.
-    Duraiswami and B. Krishnapuram, "A fast algorithm for learning large scale preference
-    relations", AISTATS 2007, Section 4.
+    one Hessian product, later ones from the step before; `step_length` multiplies them (Nocedal &
+    Wright, "Numerical optimization", 2006, Sections 3.5 and 5.2; Raykar et al. 2007, Section 4).
     """
 
     search: str = "wolfe"
     preconditioned: bool = True
     step_length: StepLength | None = None
-
-    def _descent(self, *start: Any) -> Descent:
-        return _Run(self, *start)
 
 
 class _Run(Descent):
@@ -180,3 +163,6 @@ class _Run(Descent):
 
     def _scaled(self, gradient: FloatArray) -> FloatArray:
         return gradient if self.inverse is None else self.inverse.matvec(gradient)
+
+
+NonlinearCG.run_class = _Run

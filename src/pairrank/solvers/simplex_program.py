@@ -26,26 +26,10 @@ def minimum_on_simplex(
     minimum, those that would become negative leave the set, and then the weight with the least
     gradient enters (Lawson & Hanson 1974, Chapter 23).
 
-    Parameters
-    ----------
-    matrix : ndarray of shape (n, n)
-        G, positive semidefinite.
-    vector : ndarray of shape (n,)
-        v.
-    start : ndarray of shape (n,)
-        Weights on the simplex.
-    accuracy : float
-        Where rounding prevents it, the last weights are returned.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        Exactly 0.0 outside the active set.
-
-    Notes
-    -----
-    A set of k weights costs a Cholesky factorisation, O(k^3), and O(n k) for the gradient. The
-    value never rises from one set to the next but for rounding; at most 10 n sets are tried.
+    G is positive semidefinite. Weights outside the active set are exactly 0.0. Where rounding
+    prevents the accuracy, the last weights are returned. A set of k weights costs a Cholesky
+    factorisation, O(k^3), and O(n k) for the gradient. The value never rises from one set to the
+    next but for rounding; at most 10 n sets are tried.
 
     Examples
     --------

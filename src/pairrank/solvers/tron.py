@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,18 +28,8 @@ class Tron(DescentSolver):
     refines its Hessian; once that is exact, steps are no longer multiplied. Where errors of the
     sums may be the reason, they are reduced first.
 
-    Parameters
-    ----------
-    cg_tol : float
-        Relative residual at which the inner iterations stop.
-    max_cg : int
-        The largest number of inner iterations per step.
-    step_length : StepLength, optional
-        The multiple of a step to try; None: 1.
-
-    Notes
-    -----
-    A step costs one evaluation of loss and gradient and one Hessian product per inner iteration.
+    `max_cg` limits the inner iterations per step. A step costs one evaluation of loss and gradient
+    and one Hessian product per inner iteration.
     """
 
     cg_tol: float = 0.1
@@ -51,9 +41,6 @@ class Tron(DescentSolver):
     sigma_1: float = 0.25
     sigma_2: float = 0.5
     sigma_3: float = 4.0
-
-    def _descent(self, *start: Any) -> Descent:
-        return TronRun(self, *start)
 
 
 class CGStep(NamedTuple):
@@ -202,3 +189,6 @@ class TronRun(Descent):
         inverse = self.point.preconditioner()
         scaled = self.gradient if inverse is None else inverse.matvec(self.gradient)
         return float(np.sqrt(self.gradient @ scaled))
+
+
+Tron.run_class = TronRun
