@@ -139,7 +139,7 @@ def test_messages_of_estimators_name_options():
         (["-C", "much"], "'much' is not a number."),
         (["--seed", "-1"], "--seed must be at least 0 (got -1)."),
         (["--seed", "1.5"], "'1.5' is not a number."),
-        (["--loss", "hinge", "--solver", "tron"], 'use --solver bundle (or "auto"), or --loss'),
+        (["--loss", "hinge", "--solver", "tron"], 'use --solver bundle (or "auto")'),
         (["--model", "rankncg", "--loss", "hinge"], "'hinge' is not one of logistic, probit"),
         (["--model", "pairwise", "--loss", "x"], "'x' is not one of squared_hinge, hinge"),
         (["--model", "nosuch"], "'nosuch' is not one of ranksvm, rankncg"),

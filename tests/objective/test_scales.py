@@ -31,7 +31,7 @@ def rows():
 @pytest.mark.parametrize("name", RANKERS)
 @pytest.mark.parametrize("size", [0.0, 0.1, 1e7])
 def test_features_without_a_difference_leave_the_weights_at_zero(name, size, rows):
-    with pytest.warns(ZeroWeightsWarning, match="coef_ is all zero, so every row has the same"):
+    with pytest.warns(ZeroWeightsWarning, match="so every row has the same score"):
         ranker = RANKERS[name].fit(np.full((300, 3), size), rows[1])
     assert (ranker.status_, ranker.n_iter_) == ("converged", 0)
     assert not ranker.coef_.any()
