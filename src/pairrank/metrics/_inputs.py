@@ -115,7 +115,7 @@ class Judged(NamedTuple):
     loser: FloatArray | None = None
 
     @property
-    def weights(self) -> dict[str, FloatArray | None]:
+    def weights(self) -> dict[str, Any]:
         """The weights as arguments of `Levels.build` and `Pairs.bound`."""
         names = ("sample_weight", *ROLES)
         return dict(zip(names, (self.weight, self.winner, self.loser), strict=True))

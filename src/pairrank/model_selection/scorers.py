@@ -18,7 +18,8 @@ class QueryScorer:
     """A metric as scikit-learn's searches call it, made by `make_query_scorer`.
 
     It requests from metadata routing what the metric takes of `qid`, `sample_weight`,
-    `winner_weight` and `loser_weight`, so that they reach it without further settings. The score is the negated value if less is better.
+    `winner_weight` and `loser_weight`, so that they reach it without further settings. The score is
+    the negated value if less is better.
 
     Parameters
     ----------
