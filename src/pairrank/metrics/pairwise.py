@@ -71,9 +71,9 @@ def pairwise_accuracy(
 
     Notes
     -----
-    Costs O(m log m) for m rows, not O(pairs), and G times as much for G `groups`; an explicit graph
-    adds the rows at both ends of each edge, Pairs cost O(n_pairs). Counts are exact integers where
-    there are no weights.
+    Costs O(m log m) for m rows, not O(pairs), and 2 G times as much for G `groups`; an explicit
+    graph adds the rows at both ends of each edge, Pairs cost O(n_pairs). Counts are exact integers
+    where there are no weights.
 
     References
     ----------
