@@ -21,7 +21,11 @@ OPTIONAL = {
     "boosting": "lightgbm",
     "distributed": "dask",
 }
-FACES = ["pairrank", "pairrank.metrics", "pairrank.datasets", "pairrank.io", "pairrank.recommend"]
+FACES = [
+    "pairrank",
+    *(f"pairrank.{name}" for name in ("metrics", "datasets", "io", "recommend")),
+    *(f"pairrank.{name}" for name in ("survival", "clicks")),
+]
 ASKED = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "SS03", "SS06", "RT01"}
 
 
