@@ -125,18 +125,6 @@ def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArr
     return np.ascontiguousarray(floats)
 
 
-def check_flags(values: Any, name: str, n_rows: int | None = None) -> NDArray[np.bool_]:
-    """Return values that are True or 1, False or 0, as an array of bool of shape (n_rows,)."""
-    flags = check_numbers(values, name, n_rows)
-    wrong = (flags != 0) & (flags != 1)
-    if wrong.any():
-        row = int(wrong.argmax())
-        raise PairrankError(
-            f"{name} must hold True or False, or 1 or 0 (got {flags[row]:g} in row {row})"
-        )
-    return flags == 1
-
-
 def check_query_ids(qid: Any, n_rows: int | None = None) -> NDArray[Any] | None:
     """Return query identifiers as an array of numbers, text or objects, or None."""
     return None if qid is None else check_identifiers(qid, "qid", n_rows)

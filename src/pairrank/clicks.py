@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank._docstrings import described_by, entries
-from pairrank._validation import check_choice, check_flags, check_number, check_numbers
+from pairrank._validation import check_choice, check_number, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
-from pairrank.metrics._inputs import Judged, by_query, check_scored
+from pairrank.metrics._inputs import Judged, by_query, check_flags, check_scored
 
 FloatArray = NDArray[np.float64]
 Gain = Literal["dcg", "reciprocal_rank", "recall", "rank"]

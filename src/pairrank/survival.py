@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairrank._validation import as_array, check_flags, check_number, check_numbers
+from pairrank._validation import as_array, check_number, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
+from pairrank.metrics._inputs import check_flags
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -1,0 +1,139 @@
+"""Clicks: weights, estimates without bias, and learning from position-biased clicks."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from pairrank import RankSVM, click_weights
+from pairrank.clicks import ips_score
+from pairrank.exceptions import NoPairsWarning, PairrankError
+from pairrank.metrics import pairwise_accuracy
+
+EPS = np.finfo(np.float64).eps
+GAINS = {
+    "dcg": lambda rank: 1.0 / np.log2(1.0 + rank),
+    "reciprocal_rank": lambda rank: 1.0 / rank,
+    "recall": lambda rank: 1.0,
+    "rank": lambda rank: float(rank),
+}
+NEEDS = {"recall": {"k": 3}}
+
+
+def mean_gain(scores, row, gain, k):
+    """Return a row's gain averaged over the orders of tied rows, by listing its ranks."""
+    above = sum(score > scores[row] for score in scores)
+    ranks = above + 1 + np.arange(sum(score == scores[row] for score in scores))
+    return np.mean([GAINS[gain](rank) if k is None or rank <= k else 0.0 for rank in ranks])
+
+
+def definition(clicks, propensity, scores, qid, gain, k, self_normalized):
+    total = weight = 0.0
+    for query in set(qid):
+        rows = [row for row in range(len(qid)) if qid[row] == query]
+        own = [scores[row] for row in rows]
+        for place, row in enumerate(rows):
+            if clicks[row]:
+                total += mean_gain(own, place, gain, k) / propensity[row]
+                weight += 1.0 / propensity[row]
+    return total / (weight if self_normalized else len(set(qid)))
+
+
+@pytest.mark.parametrize("self_normalized", [True, False])
+@pytest.mark.parametrize(("gain", "k"), [*((name, None) for name in GAINS), ("dcg", 2)])
+@pytest.mark.parametrize("seed", range(3))
+def test_an_estimate_equals_its_definition(gain, k, self_normalized, seed):
+    rng = np.random.default_rng(seed)
+    k = NEEDS.get(gain, {"k": k})["k"]
+    clicks, propensity = rng.random(40) < 0.4, rng.uniform(0.1, 1.0, 40)
+    scores, qid = rng.integers(0, 4, 40), rng.integers(0, 6, 40)
+    found = ips_score(
+        clicks, propensity, scores, qid=qid, gain=gain, k=k, self_normalized=self_normalized
+    )
+    wanted = definition(clicks, propensity, scores, qid, gain, k, self_normalized)
+    # Sums of at most 40 terms of one sign each; a gain is a difference of sums of at most 40 ranks,
+    # at most 40 * 40 times as large as the gain.
+    assert found == pytest.approx(wanted, rel=40 * 40 * 40 * EPS, abs=0)
+
+
+@pytest.mark.parametrize("gain", GAINS)
+def test_the_plain_estimate_has_no_bias(gain):
+    """The mean over everything that a user may examine is the metric of the relevant rows."""
+    relevant = np.array([1, 0, 1, 1, 0, 1])
+    propensity = np.array([1.0, 0.7, 0.5, 0.25, 0.2, 0.1])
+    scores, k = np.array([3, 9, 1, 3, 5, 2]), NEEDS.get(gain, {"k": None})["k"]
+    mean = 0.0
+    for examined in itertools.product([0, 1], repeat=6):
+        chance = np.prod(np.where(examined, propensity, 1.0 - propensity))
+        mean += chance * ips_score(
+            relevant * examined, propensity, scores, gain=gain, k=k, self_normalized=False
+        )
+    wanted = sum(mean_gain(scores, row, gain, k) for row in np.flatnonzero(relevant))
+    # 64 terms, each of 6 factors and a sum of at most 6 weights.
+    assert mean == pytest.approx(wanted, rel=(64 + 6 * 6) * 6 * EPS, abs=0)
+
+
+def test_weights_are_inverse_propensities_of_clicked_rows():
+    found = click_weights([1, 0, 1], [0.5, 0.01, 0.02], clip=0.1)
+    assert found["y"].tolist() == [1, 0, 1]
+    assert found["winner_weight"].tolist() == [2, 0, 10]
+    assert found["loser_weight"].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([0, 3], [1, 1], [0, 1]), {}, "clicks must hold True or False, or 1 or 0 .got 3 in row 1"),
+        (([0, 1], [1, 0], [0, 1]), {}, "propensity is 0 in row 1: it must be greater than 0"),
+        (([0, 1], [1, 2], [0, 1]), {}, "propensity is 2 in row 1"),
+        (([0, 1], [1], [0, 1]), {}, "propensity has 1 entries for 2 rows"),
+        (([0], [1], [0, 1]), {}, "clicks has 1 entries for 2 rows"),
+        (([0, 1], [1, 1], [0, 1]), {"clip": 2.0}, "clip must be at most 1"),
+        (([0, 1], [1, 1], [0, 1]), {"clip": 0.0}, "clip must be greater than 0"),
+        (([0, 1], [1, 1], [0, 1]), {"gain": "recall"}, "k is needed"),
+        (([0, 1], [1, 1], [0, 1]), {"gain": "rank", "k": 3}, "k is needed"),
+        (([0, 1], [1, 1], [0, 1]), {"gain": "best"}, "gain must be one of"),
+    ],
+)
+def test_wrong_clicks_are_refused(arguments, options, message):
+    with pytest.raises(PairrankError, match=message):
+        ips_score(*arguments, **options)
+
+
+def test_no_click_gives_nan_and_a_warning():
+    with pytest.warns(NoPairsWarning, match="no row is clicked"):
+        assert np.isnan(ips_score([0, 0], [1.0, 1.0], [1.0, 2.0]))
+    assert ips_score([0, 0], [1.0, 1.0], [1.0, 2.0], self_normalized=False) == 0.0
+
+
+def biased_clicks(n_queries: int, n_rows: int, seed: int):
+    """Return X, queries, clicks, propensities and relevance of simulated sessions.
+
+    A row is relevant by its second feature, and less so by its first one. The rows were shown in
+    the order of the first feature, and a user examines position p with probability p^-1.5.
+    """
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_queries, n_rows, 2))
+    X = np.take_along_axis(X, np.argsort(-X[:, :, :1], axis=1), axis=1)
+    relevance = X[:, :, 1] - 0.5 * X[:, :, 0]
+    relevant = relevance > np.median(relevance)
+    propensity = np.broadcast_to(np.arange(1.0, n_rows + 1.0) ** -1.5, relevant.shape)
+    clicks = relevant & (rng.random(relevant.shape) < propensity)
+    qid = np.repeat(np.arange(n_queries), n_rows)
+    return X.reshape(-1, 2), qid, clicks.ravel(), propensity.ravel(), relevance.ravel()
+
+
+def test_weights_recover_the_order_that_unweighted_clicks_do_not():
+    X, qid, clicks, propensity, _ = biased_clicks(1500, 10, 0)
+    weighted = RankSVM().fit(X, qid=qid, **click_weights(clicks, propensity))
+    plain = RankSVM().fit(X, clicks.astype(float), qid=qid)
+    assert weighted.coef_[0] < 0 < plain.coef_[0], "the first feature makes a row less relevant"
+    X, qid, clicks, propensity, relevance = biased_clicks(500, 10, 1)
+    true = [pairwise_accuracy(relevance, m.predict(X), qid=qid) for m in (weighted, plain)]
+    assert true[0] > 0.95 > 0.8 > true[1]
+    found = [ips_score(clicks, propensity, m.predict(X), qid=qid) for m in (weighted, plain)]
+    biased = [ips_score(clicks, np.ones(5000), m.predict(X), qid=qid) for m in (weighted, plain)]
+    assert found[0] > found[1]
+    assert biased[0] < biased[1], "without propensities the clicks prefer the order shown"
