@@ -46,9 +46,9 @@ def calls(rows: Made) -> dict[str, Callable[[], Any]]:
 
     tau = float(np.quantile(rows.time, 0.9))
     return {
-        "index": lambda: concordance_index(*rows).index > 0,
-        "with ipcw": lambda: concordance_index(*rows, ipcw=True, tau=tau).index > 0,
-        "with standard error": lambda: concordance_index(*rows, standard_error=True).index > 0,
+        "index": lambda: concordance_index(*rows).value > 0,
+        "with ipcw": lambda: concordance_index(*rows, ipcw=True, tau=tau).value > 0,
+        "with standard error": lambda: concordance_index(*rows, standard_error=True).value > 0,
         "target": lambda: survival_target(rows.event, rows.time) is None,
         "np.argsort": lambda: np.argsort(rows.scores) is None,
     }

@@ -49,7 +49,7 @@ def test_the_index_is_theirs(rows):
         for tied_tol in (1e-8, 0.05):
             wanted = metrics.concordance_index_censored(event, time, scores, tied_tol=tied_tol)
             found = concordance_index(event, time, scores, tied_tol=tied_tol)
-            assert found.index == pytest.approx(wanted[0], rel=1e-12, abs=0)
+            assert found.value == pytest.approx(wanted[0], rel=1e-12, abs=0)
             assert found[1:5] == tuple(wanted[1:])
 
 
@@ -66,7 +66,7 @@ def test_the_weighted_index_is_theirs(rows, share):
                 as_structured(*own), as_structured(event, time), scores, tau=tau
             )
             found = concordance_index(event, time, scores, ipcw=True, censoring=own, tau=tau)
-            assert found.index == pytest.approx(wanted[0], rel=1e-12, abs=0)
+            assert found.value == pytest.approx(wanted[0], rel=1e-12, abs=0)
             assert found[1:5] == tuple(wanted[1:])
 
 

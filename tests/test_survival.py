@@ -91,7 +91,7 @@ def test_the_index_equals_its_definition(seed, tied_tol):
     wanted = concordance(event, time, scores, np.ones(70), tied_tol)
     assert found[1:4] == wanted[1:]
     # Halves of whole numbers are exact, so one division is rounded.
-    assert found.index == wanted[0]
+    assert found.value == wanted[0]
     assert found.tied_time == sum(time[i] == time[j] for i, j in comparable_pairs(event, time))
     assert found.standard_error is None
 
@@ -111,10 +111,10 @@ def test_counts_are_exact_for_any_scores(rows):
     if np.isnan(wanted[0]):
         with pytest.warns(NoPairsWarning):
             found = concordance_index(event, time, scores)
-        assert np.isnan(found.index)
+        assert np.isnan(found.value)
     else:
         found = concordance_index(event, time, scores)
-        assert found.index == wanted[0]
+        assert found.value == wanted[0]
     assert found[1:4] == wanted[1:]
 
 
@@ -140,13 +140,13 @@ def test_an_event_weighs_the_inverse_square_of_g(same, tau):
     wanted = concordance(event, time, scores, weight, 1e-8)
     assert found[1:4] == wanted[1:]
     # Products of at most 2 * 12 rounded factors per weight, sums of at most 80 * 80 terms.
-    assert found.index == pytest.approx(wanted[0], rel=(4 * 24 + 2 * 80 * 80) * EPS, abs=0)
+    assert found.value == pytest.approx(wanted[0], rel=(4 * 24 + 2 * 80 * 80) * EPS, abs=0)
 
 
 def test_tau_alone_leaves_later_events_out():
     event, time, scores = made(50, 7)
     found = concordance_index(event, time, scores, tau=5.0)
-    assert found.index == concordance(event, time, scores, 1.0 * (time < 5.0), 1e-8)[0]
+    assert found.value == concordance(event, time, scores, 1.0 * (time < 5.0), 1e-8)[0]
 
 
 @pytest.mark.parametrize("ipcw", [False, True])
@@ -173,7 +173,7 @@ def test_the_standard_error_is_the_spread_of_bootstrap_samples():
     event, time = time <= end, np.minimum(time, end)
     scores = risk + rng.normal(size=n_rows)
     draws = rng.integers(0, n_rows, (n_samples, n_rows))
-    spread = np.std([concordance_index(event[d], time[d], scores[d]).index for d in draws])
+    spread = np.std([concordance_index(event[d], time[d], scores[d]).value for d in draws])
     found = concordance_index(event, time, scores, standard_error=True).standard_error
     # A standard deviation of 1000 draws is 1/sqrt(2000) off (five of them allowed); the bootstrap
     # differs from the linear term by a share of order 1/n in the variance (10/n allowed).
@@ -197,11 +197,11 @@ def test_a_wrong_option_is_refused(options, message):
 
 def test_tau_makes_the_weights_known():
     found = concordance_index([1, 0, 1], [1.0, 2.0, 2.0], [3.0, 1.0, 2.0], ipcw=True, tau=2.0)
-    assert found.index == 1.0
+    assert found.value == 1.0
 
 
 def test_no_comparable_pair_gives_nan_and_a_warning():
     with pytest.warns(NoPairsWarning, match="no comparable pair has a positive weight"):
         found = concordance_index([0, 0], [1.0, 2.0], [1.0, 2.0], standard_error=True)
-    assert np.isnan(found.index)
+    assert np.isnan(found.value)
     assert np.isnan(found.standard_error)

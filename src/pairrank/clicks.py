@@ -121,8 +121,8 @@ def ips_score(
 
     Examples
     --------
-    >>> ips_score([0, 1, 0, 1], [1.0, 0.5, 1.0, 0.25], [3, 2, 1, 4], gain="reciprocal_rank")
-    0.7777777777777778
+    >>> ips_score([0, 1, 0, 1], [1.0, 0.5, 1.0, 0.5], [3, 2, 1, 4], gain="rank")
+    2.0
     """
     check_choice(gain, "gain", ("dcg", "reciprocal_rank", "recall", "rank"))
     if k is not None:

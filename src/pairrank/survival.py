@@ -23,8 +23,9 @@ class Concordance(NamedTuple):
 
     Attributes
     ----------
-    index : float
-        The weighted share of comparable pairs whose event has the higher score; ties count 1/2.
+    value : float
+        The concordance index: the weighted share of comparable pairs whose event has the higher
+        score; ties count 1/2.
     concordant : int
         The number of comparable pairs whose event has the higher score.
     discordant : int
@@ -37,7 +38,7 @@ class Concordance(NamedTuple):
         The standard error of the index, where it is asked for.
     """
 
-    index: float
+    value: float
     concordant: int
     discordant: int
     tied_risk: int
@@ -166,7 +167,7 @@ def concordance_index(
 
     Examples
     --------
-    >>> concordance_index([1, 0, 1, 1], [1.0, 2.0, 3.0, 4.0], [0.9, 0.5, 0.1, 0.4]).index
+    >>> concordance_index([1, 0, 1, 1], [1.0, 2.0, 3.0, 4.0], [0.9, 0.5, 0.1, 0.4]).value
     0.75
     """
     times = _times(event, time)
@@ -249,6 +250,7 @@ def _uncensored(known: _Times, at: FloatArray) -> FloatArray:
 def _index(
     times: _Times, scores: FloatArray, weight: FloatArray, tied_tol: float, with_error: bool
 ) -> Concordance:
+    """Return the index; rows are laid out by level, so that losers lie before winners."""
     from pairrank.compiled.layout import counting_order
     from pairrank.compiled.sorting import sorted_segments
     from pairrank.compiled.windows import sum_below, tied_windows
@@ -260,24 +262,41 @@ def _index(
     ascending, places = sorted_segments(scores[order], np.array([0, n_rows]))
     place = np.empty(n_rows, dtype=np.int64)
     place[places] = np.arange(n_rows)
-    windows = tied_windows(ascending, tied_tol)
-    lower, upto = sum_below(place, *windows, start, np.ones(n_rows), event).T
+    low, high = tied_windows(ascending, tied_tol)
+    lower, upto = sum_below(place, low, high, start, np.ones(n_rows), event).T
     lasting = np.where(event, np.repeat(start[:-1], sizes), 0)
     credit, base = weight * (lower + upto) / 2.0, weight * lasting
     concordant, tied = (int(each.astype(np.int64).sum()) for each in (lower, upto - lower))
     discordant = int(lasting.sum()) - concordant - tied
-    counts, whole = (concordant, discordant, tied, times.tied_time), float(base.sum())
-    if whole == 0.0:
+    counts, total = (concordant, discordant, tied, times.tied_time), float(base.sum())
+    if total == 0.0:
         nothing = "no comparable pair has a positive weight, so the index is NaN"
         warnings.warn(nothing, NoPairsWarning, stacklevel=3)
         return Concordance(math.nan, *counts, math.nan if with_error else None)
-    index = float(credit.sum()) / whole
+    value = float(credit.sum()) / total
     if not with_error:
-        return Concordance(index, *counts)
-    # The same sums with all rows in reverse: what each row loses to rows of higher levels.
-    turned = (np.ascontiguousarray(each[::-1]) for each in (place, n_rows - start, weight))
-    place, start, weight = turned
-    outranked = sum_below(place, *windows, start, weight, np.ones(n_rows, dtype=bool))[::-1]
-    above = np.append(0.0, np.cumsum(weight))[np.repeat(start[:-1], sizes[::-1])][::-1]
-    influence = credit - index * base + above * (1.0 - index) - outranked.sum(axis=1) / 2.0
-    return Concordance(index, *counts, float(np.linalg.norm(influence / whole)))
+        return Concordance(value, *counts)
+    won = credit - value * base
+    lost = _lost(place, low, high, start, weight, value)
+    return Concordance(value, *counts, float(np.linalg.norm((won + lost) / total)))
+
+
+def _lost(
+    place: IntArray,
+    low: IntArray,
+    high: IntArray,
+    start: IntArray,
+    weight: FloatArray,
+    value: float,
+) -> FloatArray:
+    """Return the weights of the pairs that each row loses, times their credit less the index.
+
+    It is the sum of `won` with all rows in reverse order, so that winners lie before losers.
+    """
+    from pairrank.compiled.windows import sum_below
+
+    everyone, starts = np.ones(place.size, dtype=bool), (place.size - start)[::-1].copy()
+    weights = weight[::-1].copy()
+    beaten = sum_below(place[::-1].copy(), low, high, starts, weights, everyone).sum(axis=1) / 2.0
+    total = np.repeat(np.append(0.0, np.cumsum(weights))[starts[:-1]], np.diff(starts))
+    return ((1.0 - value) * total - beaten)[::-1]
