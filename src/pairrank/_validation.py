@@ -6,7 +6,7 @@ import datetime
 import functools
 import numbers
 import typing
-from collections.abc import Hashable, Iterable, Mapping, Set
+from collections.abc import Callable, Hashable, Iterable, Mapping, Set
 from typing import Any
 
 import numpy as np
@@ -158,17 +158,18 @@ def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDAr
     return identifiers
 
 
-def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+def check_weights(
+    weight: Any, n_rows: int, name: str = "sample_weight", *, all_zero: bool = False
+) -> FloatArray | None:
     """Return row weights as float64 of shape (n_rows,), or None."""
-    if sample_weight is None:
+    if weight is None:
         return None
-    name = "sample_weight"
-    if isinstance(sample_weight, numbers.Real) or getattr(sample_weight, "ndim", None) == 0:
-        sample_weight = np.full(n_rows, as_float_array(sample_weight, name))
+    if isinstance(weight, numbers.Real) or getattr(weight, "ndim", None) == 0:
+        weight = np.full(n_rows, as_float_array(weight, name))
     remedy = ": Sample weights must be 1D array or scalar"
-    weights = _one_dimensional(as_array(sample_weight, name), name, n_rows, remedy)
+    weights = _one_dimensional(as_array(weight, name), name, n_rows, remedy)
     weights = _finite(as_float_array(weights, name), name)
-    if not weights.any():
+    if not all_zero and not weights.any():
         raise PairrankError(f"every {name} is zero: no row is left")
     check_weight_range(weights, name)
     return weights
@@ -185,6 +186,19 @@ def check_weight_range(weights: FloatArray, name: str, largest: float = 1e100) -
             f"{name} runs from {lightest:g} to {heaviest:g}: keep weights between {1 / largest:g} "
             f"and {largest:g}, so that their products are numbers"
         )
+
+
+ALIGNED: dict[str, Callable[[Any, int], Any]] = {
+    "qid": check_query_ids,
+    "sample_weight": check_weights,
+    **{
+        name: functools.partial(check_weights, name=name, all_zero=True)
+        for name in ("winner_weight", "loser_weight")
+    },
+}
+"""The arguments with one element per row, and their checks: a new one is a line here, a field of
+`estimators._rows.Rows`, a keyword of `fit` (with its twin in _val) and of `score`, and a line of
+`metrics._inputs.RowArguments`."""
 
 
 def check_length(values: Any, name: str, n_rows: int | None) -> None:

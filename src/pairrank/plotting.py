@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import Status
-from pairrank.estimators._rows import ALIGNED
+from pairrank._validation import ALIGNED
 from pairrank.exceptions import PairrankError
 
 if TYPE_CHECKING:
@@ -137,8 +137,8 @@ class IterationCurveDisplay:
         else:
             if y is None or X_val is None or y_val is None:
                 raise PairrankError("a fit needs X, y, X_val and y_val: give all four")
-            names = [name + twin for name in ALIGNED for twin in ("", "_val")]
-            rows = {name: given[name] for name in ("X_val", "y_val", *names)}
+            names = {name + twin for name in ALIGNED for twin in ("", "_val")} & given.keys()
+            rows = {name: given[name] for name in ("X_val", "y_val", *sorted(names))}
             display = cls(*_of_fits(estimator, X, y, alphas, rows))
         return display.plot(ax, mark_best=mark_best, **line_kw) if draw else display
 

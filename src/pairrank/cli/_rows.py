@@ -16,6 +16,7 @@ from pairrank.cli._options import Columns
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.io.rows import ROW_COLUMNS
 from pairrank.preferences import Levels, Pairs
+from pairrank.preferences.roles import ROLES
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
@@ -35,7 +36,7 @@ def load_rows(
     are padded to the number, and only the named columns of CSV and Parquet are read. `pairs` is a
     file of comparisons of the rows; labels are then ignored.
     """
-    from pairrank._validation import check_weights
+    from pairrank._validation import ALIGNED
     from pairrank.io import read_pairs, read_rows
 
     for path in (source, pairs):
@@ -50,7 +51,8 @@ def load_rows(
     with named(source):
         if features is None:
             _refuse_roles_as_features(rows)
-        check_weights(rows.weight, rows.X.shape[0])
+        for name, part in rows.layout.items():
+            ALIGNED[name](part, rows.X.shape[0])
     if pairs is None:
         return rows
     compared: Any = read_pairs(pairs, n_rows=rows.X.shape[0])
@@ -105,18 +107,19 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> int:
         if not isinstance(rows.y, Pairs):
             order = graph_of(graph, rows.y)
             labels: Any = rows.y
-            levels = Levels.build(labels, rows.qid, graph=order, sample_weight=rows.weight)
+            levels = Levels.build(labels, graph=order, **rows.layout)
             levels.require_pairs()
             return int(levels.n_pairs)
-        n_rows = rows.X.shape[0]
-        pairs = rows.y.bound(n_rows, qid=rows.qid, sample_weight=rows.weight, ties=False)
-        pairs.require_pairs()
-        if pairs.magnitude is None:
-            return int(pairs.n_pairs)
-        n_preferred = int(np.count_nonzero(pairs.magnitude))
-        if not n_preferred:
+        if rows.y.magnitude is not None and not rows.y.magnitude.any():
             raise NoPairsError("every comparison is a tie (magnitude 0): none prefers a row")
-        return n_preferred
+        pairs = rows.y.preferred().bound(rows.X.shape[0], **rows.layout)
+        pairs.require_pairs()
+        return int(pairs.n_pairs)
+
+
+def weights_by_role(columns: Columns) -> str:
+    """Return the options of weights by role that are given, for messages; "" if there are none."""
+    return " and ".join(flag_of(role) for role in ROLES if columns.get(role) is not None)
 
 
 def facts_of(rows: Rows) -> dict[str, Any]:

@@ -15,10 +15,17 @@ from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import learns_differences
 from pairrank.cli._report import print_facts, print_json
-from pairrank.cli._rows import check_inputs, check_output, count_preferences, load_rows
+from pairrank.cli._rows import (
+    check_inputs,
+    check_output,
+    count_preferences,
+    load_rows,
+    weights_by_role,
+)
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import Metric, metric_named
 from pairrank.preferences import Pairs
+from pairrank.preferences.roles import ROLES
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
@@ -76,6 +83,9 @@ def evaluate(
         raise UsageError("--pairs says what is preferred to what: leave out --graph.")
     if pairs is not None and any(metric_named(name).judges != "preferences" for name in asked):
         raise UsageError("--pairs are judged by --metric pairwise_accuracy or wmw.")
+    by_role = weights_by_role(columns)
+    if by_role and any(metric_named(name).judges != "preferences" for name in asked):
+        raise UsageError(f"{by_role}: taken by --metric pairwise_accuracy and wmw only.")
     check_inputs(model, data, pairs)
     ranker = Ranker(model)
     rows = ranker.load_rows(data, columns, pairs)
@@ -105,11 +115,12 @@ def evaluate(
 def measure(name: str, rows: Rows, scores: Any, model: Any, graph: Any = None) -> float:
     """Return a metric of a model's scores over a graph; None: the model's own."""
     metric = metric_named(name)
-    weight = None if metric.judges == "gains" else rows.weight
+    left_out = {"gains": ("sample_weight", *ROLES), "numbers": ROLES}.get(metric.judges, ())
+    given = {name: part for name, part in rows.layout.items() if name not in left_out}
     arguments = metric.arguments(model)
     if graph is not None and "graph" in metric.own:
         arguments["graph"] = graph
-    return float(metric.function(rows.y, scores, qid=rows.qid, sample_weight=weight, **arguments))
+    return float(metric.function(rows.y, scores, **given, **arguments))
 
 
 def unfit_metrics(names: Iterable[str], rows: Rows) -> dict[str, str]:
@@ -146,10 +157,11 @@ class Ranker:
 
     def usual_metrics(self, rows: Rows) -> list[str]:
         """Return the names of the default metrics for these rows and this model."""
+        pairs_only = isinstance(rows.y, Pairs) or not rows.layout.keys().isdisjoint(ROLES)
         return [
             name
             for name in SHOWN
-            if (metric_named(name).judges == "preferences" or not isinstance(rows.y, Pairs))
+            if (metric_named(name).judges == "preferences" or not pairs_only)
             and (metric_named(name).greater_is_better or learns_differences(self.estimator))
         ]
 

@@ -19,7 +19,14 @@ from pairrank.cli._models import MODELS, learns_differences, make_ranker
 from pairrank.cli._options import option
 from pairrank.cli._process import interrupted_code
 from pairrank.cli._report import Progress, gap_of, report
-from pairrank.cli._rows import check_inputs, check_output, count_preferences, facts_of, load_rows
+from pairrank.cli._rows import (
+    check_inputs,
+    check_output,
+    count_preferences,
+    facts_of,
+    load_rows,
+    weights_by_role,
+)
 from pairrank.cli.scoring import check_metrics, measure
 from pairrank.metrics._names import metric_named
 
@@ -76,6 +83,7 @@ def train(
         raise UsageError(f"{asked} needs validation rows: give --valid FILE.")
     if valid_pairs is not None and metric_named(metric).judges != "preferences":
         raise UsageError(f"--valid-pairs cannot be judged by {metric}; use pairwise_accuracy.")
+    check_roles(model, columns)
     check_inputs(data, pairs, valid, valid_pairs)
     check_output(output, data, pairs, valid, valid_pairs, as_json=as_json)
     rows = load_rows(data, columns, pairs=pairs)
@@ -112,6 +120,13 @@ def check_pairs(model: str, params: dict[str, Any]) -> None:
         raise UsageError("--pairs says what is preferred to what: leave out --graph.")
 
 
+def check_roles(model: str, columns: options.Columns) -> None:
+    """Refuse weights by role for a model whose loss does not know them."""
+    asked, reason = weights_by_role(columns), MODELS[model].type._role_refusal
+    if asked and reason:
+        raise UsageError(f"Model {model} does not take {asked}: {reason}.")
+
+
 def load_judged(
     source: str, columns: options.Columns, rows: Rows, ranker: Any, metric: str, pairs: str | None
 ) -> Rows:
@@ -135,11 +150,10 @@ def fit(
     With a metric the strength is searched: the ranker with the best metric on the judged rows is
     returned, and of equal ones the most regularised.
     """
-    given: dict[str, Any] = {"qid": rows.qid, "sample_weight": rows.weight}
-    stopping: dict[str, Any] = {}
+    given, stopping = rows.layout, {}
     if judged is not None and getattr(ranker, "regularization", "tikhonov") != "tikhonov":
-        stopping = {"X_val": judged.X, "y_val": judged.y, "qid_val": judged.qid}
-        stopping["sample_weight_val"] = judged.weight
+        stopping = {"X_val": judged.X, "y_val": judged.y}
+        stopping |= {f"{name}_val": part for name, part in judged.layout.items()}
     if metric is None or judged is None:
         ranker.fit(rows.X, rows.y, **given, callback=progress, **stopping)
         return ranker, ranker.status_ != Status.INTERRUPTED.name.lower()

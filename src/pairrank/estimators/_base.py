@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
+from pairrank._validation import ALIGNED
 from pairrank.estimators._docstrings import Described
-from pairrank.estimators._rows import ALIGNED, Rows, aligned, columns_of, row_scores
+from pairrank.estimators._rows import Rows, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Levels, Pairs
+from pairrank.preferences import Levels, Pairs, refuse_roles
 
 if TYPE_CHECKING:
     from pairrank.kernels import FeatureMap
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 class BaseRanker(Described, BaseEstimator):
     """A linear ranker with weights `coef_`; queries and row weights are routed by default."""
+
+    _role_refusal: ClassVar[str] = ""
+    """Why the loss knows no weights by role; "" if it does. Scores take them in any case."""
 
     __metadata_request__fit: ClassVar = dict.fromkeys(ALIGNED, True)
     __metadata_request__score: ClassVar = dict.fromkeys(ALIGNED, True)
@@ -115,14 +119,24 @@ class BaseRanker(Described, BaseEstimator):
         positions[layout.row_of[order]] = places
         return positions
 
-    def score(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> float:
+    def score(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        winner_weight: Any = None,
+        loser_weight: Any = None,
+    ) -> float:
         """Return the pairwise accuracy of the scores over the ranker's own order graph.
 
         Parameters
         ----------
         X : array-like, CSR matrix or frame of shape (n_rows, n_features)
         y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
-        qid, sample_weight : array-like of shape (n_rows,), optional
+        qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
+            As in `pairrank.metrics.pairwise_accuracy`.
 
         Returns
         -------
@@ -159,7 +173,12 @@ class BaseRanker(Described, BaseEstimator):
         return single
 
     def _check_rows(self, X: Any, y: Any, layout: Mapping[str, Any], *, reset: bool = True) -> Rows:
-        """Validate rows and their `ALIGNED` arguments by name, before any work starts."""
+        """Validate rows and their `ALIGNED` arguments by name, before any work starts.
+
+        `reset` is True for training rows, whose weights by role some losses refuse.
+        """
+        if reset and self._role_refusal:
+            refuse_roles(layout["winner_weight"], layout["loser_weight"], self._role_refusal)
         X = self._check_X(X, reset=reset)
         n_rows = X.shape[0]
         if not isinstance(y, Pairs):

@@ -82,10 +82,14 @@ class SolvedRanker(BaseRanker, ABC):
         *,
         qid: Any = None,
         sample_weight: Any = None,
+        winner_weight: Any = None,
+        loser_weight: Any = None,
         X_val: Any = None,
         y_val: Any = None,
         qid_val: Any = None,
         sample_weight_val: Any = None,
+        winner_weight_val: Any = None,
+        loser_weight_val: Any = None,
         callback: Callback | None = None,
     ) -> Self:
         """Learn the weights from every pair.
@@ -103,7 +107,10 @@ class SolvedRanker(BaseRanker, ABC):
         sample_weight : array-like of shape (n_rows,), optional
             A pair weighs the product of its rows' weights; weight 2 equals the row twice, 0 its
             absence.
-        X_val, y_val, qid_val, sample_weight_val : optional
+        winner_weight, loser_weight : array-like of shape (n_rows,), optional
+            Further factors of the pairs that a row wins, and of those that it loses: 0 where it
+            never wins, or never loses. RankRLS, MPRank, SVRank and ConvexHullRanker refuse them.
+        X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
             Validation rows, for `validation_scores_` and for stopping early.
         callback : callable, optional
             Called with a `Step` (ConvexHullRanker: a `BoundStep`) after every iteration; returning

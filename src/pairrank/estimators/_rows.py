@@ -10,26 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.linalg import LinearOperator
 
-from pairrank import _validation as validation
 from pairrank._protocols import FloatArray, Step
+from pairrank._validation import ALIGNED
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.preferences import Levels, Pairs
+from pairrank.preferences import Levels, Pairs, Preferences
 from pairrank.preferences._codes import level_codes, query_codes
+from pairrank.preferences.roles import weights_of_rows
 
 _BLOCK_ENTRIES = 1 << 19
 Judge = Callable[[FloatArray], float]
 """From the scores of validation rows to one number; higher is better."""
 
 _REMEDY = "pass X_val, y_val (and qid_val) to fit"
-
-
-ALIGNED: dict[str, Callable[[Any, int], Any]] = {
-    "qid": validation.check_query_ids,
-    "sample_weight": validation.check_weights,
-}
-"""The arguments with one element per row, and their checks: a new one is a line here, a field of
-`Rows`, and a keyword of `fit` (with its twin in _val) and of `score`."""
 
 
 class Rows(NamedTuple):
@@ -42,17 +35,24 @@ class Rows(NamedTuple):
     y: Any
     qid: NDArray[Any] | None = None
     sample_weight: FloatArray | None = None
+    winner_weight: FloatArray | None = None
+    loser_weight: FloatArray | None = None
     places: NDArray[np.intp] | None = None
 
     @property
     def layout(self) -> dict[str, Any]:
-        """The `ALIGNED` arguments by name, as preferences and metrics take them."""
-        return {name: getattr(self, name) for name in ALIGNED}
+        """The `ALIGNED` arguments that are given, by name, as preferences and metrics take them."""
+        parts = {name: getattr(self, name) for name in ALIGNED}
+        return {name: part for name, part in parts.items() if part is not None}
+
+    @property
+    def kept_weight(self) -> FloatArray | None:
+        """The sample weights, 0 where a row weighs nothing in either role."""
+        return weights_of_rows(self.sample_weight, self.winner_weight, self.loser_weight)[0]
 
     def drawn(self, y: Any, places: NDArray[np.intp]) -> Rows:
         """Return labels or Pairs of the training rows at `places`, with their `ALIGNED` parts."""
-        parts = self.layout.items()
-        layout = {name: None if part is None else part[places] for name, part in parts}
+        layout = {name: part[places] for name, part in self.layout.items()}
         return Rows(None, y, places=places, **layout)
 
 
@@ -211,70 +211,52 @@ class RankingAccuracy:
     For labels it is the mean over queries of the weighted share of preferences in the right order,
     where a tied score counts half (1 less Eq. 1 of Airola et al. 2010). For Pairs it is the share
     of all comparisons (Eq. 2, normalised) except those of magnitude 0. Equal scores give 0.5.
-    Queries with one label are left out with a warning; if there are no others, that is an error.
+    Queries without a pair are left out with a warning; if there are no others, that is an error.
     """
 
     def __init__(self, y: Any, qid: NDArray[Any] | None = None, **layout: Any) -> None:
         self.qid = qid
-        self.levels: Levels | None = None
+        self.preferences: Preferences
         if isinstance(y, Pairs):
-            self.comparisons = _preferred_first(y, qid, **layout)
+            n_rows = max([y.n_rows, *(part.size for part in layout.values() if part is not None)])
+            self.preferences = y.preferred().bound(n_rows, qid=qid, **layout)
+            if not self.preferences.n_pairs:
+                raise PairrankError("the validation rows hold no comparison that prefers a row")
             return
-        self.levels = Levels.build(y, qid, **layout)
-        single = np.flatnonzero(np.diff(self.levels.query_group) < 2)
-        if single.size:
-            self._report_single(self.levels, single)
+        self.preferences = levels = Levels.build(y, qid, **layout)
+        empty = np.flatnonzero(levels.query_pair_weight == 0)
+        if empty.size:
+            self._report_empty(levels, empty)
 
     def __call__(self, scores: FloatArray) -> float:
         """Return the accuracy of scores, (n_rows,); NaN where one is not finite; O(m log m)."""
-        from pairrank.compiled import concordance
-
         if not np.isfinite(scores).all():
             return float("nan")
-        levels = self.levels
-        if levels is None:
-            no_queries = np.empty(0, dtype=np.int32)
-            counts = concordance.weigh_pairs(scores, *self.comparisons, no_queries, 1)
-        else:
-            groups = (levels.group_start, levels.query_group)
-            counts = concordance.count_concordant(scores[levels.row_of], levels.weight, *groups)
+        counts = self.preferences.concordance(scores)
         total = counts.sum(axis=1)
         counted = total > 0
         right = (counts[:, 0] + 0.5 * counts[:, 1])[counted] / total[counted]
         return float(right.mean())
 
-    def _report_single(self, levels: Levels, single: NDArray[np.intp]) -> None:
-        first = int(levels.query_group[single[0]])
+    def _report_empty(self, levels: Levels, empty: NDArray[np.intp]) -> None:
+        first, stop = levels.query_group[empty[0] : empty[0] + 2].tolist()
         row, label = levels.row_of[levels.group_start[first]], levels.group_level[first]
         name = "the one query" if self.qid is None else f"query {self.qid[[row]].tolist()[0]!r}"
-        text = f"{name} of the validation rows has one level ({levels.labels[label]:g})"
-        if single.size == levels.n_queries:
+        why, has = f"one level ({levels.labels[label]:g})", "one level"
+        if stop - first > 1:
+            why, has = "no pair of positive winner_weight and loser_weight", "no pair"
+        text = f"{name} of the validation rows has {why}"
+        if empty.size == levels.n_queries:
             raise PairrankError(
-                f"{text}, and so has every other query: no row should rank above another; "
+                f"{text}, and no other query has a pair: no row should rank above another; "
                 "validate on rows of at least two labels"
             )
         warnings.warn(
-            f"{text}: {single.size} of {levels.n_queries} queries have one level and are left out "
+            f"{text}: {empty.size} of {levels.n_queries} queries have {has} and are left out "
             "of the validation scores",
             PairrankWarning,
             stacklevel=6,
         )
-
-
-def _preferred_first(
-    pairs: Pairs, qid: NDArray[Any] | None, **layout: Any
-) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
-    """Return the preferred rows, the other rows and the weights (or no weights), without ties."""
-    n_rows = max([pairs.n_rows, *(part.size for part in layout.values() if part is not None)])
-    pairs = pairs.bound(n_rows, qid=qid, ties=False, **layout)
-    high, low, own = pairs.i, pairs.j, pairs.weight
-    if pairs.magnitude is not None:
-        kept, turned = pairs.magnitude != 0, pairs.magnitude < 0
-        high, low = np.where(turned, low, high)[kept], np.where(turned, high, low)[kept]
-        own = None if own is None else own[kept]
-    if not high.size:
-        raise PairrankError("the validation rows hold no comparison that prefers a row")
-    return high, low, np.empty(0) if own is None else own
 
 
 class Watch:

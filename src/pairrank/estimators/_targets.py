@@ -16,6 +16,7 @@ from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._rows import Judge, RankingAccuracy, Rows, columns_of
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Pairs
+from pairrank.preferences.roles import OF_DIFFERENCES
 
 _ASYMMETRY = 1e-8
 _LARGEST = 1e150
@@ -26,6 +27,7 @@ _BLOCK_ENTRIES = 1 << 21
 class TargetsMixin(BaseRanker):
     """A ranker that learns the weights of each column of labels from rows or a kernel matrix."""
 
+    _role_refusal = OF_DIFFERENCES
     graph = "full"
     _least_iterations = 1
     _descriptions: ClassVar = entries("""

@@ -20,6 +20,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.objective import HullObjective
 from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
+from pairrank.preferences.roles import OF_CLASSES
 from pairrank.solvers.interior_point import BoundStep, LimitSolution, minimize_with_limits
 
 _MOST_EDGES = 1_000_000
@@ -128,6 +129,7 @@ class ConvexHullRanker(SolvedRanker):
            [  2.,  inf]]))
     """
 
+    _role_refusal = OF_CLASSES
     nu: float = 1.0
     _: KW_ONLY
     graph: Any = "chain"

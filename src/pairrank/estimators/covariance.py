@@ -69,10 +69,11 @@ def coefficient_covariance(
     by G/(G - 1).
 
     `kind` names the units that are treated as independent: "laplace" pairs, "rows" or "queries".
-    `qid` is for "queries", `sample_weight` for both sandwiches. A PairrankError says that the
-    Hessian is not positive definite in float64. Costs O(m d^2) for m rows of d features, and 2 d
-    pair sums. Memory is blocks of columns; "rows" needs m d numbers. Columns are centred, which
-    changes no difference of two rows.
+    `qid` is for "queries", `sample_weight` for both sandwiches: the number of rows that a row
+    stands for, 0 for a row that was dropped. Weights by role are in the pairs. A PairrankError says
+    that the Hessian is not positive definite in float64. Costs O(m d^2) for m rows of d features,
+    and 2 d pair sums. Memory is blocks of columns; "rows" needs m d numbers. Columns are centred,
+    which changes no difference of two rows.
 
     M. Fafchamps and F. Gubert, "The formation of risk sharing networks", Journal of Development
     Economics 83(2), 2007.

@@ -160,6 +160,7 @@ class RankNCG(PairLossRanker):
             penalty=float(self.alpha),
             route=self.pair_sum,
             eps=min(float(self.eps), 1e-6),
-            **rows.layout,
+            qid=rows.qid,
+            sample_weight=rows.kept_weight,
         )
         self.standard_errors_ = np.sqrt(np.maximum(self.coef_cov_.diagonal(), 0.0))

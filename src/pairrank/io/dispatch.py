@@ -11,7 +11,7 @@ import numpy as np
 from pairrank.exceptions import PairrankError
 from pairrank.io._atomic import STANDARD_STREAM
 from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of
-from pairrank.io.rows import Rows, named_columns
+from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, named_columns
 
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
@@ -78,7 +78,7 @@ def read_rows(
 
     CSV is UTF-8 text with a header. In CSV and Parquet, labels, queries and row weights are found
     by the name of their column, and every other column is a feature. svmlight text has no column
-    names and ignores these arguments.
+    names: it ignores those of labels and queries, and refuses those of weights.
 
     Parameters
     ----------
@@ -101,7 +101,8 @@ def read_rows(
     comments : bool
         Whether to keep svmlight's comments.
     **columns : str, optional
-        `qid`, `weight`: the columns of queries and of row weights.
+        `qid`, `weight`, `winner_weight`, `loser_weight`: the columns of queries, of row weights,
+        and of row weights in the pairs that a row wins and in those that it loses.
 
     Returns
     -------
@@ -139,6 +140,11 @@ def read_rows(
     if kind == "svmlight":
         from pairrank.io.svmlight import read_svmlight
 
+        for role in named.keys() - IN_SVMLIGHT:
+            raise PairrankError(
+                f"{name_of(source)}: svmlight text cannot hold {ROW_COLUMNS[role].holds}, so "
+                f"there is no column {named[role]!r}; give CSV or Parquet"
+            )
         return read_svmlight(source, n_features=n_features, dtype=dtype, comments=comments)
     from pairrank.io.tables import Roles, read_table
 
@@ -173,7 +179,8 @@ def write_rows(
     format : {"auto", "svmlight", "csv", "parquet"}
         "auto" follows the suffix.
     **columns : str, optional
-        `label`, `qid`, `weight`: other names for these columns of CSV and Parquet.
+        `label`, `qid`, `weight`, `winner_weight`, `loser_weight`: other names for these columns
+        of CSV and Parquet.
 
     Raises
     ------

@@ -35,6 +35,8 @@ class Rows(NamedTuple):
     feature_names : list of str or None
     comments : list of str or None
         The text after `#` in svmlight text, one string per row, empty where there is none.
+    winner_weight, loser_weight : ndarray of shape (n_rows,) or None
+        Weights of rows in the pairs that they win, and in those that they lose, float64.
     """
 
     X: np.ndarray[Any, Any] | sparse.csr_array
@@ -43,6 +45,19 @@ class Rows(NamedTuple):
     weight: np.ndarray[Any, Any] | None = None
     feature_names: list[str] | None = None
     comments: list[str] | None = None
+    winner_weight: np.ndarray[Any, Any] | None = None
+    loser_weight: np.ndarray[Any, Any] | None = None
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """Queries and weights as arguments of `fit` and of metrics, where there are any."""
+        parts = {
+            "qid": self.qid,
+            "sample_weight": self.weight,
+            "winner_weight": self.winner_weight,
+            "loser_weight": self.loser_weight,
+        }
+        return {name: part for name, part in parts.items() if part is not None}
 
     def part(self, role: str) -> np.ndarray[Any, Any] | None:
         """Return the column of a role of ROW_COLUMNS, if there is one."""
@@ -65,8 +80,13 @@ ROW_COLUMNS = {
     "label": RowColumn("y", "labels", "labels"),
     "qid": RowColumn("qid", "identifiers", "queries"),
     "weight": RowColumn("weight", "numbers", "row weights"),
+    "winner_weight": RowColumn("winner_weight", "numbers", "row weights in the pairs won"),
+    "loser_weight": RowColumn("loser_weight", "numbers", "row weights in the pairs lost"),
 }
 """Parameter of `read_rows` -> column. A line here and a field of Rows add a column everywhere."""
+
+IN_SVMLIGHT = ("label", "qid")
+"""The columns that svmlight text can hold."""
 
 
 def named_columns(columns: Mapping[str, str | None]) -> dict[str, str]:

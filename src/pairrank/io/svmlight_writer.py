@@ -10,7 +10,7 @@ import numpy as np
 
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import open_target
-from pairrank.io.rows import ROW_COLUMNS, Rows, check_rows
+from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, check_rows
 
 _ROWS_A_BLOCK = 256
 
@@ -62,7 +62,7 @@ def _check(rows: Rows) -> None:
             "or write CSV or Parquet"
         )
     for role, column in ROW_COLUMNS.items():
-        if role not in ("label", "qid") and rows.part(role) is not None:
+        if role not in IN_SVMLIGHT and rows.part(role) is not None:
             raise PairrankError(
                 f"svmlight text cannot hold {column.holds}; write CSV or Parquet, or drop them"
             )

@@ -6,6 +6,7 @@ from pairrank.metrics.differences import hinge_rank_cost as hinge_rank_cost
 from pairrank.metrics.differences import m1d as m1d
 from pairrank.metrics.differences import msd as msd
 from pairrank.metrics.differences import tube_cost as tube_cost
+from pairrank.metrics.groups import GroupAccuracy as GroupAccuracy
 from pairrank.metrics.ndcg import mean_ndcg as mean_ndcg
 from pairrank.metrics.ndcg import ndcg_score as ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy as pairwise_accuracy

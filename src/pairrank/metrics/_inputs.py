@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple, TypedDict, TypeVar
 
 import numpy as np
@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from pairrank._docstrings import described_by, entries, keywords_of, showing
 from pairrank._protocols import FloatArray
-from pairrank._validation import check_labels, check_numbers, check_query_ids, check_weights
+from pairrank._validation import ALIGNED, check_labels, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
+from pairrank.preferences import refuse_roles
 from pairrank.preferences._codes import query_codes
+from pairrank.preferences.roles import ROLES, weights_of_rows
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -24,6 +26,8 @@ class RowArguments(TypedDict, total=False):
 
     qid: ArrayLike | None
     sample_weight: ArrayLike | None
+    winner_weight: ArrayLike | None
+    loser_weight: ArrayLike | None
 
 
 _SHARED = entries("""
@@ -35,6 +39,9 @@ qid : array-like of shape (n_rows,), optional
     Queries; None: all rows are one query.
 sample_weight : array-like of shape (n_rows,), optional
     Row weights; a pair's weight is the product of its rows' weights.
+winner_weight, loser_weight : array-like of shape (n_rows,), optional
+    Further factors of the pairs that a row wins, and of those that it loses: 0 where it never
+    wins, or never loses.
 per_query : bool
     Return {qid: value} of the queries that count instead; without qid the one query is called None.
 """)
@@ -42,14 +49,19 @@ _SHARED["Raises"] = """PairrankError
     If lengths differ, a value is not finite, a weight is negative or an option is out of range."""
 
 
-def takes_rows(*suffixes: str, like: Any = None) -> Callable[[_Function], _Function]:
+def takes_rows(
+    *suffixes: str, like: Any = None, without: Collection[str] = ()
+) -> Callable[[_Function], _Function]:
     """Return a decorator that shows keywords by name in the signature, in place of ``**keywords``.
 
-    These are the keywords of `like`, and `RowArguments` with each suffix, such as "" and "_val".
+    These are the keywords of `like`, and `RowArguments` with each suffix, such as "" and "_val",
+    but not those `without`, which a function takes only to refuse them.
     """
     shown = {} if like is None else {each.name: each for each in keywords_of(like)}
     for suffix in suffixes:
         for name in RowArguments.__annotations__:
+            if name in without:
+                continue
             keyword = inspect.Parameter(name + suffix, inspect.Parameter.KEYWORD_ONLY, default=None)
             shown[name + suffix] = keyword
     return showing(shown.values())
@@ -70,18 +82,43 @@ def rows_given(arguments: Mapping[str, Any], *suffixes: str) -> list[dict[str, A
     ]
 
 
-def metric(*known: dict[str, str], like: Any = None) -> Callable[[_Function], _Function]:
-    """Return a decorator that completes a metric's signature (see `takes_rows`) and docstring."""
-    return lambda function: described_by(_SHARED, *known)(takes_rows("", like=like)(function))
+def metric(
+    *known: dict[str, str], like: Any = None, roles: bool = False
+) -> Callable[[_Function], _Function]:
+    """Return a decorator that completes a metric's signature (see `takes_rows`) and docstring.
+
+    `roles` says whether the metric weighs pairs by role.
+    """
+    shown = takes_rows("", like=like, without=() if roles else ROLES)
+    return lambda function: described_by(_SHARED, *known)(shown(function))
+
+
+def arguments_of(function: Callable[..., Any]) -> list[str]:
+    """Return the `RowArguments` that the signature of a metric takes."""
+    taken = inspect.signature(function).parameters.values()
+    names = {each.name for each in taken}
+    whole = any(each.kind is each.VAR_KEYWORD for each in taken)
+    return [name for name in RowArguments.__annotations__ if whole or name in names]
 
 
 class Judged(NamedTuple):
-    """Checked input: labels (or Pairs), scores, query identifiers and row weights."""
+    """Checked input: labels (or Pairs), scores, query identifiers and row weights.
+
+    `weight` is 0 for rows without weight in both roles.
+    """
 
     labels: Any
     scores: FloatArray
     qid: NDArray[Any] | None
     weight: FloatArray | None
+    winner: FloatArray | None = None
+    loser: FloatArray | None = None
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        """The weights as arguments of `Levels.build` and `Pairs.bound`."""
+        names = ("sample_weight", *ROLES)
+        return dict(zip(names, (self.weight, self.winner, self.loser), strict=True))
 
     @property
     def identifiers(self) -> NDArray[Any] | None:
@@ -91,8 +128,15 @@ class Judged(NamedTuple):
         return query_codes(self.qid if self.weight is None else self.qid[self.weight > 0])[0]
 
 
-def check_rows(y_true: Any, scores: Any, rows: RowArguments, *, text: bool = False) -> Judged:
-    """Return labels, scores, queries and weights as checked arrays of one length."""
+def check_rows(
+    y_true: Any, scores: Any, rows: RowArguments, *, text: bool = False, no_roles: str = ""
+) -> Judged:
+    """Return labels, scores, queries and weights as checked arrays of one length.
+
+    `no_roles` is the reason of a metric that refuses weights by role.
+    """
+    if no_roles:
+        refuse_roles(rows.get("winner_weight"), rows.get("loser_weight"), no_roles)
     judged = check_scored(None, scores, rows)
     labels = check_labels(y_true, name="y_true")
     if labels.dtype.kind not in "fiu" and not text:
@@ -112,8 +156,10 @@ def check_scored(y_true: Any, scores: Any, rows: RowArguments) -> Judged:
     """Check all arguments but `y_true`."""
     (given,) = rows_given(rows, "")
     values = check_numbers(scores, "scores")
-    weight = check_weights(given.get("sample_weight"), values.size)
-    return Judged(y_true, values, check_query_ids(given.get("qid"), values.size), weight)
+    checked = {name: check(given.get(name), values.size) for name, check in ALIGNED.items()}
+    qid, sample_weight, winner, loser = checked.values()
+    weight, _ = weights_of_rows(sample_weight, winner, loser)
+    return Judged(y_true, values, qid, weight, winner, loser)
 
 
 def check_flags(values: Any, name: str, n_rows: int | None = None) -> NDArray[np.bool_]:

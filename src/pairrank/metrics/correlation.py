@@ -11,6 +11,7 @@ from pairrank._validation import check_choice
 from pairrank.metrics._inputs import RowArguments, check_rows, mean_over_queries, metric
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import totals_around
+from pairrank.preferences.roles import OF_TIES
 
 
 @metric()
@@ -54,13 +55,11 @@ def kendall_tau(
     >>> kendall_tau([1, 2, 3, 4, 5], [10, 30, 20, 50, 40])
     0.6
     """
-    from pairrank.compiled.concordance import count_concordant
-
     check_choice(variant, "variant", ("b", "a"))
-    judged = check_rows(y_true, scores, rows)
+    judged = check_rows(y_true, scores, rows, no_roles=OF_TIES)
     levels = Levels.build(judged.labels, judged.qid, sample_weight=judged.weight)
-    groups, starts = (levels.group_start, levels.query_group), levels.query_start
-    counts = count_concordant(judged.scores[levels.row_of], levels.weight, *groups)
+    starts = levels.query_start
+    counts = levels.concordance(judged.scores)
     if levels.weight is None:
         sizes = np.diff(starts)
         every = sizes * (sizes - 1) // 2

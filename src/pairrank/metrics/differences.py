@@ -13,6 +13,7 @@ from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice, check_number, check_power
 from pairrank.metrics._inputs import RowArguments, by_query, check_rows, mean_over_queries, metric
+from pairrank.preferences.roles import OF_COSTS
 
 Starts = NDArray[np.int64]
 CostOfQueries = Callable[[FloatArray, FloatArray, FloatArray, Starts], FloatArray]
@@ -54,7 +55,7 @@ def _mean_cost(
     With average="pairs" a query counts by the square of its weight.
     """
     check_choice(average, "average", ("pairs", "queries"))
-    judged = check_rows(y_true, scores, rows)
+    judged = check_rows(y_true, scores, rows, no_roles=OF_COSTS)
     order, starts, identifiers = by_query(judged)
     totals = values = np.empty(0)
     if order.size:

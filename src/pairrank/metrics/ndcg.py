@@ -20,6 +20,7 @@ from pairrank.metrics._inputs import (
     mean_over_queries,
     metric,
 )
+from pairrank.preferences.roles import OF_GAINS
 
 Discount = Literal["standard", "letor"]
 
@@ -62,7 +63,7 @@ def _mean_of_queries(
     check_choice(discount, "discount", ("standard", "letor"))
     if empty != "skip":
         check_number(empty, "empty", inclusive=True)
-    judged = check_rows(y_true, scores, rows)
+    judged = check_rows(y_true, scores, rows, no_roles=OF_GAINS)
     _require_relevance(judged.labels)
     queries = by_query(judged)
     values = _ndcg_of_queries(judged, queries, k, discount, every_k)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank._docstrings import parameters_of
+from pairrank._protocols import FloatArray
 from pairrank._validation import check_choice
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._inputs import (
@@ -19,13 +20,15 @@ from pairrank.metrics._inputs import (
     mean_over_queries,
     metric,
 )
+from pairrank.metrics.groups import accuracy_of_groups
 from pairrank.preferences import Graph, Levels, OrderGraph, Pairs, as_graph
 from pairrank.preferences._codes import query_codes
+from pairrank.preferences.roles import Roles
 
 TIE_SHARE = {"half": 0.5, "correct": 1.0, "error": 0.0}
 
 
-@metric()
+@metric(roles=True)
 def pairwise_accuracy(
     y_true: ArrayLike | Pairs,
     scores: ArrayLike,
@@ -34,12 +37,14 @@ def pairwise_accuracy(
     ties: Literal["half", "correct", "error"] = "half",
     average: Literal["pairs", "queries", "edges"] = "pairs",
     per_query: bool = False,
+    groups: ArrayLike | None = None,
     **rows: Unpack[RowArguments],
 ) -> Any:
     """Return the share of preferences (i over j) that the scores order as i above j.
 
-    The sum of w_i w_j [s_i > s_j] over the preferences, divided by the sum of w_i w_j, where a
-    tie s_i = s_j counts as `ties` says. With two levels and ties at half it is the area under the
+    The sum of w_ij [s_i > s_j] over the preferences, divided by the sum of w_ij, where a tie
+    s_i = s_j counts as `ties` says, and w_ij is the product of w_i winner_i and w_j loser_j. With
+    two levels and ties at half it is the area under the
     ROC curve.
 
     Parameters
@@ -54,16 +59,20 @@ def pairwise_accuracy(
     average : {"pairs", "queries", "edges"}
         The mean over all pairs; over the queries that have a pair; or over the edges, an edge being
         two joined levels of one query (Fung's WMW).
+    groups : array-like of shape (n_rows,), optional
+        The group of each row, any hashable values: return the accuracy over the preferences of
+        each group over each. It needs average="pairs" and per_query=False.
 
     Returns
     -------
-    float or dict
-        A number in [0, 1]; NaN, with a NoPairsWarning, where there is no pair at all.
+    float, dict or GroupAccuracy
+        A number in [0, 1]; NaN, with a NoPairsWarning, where there is no pair at all. With
+        `groups` a record of square arrays.
 
     Notes
     -----
-    Costs O(m log m) for m rows, not O(pairs); an explicit graph adds the rows at both ends of each
-    edge, Pairs cost O(n_pairs). Counts are exact integers where there are no weights.
+    Costs O(m log m) for m rows, not O(pairs), and G times as much for G `groups`; an explicit graph
+    adds the rows at both ends of each edge, Pairs cost O(n_pairs). Counts are exact integers where there are no weights.
 
     References
     ----------
@@ -78,15 +87,24 @@ def pairwise_accuracy(
     """
     check_choice(ties, "ties", tuple(TIE_SHARE))
     check_choice(average, "average", ("pairs", "queries", "edges"))
+    if groups is not None and (average != "pairs" or per_query):
+        raise PairrankError(
+            'groups are compared over all pairs: leave average="pairs" and per_query'
+        )
     if isinstance(y_true, Pairs):
         if average == "edges":
             raise PairrankError(
                 'Pairs have no levels and so no edges: use average="pairs" or "queries"'
             )
-        judged, counts = _judge_pairs(y_true, check_scored(y_true, scores, rows))
+        judged = check_scored(y_true, scores, rows)
     else:
         graph = as_graph(graph)
         judged = check_rows(y_true, scores, rows, text=isinstance(graph, OrderGraph))
+    if groups is not None:
+        return accuracy_of_groups(judged, graph, groups, TIE_SHARE[ties])
+    if isinstance(y_true, Pairs):
+        counts = _judge_pairs(y_true, judged)
+    else:
         counts = _judge_levels(judged, graph, by_edge=average == "edges")
     right, total = counts[:, 0] + TIE_SHARE[ties] * counts[:, 1], counts.sum(axis=1)
     counted = total > 0
@@ -99,7 +117,7 @@ def pairwise_accuracy(
     )  # fmt: skip
 
 
-@metric(parameters_of(pairwise_accuracy), like=pairwise_accuracy)
+@metric(parameters_of(pairwise_accuracy), like=pairwise_accuracy, roles=True)
 def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> Any:
     """Return the generalised Wilcoxon-Mann-Whitney statistic over an order graph.
 
@@ -131,40 +149,34 @@ def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> A
 
 def _judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any]:
     """Return (concordant, tied, discordant) of each query, as counts or as sums of weights."""
-    from pairrank.compiled.concordance import count_concordant
-
-    levels = Levels.build(judged.labels, judged.qid, graph=graph, sample_weight=judged.weight)
-    if by_edge:
-        levels = _each_group_weighs_one(levels)
-    groups = (levels.group_start, levels.query_group, levels.edges)
-    return count_concordant(judged.scores[levels.row_of], levels.weight, *groups)
+    levels = Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
+    return (_each_group_weighs_one(levels) if by_edge else levels).concordance(judged.scores)
 
 
 def _each_group_weighs_one(levels: Levels) -> Levels:
     """Scale weights so that the rows of each group sum to 1, and so do the pairs of each edge."""
     sizes = np.diff(levels.group_start)
+    if not sizes.size:
+        return levels
+
+    def shares(weight: FloatArray) -> FloatArray:
+        totals = np.repeat(np.add.reduceat(weight, levels.group_start[:-1]), sizes)
+        return np.divide(weight, totals, out=np.zeros(weight.size), where=totals > 0)
+
+    if levels.roles is not None:
+        return replace(levels, roles=Roles(*map(shares, levels.roles)))
     weight = np.ones(levels.row_of.size) if levels.weight is None else levels.weight
-    if sizes.size:
-        weight = weight / np.repeat(np.add.reduceat(weight, levels.group_start[:-1]), sizes)
-    return replace(levels, weight=weight)
+    return replace(levels, weight=shares(weight))
 
 
-def _judge_pairs(pairs: Pairs, judged: Judged) -> tuple[Judged, NDArray[Any]]:
-    """Return the checked input and (concordant, tied, discordant) weights of each query."""
-    from pairrank.compiled.concordance import weigh_pairs
-
-    _, values, queries, weight = judged
-    bound = pairs.bound(values.size, qid=queries, sample_weight=weight, ties=False)
-    high, low, own = bound.i, bound.j, bound.weight
-    if bound.magnitude is not None:
-        kept, turned = bound.magnitude != 0, bound.magnitude < 0
-        high, low = np.where(turned, low, high)[kept], np.where(turned, high, low)[kept]
-        own = None if own is None else own[kept]
-    code_of, n_queries = np.empty(0, dtype=np.int32), 1
-    if queries is not None:
-        kept_rows = slice(None) if weight is None else np.flatnonzero(weight > 0)
-        identifiers, codes = query_codes(queries[kept_rows])
-        code_of, n_queries = np.zeros(values.size, dtype=np.int32), identifiers.size
-        code_of[kept_rows] = codes
-    own = np.empty(0) if own is None else own
-    return judged, weigh_pairs(values, high, low, own, code_of, n_queries)
+def _judge_pairs(pairs: Pairs, judged: Judged) -> NDArray[Any]:
+    """Return (concordant, tied, discordant) weights of each query."""
+    n_rows, weight = judged.scores.size, judged.weight
+    bound = pairs.preferred().bound(n_rows, qid=judged.qid, **judged.weights)
+    if judged.qid is None:
+        return bound.concordance(judged.scores)
+    kept = slice(None) if weight is None else np.flatnonzero(weight > 0)
+    identifiers, codes = query_codes(judged.qid[kept])
+    query_of = np.zeros(n_rows, dtype=np.int32)
+    query_of[kept] = codes
+    return bound.concordance(judged.scores, query_of, identifiers.size)

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._rows import Rows
+from pairrank.estimators._rows import Rows, aligned
 from pairrank.exceptions import NoPairsError, NoPairsWarning, ZeroWeightsWarning
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
@@ -69,7 +69,16 @@ best_estimator_ : estimator
             cls.__init__ = _constructor(f"{strength}s", values, own, ranker, left_out)  # type: ignore[method-assign]
         super().__init_subclass__()
 
-    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        winner_weight: Any = None,
+        loser_weight: Any = None,
+    ) -> Self:
         """Choose the regularisation by cross-validation, then learn from all rows.
 
         Parameters
@@ -82,6 +91,9 @@ best_estimator_ : estimator
             Query identifiers; None: all rows are one query, and folds are made of rows.
         sample_weight : array-like of shape (n_rows,), optional
             Row weights, in training and in scoring.
+        winner_weight, loser_weight : array-like of shape (n_rows,), optional
+            Further factors of the pairs that a row wins, and of those that it loses, in training
+            and in scoring; RankRLSCV refuses them.
 
         Returns
         -------
@@ -92,10 +104,11 @@ best_estimator_ : estimator
         ValueError
             If input or a parameter is wrong, or no fold has pairs to learn from and to judge by.
         """
+        layout = aligned(locals())
         name = f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
         get_query_scorer(self.scoring)
-        rows = self._check_rows(X, y, {"qid": qid, "sample_weight": sample_weight})
+        rows = self._check_rows(X, y, layout)
         with warnings.catch_warnings():
             for category in (NoPairsWarning, ZeroWeightsWarning):
                 warnings.simplefilter("ignore", category)

@@ -25,7 +25,7 @@ from pairrank.model_selection.splits import (
     method_of,
     splits_of,
 )
-from pairrank.preferences import Differences, Pairs
+from pairrank.preferences import Differences, Pairs, refuse_roles
 
 LeftOut = BlocksLeftOut | PairsLeftOut
 _SMALL = 200
@@ -112,7 +112,16 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
         self.cv = cv
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        winner_weight: Any = None,
+        loser_weight: Any = None,
+    ) -> Self:
         """Choose the features.
 
         Parameters
@@ -124,6 +133,8 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
             Query identifiers; None: all rows are one query.
         sample_weight : array-like of shape (n_rows,), optional
             A difference weighs the product of its rows' weights.
+        winner_weight, loser_weight : None
+            Refused: in a difference no row wins or loses.
 
         Returns
         -------
@@ -136,6 +147,7 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
             too little to leave out.
         """
         validation.check_number(self.alpha, "alpha")
+        refuse_roles(winner_weight, loser_weight)
         X = validation.check_features(self, X, reset=True)
         y = y if isinstance(y, Pairs) else checked_targets(y, X.shape[0])
         qid = validation.check_query_ids(qid, X.shape[0])

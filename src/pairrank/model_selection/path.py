@@ -125,9 +125,9 @@ def regularization_path(
     fit_params : mapping, optional
         Further arguments of every fit, such as the X_val and y_val that stop
         ``RankRLS(regularization="hybrid")``. The path's own validation rows are not passed to fit.
-    qid, sample_weight : array-like of shape (n_rows,), optional
-        Queries and row weights of the training rows.
-    qid_val, sample_weight_val : array-like, optional
+    qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
+        Queries and row weights of the training rows, as in the estimator's fit.
+    qid_val, sample_weight_val, winner_weight_val, loser_weight_val : array-like, optional
         Those of the validation rows.
 
     Returns

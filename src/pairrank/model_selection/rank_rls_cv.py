@@ -265,8 +265,7 @@ def _scores_of_fold(
 
 def _judged(predicted: Iterable[FloatArray], rows: Rows, scorer: Any) -> FloatArray:
     """Return the scorer's value for every alpha and target, (n_values, n_targets)."""
-    given = {name: value for name, value in rows.layout.items() if value is not None}
-    asked = requested(scorer, given)
+    asked = requested(scorer, rows.layout)
     targets = [rows.y] if isinstance(rows.y, Pairs) else columns_of(rows.y)
     return np.array(
         [

@@ -10,15 +10,16 @@ from typing import Any, Unpack
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import RowArguments, takes_rows
+from pairrank.metrics._inputs import RowArguments, arguments_of, takes_rows
 from pairrank.metrics._names import METRICS, Metric, metric_named, metric_of
 
 
 class QueryScorer:
     """A metric as scikit-learn's searches call it, made by `make_query_scorer`.
 
-    It requests `qid` and `sample_weight` from metadata routing, so that both reach the metric
-    without further settings. The score is the negated value if less is better.
+    It requests from metadata routing what the metric takes of `qid`, `sample_weight`,
+    `winner_weight` and `loser_weight`, so that they reach it without further settings. The score is
+    the negated value if less is better.
 
     Parameters
     ----------
@@ -28,7 +29,7 @@ class QueryScorer:
 
     def __init__(self, metric: Metric) -> None:
         self.metric = metric
-        self.requests: dict[str, Any] = dict.fromkeys(RowArguments.__annotations__, True)
+        self.requests: dict[str, Any] = dict.fromkeys(arguments_of(metric.function), True)
 
     @takes_rows("")
     def __call__(self, estimator: Any, X: Any, y: Any, **rows: Unpack[RowArguments]) -> float:
@@ -43,7 +44,7 @@ class QueryScorer:
         return f"make_query_scorer({self.metric.function.__name__}{sign}{options})"
 
     def get_metadata_routing(self) -> MetadataRequest:
-        """Return the request for qid and sample_weight, for scikit-learn's routing."""
+        """Return the request for queries and row weights, for scikit-learn's routing."""
         request = MetadataRequest(owner=self)
         for name, alias in self.requests.items():
             request.score.add_request(param=name, alias=alias)
@@ -52,8 +53,8 @@ class QueryScorer:
     def set_score_request(self, **requests: bool | str | None) -> QueryScorer:
         """Return a copy with other requests, such as sample_weight=False for plain NDCG.
 
-        The values for `qid` and `sample_weight` are those of scikit-learn's routing: bool, str or
-        None. The predefined scorers do not change.
+        The values are those of scikit-learn's routing: bool, str or None. The predefined scorers
+        do not change.
         """
         unknown = sorted(set(requests) - set(self.requests))
         if unknown:
@@ -67,13 +68,13 @@ class QueryScorer:
 def make_query_scorer(
     metric: Callable[..., float], *, greater_is_better: bool | None = None, **options: Any
 ) -> QueryScorer:
-    """Make a scorer of a metric that takes qid and sample_weight.
+    """Make a scorer of a metric that takes queries and row weights.
 
     Parameters
     ----------
     metric : callable
         ``metric(y_true, scores, *, qid=None, sample_weight=None, **options)``, as in
-        `pairrank.metrics`.
+        `pairrank.metrics`; perhaps with winner_weight and loser_weight.
     greater_is_better : bool, optional
         False negates the metric, because searches maximise. None: True, except for the errors and
         costs of `pairrank.metrics`.
@@ -143,7 +144,7 @@ ndcg_at_10_scorer = QueryScorer(metric_named("ndcg@10"))
 
 
 def requested(scorer: Callable[..., float], metadata: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of the metadata (`qid`, `sample_weight`) that a scorer takes.
+    """Return the part of the metadata (`RowArguments`) that a scorer takes.
 
     That is the part that it requests by metadata routing, or else the part in its signature.
 

@@ -182,6 +182,18 @@ class Levels:
         scale = np.broadcast_to(self.pair_scale, self.n_queries)[query_of_groups(self.query_group)]
         return self._by_row(wins * scale, sides[0]), self._by_row(losses * scale, sides[1])
 
+    def concordance(self, scores: FloatArray) -> NDArray[Any]:
+        """Return (concordant, tied, discordant) of each query, as counts or as sums of weights.
+
+        `scores` (n_rows,) are in the user's order. Costs O(m log m), and with edges O(rows of both
+        ends) per edge.
+        """
+        from pairrank.compiled.concordance import count_concordant
+
+        groups = (self.group_start, self.query_group, self.edges)
+        loser = None if self.roles is None else self.roles.loser
+        return count_concordant(scores[self.row_of], self.sides[0], *groups, loser_weight=loser)
+
     def _by_row(self, of_groups: FloatArray, weight: FloatArray | None) -> FloatArray:
         """Return one value per group as one per row, times its weight, in the user's order."""
         by_row = np.repeat(of_groups, np.diff(self.group_start))

@@ -142,6 +142,34 @@ class Pairs:
         losses = np.bincount(self.j, self.weight, self.n_rows)
         return np.multiply(self.pair_scale, wins), np.multiply(self.pair_scale, losses)
 
+    def concordance(
+        self, scores: FloatArray, query_of: NDArray[np.int32] | None = None, n_queries: int = 1
+    ) -> FloatArray:
+        """Return the weights of (concordant, tied, discordant) comparisons by query.
+
+        `scores` (n_rows,); `query_of` (n_rows,) is each row's query, None: one query. The result is
+        (n_queries, 3). Costs O(n_pairs).
+        """
+        from pairrank.compiled.concordance import weigh_pairs
+
+        weight = np.empty(0) if self.weight is None else self.weight
+        query_of = np.empty(0, dtype=np.int32) if query_of is None else query_of
+        return weigh_pairs(scores, self.i, self.j, weight, query_of, n_queries)
+
+    def preferred(self) -> Pairs:
+        """Return the same comparisons without magnitudes, as metrics count them.
+
+        Ties (magnitude 0) get the weight 0; a negative magnitude prefers the other row.
+        """
+        if self.magnitude is None:
+            return self
+        result, turned = self._resized(self.n_rows), self.magnitude < 0
+        result.i = np.where(turned, self.j, self.i)
+        result.j = np.where(turned, self.i, self.j)
+        weight = 1.0 if self.weight is None else self.weight
+        result.weight, result.magnitude = np.where(self.magnitude == 0, 0.0, weight), None
+        return result
+
     def require_pairs(self) -> None:
         """Raise a NoPairsError where there is no comparison to learn from."""
         if not self.n_pairs:

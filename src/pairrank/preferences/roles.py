@@ -12,11 +12,22 @@ from pairrank.exceptions import PairrankError
 
 FloatArray = NDArray[np.float64]
 
+ROLES = ("winner_weight", "loser_weight")
+_RANKERS = (
+    "use sample_weight, or a ranker that sums a loss over preferences, such as RankSVM or RankNCG"
+)
+_METRICS = "use pairwise_accuracy or wmw_score"
 OF_DIFFERENCES = (
     "square and tube losses are summed over every pair of a query in both directions, so no row "
-    "wins or loses"
+    f"wins or loses; {_RANKERS}"
 )
-OF_CLASSES = "ConvexHullRanker separates classes as wholes, so it sums no pairs"
+OF_CLASSES = f"ConvexHullRanker separates classes as wholes, so it sums no pairs; {_RANKERS}"
+OF_COSTS = (
+    "costs of differences are means over every pair of a query in both directions, so no row wins "
+    f"or loses; {_METRICS}"
+)
+OF_GAINS = f"NDCG sums the gains of positions, not pairs; {_METRICS}"
+OF_TIES = f"Kendall's tau counts pairs of equal labels too, which no row wins; {_METRICS}"
 
 
 class Roles(NamedTuple):
@@ -58,10 +69,7 @@ def weights_of_rows(
 def refuse_roles(
     winner_weight: object | None, loser_weight: object | None, reason: str = OF_DIFFERENCES
 ) -> None:
-    """Raise a PairrankError that says why, where a weight by role is given."""
-    for name, weight in (("winner_weight", winner_weight), ("loser_weight", loser_weight)):
+    """Raise a PairrankError that says why, if a weight by role is given."""
+    for name, weight in zip(ROLES, (winner_weight, loser_weight), strict=True):
         if weight is not None:
-            raise PairrankError(
-                f"{name} is not supported here: {reason}; use sample_weight, or a ranker that sums "
-                "a loss over preferences, such as RankSVM or RankNCG"
-            )
+            raise PairrankError(f"{name} is not supported here: {reason}")

@@ -1,0 +1,124 @@
+"""Pairwise accuracy between groups of rows: who is ranked rightly over whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import FloatArray
+from pairrank._validation import check_identifiers
+from pairrank.exceptions import PairrankError
+from pairrank.metrics._inputs import Judged
+from pairrank.preferences import Graph, Levels, Pairs
+from pairrank.preferences._codes import query_codes
+from pairrank.preferences.roles import Roles
+
+MOST_GROUPS = 1000
+"""The arrays of this many groups take 16 MB."""
+
+
+class GroupAccuracy(NamedTuple):
+    """The pairwise accuracy for each ordered pair of groups.
+
+    Attributes
+    ----------
+    groups : ndarray of shape (n_groups,)
+        The groups, sorted, or in order of appearance if they cannot be compared.
+    accuracy : float64 array of shape (n_groups, n_groups)
+        [a, b]: the share of preferences of a row of group a over a row of group b that the scores
+        order rightly; NaN where there is none.
+    pair_weight : float64 array of shape (n_groups, n_groups)
+        [a, b]: the total weight of these preferences.
+    """
+
+    groups: NDArray[Any]
+    accuracy: FloatArray
+    pair_weight: FloatArray
+
+
+def accuracy_of_groups(
+    judged: Judged, graph: Graph, groups: Any, tie_share: float
+) -> GroupAccuracy:
+    """Return the accuracy between groups.
+
+    For G groups and m rows, O(G m log m) and G^2 passes over levels and edges; of Pairs O(n_pairs).
+    """
+    names, codes = _ordered(groups, judged.scores.size)
+    if names.size > MOST_GROUPS:
+        raise PairrankError(f"there are {names.size} groups: at most {MOST_GROUPS} are compared")
+    if isinstance(judged.labels, Pairs):
+        counts = _of_comparisons(judged.labels, judged, codes, names.size)
+    else:
+        levels = Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
+        counts = _of_levels(levels, judged.scores, codes, names.size)
+    total = counts.sum(axis=-1)
+    right = counts[..., 0] + tie_share * counts[..., 1]
+    accuracy = np.divide(right, total, out=np.full(total.shape, np.nan), where=total > 0)
+    return GroupAccuracy(names, accuracy, total)
+
+
+def _ordered(groups: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the groups, sorted or else in order of appearance, and the number of each row's."""
+    names, codes = query_codes(check_identifiers(groups, "groups", n_rows))
+    order = np.arange(names.size)
+    try:
+        order[:] = sorted(order, key=names.tolist().__getitem__)
+    except TypeError:
+        order[:] = np.argsort(np.unique(codes, return_index=True)[1])
+    place = np.empty(names.size, dtype=np.int64)
+    place[order] = np.arange(names.size)
+    return names[order], place[codes]
+
+
+def _of_comparisons(
+    pairs: Pairs, judged: Judged, codes: NDArray[np.int64], n_groups: int
+) -> FloatArray:
+    """Return (concordant, tied, discordant) of each pair of groups, by explicit comparisons."""
+    bound = pairs.preferred().bound(judged.scores.size, qid=judged.qid, **judged.weights)
+    above, below = judged.scores[bound.i], judged.scores[bound.j]
+    outcome = np.where(above > below, 0, np.where(above == below, 1, 2))
+    cell = (codes[bound.i] * n_groups + codes[bound.j]) * 3 + outcome
+    counts = np.bincount(cell, bound.weight, 3 * n_groups**2).astype(np.float64)
+    return counts.reshape(n_groups, n_groups, 3)
+
+
+def _of_levels(
+    levels: Levels, scores: FloatArray, codes: NDArray[np.int64], n_groups: int
+) -> FloatArray:
+    """Return the same of labelled rows: masks of two groups are their weights by role."""
+    codes = codes[levels.row_of]
+    sides = [np.ones(codes.size, np.int64) if side is None else side for side in levels.sides]
+    ends = np.cumsum(np.bincount(codes, minlength=n_groups))[:-1]
+    places_of = np.split(np.argsort(codes, kind="stable"), ends)
+    counts = np.zeros((n_groups, n_groups, 3))
+    for a in range(n_groups):
+        for b in range(n_groups):
+            both = places_of[a] if a == b else np.concatenate((places_of[a], places_of[b]))
+            both = np.sort(both, kind="stable")
+            winner, loser = (side[both] for side in sides)
+            masked: Any = Roles(winner * (codes[both] == a), loser * (codes[both] == b))
+            some = replace(_part_of(levels, both), roles=masked)
+            counts[a, b] = some.concordance(scores).sum(axis=0)
+    return counts
+
+
+def _part_of(levels: Levels, places: NDArray[np.int64]) -> Levels:
+    """Return levels with some of their rows, without the groups of rows that become empty.
+
+    The edges are those between the groups of all rows, so a chain skips no level.
+    """
+    group = np.searchsorted(levels.group_start, places, side="right") - 1
+    sizes = np.bincount(group, minlength=levels.group_level.size)
+    kept = sizes > 0
+    number = np.append(0, np.cumsum(kept))
+    edges = levels.edges
+    return replace(
+        levels,
+        row_of=levels.row_of[places],
+        group_start=np.append(0, np.cumsum(sizes[kept])),
+        query_group=number[levels.query_group],
+        edges=None if edges is None else number[edges[kept[edges].all(axis=1)]],
+    )
