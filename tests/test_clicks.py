@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pairrank import RankSVM, click_weights
+from pairrank import click_weights
 from pairrank.clicks import ips_score
 from pairrank.exceptions import NoPairsWarning, PairrankError
-from pairrank.metrics import pairwise_accuracy
 
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "position_biased_clicks.py"
 EPS = np.finfo(np.float64).eps
 GAINS = {
     "dcg": lambda rank: 1.0 / np.log2(1.0 + rank),
@@ -108,32 +110,15 @@ def test_no_click_gives_nan_and_a_warning():
     assert ips_score([0, 0], [1.0, 1.0], [1.0, 2.0], self_normalized=False) == 0.0
 
 
-def biased_clicks(n_queries: int, n_rows: int, seed: int):
-    """Return X, queries, clicks, propensities and relevance of simulated sessions.
-
-    A row is relevant by its second feature, and less so by its first one. The rows were shown in
-    the order of the first feature, and a user examines position p with probability p^-1.5.
-    """
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(n_queries, n_rows, 2))
-    X = np.take_along_axis(X, np.argsort(-X[:, :, :1], axis=1), axis=1)
-    relevance = X[:, :, 1] - 0.5 * X[:, :, 0]
-    relevant = relevance > np.median(relevance)
-    propensity = np.broadcast_to(np.arange(1.0, n_rows + 1.0) ** -1.5, relevant.shape)
-    clicks = relevant & (rng.random(relevant.shape) < propensity)
-    qid = np.repeat(np.arange(n_queries), n_rows)
-    return X.reshape(-1, 2), qid, clicks.ravel(), propensity.ravel(), relevance.ravel()
-
-
-def test_weights_recover_the_order_that_unweighted_clicks_do_not():
-    X, qid, clicks, propensity, _ = biased_clicks(1500, 10, 0)
-    weighted = RankSVM().fit(X, qid=qid, **click_weights(clicks, propensity))
-    plain = RankSVM().fit(X, clicks.astype(float), qid=qid)
-    assert weighted.coef_[0] < 0 < plain.coef_[0], "the first feature makes a row less relevant"
-    X, qid, clicks, propensity, relevance = biased_clicks(500, 10, 1)
-    true = [pairwise_accuracy(relevance, m.predict(X), qid=qid) for m in (weighted, plain)]
-    assert true[0] > 0.95 > 0.8 > true[1]
-    found = [ips_score(clicks, propensity, m.predict(X), qid=qid) for m in (weighted, plain)]
-    biased = [ips_score(clicks, np.ones(5000), m.predict(X), qid=qid) for m in (weighted, plain)]
-    assert found[0] > found[1]
-    assert biased[0] < biased[1], "without propensities the clicks prefer the order shown"
+def test_weights_recover_the_order_that_unweighted_clicks_do_not(capsys):
+    example = runpy.run_path(str(EXAMPLE))
+    models = example["fits"](example["simulate"](1500, 10, seed=0)).values()
+    weighted, plain = (model.coef_[0] for model in models)
+    assert weighted < 0 < plain, "the first feature makes a row less relevant"
+    test = example["simulate"](500, 10, seed=1)
+    weighted, plain = (example["judge"](model, test) for model in models)
+    assert weighted[0] > 0.95 > 0.8 > plain[0]
+    assert weighted[1] > plain[1]
+    assert weighted[2] < plain[2], "without propensities the clicks prefer the order shown"
+    example["main"]()
+    assert capsys.readouterr().out.startswith("weighted    coefficients [-")
