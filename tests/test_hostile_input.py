@@ -135,7 +135,9 @@ def answers(call):
     return found
 
 
-@pytest.mark.parametrize("role", ["y", "qid", "sample_weight", "X", "X_val", "predict"])
+@pytest.mark.parametrize(
+    "role", ["y", "qid", "sample_weight", "loser_weight", "X", "X_val", "predict"]
+)
 @pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: type(ranker).__name__)
 def test_rankers_answer_or_refuse(ranker, role):
     for name, value in (FEATURES if role in ("X", "X_val", "predict") else COLUMNS).items():
@@ -159,7 +161,7 @@ METRICS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("role", ["y_true", "scores", "qid", "sample_weight"])
+@pytest.mark.parametrize("role", ["y_true", "scores", "qid", "sample_weight", "winner_weight"])
 @pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
 def test_metrics_answer_or_refuse(metric, role):
     for name, value in COLUMNS.items():

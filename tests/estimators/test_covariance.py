@@ -261,3 +261,34 @@ def test_it_stays_semidefinite_where_comparisons_are_few():
         found = RankNCG(covariance="rows", reduction="sum").fit(X, pairs).coef_cov_
         eigenvalues = np.linalg.eigvalsh(found)
         assert eigenvalues[0] > -1e-10 * eigenvalues[-1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("loss", ["logistic", "probit"])
+def test_weights_by_role_are_weights_of_pairs(kind, loss):
+    X, y, qid = drawn(12)
+    rng = np.random.default_rng(0)
+    winner, loser = rng.exponential(size=(2, y.size)) * (rng.random((2, y.size)) < 0.6)
+    ranker = RankNCG(0.7, loss=loss, covariance=kind)
+    ranker.fit(X, y, qid=qid, winner_weight=winner, loser_weight=loser)
+    kept = (winner > 0) | (loser > 0)
+    X, y, qid, winner, loser = X[kept], y[kept], qid[kept], winner[kept], loser[kept]
+    i, j = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
+    weight = winner[i] * loser[j]
+    pairs = zip(i, j, weight * y.size / weight.sum(), strict=True)
+    wanted = by_definition(ranker, X, pairs, qid)
+    np.testing.assert_allclose(ranker.coef_cov_, wanted, rtol=1e-8, atol=1e-10 * wanted.max())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_weights_are_repetitions_beside_weights_by_role(kind):
+    X, y, qid = drawn(13)
+    rng = np.random.default_rng(1)
+    weight, repeated = rng.integers(0, 4, y.size), np.arange(y.size)
+    roles = {"winner_weight": (y > 1) * 1.0, "loser_weight": rng.random(y.size)}
+    repeated = np.repeat(repeated, weight)
+    ranker = RankNCG(covariance=kind, tol=1e-9)
+    weighted = ranker.fit(X, y, qid=qid, sample_weight=weight, **roles).coef_cov_
+    several = {name: part[repeated] for name, part in roles.items()}
+    ranker.fit(X[repeated], y[repeated], qid=qid[repeated], **several)
+    np.testing.assert_allclose(weighted, ranker.coef_cov_, rtol=1e-5, atol=1e-7 * weighted.max())

@@ -113,7 +113,10 @@ def evaluate(
 
 
 def measure(name: str, rows: Rows, scores: Any, model: Any, graph: Any = None) -> float:
-    """Return a metric of a model's scores over a graph; None: the model's own."""
+    """Return a metric of a model's scores over a graph; None: the model's own.
+
+    A metric gets the weights that it knows: only those of preferences have winners and losers.
+    """
     metric = metric_named(name)
     left_out = {"gains": ("sample_weight", *ROLES), "numbers": ROLES}.get(metric.judges, ())
     given = {name: part for name, part in rows.layout.items() if name not in left_out}

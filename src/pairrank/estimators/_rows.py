@@ -242,9 +242,9 @@ class RankingAccuracy:
         first, stop = levels.query_group[empty[0] : empty[0] + 2].tolist()
         row, label = levels.row_of[levels.group_start[first]], levels.group_level[first]
         name = "the one query" if self.qid is None else f"query {self.qid[[row]].tolist()[0]!r}"
-        why, has = f"one level ({levels.labels[label]:g})", "one level"
+        why = f"one level ({levels.labels[label]:g})"
         if stop - first > 1:
-            why, has = "no pair of positive winner_weight and loser_weight", "no pair"
+            why = "no pair of positive winner_weight and loser_weight"
         text = f"{name} of the validation rows has {why}"
         if empty.size == levels.n_queries:
             raise PairrankError(
@@ -252,7 +252,7 @@ class RankingAccuracy:
                 "validate on rows of at least two labels"
             )
         warnings.warn(
-            f"{text}: {empty.size} of {levels.n_queries} queries have {has} and are left out "
+            f"{text}: {empty.size} of {levels.n_queries} queries have no pair and are left out "
             "of the validation scores",
             PairrankWarning,
             stacklevel=6,

@@ -1,4 +1,4 @@
-"""Pairwise accuracy between groups of rows: who is ranked rightly over whom."""
+"""Pairwise accuracy for each ordered pair of groups of rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_GROUPS = 1000
 
 
 class GroupAccuracy(NamedTuple):
-    """The pairwise accuracy for each ordered pair of groups.
+    """The pairwise accuracy for each ordered pair of groups, of ``pairwise_accuracy(groups=...)``.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class GroupAccuracy(NamedTuple):
         The groups, sorted, or in order of appearance if they cannot be compared.
     accuracy : float64 array of shape (n_groups, n_groups)
         [a, b]: the share of preferences of a row of group a over a row of group b that the scores
-        order rightly; NaN where there is none.
+        order correctly; NaN where there is none.
     pair_weight : float64 array of shape (n_groups, n_groups)
         [a, b]: the total weight of these preferences.
     """

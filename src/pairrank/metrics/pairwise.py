@@ -71,8 +71,9 @@ def pairwise_accuracy(
 
     Notes
     -----
-    Costs O(m log m) for m rows, not O(pairs), and G times as much for G `groups`; an explicit graph
-    adds the rows at both ends of each edge, Pairs cost O(n_pairs). Counts are exact integers where there are no weights.
+    Costs O(m log m) for m rows, not O(pairs), and 2 G times as much for G `groups`; an explicit
+    graph adds the rows at both ends of each edge, Pairs cost O(n_pairs). Counts are exact integers
+    where there are no weights.
 
     References
     ----------
@@ -89,7 +90,7 @@ def pairwise_accuracy(
     check_choice(average, "average", ("pairs", "queries", "edges"))
     if groups is not None and (average != "pairs" or per_query):
         raise PairrankError(
-            'groups are compared over all pairs: leave average="pairs" and per_query'
+            'groups are compared over all pairs: leave average="pairs" and per_query=False'
         )
     if isinstance(y_true, Pairs):
         if average == "edges":

@@ -1,0 +1,165 @@
+"""Pair metrics with weights by role, and between groups, against every pair."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from pairrank import OrderGraph, Pairs, metrics
+from pairrank.exceptions import NoPairsWarning, PairrankError, PairrankWarning
+from pairrank.metrics import pairwise_accuracy, wmw_score
+from strategies import problems_with_roles
+from sum_table import pairs_of, weights_of
+
+pytestmark = pytest.mark.numeric
+
+CREDIT = {"half": 0.5, "correct": 1.0, "error": 0.0}
+
+
+def judged(metric, problem, scores, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PairrankWarning)
+        return metric(
+            problem.y, scores, qid=problem.qid, graph=problem.graph, sample_weight=problem.weight,
+            winner_weight=problem.winner, loser_weight=problem.loser, **options,
+        )  # fmt: skip
+
+
+def outcomes(problem, scores, ties):
+    """Yield (i, j, weight, credit) of each preference."""
+    winner, loser = weights_of(problem)
+    for i, j in pairs_of(problem):
+        credit = CREDIT[ties] if scores[i] == scores[j] else float(scores[i] > scores[j])
+        yield i, j, winner[i] * loser[j], credit
+
+
+def mean_of(cells, by):
+    """Return the weighted mean credit of each cell that `by` puts a pair into."""
+    right, total = {}, {}
+    for i, j, weight, credit in cells:
+        cell = by(i, j)
+        right[cell] = right.get(cell, 0.0) + weight * credit
+        total[cell] = total.get(cell, 0.0) + weight
+    return {cell: right[cell] / total[cell] for cell in total}
+
+
+@given(problem=problems_with_roles(max_rows=25), ties=st.sampled_from(tuple(CREDIT)))
+def test_accuracy_weighs_winners_and_losers(problem, ties):
+    assume(problem.weight is None or problem.weight.any())
+    scores = np.round(np.clip(problem.scores, -9, 9), 1)
+    qid = np.zeros(problem.y.size, dtype=int) if problem.qid is None else problem.qid
+    cells = list(outcomes(problem, scores, ties))
+    means = {
+        "pairs": mean_of(cells, lambda i, j: 0),
+        "queries": mean_of(cells, lambda i, j: qid[i]),
+        "edges": mean_of(cells, lambda i, j: (qid[i], problem.y[i], problem.y[j])),
+    }
+    for average, values in means.items():
+        wanted = np.mean(list(values.values())) if values else np.nan
+        for metric in (pairwise_accuracy, wmw_score):
+            found = judged(metric, problem, scores, ties=ties, average=average)
+            assert found == pytest.approx(wanted, rel=1e-9, nan_ok=True)
+    each = judged(pairwise_accuracy, problem, scores, ties=ties, per_query=True)
+    names = {None: means["pairs"].get(0)} if problem.qid is None else means["queries"]
+    assert each == pytest.approx({q: v for q, v in names.items() if v is not None}, rel=1e-9)
+
+
+@given(
+    problem=problems_with_roles(max_rows=25),
+    seed=st.integers(0, 2**32 - 1),
+    roles=st.booleans(),
+    compared=st.booleans(),
+)
+def test_groups_are_compared_pair_by_pair(problem, seed, roles, compared):
+    assume(problem.weight is None or problem.weight.any())
+    if not roles:
+        problem = problem._replace(winner=None, loser=None)
+    names = np.array(["b", "a", "d", "c"])[
+        np.random.default_rng(seed).integers(0, 4, problem.y.size)
+    ]
+    scores = np.round(np.clip(problem.scores, -9, 9), 1)
+    cells = list(outcomes(problem, scores, "half"))
+    if compared:
+        i, j = np.array([cell[:2] for cell in cells] or np.empty((0, 2), dtype=int)).T
+        found = pairwise_accuracy(
+            Pairs(i, j, n_rows=problem.y.size), scores, qid=problem.qid, groups=names,
+            sample_weight=problem.weight, winner_weight=problem.winner, loser_weight=problem.loser,
+        )  # fmt: skip
+    else:
+        found = judged(pairwise_accuracy, problem, scores, groups=names)
+    assert found.groups.tolist() == sorted(set(names))
+    wanted = mean_of(cells, lambda i, j: (names[i], names[j]))
+    for a, winner in enumerate(found.groups):
+        for b, loser in enumerate(found.groups):
+            expected = wanted.get((winner, loser), np.nan)
+            assert found.accuracy[a, b] == pytest.approx(expected, rel=1e-9, nan_ok=True)
+            weight = sum(w for i, j, w, _ in cells if names[i] == winner and names[j] == loser)
+            assert found.pair_weight[a, b] == pytest.approx(weight, rel=1e-9)
+
+
+def test_the_whole_is_the_mean_of_the_groups():
+    rng = np.random.default_rng(0)
+    y, scores, qid = rng.integers(0, 5, 400), rng.normal(size=400), rng.integers(0, 3, 400)
+    table = pairwise_accuracy(y, scores, qid=qid, groups=rng.integers(0, 6, 400))
+    assert table.pair_weight.dtype == np.float64
+    assert (table.pair_weight == np.rint(table.pair_weight)).all()
+    mean = np.average(table.accuracy, weights=table.pair_weight)
+    assert mean == pytest.approx(pairwise_accuracy(y, scores, qid=qid))
+
+
+def test_groups_are_any_hashable_values():
+    table = pairwise_accuracy([0, 1, 2], [0.0, 1.0, 2.0], groups=[("x", 1), 7, ("x", 1)])
+    assert table.groups.tolist() == [("x", 1), 7]
+    np.testing.assert_array_equal(table.accuracy, [[1.0, 1.0], [1.0, np.nan]])
+    np.testing.assert_array_equal(table.pair_weight, [[1.0, 1.0], [1.0, 0.0]])
+    graph = OrderGraph([("low", "high")])
+    table = wmw_score(["low", "high"], [1.0, 0.0], graph=graph, groups=[2, 1])
+    np.testing.assert_array_equal(table.groups, [1, 2])
+    np.testing.assert_array_equal(table.pair_weight, [[0.0, 1.0], [0.0, 0.0]])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"groups": [0, 1], "average": "queries"}, 'leave average="pairs"'),
+        ({"groups": [0, 1], "per_query": True}, "per_query=False"),
+        ({"groups": [0, 1, 2]}, "groups has 3 entries"),
+        ({"groups": [[0], [1]]}, "groups"),
+    ],
+)
+def test_groups_that_cannot_be_compared_are_refused(options, message):
+    with pytest.raises(PairrankError, match=message):
+        pairwise_accuracy([0, 1], [0.0, 1.0], **options)
+
+
+def test_too_many_groups_are_refused():
+    rows = np.arange(1001)
+    with pytest.raises(PairrankError, match="1001 groups"):
+        pairwise_accuracy(rows, rows * 1.0, groups=rows)
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("kendall_tau", "pairs of equal labels"),
+        ("ndcg_score", "gains of positions"),
+        ("mean_ndcg", "gains of positions"),
+        *((name, "in both directions") for name in ("msd", "m1d", "tube_cost")),
+        *((name, "in both directions") for name in ("hinge_rank_cost", "hinge_magnitude_cost")),
+    ],
+)
+@pytest.mark.parametrize("role", ["winner_weight", "loser_weight"])
+def test_metrics_without_winners_refuse_them(name, reason, role):
+    metric = getattr(metrics, name)
+    with pytest.raises(PairrankError, match=f"{role} is not supported here: .*{reason}.*wmw_score"):
+        metric([0, 1], [0.0, 1.0], **{role: [1.0, 1.0]})
+    assert metric([0, 1], [0.0, 1.0], **{role: None}) == metric([0, 1], [0.0, 1.0])
+
+
+def test_without_a_winner_the_accuracy_is_nan():
+    with pytest.warns(NoPairsWarning):
+        assert np.isnan(pairwise_accuracy([0, 1], [0.0, 1.0], winner_weight=[1.0, 0.0]))

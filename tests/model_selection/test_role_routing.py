@@ -1,0 +1,146 @@
+"""Weights by role in paths, searches, scorers and scikit-learn's metadata routing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pairrank import (
+    GreedyRankRLS,
+    QueryKFold,
+    RankNCG,
+    RankNCGCV,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+    regularization_path,
+)
+from pairrank import model_selection as selection
+from pairrank.exceptions import PairrankError
+from pairrank.metrics import mean_ndcg, pairwise_accuracy
+
+CS = [0.01, 1.0]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = np.digitize(X @ [2, -1, 0.5] + 2 * rng.normal(size=120), [-1, 0.5, 2]).astype(float)
+    rows = {
+        "qid": rng.permutation(np.repeat(np.arange(6), 20)),
+        "sample_weight": rng.exponential(size=120),
+        "winner_weight": np.where(rng.random(120) < 0.5, 0.0, rng.exponential(size=120)),
+        "loser_weight": rng.exponential(size=120),
+    }
+    return X, y, rows
+
+
+def part(rows, places, suffix=""):
+    return {name + suffix: values[places] for name, values in rows.items()}
+
+
+def scores_by_hand(make, X, y, rows, metric=pairwise_accuracy, names=None):
+    """Return the scores of a ranker fitted in every fold of three, on the test rows."""
+    found = []
+    for train, test in QueryKFold(3).split(X, qid=rows["qid"]):
+        ranker = make().fit(X[train], y[train], **part(rows, train))
+        judged = {
+            name: values[test] for name, values in rows.items() if names is None or name in names
+        }
+        found.append(metric(y[test], ranker.predict(X[test]), **judged))
+    return found
+
+
+def test_a_path_fits_and_judges_by_them(data):
+    X, y, rows = data
+    train, test = np.arange(80), np.arange(80, 120)
+    path = regularization_path(
+        RankSVM(), X[train], y[train], values=CS, X_val=X[test], y_val=y[test],
+        **part(rows, train), **part(rows, test, "_val"),
+    )  # fmt: skip
+    for at, C in enumerate(CS):
+        ranker = RankSVM(C).fit(X[train], y[train], **part(rows, train))
+        np.testing.assert_array_equal(path.coefs[at], ranker.coef_)
+        assert path.scores[at] == ranker.score(X[test], y[test], **part(rows, test))
+
+
+@pytest.mark.parametrize(("search", "ranker"), [(RankSVMCV, RankSVM), (RankNCGCV, RankNCG)])
+def test_a_search_learns_and_judges_by_them(search, ranker, data):
+    X, y, rows = data
+    found = search(CS, cv=3, tol=1e-6).fit(X, y, **rows)
+    for at, strength in enumerate(CS):
+        wanted = scores_by_hand(lambda value=strength: ranker(value, tol=1e-7), X, y, rows)
+        np.testing.assert_allclose(found.scores_[:, at], wanted, rtol=1e-6)
+    strength = found.C_ if search is RankSVMCV else found.alpha_
+    alone = ranker(strength, tol=1e-6).fit(X, y, **rows)
+    np.testing.assert_array_equal(found.coef_, alone.coef_)
+    assert found.score(X, y, **rows) == alone.score(X, y, **rows)
+
+
+def test_searches_over_differences_refuse_them(data):
+    X, y, rows = data
+    for estimator in (RankRLSCV(CS), GreedyRankRLS(1)):
+        with pytest.raises(PairrankError, match="winner_weight is not supported here"):
+            estimator.fit(X, y, **rows)
+        with pytest.raises(PairrankError, match="loser_weight is not supported here"):
+            estimator.fit(X, y, loser_weight=rows["loser_weight"])
+
+
+@pytest.mark.parametrize("scoring", [None, "accuracy", "ndcg"])
+@pytest.mark.parametrize("piped", [False, True])
+def test_grid_search_routes_them(scoring, piped, data):
+    X, y, rows = data
+    if scoring == "ndcg":
+        rows = {name: values for name, values in rows.items() if name != "sample_weight"}
+    scorer = {
+        None: None,
+        "accuracy": selection.pairwise_accuracy_scorer,
+        "ndcg": selection.mean_ndcg_scorer,
+    }[scoring]
+    metric = mean_ndcg if scoring == "ndcg" else pairwise_accuracy
+    names = ("qid",) if scoring == "ndcg" else None
+
+    def make(C):
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        return make_pipeline(scaler, RankSVM(C)) if piped else RankSVM(C)
+
+    with config_context(enable_metadata_routing=True):
+        name = "ranksvm__C" if piped else "C"
+        search = GridSearchCV(make(1.0), {name: CS}, cv=QueryKFold(3), scoring=scorer)
+        search.fit(X, y, **rows)
+        means = [
+            np.mean(scores_by_hand(lambda C=C: make(C), X, y, rows, metric, names)) for C in CS
+        ]
+        if piped or scoring is not None:
+            each = cross_val_score(
+                make(CS[0]), X, y, cv=QueryKFold(3), scoring=scorer, params=rows,
+            )  # fmt: skip
+            assert each.mean() == pytest.approx(means[0], rel=1e-12)
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], means, rtol=1e-12)
+
+
+def test_a_scorer_requests_what_its_metric_takes(data):
+    X, y, rows = data
+    ranker = RankRLS().fit(X, y, qid=rows["qid"])
+    found = selection.pairwise_accuracy_scorer(ranker, X, y, **rows)
+    assert found == pairwise_accuracy(y, ranker.predict(X), **rows)
+    roles = {"winner_weight", "loser_weight"}
+    assert roles < set(selection.wmw_scorer.get_metadata_routing().score.requests)
+    for scorer in (selection.mean_ndcg_scorer, selection.kendall_tau_scorer):
+        assert set(scorer.get_metadata_routing().score.requests) == {"qid", "sample_weight"}
+        with pytest.raises(PairrankError, match="winner_weight is not supported here"):
+            scorer(ranker, X, y, winner_weight=rows["winner_weight"])
+
+    def own(y_true, scores, *, winner_weight=None):
+        return float(winner_weight.sum())
+
+    scorer = selection.make_query_scorer(own)
+    assert list(scorer.requests) == ["winner_weight"]
+    search = RankSVMCV([1.0], cv=2, scoring=scorer).fit(X, y, **rows)
+    assert search.scores_.sum() == pytest.approx(rows["winner_weight"].sum())
