@@ -57,6 +57,8 @@ def public_objects() -> list[str]:
         for name in offered:
             thing = getattr(module, name)
             code = inspect.isfunction(thing) or inspect.isclass(thing)
+            if code and not hasattr(module, "__path__") and thing.__module__ != face:
+                continue  # a single file offers its own functions, not those that it imports
             if code and not name.startswith("_") and thing.__module__.startswith("pairrank"):
                 found.add(f"{thing.__module__}.{thing.__qualname__}")
     return sorted(found)
