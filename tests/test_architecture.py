@@ -21,6 +21,7 @@ LAYERS: dict[str, float] = {
     "estimators": 4.0,
     "model_selection": 4.1,
     "recommend": 4.2,
+    **dict.fromkeys(["survival", "clicks"], 4.3),
     **dict.fromkeys(["plotting", "export", "cli", "distributed", "torch_losses", "boosting"], 5),
     **dict.fromkeys(["__init__", "__main__"], 6),
 }

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pairrank.estimators import RANKERS
 
 if TYPE_CHECKING:
+    from pairrank.clicks import click_weights as click_weights
     from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
     from pairrank.estimators.model_files import load_model as load_model
     from pairrank.estimators.mp_rank import MPRank as MPRank
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
+    from pairrank.survival import survival_target as survival_target
 
 __version__ = "0.1.0"
 
@@ -38,12 +40,24 @@ _LAZY = {
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
+    "click_weights": "pairrank.clicks",
     "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",
     "regularization_path": "pairrank.model_selection",
     "stability_bound": "pairrank.metrics",
+    "survival_target": "pairrank.survival",
 }
-_MODULES = ("datasets", "exceptions", "io", "metrics", "model_selection", "plotting", "recommend")
+_MODULES = (
+    "clicks",
+    "datasets",
+    "exceptions",
+    "io",
+    "metrics",
+    "model_selection",
+    "plotting",
+    "recommend",
+    "survival",
+)
 
 __all__ = ["__version__", *_LAZY, *_MODULES]
 

@@ -78,6 +78,8 @@ COLUMNS = (
         )
         for role, column in ROW_COLUMNS.items()
     ),
+    parameter("time", Annotated[str | None, _column("times, which may be censored")], None),
+    parameter("event", Annotated[str | None, _column("events: 1 observed, 0 censored")], None),
     parameter("drop", Annotated[list[str] | None, _DROP], None),
     parameter("format", Annotated[str, _FORMAT], "auto"),
     parameter("dtype", Annotated[str, _DTYPE], "float64"),

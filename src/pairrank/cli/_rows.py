@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pairrank.cli._censored import read_as_labels, with_targets
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import flag_of
@@ -43,6 +44,7 @@ def load_rows(
         if path not in (None, "-") and not Path(path).exists():
             raise PairrankError(f"cannot read {path!r}: there is no such file; check the path")
     options = dict(columns)
+    is_censored = read_as_labels(options, pairs)
     if pairs is not None:
         options |= {"label": None, "ignore": [columns["label"]] if columns["label"] else []}
     options["drop"] = () if features is not None else columns["drop"] or ()
@@ -53,6 +55,7 @@ def load_rows(
             _refuse_roles_as_features(rows)
         for name, part in rows.layout.items():
             ALIGNED[name](part, rows.X.shape[0])
+        rows = with_targets(rows) if is_censored else rows
     if pairs is None:
         return rows
     compared: Any = read_pairs(pairs, n_rows=rows.X.shape[0])
@@ -118,8 +121,9 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> int:
 
 
 def weights_by_role(columns: Columns) -> str:
-    """Return the options of weights by role that are given, for messages; "" if there are none."""
-    return " and ".join(flag_of(role) for role in ROLES if columns.get(role) is not None)
+    """Return the options that give weights by role, for messages; "" if there are none."""
+    given = (role for role in (*ROLES, "event") if columns.get(role) is not None)
+    return " and ".join(map(flag_of, given))
 
 
 def facts_of(rows: Rows) -> dict[str, Any]:

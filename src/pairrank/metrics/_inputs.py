@@ -162,6 +162,18 @@ def check_scored(y_true: Any, scores: Any, rows: RowArguments) -> Judged:
     return Judged(y_true, values, qid, weight, winner, loser)
 
 
+def check_flags(values: Any, name: str, n_rows: int | None = None) -> NDArray[np.bool_]:
+    """Return values that are True or 1, False or 0, as an array of bool of shape (n_rows,)."""
+    flags = check_numbers(values, name, n_rows)
+    wrong = (flags != 0) & (flags != 1)
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise PairrankError(
+            f"{name} must hold True or False, or 1 or 0 (got {flags[row]:g} in row {row})"
+        )
+    return flags == 1
+
+
 class ByQuery(NamedTuple):
     """Rows by query, without those of weight 0.
 
