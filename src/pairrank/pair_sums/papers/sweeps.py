@@ -70,7 +70,8 @@ class SweptScores(SortedScores):
         if len(owner.ranges):
             value = sums_by_sweeps(
                 owner.by_tree, owner.ranges, owner.swept_scale, self._sorted, self._level,
-                owner.n_levels, weight[self._rows] if weight.size else weight, owner.margin, squared, moments, plus, minus, sums,
+                owner.n_levels, weight[self._rows] if weight.size else weight, owner.margin,
+                squared, moments, plus, minus, sums,
             )  # fmt: skip
         scatter(sums, self._rows, result)
         return float(value)
