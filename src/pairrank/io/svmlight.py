@@ -110,7 +110,7 @@ def _size_of(stream: IO[bytes]) -> int:
 
 
 class _GrowingArray:
-    """A one-dimensional array with `append` in O(1) per element; it grows by a quarter in place."""
+    """A one-dimensional array with `extend` in O(1) per element; it grows by a quarter in place."""
 
     def __init__(self, dtype: Any) -> None:
         self._array = np.empty(1024, dtype=dtype)
@@ -125,13 +125,17 @@ class _GrowingArray:
             array, self._array = self._array, np.empty(n, dtype=self._array.dtype)
             self._array[: self._size] = array[: self._size]
 
-    def append(self, part: np.ndarray[Any, Any]) -> None:
-        """Copy `part` to the end, cast to the array's dtype."""
-        end = self._size + len(part)
-        if end > len(self._array):
-            self._array.resize(end + end // 4, refcheck=False)
-        self._array[self._size : end] = part
-        self._size = end
+    def extend(self, parts: list[np.ndarray[Any, Any]]) -> None:
+        """Copy the parts to the end, cast to the array's dtype; threads share them."""
+        starts = self._size + np.cumsum([0, *map(len, parts)])
+        self._size = int(starts[-1])
+        if self._size > len(self._array):
+            self._array.resize(self._size + self._size // 4, refcheck=False)
+
+        def copy(k: int) -> None:
+            self._array[starts[k] : starts[k + 1]] = parts[k]
+
+        threads.run(copy, range(len(parts)))
 
     def take(self) -> np.ndarray[Any, Any]:
         """Return the content; the array is empty afterwards."""
@@ -193,7 +197,7 @@ class _Reader:
         self.comments: list[str] | None = [] if comments else None
         self.codes = _GrowingArray(np.int32)
         self.code_of: dict[bytes, int] = {}
-        self.line, self.n_bytes = 1, 0
+        self.line, self.n_bytes, self.n_entries = 1, 0, 0
         self.has_qid = -1
         self.lowest, self.highest = (kernel.MAX_INDEX_ALLOWED + 1, 0), (-1, 0)
 
@@ -204,15 +208,19 @@ class _Reader:
 
     def take(self, texts: list[bytes]) -> None:
         """Parse blocks of whole lines, and join them in order."""
-        for block in threads.run(lambda text: _Block(text, self.has_qid), texts):
-            self._join(block)
+        blocks = threads.run(lambda text: _Block(text, self.has_qid), texts)
+        for block in blocks:
+            self._check(block)
+        for name in ("labels", "row_ends", "indices", "values"):
+            getattr(self, name).extend([getattr(block, name) for block in blocks])
 
     def reserve(self, size: int) -> None:
         """Make room for a file of `size` bytes whose lines are like those read so far."""
         for array in (self.labels, self.row_ends, self.indices, self.values):
             array.reserve(int(_MARGIN * len(array) * size / max(1, self.n_bytes)))
 
-    def _join(self, block: _Block) -> None:
+    def _check(self, block: _Block) -> None:
+        """Raise the error of a block, or count its lines and entries with those before it."""
         kernel, state, text, first_line = self.kernel, block.state, block.text, self.line
         if state[kernel.ERROR] != kernel.FINE:
             token = text[state[kernel.ERROR_START] : state[kernel.ERROR_END]]
@@ -227,7 +235,7 @@ class _Reader:
             return f"{place(row)}: index {block.indices[entry]}"
 
         self._read_long(block, place)
-        values = narrowed(block.values, self.dtype, place_of_entry)
+        block.values = narrowed(block.values, self.dtype, place_of_entry)
         self.line += block.n_lines
         self.n_bytes += len(text)
         self.has_qid = int(state[kernel.HAS_QID])
@@ -237,10 +245,8 @@ class _Reader:
             self.highest = int(state[kernel.MAX_INDEX]), int(lines[1])
         self._keep_qid(text, block.runs, block.n_rows)
         self._keep_comments(text, block.comments)
-        self.labels.append(block.labels)
-        self.row_ends.append(block.row_ends + len(self.values))
-        self.indices.append(block.indices)
-        self.values.append(values)
+        block.row_ends += self.n_entries
+        self.n_entries += len(block.values)
 
     def _read_long(self, block: _Block, place: Any) -> None:
         """Read the long numbers that the kernel leaves to Python's float."""
@@ -264,7 +270,7 @@ class _Reader:
         for run, (_, start, end) in enumerate(runs.tolist()):
             codes[run] = self.code_of.setdefault(block[start:end], len(self.code_of))
         lengths = np.diff(runs[:, 0], append=n_rows)
-        self.codes.append(np.repeat(codes, lengths))
+        self.codes.extend([np.repeat(codes, lengths)])
 
     def _keep_comments(self, block: bytes, spans: np.ndarray[Any, Any]) -> None:
         if self.comments is not None:
