@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank import threads
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences._codes import (
     count_pairs,
@@ -26,6 +27,8 @@ from pairrank.preferences.roles import Roles, weights_of_rows
 
 FloatArray = NDArray[np.float64]
 _PAIRS_PER_EDGE = 16
+_ROWS_A_BLOCK = 1 << 17
+"""Threads share the rows in blocks of so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +197,10 @@ class Levels:
         from pairrank.compiled.layout import scatter
 
         result = np.zeros(self.n_rows)
-        scatter(values, self.row_of, result)
+        threads.run(
+            lambda rows: scatter(values[rows], self.row_of[rows], result),
+            threads.blocks(self.row_of.size, _ROWS_A_BLOCK),
+        )
         return result
 
     def parts(self, n_rows: int) -> list[Levels]:
