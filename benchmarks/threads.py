@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _harness import Timing, header, in_turn, ratio, table
 from numpy.testing import assert_array_equal
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from _harness import Timing, header, in_turn, ratio, table
 from pairrank import RankNCG, RankSVM
 from pairrank.io import Rows, read_svmlight, write_svmlight
 
