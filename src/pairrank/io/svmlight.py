@@ -157,7 +157,7 @@ class _Block:
 
         self.text = text
         codes = np.frombuffer(text, dtype=np.uint8)
-        self.n_lines = n_lines = np.count_nonzero(codes == ord("\n"))
+        self.n_lines = n_lines = int(np.count_nonzero(codes == ord("\n")))
         n_colons = np.count_nonzero(codes == ord(":"))
         self.state = state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
         state[kernel.HAS_QID] = has_qid

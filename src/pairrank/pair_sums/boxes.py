@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,11 +71,18 @@ class _ByQuery:
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
         """Add the sums of k (v_i - v_j)."""
-        threads.run(lambda query: [each.product(v, result) for each in query], self._queries)
+        self._run(lambda derivative: derivative.product(v, result))
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the sums of k."""
-        threads.run(lambda query: [each.diagonal(result) for each in query], self._queries)
+        self._run(lambda derivative: derivative.diagonal(result))
+
+    def _run(self, add: Callable[[Derivative], None]) -> None:
+        def add_query(derivatives: list[Derivative]) -> None:
+            for derivative in derivatives:
+                add(derivative)
+
+        threads.run(add_query, self._queries)
 
 
 class BoxedQuery:

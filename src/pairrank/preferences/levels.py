@@ -213,7 +213,9 @@ class Levels:
         if first.size < 2:
             return [self]
         ends = np.append(first[1:], self.n_queries)
-        return [self._part(low, high) for low, high in zip(first, ends, strict=True)]
+        return [
+            self._part(low, high) for low, high in zip(first.tolist(), ends.tolist(), strict=True)
+        ]
 
     def _part(self, low: int, high: int) -> Levels:
         """Return the queries from `low` up to `high`."""
@@ -226,7 +228,9 @@ class Levels:
         group_start = self.group_start[first : last + 1] - self.group_start[first]
         query_group = self.query_group[low : high + 1] - first
         n_pairs, query_pair_weight = count_pairs(group_start, query_group, edges, weight, roles)
-        scale = self.pair_scale if np.ndim(self.pair_scale) == 0 else self.pair_scale[low:high]
+        scale = self.pair_scale
+        if np.ndim(scale):
+            scale = np.asarray(scale)[low:high]
         return Levels(
             self.n_rows, self.row_of[rows], False, self.labels, group_start,
             self.group_level[first:last], query_group, edges, weight, scale, n_pairs,
