@@ -54,7 +54,13 @@ def write_file(path: Path, megabytes: float) -> None:
 
 
 def calls(scale: float, megabytes: float, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
-    """Yield what is timed: a name, and a function that returns an array to compare."""
+    """Make the rows of one case after another.
+
+    Yields
+    ------
+    tuple of str and callable
+        A name, and a function to time, which returns an array to compare.
+    """
     for name, (X, y) in (
         ("1e6 x 20", dense(int(1e6 * scale), 20, 2)),
         ("200k x 136", dense(int(2e5 * scale), 136, 5)),
