@@ -14,12 +14,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import validate_data
 
+from pairrank import threads
 from pairrank.exceptions import InputTypeError, PairrankError
 
 FloatArray = NDArray[np.float64]
 
 _EXACT_BELOW = 2.0**53
 """Whole numbers below this are exact in float64."""
+_ENTRIES_A_BLOCK = 1 << 20
+"""Threads share the check of a matrix in blocks of about so many entries."""
 _NO_ROWS = (str, bytes, Mapping, Set)
 _NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
 
@@ -69,9 +72,15 @@ def _check_indices(X: Any) -> None:
 def check_finite_matrix(X: Any) -> None:
     """Raise a PairrankError that names the first entry of a matrix that is not finite; O(size)."""
     values = X.data if sparse.issparse(X) else X
-    with np.errstate(over="ignore", invalid="ignore"):
-        if np.isfinite(values.sum(dtype=values.dtype)):
-            return
+
+    def total(rows: slice) -> Any:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return values[rows].sum(dtype=values.dtype)
+
+    width = values.size // max(1, len(values))
+    parts = threads.blocks(len(values), max(1, _ENTRIES_A_BLOCK // max(1, width)))
+    if np.isfinite(threads.run(total, parts)).all():
+        return
     finite = np.isfinite(values)
     if finite.all():
         return

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pairrank.losses import Hinge, SquaredHinge
 from pairrank.pair_sums import bind, sorted_schedule, sorted_scores
+from pairrank.pair_sums import sorted as sorted_module
 from pairrank.preferences import Levels
 from strategies import KINDS, problems, scores_of
 from sum_table import LOSSES, assert_sums, double_loop, levels_of
@@ -32,8 +33,8 @@ def make_plan(patch: pytest.MonkeyPatch, plan: str, *, kept: bool = True) -> Non
     for name, value in PLANS[plan].items():
         patch.setattr(sorted_schedule, name, value)
     if not kept:
-        patch.setattr(sorted_scores, "_PLAN_BYTES", 0)
-        patch.setattr(sorted_scores, "_PLAN_BYTES_A_ROW", 0)
+        patch.setattr(sorted_module, "_PLAN_BYTES", 0)
+        patch.setattr(sorted_module, "_PLAN_BYTES_A_ROW", 0)
 
 
 @pytest.mark.parametrize("kept", [True, False])
@@ -42,11 +43,13 @@ def make_plan(patch: pytest.MonkeyPatch, plan: str, *, kept: bool = True) -> Non
     problem=problems(),
     name=st.sampled_from(HINGES),
     reduction=st.sampled_from(("sum", "rows", "query")),
+    rows_a_part=st.sampled_from((1, sorted_module.ROWS_A_PART)),
 )
 @settings(max_examples=60)
-def test_every_schedule_equals_the_double_loop(plan, kept, problem, name, reduction):
+def test_every_schedule_equals_the_double_loop(plan, kept, problem, name, reduction, rows_a_part):
     with pytest.MonkeyPatch.context() as patch:
         make_plan(patch, plan, kept=kept)
+        patch.setattr(sorted_module, "ROWS_A_PART", rows_a_part)
         levels = levels_of(problem, reduction)
         bound = bind(LOSSES[name].loss, levels)
         wanted = double_loop(problem, LOSSES[name].definition, levels)
@@ -152,6 +155,25 @@ def test_a_hundred_thousand_additions_lose_no_digits(n_levels, upwards):
     slope = -0.01 if upwards else 0.01
     gradient = bind(Hinge(), levels).at(zero)[1]
     assert gradient[-1] == pytest.approx(slope * others, rel=1e-14)
+
+
+@pytest.mark.parametrize("rows_a_part", [1, sorted_module.ROWS_A_PART])
+def test_queries_of_few_and_of_many_levels_add_up(rows_a_part, monkeypatch):
+    """Of the same sum, one query is summed by edges, one by a tree and one pair by pair."""
+    monkeypatch.setattr(sorted_module, "ROWS_A_PART", rows_a_part)
+    generator = np.random.default_rng(2)
+    qid = np.arange(2000) % 2
+    y = np.where(qid, generator.integers(0, 100, 2000), np.arange(2000) // 2 % 2) * 1.0
+    qid[:100] = 2
+    levels, scores = Levels.build(y, qid), generator.normal(size=2000)
+    v = generator.normal(size=2000)
+    found, wanted = (
+        bind(SquaredHinge(), levels, pair_sum=name).at(scores) for name in ("sorted", "direct")
+    )
+    np.testing.assert_allclose(found.gradient, wanted.gradient, rtol=1e-12)
+    np.testing.assert_allclose(
+        found.curvature().matvec(v), wanted.curvature().matvec(v), rtol=1e-10, atol=1e-9
+    )
 
 
 def test_one_changed_score_is_seen():

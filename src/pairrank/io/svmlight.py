@@ -10,12 +10,17 @@ from typing import IO, Any, Literal
 import numpy as np
 from scipy import sparse as sp
 
+from pairrank import threads
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._streams import name_of, open_source, whole_lines
 from pairrank.io._svmlight_errors import explain
 from pairrank.io.rows import Rows, check_dtype, names_of, narrowed, refuse_merged_labels
 
-_BLOCK = 4 << 20
+_BLOCK = 2 << 20
+_AT_ONCE = 8
+"""So many blocks are parsed before they are joined; threads share them."""
+_MARGIN = 1.05
+"""Room is made for so many times what the first block lets expect."""
 _SPARSE_BELOW = 0.25
 
 
@@ -66,9 +71,9 @@ def read_svmlight(
 
     Notes
     -----
-    One pass, O(bytes), in blocks of 4 MiB. Arrays grow in place. In addition to the result, memory
-    holds 4 bytes per entry if X is dense, the values as well if rows leave some out, and a quarter
-    of that as reserve.
+    One pass, O(bytes), in blocks of 2 MiB, which threads share. Arrays grow in place. In addition
+    to the result, memory holds a few blocks, 4 bytes per entry if X is dense, the values as well if
+    rows leave some out, and a quarter of that as reserve.
 
     Examples
     --------
@@ -87,13 +92,25 @@ def read_svmlight(
         raise PairrankError(f"n_features must be at least 1 (got {n_features})")
     reader = _Reader(name_of(source), check_dtype(dtype), comments)
     with open_source(source) as stream:
-        for block in whole_lines(stream, _BLOCK):
-            reader.take(block)
+        blocks = whole_lines(stream, _BLOCK)
+        size = _size_of(stream)
+        while some := list(itertools.islice(blocks, reader.n_blocks)):
+            reader.take(some)
+            reader.reserve(size)
+            size = 0
     return reader.rows(zero_based, n_features, sparse)
 
 
+def _size_of(stream: IO[bytes]) -> int:
+    """Return the bytes of a file on disk (compressed, if it is), or 0 for another stream."""
+    try:
+        return os.fstat(stream.fileno()).st_size
+    except (AttributeError, OSError):
+        return 0
+
+
 class _GrowingArray:
-    """A one-dimensional array with `append` in O(1) per element; it grows by a quarter in place."""
+    """A one-dimensional array with `extend` in O(1) per element; it grows by a quarter in place."""
 
     def __init__(self, dtype: Any) -> None:
         self._array = np.empty(1024, dtype=dtype)
@@ -102,13 +119,23 @@ class _GrowingArray:
     def __len__(self) -> int:
         return self._size
 
-    def append(self, part: np.ndarray[Any, Any]) -> None:
-        """Copy `part` to the end, cast to the array's dtype."""
-        end = self._size + len(part)
-        if end > len(self._array):
-            self._array.resize(end + end // 4, refcheck=False)
-        self._array[self._size : end] = part
-        self._size = end
+    def reserve(self, n: int) -> None:
+        """Make room for n elements; pages of memory are taken once they are written."""
+        if n > len(self._array):
+            array, self._array = self._array, np.empty(n, dtype=self._array.dtype)
+            self._array[: self._size] = array[: self._size]
+
+    def extend(self, parts: list[np.ndarray[Any, Any]]) -> None:
+        """Copy the parts to the end, cast to the array's dtype; threads share them."""
+        starts = self._size + np.cumsum([0, *map(len, parts)])
+        self._size = int(starts[-1])
+        if self._size > len(self._array):
+            self._array.resize(self._size + self._size // 4, refcheck=False)
+
+        def copy(k: int) -> None:
+            self._array[starts[k] : starts[k + 1]] = parts[k]
+
+        threads.run(copy, range(len(parts)))
 
     def take(self) -> np.ndarray[Any, Any]:
         """Return the content; the array is empty afterwards."""
@@ -119,8 +146,43 @@ class _GrowingArray:
         return array
 
 
+class _Block:
+    """A block of whole lines, parsed on its own: its lines count from 0.
+
+    `has_qid` says whether earlier rows have a query; -1: there are none.
+    """
+
+    def __init__(self, text: bytes, has_qid: int) -> None:
+        from pairrank.compiled import svmlight as kernel
+
+        self.text = text
+        codes = np.frombuffer(text, dtype=np.uint8)
+        self.n_lines = n_lines = int(np.count_nonzero(codes == ord("\n")))
+        n_colons = np.count_nonzero(codes == ord(":"))
+        self.state = state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
+        state[kernel.HAS_QID] = has_qid
+        state[kernel.MIN_INDEX] = kernel.MAX_INDEX_ALLOWED + 1
+        state[kernel.MAX_INDEX] = -1
+        labels, row_ends = np.empty(n_lines), np.empty(n_lines, dtype=np.int64)
+        indices, values = np.empty(n_colons, dtype=np.int32), np.empty(n_colons)
+        runs = np.empty((n_lines, 3), dtype=np.int64)
+        comments = np.empty((n_lines, 2), dtype=np.int64)
+        long_tokens = np.empty((n_lines + n_colons, 4), dtype=np.int64)
+        kernel.parse_block(
+            codes, 0, labels, row_ends, indices, values, runs, comments, long_tokens, state
+        )
+        self.n_rows = n_rows = int(state[kernel.N_ROWS])
+        n_entries = int(state[kernel.N_ENTRIES])
+        self.labels, self.row_ends, self.comments = (
+            labels[:n_rows], row_ends[:n_rows], comments[:n_rows],
+        )  # fmt: skip
+        self.indices, self.values = indices[:n_entries], values[:n_entries]
+        self.runs = runs[: state[kernel.N_RUNS]]
+        self.long_tokens = long_tokens[: state[kernel.N_LONG]].copy()
+
+
 class _Reader:
-    """Parses blocks of text into growing arrays."""
+    """Parses blocks of text, and joins them in growing arrays."""
 
     def __init__(self, name: str, dtype: np.dtype[Any], comments: bool) -> None:
         from pairrank.compiled import svmlight as kernel
@@ -135,61 +197,67 @@ class _Reader:
         self.comments: list[str] | None = [] if comments else None
         self.codes = _GrowingArray(np.int32)
         self.code_of: dict[bytes, int] = {}
-        self.line = 1
-        self.state = np.zeros(kernel.STATE_SIZE, dtype=np.int64)
-        self.state[kernel.HAS_QID] = -1
-        self.state[kernel.MIN_INDEX] = kernel.MAX_INDEX_ALLOWED + 1
-        self.state[kernel.MAX_INDEX] = -1
+        self.line, self.n_bytes, self.n_entries = 1, 0, 0
+        self.has_qid = -1
+        self.lowest, self.highest = (kernel.MAX_INDEX_ALLOWED + 1, 0), (-1, 0)
 
-    def take(self, block: bytes) -> None:
-        """Parse a block of whole lines."""
-        kernel, state = self.kernel, self.state
-        text = np.frombuffer(block, dtype=np.uint8)
-        n_lines = np.count_nonzero(text == 10)
-        n_colons = np.count_nonzero(text == 58)
-        labels = np.empty(n_lines)
-        row_ends = np.empty(n_lines, dtype=np.int64)
-        indices = np.empty(n_colons, dtype=np.int32)
-        values = np.empty(n_colons)
-        runs = np.empty((n_lines, 3), dtype=np.int64)
-        comments = np.empty((n_lines, 2), dtype=np.int64)
-        long_tokens = np.empty((n_lines + n_colons, 4), dtype=np.int64)
-        first_line = self.line
-        self.line = kernel.parse_block(
-            text, self.line, labels, row_ends, indices, values, runs, comments, long_tokens, state
-        )
+    @property
+    def n_blocks(self) -> int:
+        """How many blocks to take next: the first row tells whether rows have a query."""
+        return _AT_ONCE if self.has_qid >= 0 else 1
+
+    def take(self, texts: list[bytes]) -> None:
+        """Parse blocks of whole lines, and join them in order."""
+        blocks = threads.run(lambda text: _Block(text, self.has_qid), texts)
+        for block in blocks:
+            self._check(block)
+        for name in ("labels", "row_ends", "indices", "values"):
+            getattr(self, name).extend([getattr(block, name) for block in blocks])
+
+    def reserve(self, size: int) -> None:
+        """Make room for a file of `size` bytes whose lines are like those read so far."""
+        for array in (self.labels, self.row_ends, self.indices, self.values):
+            array.reserve(int(_MARGIN * len(array) * size / max(1, self.n_bytes)))
+
+    def _check(self, block: _Block) -> None:
+        """Raise the error of a block, or count its lines and entries with those before it."""
+        kernel, state, text, first_line = self.kernel, block.state, block.text, self.line
         if state[kernel.ERROR] != kernel.FINE:
-            token = block[state[kernel.ERROR_START] : state[kernel.ERROR_END]]
-            raise explain(self.name, int(state[kernel.ERROR]), int(state[kernel.ERROR_LINE]), token)
+            token = text[state[kernel.ERROR_START] : state[kernel.ERROR_END]]
+            line = first_line + int(state[kernel.ERROR_LINE])
+            raise explain(self.name, int(state[kernel.ERROR]), line, token)
 
         def place(row: int) -> str:
-            return f"{self.name}, line {_line_of(block, row) + first_line}"
+            return f"{self.name}, line {_line_of(text, row) + first_line}"
 
         def place_of_entry(entry: int) -> str:
-            row = int(np.searchsorted(row_ends[:n_rows], entry, side="right"))
-            return f"{place(row)}: index {indices[entry]}"
+            row = int(np.searchsorted(block.row_ends, entry, side="right"))
+            return f"{place(row)}: index {block.indices[entry]}"
 
-        n_rows, n_entries = int(state[kernel.N_ROWS]), int(state[kernel.N_ENTRIES])
-        tokens = long_tokens[: state[kernel.N_LONG]]
-        self._read_long(block, (tokens, labels, values, indices, row_ends[:n_rows]), place)
-        self._keep_qid(block, runs[: state[kernel.N_RUNS]], n_rows)
-        self._keep_comments(block, comments[:n_rows])
-        self.labels.append(labels[:n_rows])
-        self.row_ends.append(row_ends[:n_rows] + len(self.values))
-        self.indices.append(indices[:n_entries])
-        self.values.append(narrowed(values[:n_entries], self.dtype, place_of_entry))
+        self._read_long(block, place)
+        block.values = narrowed(block.values, self.dtype, place_of_entry)
+        self.line += block.n_lines
+        self.n_bytes += len(text)
+        self.has_qid = int(state[kernel.HAS_QID])
+        lines = state[[kernel.MIN_INDEX_LINE, kernel.MAX_INDEX_LINE]] + first_line
+        self.lowest = min(self.lowest, (int(state[kernel.MIN_INDEX]), int(lines[0])))
+        if state[kernel.MAX_INDEX] > self.highest[0]:
+            self.highest = int(state[kernel.MAX_INDEX]), int(lines[1])
+        self._keep_qid(text, block.runs, block.n_rows)
+        self._keep_comments(text, block.comments)
+        block.row_ends += self.n_entries
+        self.n_entries += len(block.values)
 
-    def _read_long(self, block: bytes, found: tuple[Any, ...], place: Any) -> None:
+    def _read_long(self, block: _Block, place: Any) -> None:
         """Read the long numbers that the kernel leaves to Python's float."""
-        tokens, labels, values, indices, row_ends = found
         large = []
-        for start, end, slot, is_value in tokens.tolist():
-            text = block[start:end].decode("ascii")
+        for start, end, slot, is_value in block.long_tokens.tolist():
+            text = block.text[start:end].decode("ascii")
             value = float(text)
-            (values if is_value else labels)[slot] = value
+            (block.values if is_value else block.labels)[slot] = value
             if math.isinf(value):
-                row = int(np.searchsorted(row_ends, slot, side="right")) if is_value else slot
-                what = f"value in '{indices[slot]}:{text}'" if is_value else f"label '{text}'"
+                row = int(np.searchsorted(block.row_ends, slot, "right")) if is_value else slot
+                what = f"value in '{block.indices[slot]}:{text}'" if is_value else f"label '{text}'"
                 raise FileFormatError(f"{place(row)}: the {what} is not finite; scale it")
             if not is_value:
                 large.append((slot, text))
@@ -202,7 +270,7 @@ class _Reader:
         for run, (_, start, end) in enumerate(runs.tolist()):
             codes[run] = self.code_of.setdefault(block[start:end], len(self.code_of))
         lengths = np.diff(runs[:, 0], append=n_rows)
-        self.codes.append(np.repeat(codes, lengths))
+        self.codes.extend([np.repeat(codes, lengths)])
 
     def _keep_comments(self, block: bytes, spans: np.ndarray[Any, Any]) -> None:
         if self.comments is not None:
@@ -228,9 +296,9 @@ class _Reader:
         return Rows(build(row_ends, indices, width), y, qid, None, None, self.comments)
 
     def _shift(self, zero_based: Any) -> int:
-        starts_at_0 = self.state[self.kernel.MIN_INDEX] == 0
+        lowest, line = self.lowest
+        starts_at_0 = lowest == 0
         if zero_based is False and starts_at_0:
-            line = self.state[self.kernel.MIN_INDEX_LINE]
             raise FileFormatError(
                 f"{self.name}, line {line}: index 0, though indices count from 1; "
                 "pass zero_based=True or 'auto'"
@@ -238,14 +306,13 @@ class _Reader:
         return 0 if zero_based is True or starts_at_0 else 1
 
     def _width(self, shift: int, n_features: int | None) -> int:
-        highest = int(self.state[self.kernel.MAX_INDEX])
+        highest, line = self.highest
         width = max(highest + 1 - shift, 0)
         if n_features is None and width == 0:
             raise FileFormatError(
                 f"{self.name}: no row has a feature; an index:value pair is needed, or n_features"
             )
         if n_features is not None and width > n_features:
-            line = self.state[self.kernel.MAX_INDEX_LINE]
             raise FileFormatError(
                 f"{self.name}, line {line}: index {highest}, though {n_features} features are "
                 "expected; the file is of another set of features"

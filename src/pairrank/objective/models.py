@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg
 
+from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, Point, Solution, Solver
 from pairrank.objective.hessians import ExactHessian, GivenInverse
 from pairrank.objective.pair_objective import PairObjective, Problem
@@ -19,6 +20,9 @@ _ROUGH = 1e-4
 """The eps of the sample's curvature, far below the error of sampling."""
 _NEAR = 0.05
 """The Hessian is reused where the standard deviation of the change of scores is at most this."""
+_BLOCKS, _LARGE = 16, 1 << 18
+"""A matrix X of at least so many entries is cut into so many blocks of features."""
+_ROWS_IN_CACHE = 1024
 _LINE_ROWS = 4096
 _FURTHEST = 1e3
 _MAX_SECANTS = 10
@@ -71,8 +75,7 @@ class SampledModel:
         if self._uses_every_pair:
             return None
         if self._cached is None or not self._is_near(self._cached[0], w):
-            curvature = self._pair_sum.at(self._design.scores(w)).curvature()
-            matrix = self.problem.factor * (self._columns @ curvature.matmat(self._columns).T)
+            matrix = self.problem.factor * self._products(self._design.scores(w))
             matrix.flat[:: matrix.shape[0] + 1] += self.problem.penalty
             try:
                 self._cached = w.copy(), SymmetricMatrix(matrix)
@@ -80,6 +83,17 @@ class SampledModel:
                 self._uses_every_pair = True
                 return None
         return self._cached[1]
+
+    def _products(self, scores: FloatArray) -> FloatArray:
+        """Return X' H X for the curvature H at the scores; threads share blocks of features."""
+        columns, curvature = self._columns, self._pair_sum.at(scores).curvature()
+
+        def multiply(features: slice) -> FloatArray:
+            return curvature.matmat(columns[features]) @ columns.T
+
+        n_blocks = _BLOCKS if columns.size >= _LARGE else 1
+        size = max(1, -(-len(columns) // n_blocks))
+        return np.concatenate(threads.run(multiply, threads.blocks(len(columns), size)))
 
     def _is_near(self, known: FloatArray, w: FloatArray) -> bool:
         """Whether the scores differ by less than the error of sampling."""
@@ -98,8 +112,19 @@ class SampledModel:
         self._sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=1e-6)
         self._design = self._sample.design
         self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
-        self._columns: NDArray[Any] = np.ascontiguousarray(X.T, dtype=np.float64)
+        self._columns = _transposed(X)
         self._cached = None
+
+
+def _transposed(X: NDArray[Any]) -> FloatArray:
+    """Return X' in C order; blocks of rows stay in cache."""
+    columns = np.empty(X.shape[::-1])
+
+    def copy(rows: slice) -> None:
+        columns[:, rows] = X[rows].T
+
+    threads.run(copy, threads.blocks(len(X), _ROWS_IN_CACHE))
+    return columns
 
 
 class _OwnHessian:

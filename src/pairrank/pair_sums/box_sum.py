@@ -9,6 +9,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from numpy.typing import NDArray
 
+from pairrank import threads
 from pairrank.compiled import box_grid, boxes
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.profiles import FINE_DEGREE, MOST, BoxRule, Profile, box_rule
@@ -20,6 +21,11 @@ _NO_CODE = np.empty(0, dtype=np.int32)
 FEW_BOXES = 1024
 """All boxes between the extremes are used if there are at most this many, or a quarter of the
 points. Else only boxes with points are."""
+
+ROWS_A_BLOCK, MOST_BLOCKS = 1 << 16, 16
+"""Threads share the points in at most so many blocks of at least so many points."""
+_POINTS_PER_ENTRY = 16
+"""The least points per entry of a table of moments, so that adding tables costs little."""
 
 
 class Boxes:
@@ -70,26 +76,44 @@ class Boxes:
         if self._dense:
             self.keys = first + np.arange(count)
             self._fine = 1.0 / rule.fine, first * rule.children, self.keys.size * rule.children
+            self._blocks = self._cut(self._fine[2] * 4)
             if keep:
                 self._at, self._u = np.empty(points.size, np.int32), np.empty(points.size)
-                boxes.fine_places(points, code, *self._fine, self._at, self._u)
+                threads.run(self._keep_places, self._blocks)
         else:
             slot = np.empty(points.size, dtype=np.int32)
             self.keys, place = np.unique(
                 boxes.occupied_boxes(points, *width, slot), return_inverse=True
             )
             self._slot = place.astype(np.int32)[slot]
+            self._blocks = self._cut(self.keys.size * rule.degree)
+
+    def _cut(self, n_entries: int) -> list[slice]:
+        """Return blocks of points, whose borders depend on sizes only; n_entries for each code."""
+        n_points, least = self.points.size, _POINTS_PER_ENTRY * n_entries * self.n_codes
+        return threads.blocks(n_points, max(ROWS_A_BLOCK, least, -(-n_points // MOST_BLOCKS)))
+
+    def _keep_places(self, rows: slice) -> None:
+        here = (self.points[rows], self.code[rows])
+        boxes.fine_places(*here, *self._fine, self._at[rows], self._u[rows])
 
     def moments(self, weight: FloatArray, shift: float = 0.0) -> FloatArray:
         """Return the moments of all codes for weight - shift, (n,); an empty weight is 1."""
-        rule, rows = self.rule, (self.points, self.code, weight, shift)
-        if self._dense:
-            fine = boxes.fine_moments(*rows, self.n_codes, *self._fine, self._at, self._u)
-            return box_grid.moments_up(fine, children_map(rule))
-        return boxes.coarse_moments(
-            *rows, self._slot, self.n_codes, 1.0 / rule.fine, rule.children, self.keys.size,
-            rule.degree,
-        )  # fmt: skip
+        rule, n_codes, width = self.rule, self.n_codes, 1.0 / self.rule.fine
+
+        def moments_of(rows: slice) -> FloatArray:
+            here = (self.points[rows], self.code[rows], weight[rows], shift)
+            if self._dense:
+                at, u = self._at[rows], self._u[rows]
+                return boxes.fine_moments(*here, n_codes, *self._fine, at, u)
+            return boxes.coarse_moments(
+                *here, self._slot[rows], n_codes, width, rule.children, self.keys.size, rule.degree
+            )
+
+        total, *others = threads.run(moments_of, self._blocks)
+        for other in others:
+            total += other
+        return box_grid.moments_up(total, children_map(rule)) if self._dense else total
 
     def add(
         self,
@@ -106,18 +130,24 @@ class Boxes:
 
         F and G are `series` and `less` evaluated at the points; all arrays are (n,).
         """
-        rule, rows = self.rule, (self.points, self.code, weight, v, shift)
+        rule = self.rule
+        down = (series, less)
         if self._dense:
-            up, (per_fine, first, n_boxes) = children_map(rule), self._fine
+            up, fine = children_map(rule), (self._fine[2], *self._fine[:2])
             down = (box_grid.series_down(series, up), box_grid.series_down(less, up))
-            boxes.add_fine(
-                *rows, n_boxes, per_fine, first, factor, *down, result, self._at, self._u
-            )
-        else:
-            boxes.add_coarse(
-                *rows, self._slot, 1.0 / rule.fine, rule.children, self.keys.size, rule.degree,
-                factor, series, less, result,
-            )  # fmt: skip
+
+        def add_to(rows: slice) -> None:
+            here = (self.points[rows], self.code[rows], weight[rows], v[rows], shift)
+            if self._dense:
+                at, u = self._at[rows], self._u[rows]
+                boxes.add_fine(*here, *fine, factor, *down, result[rows], at, u)
+            else:
+                boxes.add_coarse(
+                    *here, self._slot[rows], 1.0 / rule.fine, rule.children, self.keys.size,
+                    rule.degree, factor, *down, result[rows],
+                )  # fmt: skip
+
+        threads.run(add_to, self._blocks)
 
 
 @dataclass(frozen=True, eq=False)

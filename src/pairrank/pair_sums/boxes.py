@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.pair_sums import costs
 from pairrank.pair_sums.box_grid import SEGMENT_FACTOR, BoxGrid, make_plan
@@ -51,12 +54,35 @@ class BoxedQueries:
         ]
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
-        """Add to `gradient`, and return the part of the value."""
-        return sum(part.value_and_gradient(scores, gradient) for part in self.parts)
+        """Add to `gradient`, and return the part of the value; threads share the queries."""
+        return sum(threads.run(lambda part: part.value_and_gradient(scores, gradient), self.parts))
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
         """Return the derivatives of this order; the scores must not change."""
-        return [each for part in self.parts for each in part.derivatives(order, scores)]
+        found = threads.run(lambda part: part.derivatives(order, scores), self.parts)
+        return [_ByQuery(found)]
+
+
+class _ByQuery:
+    """The derivatives of several queries, which threads share."""
+
+    def __init__(self, queries: list[list[Derivative]]) -> None:
+        self._queries = queries
+
+    def product(self, v: FloatArray, result: FloatArray) -> None:
+        """Add the sums of k (v_i - v_j)."""
+        self._run(lambda derivative: derivative.product(v, result))
+
+    def diagonal(self, result: FloatArray) -> None:
+        """Add the sums of k."""
+        self._run(lambda derivative: derivative.diagonal(result))
+
+    def _run(self, add: Callable[[Derivative], None]) -> None:
+        def add_query(derivatives: list[Derivative]) -> None:
+            for derivative in derivatives:
+                add(derivative)
+
+        threads.run(add_query, self._queries)
 
 
 class BoxedQuery:

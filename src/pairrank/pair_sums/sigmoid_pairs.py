@@ -7,6 +7,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.compiled.sigmoid_pairs import ALL_LOWER, EARLIER, VECTOR, add_pairs
 from pairrank.pair_sums.costs import pairs_of_queries
@@ -16,6 +17,8 @@ IntArray = NDArray[np.int64]
 
 PAIRS_AT_ONCE = 1 << 27
 """The approximate number of pairs between checks for an interrupt, 0.1 to 0.5 s."""
+PAIRS_A_THREAD = 1 << 20
+"""The approximate number of pairs that a thread sums at once."""
 TIED_ROWS = 4096
 """The approximate number of rows of a job of ties."""
 NONE = np.empty(0)
@@ -88,6 +91,8 @@ class JobSum(StatelessSum):
     numbers. `scale` and `pairs` (n_jobs,) are a factor on its pairs and about their number. Edges
     are those of `levels` unless given.
 
+    Threads share the jobs, unless several belong to one query.
+
     The rounding of a row's gradient is about 2e-15 of the weight of its pairs, or 1e-14 where
     logistic scores spread by hundreds. That of the value is the same part of the weight of all
     pairs and of itself.
@@ -113,18 +118,26 @@ class JobSum(StatelessSum):
         self._edges = _NO_EDGES if edges is None else edges
         self._weight = NONE if levels.weight is None else levels.weight
         sizes = levels.group_start[jobs[:, 1]] - levels.group_start[jobs[:, 0]]
-        self._n_work = int(sizes.max(initial=0)) + VECTOR
-        self.batches = _batches(pairs + sizes)
+        self._sizes = sizes
+        self._share_rows = np.unique(jobs[:, 0]).size < len(jobs)
+        self.batches = batches(pairs + sizes, PAIRS_AT_ONCE if self._share_rows else PAIRS_A_THREAD)
 
     def add(self, order: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
         """Add the sums of `Derivative`; see `StatelessSum.add`."""
-        levels, work, value = self._levels, np.zeros((6, self._n_work)), 0.0
-        for begin, end in self.batches:
-            value += add_pairs(
-                self._kind, order, self.jobs[begin:end], self._scale[begin:end], self._edges,
-                levels.group_start, levels.row_of, scores, self._weight, v, work, result,
+        levels = self._levels
+
+        def add_batch(batch: slice) -> float:
+            work = np.zeros((6, self._sizes[batch].max() + VECTOR))
+            return float(
+                add_pairs(
+                    self._kind, order, self.jobs[batch], self._scale[batch], self._edges,
+                    levels.group_start, levels.row_of, scores, self._weight, v, work, result,
+                )
             )  # fmt: skip
-        return value
+
+        if self._share_rows:
+            return sum(map(add_batch, self.batches))
+        return sum(threads.run(add_batch, self.batches))
 
 
 def sum_of_edges(
@@ -198,11 +211,11 @@ def _jobs_of(levels: Levels, queries: IntArray) -> tuple[IntArray, IntArray, Flo
     return np.column_stack(ends).astype(np.int64), query, (pairs / parts)[of_query]
 
 
-def _batches(work: FloatArray) -> list[tuple[int, int]]:
-    """Return ranges of jobs with about PAIRS_AT_ONCE of `work` each, their pairs and rows."""
+def batches(work: FloatArray | IntArray, size: float) -> list[slice]:
+    """Cut parts into slices of about `size` of `work` (n_parts,) each, or one larger part."""
     if not work.size:
         return []
     done = np.cumsum(work)
-    ends = np.searchsorted(done, np.arange(0.0, done[-1], PAIRS_AT_ONCE) + PAIRS_AT_ONCE) + 1
+    ends = np.searchsorted(done, np.arange(0.0, done[-1], size) + size) + 1
     ends = np.unique(np.minimum(ends, work.size))
-    return list(zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True))
+    return list(map(slice, [0, *ends[:-1].tolist()], ends.tolist()))

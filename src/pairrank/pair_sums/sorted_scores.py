@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,6 @@ from pairrank.compiled.sorted_tree import gamma_over_tree, gradient_over_tree
 from pairrank.compiled.sorting import sort_segments
 from pairrank.pair_sums.sorted_schedule import IntArray, Schedule
 from pairrank.preferences import Levels
-
-_PLAN_BYTES_A_ROW = 40
-_PLAN_BYTES = 64 << 20
 
 
 class Hinge(NamedTuple):
@@ -45,20 +43,30 @@ class Buffers:
         return held[:size]
 
 
+class Scratch(threading.local, Buffers):
+    """Buffers of each thread's own."""
+
+
 class SortedScores:
     """Sorted groups, their positions in one another and merge orders, at fixed scores.
 
     The first pass over the pairs finds positions and orders. They are kept for further passes,
-    which a hinge has none of, unless they need much memory: then every pass finds them. The arrays
-    of `own` are those of this object, those of `work` are scratch for any.
+    which a hinge has none of, unless they need more than `most` bytes: then every pass finds them.
+    The arrays of `own` are those of this object, those of `work` are scratch for any. `scores` must
+    not change. Once positions are found and kept, several threads may call `gamma`.
     """
 
     def __init__(
-        self, hinge: Hinge, schedule: Schedule, scores: FloatArray, own: Buffers, work: Buffers
+        self,
+        hinge: Hinge,
+        schedule: Schedule,
+        scores: FloatArray,
+        own: Buffers,
+        work: Scratch,
+        most: float,
     ) -> None:
-        self.hinge, self.schedule, self._work = hinge, schedule, work
+        self.hinge, self.schedule, self._work, self._scores = hinge, schedule, work, scores
         levels, edges, nodes = hinge.levels, schedule.edges, schedule.nodes
-        self._scores = scores.copy() if len(schedule.jobs) else scores
         size, spare = levels.row_of.size, _lines(work, levels)
         self._sorted, self._rows = own("sorted", size), own("rows", size, np.int32)
         sort_scores(levels, schedule.segments, scores, self._sorted, self._rows, spare)
@@ -67,16 +75,17 @@ class SortedScores:
             # One sort of whole queries costs less than moving the rows in every merge.
             self._merged_rows = own("merged rows", size, np.int32)
             ranges, merged = schedule.tree_ranges, spare[2, :size]
-            sort_scores(levels, ranges, scores, merged, self._merged_rows, spare)
+            self._merged_rows[:] = self._rows
+            sort_segments(
+                scores, levels.row_of, ranges, merged, self._merged_rows, spare[0],
+                spare[1].view(np.int32),
+            )  # fmt: skip
         by_edge = np.diff(levels.group_start)[edges[:, :2]].sum(axis=1)
         by_node = nodes[:, 2] - nodes[:, 0]
-        most = max(_PLAN_BYTES, _PLAN_BYTES_A_ROW * levels.row_of.size)
         self._kept = hinge.squared and 4 * by_edge.sum() + 5 * by_node.sum() <= most
         self._found = False
-        starts, size = self._places(by_edge)
-        self._edge_plan = starts, own("edge positions", size, np.int32)
-        starts, size = self._places(by_node)
-        self._tree_plan = starts, own("positions", size, np.int32), own("upper", size, np.bool_)
+        self._held = own if self._kept else work
+        self._by_edge, self._by_node = self._places(by_edge), self._places(by_node)
 
     def _places(self, sizes: IntArray) -> tuple[IntArray, int]:
         """Return where each part of the positions begins, and the length of all."""
@@ -84,10 +93,20 @@ class SortedScores:
             return np.cumsum(sizes) - sizes, int(sizes.sum())
         return np.zeros_like(sizes), int(sizes.max(initial=0))
 
-    def gradient(self) -> tuple[float, FloatArray]:
-        """Return the value, and the gradient without the row's own weight and scale."""
+    @property
+    def _edge_plan(self) -> tuple[IntArray, NDArray[np.int32]]:
+        starts, size = self._by_edge
+        return starts, self._held("edge positions", size, np.int32)
+
+    @property
+    def _tree_plan(self) -> tuple[IntArray, NDArray[np.int32], NDArray[np.bool_]]:
+        starts, size = self._by_node
+        return starts, self._held("positions", size, np.int32), self._held("upper", size, np.bool_)
+
+    def gradient(self, result: FloatArray) -> float:
+        """Write the gradient without the row's own weight and scale; return the value."""
         (levels, margin, squared, weight, scale), schedule = self.hinge, self.schedule
-        value, result = 0.0, np.zeros(levels.n_rows)
+        value = 0.0
         if len(schedule.segments):
             laid = self._laid(weight) if weight.size else weight
             gradient, lines = self._zeros(), _lines(self._work, levels)
@@ -101,17 +120,15 @@ class SortedScores:
             )  # fmt: skip
             self._found = self._kept
             scatter(gradient, self._merged_rows, result)
-        value += self._in_blocks(weight, squared, 1.0, -1.0, result)
-        return value, result
+        return value + self._in_blocks(weight, squared, 1.0, -1.0, result)
 
-    def gamma(self, x: FloatArray, plus: float, minus: float) -> FloatArray:
-        """Return each row's sum of x over the rows that it violates with, by direction.
+    def gamma(self, x: FloatArray, plus: float, minus: float, result: FloatArray) -> None:
+        """Write each row's sum of x over the rows that it violates with, by direction.
 
         `plus` multiplies what less preferred rows get (gamma+ of Eq. 17), `minus` what preferred
         rows get (gamma-).
         """
         (levels, margin, _, _, _), schedule = self.hinge, self.schedule
-        result = np.zeros(levels.n_rows)
         if len(schedule.segments):
             laid, gamma, lines = self._laid(x), self._zeros(), _lines(self._work, levels)
             gamma_over_edges(
@@ -125,7 +142,6 @@ class SortedScores:
             self._found = self._kept
             scatter(gamma, self._merged_rows, result)
         self._in_blocks(x, False, plus, minus, result)
-        return result
 
     def _in_blocks(
         self, x: FloatArray, squared: bool, plus: float, minus: float, result: FloatArray
@@ -150,7 +166,7 @@ class SortedScores:
         return zeros
 
 
-def _lines(work: Buffers, levels: Levels) -> FloatArray:
+def _lines(work: Scratch, levels: Levels) -> FloatArray:
     """Return the scratch of all compiled loops, (6, n_rows + n_groups + 3)."""
     size = levels.row_of.size + levels.group_start.size + 3
     return work("lines", 6 * size).reshape(6, size)

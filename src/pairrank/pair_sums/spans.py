@@ -9,17 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
+from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.compiled import spans
 from pairrank.pair_sums.boxes import PRODUCT_EPS, BoxedQueries
 from pairrank.pair_sums.costs import boxed_cost, direct_cost, most_terms
 from pairrank.pair_sums.profiles import COST, CURVATURE, SIGMOID, Profile
-from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative, QuerySum, SigmoidPairs
+from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative, QuerySum, SigmoidPairs, batches
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
 _NO_TABLES = np.empty((0, 0, 0))
+ROWS_A_BATCH = 1 << 14
+"""Threads share the queries in batches of about so many rows."""
 
 
 class SpannedQueries:
@@ -39,6 +42,7 @@ class SpannedQueries:
         self.levels, self.queries, self.kind, self.eps = levels, queries, kind, eps
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
         self._scale = scale[queries]
+        self._batches = batches(np.diff(levels.query_start)[queries], ROWS_A_BATCH)
         self._weight = NONE if levels.weight is None else levels.weight
         direct, boxed = direct_cost(levels, kind), boxed_cost(levels)
         self._large = (boxed < direct)[queries]
@@ -77,11 +81,18 @@ class SpannedQueries:
         """
         levels, known_terms = self.levels, self._tables[order]
         wide = np.zeros(self.queries.size, dtype=bool)
-        value = spans.sums_in_spans(
-            order, self.queries, levels.query_group, levels.group_start, levels.row_of, self._scale,
-            scores, self._weight, v, known, LEAST, known_terms.tables[0], costs,
-            known_terms.degrees, self._most, wide, result,
-        )  # fmt: skip
+
+        def add_batch(batch: slice) -> float:
+            return float(
+                spans.sums_in_spans(
+                    order, self.queries[batch], levels.query_group, levels.group_start,
+                    levels.row_of, self._scale[batch], scores, self._weight, v, known, LEAST,
+                    known_terms.tables[0], costs, known_terms.degrees, self._most[batch],
+                    wide[batch], result,
+                )
+            )  # fmt: skip
+
+        value = sum(threads.run(add_batch, self._batches))
         return value, self._otherwise(wide) if wide.any() else []
 
     def _otherwise(self, wide: NDArray[np.bool_]) -> list[QuerySum]:

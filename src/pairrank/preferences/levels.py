@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank import threads
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences._codes import (
     count_pairs,
@@ -26,6 +27,8 @@ from pairrank.preferences.roles import Roles, weights_of_rows
 
 FloatArray = NDArray[np.float64]
 _PAIRS_PER_EDGE = 16
+_ROWS_A_BLOCK = 1 << 17
+"""Threads share the rows in blocks of so many."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,8 +209,45 @@ class Levels:
         from pairrank.compiled.layout import scatter
 
         result = np.zeros(self.n_rows)
-        scatter(values, self.row_of, result)
+        threads.run(
+            lambda rows: scatter(values[rows], self.row_of[rows], result),
+            threads.blocks(self.row_of.size, _ROWS_A_BLOCK),
+        )
         return result
+
+    def parts(self, n_rows: int) -> list[Levels]:
+        """Cut successive queries into parts of about `n_rows` rows, or one larger query; O(rows).
+
+        Parts keep the user's rows and their numbers; the borders depend on the rows only.
+        """
+        starts = self.query_start
+        first = np.flatnonzero(np.diff(starts[:-1] // n_rows, prepend=-1))
+        if first.size < 2:
+            return [self]
+        ends = np.append(first[1:], self.n_queries)
+        return [
+            self._part(low, high) for low, high in zip(first.tolist(), ends.tolist(), strict=True)
+        ]
+
+    def _part(self, low: int, high: int) -> Levels:
+        """Return the queries from `low` up to `high`."""
+        first, last = self.query_group[low], self.query_group[high]
+        rows, edges = slice(*self.group_start[[first, last]]), self.edges
+        if edges is not None:
+            edges = edges[slice(*np.searchsorted(edges[:, 0], (first, last)))] - first
+        weight = None if self.weight is None else self.weight[rows]
+        roles = None if self.roles is None else Roles(*(side[rows] for side in self.roles))
+        group_start = self.group_start[first : last + 1] - self.group_start[first]
+        query_group = self.query_group[low : high + 1] - first
+        n_pairs, query_pair_weight = count_pairs(group_start, query_group, edges, weight, roles)
+        scale = self.pair_scale
+        if np.ndim(scale):
+            scale = np.asarray(scale)[low:high]
+        return Levels(
+            self.n_rows, self.row_of[rows], False, self.labels, group_start,
+            self.group_level[first:last], query_group, edges, weight, scale, n_pairs,
+            query_pair_weight, roles,
+        )  # fmt: skip
 
     def require_pairs(self) -> None:
         """Raise a NoPairsError that says why, where there is no preference to learn from."""

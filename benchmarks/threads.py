@@ -1,0 +1,122 @@
+"""One thread against two, in turn: fits of three shapes of rows, and reading svmlight."""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.testing import assert_array_equal
+from scipy import sparse
+from threadpoolctl import threadpool_limits
+
+from _harness import Timing, header, in_turn, ratio, table
+from pairrank import RankNCG, RankSVM
+from pairrank.io import Rows, read_svmlight, write_svmlight
+
+BAR = 1.6
+_ROWS_AT_ONCE = 20_000
+
+
+def dense(n_rows: int, n_features: int, n_levels: int) -> tuple[Any, Any]:
+    """Return standard normal features and levels of a noisy linear utility."""
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(n_rows, n_features))
+    return X, _levels(X @ generator.normal(size=n_features), n_levels, generator)
+
+
+def thin(n_rows: int, n_features: int) -> tuple[Any, Any]:
+    """Return CSR rows with 1 % of their entries, and five levels."""
+    generator = np.random.default_rng(0)
+    X = sparse.random_array((n_rows, n_features), density=0.01, format="csr", rng=generator)
+    return X, _levels(X @ generator.normal(size=n_features), 5, generator)
+
+
+def _levels(utility: Any, n_levels: int, generator: np.random.Generator) -> Any:
+    noisy = utility + utility.std() * generator.normal(size=utility.size)
+    return np.argsort(np.argsort(noisy)) * n_levels // utility.size
+
+
+def write_file(path: Path, megabytes: float) -> None:
+    """Write judged rows of 136 features, about 1.6 kB each."""
+    X, y = dense(_ROWS_AT_ONCE, 136, 5)
+    part = Rows(X.round(6), y.astype(float), np.arange(_ROWS_AT_ONCE) // 100)
+    write_svmlight(path, part)
+    text = path.read_bytes()
+    rest = int(megabytes * 1e6)
+    with open(path, "wb") as file:
+        while rest > 0:
+            piece = text if rest >= len(text) else text[: text.find(b"\n", rest) + 1 or None]
+            rest -= file.write(piece)
+
+
+def calls(scale: float, megabytes: float, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Make the rows of one case after another.
+
+    Yields
+    ------
+    tuple of str and callable
+        A name, and a function to time, which returns an array to compare.
+    """
+    for name, (X, y) in (
+        ("1e6 x 20", dense(int(1e6 * scale), 20, 2)),
+        ("200k x 136", dense(int(2e5 * scale), 136, 5)),
+        ("sparse 60k x 5,000", thin(int(6e4 * scale), 5_000)),
+    ):
+        for estimator in (RankSVM, RankNCG):
+            yield (
+                f"{estimator.__name__}().fit, {name}",
+                lambda X=X, y=y, made=estimator: made().fit(X, y).coef_,
+            )
+    path = folder / "rows.txt"
+    write_file(path, megabytes)
+    yield f"read_svmlight, {megabytes:g} MB", lambda: read_svmlight(path).X
+
+
+def limited(n_threads: int, call: Callable[[], Any]) -> Callable[[], None]:
+    """Return a call that uses at most so many threads."""
+
+    def limited_call() -> None:
+        with threadpool_limits(n_threads):
+            call()
+
+    return limited_call
+
+
+def same_bits(call: Callable[[], Any]) -> None:
+    """Raise where one thread and two differ; also the warm-up."""
+    found = []
+    for n_threads in (1, 2):
+        with threadpool_limits(n_threads):
+            found.append(call())
+    assert_array_equal(*found)
+
+
+def main() -> None:
+    """Time one thread and two in turn, and print the ratios as Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--scale", type=float, default=1.0, help="of the number of rows")
+    parser.add_argument("--megabytes", type=float, default=1000.0, help="of the svmlight file")
+    parser.add_argument("--repeat", type=int, default=7)
+    options = parser.parse_args()
+    lines = []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, call in calls(options.scale, options.megabytes, Path(folder)):
+            same_bits(call)
+            found = in_turn(
+                {"one": limited(1, call), "two": limited(2, call)}, repeat=options.repeat
+            )
+            gain: Timing = ratio(found["one"], found["two"])
+            lines.append(
+                (name, found["one"].median, found["two"].median, gain.median, gain.spread, BAR)
+            )
+    print(header("threadpoolctl").replace(", one thread", ", one thread and two"))
+    print()
+    print(table(("", "one thread (s)", "two (s)", "ratio", "spread", "bar"), lines))
+
+
+if __name__ == "__main__":
+    main()
