@@ -61,15 +61,20 @@ def add_rows(scores, code, weight, per_h, position, first, last, table):
     for start in range(0, len(scores), _CHUNK):
         own = scores[start : start + _CHUNK]
         find_cells(own, code[start:], per_h, position, first, last, at, place)
-        for side in range(len(table)):
-            flat, mass = table[side].reshape(-1), weight[side, start:]
-            for i in range(len(own)):
-                k = 3 * np.int64(at[i])
-                t = place[i]
-                w = mass[i] if len(mass) else 1.0
-                flat[k] += w
-                flat[k + 1] += w * t
-                flat[k + 2] += w * t * t
+        flat, mass = table[0].reshape(-1), weight[0, start:]
+        losers, mass_of_loser = table[-1].reshape(-1), weight[-1, start:]
+        for i in range(len(own)):
+            k = 3 * np.int64(at[i])
+            t = place[i]
+            w = mass[i] if len(mass) else 1.0
+            flat[k] += w
+            flat[k + 1] += w * t
+            flat[k + 2] += w * t * t
+            if len(table) > 1:
+                w = mass_of_loser[i]
+                losers[k] += w
+                losers[k + 1] += w * t
+                losers[k + 2] += w * t * t
 
 
 @compiled
@@ -96,14 +101,15 @@ def read_rows(scores, code, weight, scale, per_h, position, first, last, table, 
     for start in range(0, len(scores), _CHUNK):
         own, out = scores[start : start + _CHUNK], gradient[start : start + _CHUNK]
         find_cells(own, code[start:], per_h, position, first, last, at, place)
-        for side in range(len(table)):
-            flat, mass = table[side].reshape(-1), weight[side, start:]
-            is_set = is_first and side == 0
-            for i in range(len(own)):
-                k = 2 * np.int64(at[i])
-                w = scale * mass[i] if len(mass) else scale
-                found = w * (flat[k] + flat[k + 1] * place[i])
-                out[i] = found if is_set else out[i] + found
+        flat, mass = table[0].reshape(-1), weight[0, start:]
+        losers, mass_of_loser = table[-1].reshape(-1), weight[-1, start:]
+        for i in range(len(own)):
+            k = 2 * np.int64(at[i])
+            w = scale * mass[i] if len(mass) else scale
+            found = w * (flat[k] + flat[k + 1] * place[i])
+            if len(table) > 1:
+                found += scale * mass_of_loser[i] * (losers[k] + losers[k + 1] * place[i])
+            out[i] = found if is_first else out[i] + found
 
 
 @compiled

@@ -64,7 +64,7 @@ class CellSum:
     by its rounding. Rows with weights by role have two tables of moments, as winners and as losers.
 
     O(rows + cells levels). With labels as many as rows the rows are cut into bands of labels, the
-    bands into parts of about 64 rows, whose pairs are summed exactly. Memory: 4 bytes per row,
+    bands into parts of about 96 rows, whose pairs are summed exactly. Memory: 4 bytes per row,
     and 24 more for rows that are not in order. Blocks of rows are added to tables of their own,
     which are merged in order, so the bits do not depend on the number of threads.
     """
@@ -88,6 +88,10 @@ class CellSum:
         self.smooth = min(powers) == 2
         self.finer = 1.0
         self.is_exact = not self.plan.units
+
+    @functools.cached_property
+    def _weight(self) -> FloatArray:
+        return weight_of_sides(self.levels)
 
     @functools.cached_property
     def _exact(self) -> PairSum:
@@ -141,9 +145,8 @@ class CellSum:
             if grid is None:
                 return None
             states.append(_UnitSum(unit, self.terms, own, grid))
-        weight = weight_of_sides(self.levels)
         for bands in self.plan.bands:
-            states.append(_BandSum(bands, self.terms, scores, per_h, weight))
+            states.append(_BandSum(bands, self.terms, scores, per_h, self._weight))
         return states
 
 

@@ -13,7 +13,7 @@ from pairrank.solvers.descent import Descent, DescentSolver, Place
 _ROUNDING = 4.0
 """A plane is lowered by this many times the precision of its value, to stay below the loss."""
 _EXACT = 0.1
-"""The error of the model's minimum, and that of the best value, is at most this part of the gap."""
+"""The errors of the model's minimum and of values are at most this part of the gap."""
 _LEAST = 100.0
 """The smallest gap that can be asked for, in units of the precision."""
 _FIRST_LENGTH = 0.3
@@ -51,7 +51,7 @@ class Bundle(DescentSolver):
 
     A sum with errors must have planes below the loss, as cell sums of hinges have: its values are
     raised by their errors, its planes are taken as they are. Sums are sharpened where the error of
-    the best value is more than a tenth of the gap, and before the run ends.
+    the best or of the last value is more than a tenth of the gap, and before the run ends.
 
     `max_planes` is the number of planes kept, see `CuttingPlanes`; they take max_planes *
     n_features numbers. An iteration costs one evaluation of loss and subgradient, O(n_planes
@@ -80,6 +80,8 @@ class _Run(Descent):
     length = _FIRST_LENGTH
     lower_bound = -np.inf
     gap = marked_gap = float("inf")
+    trial_error = 0.0
+    """The error of the last value."""
     n_stalled = 0
     has_bound = False
 
@@ -128,8 +130,8 @@ class _Run(Descent):
         fall = 0.5 * self.reference_norm**2 / objective.penalty
         least = min(self.tol, _LEAST * objective.precision) * value
         is_closed = self.gap <= max(least, self.tol * min(value, fall))
-        is_exact = self.point.value_error <= (0.0 if is_closed else _EXACT * self.gap)
-        if not is_exact and self.sharpen():
+        error = max(self.point.value_error, self.trial_error)
+        if error > (0.0 if is_closed else _EXACT * self.gap) and self.sharpen():
             return self._ended(target)
         return self.closed if is_closed else None
 
@@ -153,7 +155,8 @@ class _Run(Descent):
         its error.
         """
         place = self.evaluate(w, scores)
-        place = place._replace(value=place.value + place.point.value_error)
+        self.trial_error = place.point.value_error
+        place = place._replace(value=place.value + self.trial_error)
         loss, slope = place.point.value, place.point.gradient
         tangent = float(slope @ w)
         if not (np.isfinite(place.value) and np.isfinite(tangent) and np.isfinite(slope @ slope)):
