@@ -124,14 +124,12 @@ def every_query_is_large(monkeypatch):
     monkeypatch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)
 
 
+@pytest.mark.usefixtures("every_query_is_large")
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)
 @settings(max_examples=60)
 @given(problem=problems(graphs=("full",)))
 def test_cells_give_the_sum_over_every_difference_to_their_stated_error(tube, problem):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cell_plan, "LEAST_ROWS", 2)
-        patch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)
-        pair_sum = bind(tube, differences_of(problem), pair_sum="cells")
+    pair_sum = bind(tube, differences_of(problem), pair_sum="cells")
     listed = listed_differences(problem.y, problem.qid, problem.weight, problem.scores)
     check_stated_errors(tube, pair_sum, listed, problem.scores)
     while pair_sum.sharpen():

@@ -230,18 +230,13 @@ class PairObjective:
 
     @functools.cached_property
     def _absolute_share(self) -> float:
-        """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X.
-
-        For a kernel, which has no rows of X, it is that of the mean of both rows.
-        """
+        """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
         preferences, design = self.problem.preferences, self.design
-        weight = np.add(*preferences.wins_and_losses())
-        total = preferences.total_weight
-        if isinstance(design, KernelDesign):
-            return float(np.sqrt(max(weight @ design.matvec(weight), 0.0))) / total
+        assert isinstance(design, Design)
         every = _stride(design)
-        absolute = Design(abs(design.X[::every])).transposed(weight[::every])
-        return every * float(np.linalg.norm(absolute)) / total
+        wins, losses = preferences.wins_and_losses()
+        absolute = Design(abs(design.X[::every])).transposed((wins + losses)[::every])
+        return every * float(np.linalg.norm(absolute)) / preferences.total_weight
 
     def _hessian(
         self, w: FloatArray, scores: FloatArray, curvature: Callable[[], Curvature]

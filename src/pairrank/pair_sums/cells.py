@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import threads
-from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
-from pairrank.compiled import cell_bands, layout
+from pairrank._protocols import Evaluated, FloatArray, PairSum
+from pairrank.compiled import cell_bands
 from pairrank.compiled import cells as compiled
 from pairrank.pair_sums._bound import OneByOne, as_scores, no_curvature
 from pairrank.pair_sums.cell_grid import (
@@ -22,6 +22,7 @@ from pairrank.pair_sums.cell_grid import (
     make_grid,
     range_of,
 )
+from pairrank.pair_sums.cell_layout import InLayout, from_layout
 from pairrank.pair_sums.cell_plan import (
     ROWS_PER_BLOCK,
     Bands,
@@ -70,7 +71,7 @@ class CellSum:
     """
 
     error = 0.0
-    """Equal scores are summed without an error; others compute their own."""
+    """Evaluations compute their own errors."""
 
     def __init__(self, levels: Levels, terms: Terms, exact: Callable[[Levels], PairSum]) -> None:
         self.levels = levels
@@ -78,7 +79,6 @@ class CellSum:
         self.plan = divide(levels)
         rest = self.plan.rest
         self.rest = exact(rest) if rest is not None and self.plan.units else None
-        self._margin = max(max(m for m, _, _ in terms), 0.0)
         margins, powers, factors = zip(*terms, strict=True)
         self.terms = (
             np.array(margins, dtype=np.float64),
@@ -135,7 +135,7 @@ class CellSum:
         units = [(unit, scores[unit.rows]) for unit in self.plan.units]
         ranges = [range_of(own) for _, own in units]
         low, high = np.transpose(ranges)
-        width = (float(low.min()), float(high.max()), self._margin)
+        width = (float(low.min()), float(high.max()), self.terms[0])
         per_h = cells_per_score(*width, CELLS_PER_MARGIN * self.finer)
         if np.isnan(per_h):
             return None
@@ -270,64 +270,6 @@ def _squares_of(terms: TermArrays) -> tuple[FloatArray, FloatArray]:
     """Return the margins and factors of the terms that have a curvature."""
     margins, powers, factors = terms
     return margins[powers == 2], factors[powers == 2]
-
-
-class InLayout:
-    """A sum over rows in the order of their labels, for scores in the user's order."""
-
-    error = 0.0
-
-    def __init__(self, levels: Levels, inner: CellSum) -> None:
-        self._levels, self._inner = levels, inner
-
-    def at(self, scores: FloatArray) -> Evaluated:
-        """Return value, gradient, error and curvature at the scores."""
-        scores = as_scores(scores, self._levels.n_rows)
-        found = self._inner.at(to_layout(self._levels, scores))
-        return found._replace(
-            gradient=from_layout(self._levels, found.gradient),
-            curvature=lambda: _LayoutCurvature(self._levels, found.curvature()),
-        )
-
-    def sharpen(self) -> bool:
-        """Sharpen the sum."""
-        return self._inner.sharpen()
-
-
-class _LayoutCurvature(OneByOne):
-    def __init__(self, levels: Levels, inner: MultipleCurvature) -> None:
-        self._levels, self._inner = levels, inner
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`, (n_rows,)."""
-        v = as_scores(v, self._levels.n_rows)
-        return from_layout(self._levels, self._inner.matvec(to_layout(self._levels, v)))
-
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal, (n_rows,)."""
-        return from_layout(self._levels, self._inner.diagonal())
-
-
-def to_layout(levels: Levels, values: FloatArray) -> FloatArray:
-    """Return one value per row in the order of the layout."""
-    result = np.empty(levels.row_of.size)
-    threads.run(
-        lambda rows: layout.gather(values, levels.row_of[rows], result[rows]),
-        threads.blocks(result.size, ROWS_PER_BLOCK),
-    )
-    return result
-
-
-def from_layout(levels: Levels, values: FloatArray) -> FloatArray:
-    """Return one value per row of the layout in the user's order; dropped rows get 0."""
-    n_kept = levels.row_of.size
-    result = np.empty(n_kept) if n_kept == levels.n_rows else np.zeros(levels.n_rows)
-
-    threads.run(
-        lambda rows: layout.scatter(values[rows], levels.row_of[rows], result),
-        threads.blocks(n_kept, ROWS_PER_BLOCK),
-    )
-    return result
 
 
 def cell_sum(

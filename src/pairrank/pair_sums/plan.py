@@ -168,9 +168,7 @@ def _takes_cells(pair_sum: str, preferences: Preferences) -> bool:
     return pair_sum == "cells" or has_large_queries(preferences)
 
 
-def _piecewise(
-    loss: PairLoss, terms: Terms, levels: Levels, *, pair_sum: str
-) -> Any:
+def _piecewise(loss: PairLoss, terms: Terms, levels: Levels, *, pair_sum: str) -> Any:
     """Return a sum by cells where queries are large, else an exact one.
 
     That is by sorting for the hinge and its square. Several terms nearly cancel where scores are

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 import numpy as np
 
-from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
+from pairrank._protocols import FloatArray, MultipleCurvature
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.pair_sums.sorted_schedule import make_schedule
 from pairrank.pair_sums.sorted_scores import Buffers, Hinge, SortedScores

@@ -70,9 +70,7 @@ def _as_groups(differences: Differences) -> Levels:
             scale = shared * (shared / total)
             levels = replace(levels, weight=None)
     loops = np.repeat(np.arange(levels.n_queries), 2).reshape(-1, 2)
-    n_pairs, pair_weight = count_pairs(
-        levels.group_start, levels.query_group, loops, levels.weight
-    )
+    n_pairs, pair_weight = count_pairs(levels.group_start, levels.query_group, loops, levels.weight)
     return replace(
         levels,
         edges=loops,
