@@ -22,12 +22,29 @@ from magnitude_definition import Comparisons as Listed
 from magnitude_definition import all_differences, objective_at, tube_by_clarabel
 from pairrank import MPRank, Pairs, RankRLS, SVRank
 from pairrank.exceptions import NoPairsError, PairrankError, ZeroWeightsWarning
+from pairrank.pair_sums import cell_plan
 from strategies import differs, problems
 
 pytestmark = pytest.mark.numeric
 
 TIGHT = {"tol": 1e-8, "max_iter": 5000}
 ALL = [MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)]
+
+
+@pytest.mark.parametrize("tol", [1e-3, 1e-9])
+@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("kernel", [None, "rbf"])
+def test_tubes_by_cells_end_at_the_optimum_of_the_exact_sum(n, tol, kernel, rows, monkeypatch):
+    X, y, qid = rows
+    ranker = SVRank(1.0, epsilon=0.3, n=n, tol=tol, kernel=kernel, kernel_features="exact")
+    exact = clone(ranker).fit(X, y, qid=qid).history_[-1]
+    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)
+    found = clone(ranker).fit(X, y, qid=qid).history_[-1]
+    assert found.value == pytest.approx(exact.value, rel=2 * tol)
+    if n == 1:
+        assert found.gap <= tol * found.value
+        assert found.value - found.gap <= exact.value * (1 + 1e-12)
 
 
 def named(ranker):

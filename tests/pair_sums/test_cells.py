@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from definitions import preferences_of
 from pairrank import RankSVM
 from pairrank._protocols import PiecewisePolynomial
+from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind, cell_plan
 from pairrank.pair_sums.cells import cell_sum
 from pairrank.pair_sums.sorted import SortedSum, SortedTerms
@@ -244,21 +245,43 @@ def test_scores_that_no_grid_fits_are_summed_by_sorting(bad):
 
 
 @settings(max_examples=30)
-@given(seed=st.integers(0, 2**32 - 1))
-def test_planes_of_the_hinge_lie_below_it(seed):
+@given(seed=st.integers(0, 2**32 - 1), margin=st.sampled_from((1.0, 0.7, 0.0, -0.1)))
+def test_planes_of_the_hinge_lie_below_it(seed, margin):
     rng = np.random.default_rng(seed)
     n = 60
     y = rng.integers(0, 3, n).astype(float)
     here, there = rng.normal(size=(2, n))
-    levels, terms = Levels.build(y), TERMS["hinge"]
+    levels, terms = Levels.build(y), ((margin, 1, 1.0),)
     plane = cell_sum(levels, terms, exact_sum(terms)).at(here)
-    value = SortedSum(levels, 1.0, False).at(there).value
+    value = SortedSum(levels, margin, False).at(there).value
     below = plane.value + plane.gradient @ (there - here)
     assert below <= value + 1e-12 * n * n
 
 
+@pytest.mark.parametrize("tol", [1e-3, 1e-10])
+@pytest.mark.parametrize("n_levels", [2, 400])
+def test_cutting_planes_by_cells_prove_the_gap_of_the_exact_sum(n_levels, tol):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 3))
+    z = X @ [1.0, -1.0, 0.5] + rng.normal(size=400)
+    y = np.digitize(z, np.quantile(z, np.linspace(0, 1, n_levels + 1)[1:-1])).astype(float)
+    found, exact = (
+        RankSVM(loss="hinge", C=0.1, tol=tol, pair_sum=name).fit(X, y)
+        for name in ("cells", "sorted")
+    )
+    best = exact.history_[-1].value
+    assert abs(found.history_[-1].value - best) <= 2.0 * tol * best
+    assert found.gap_ <= tol * best * (1.0 + tol)
+    # The last value is that of the exact sum at the weights found.
+    levels = Levels.build(y).reduced("rows")
+    value = 0.1 * SortedSum(levels, 1.0, False).at(X @ found.coef_).value
+    value += 0.5 * found.coef_ @ found.coef_
+    assert found.history_[-1].value == pytest.approx(value, rel=1e-12)
+    assert value - found.gap_ <= best * (1.0 + 1e-12)
+
+
 @pytest.mark.parametrize("name", TERMS)
-def test_a_large_query_of_a_smooth_loss_is_summed_by_cells(name):
+def test_a_large_query_is_summed_by_cells(name):
     margin_terms = TERMS[name]
 
     class Loss:
@@ -266,9 +289,12 @@ def test_a_large_query_of_a_smooth_loss_is_summed_by_cells(name):
         smooth = all(power == 2 for _, power, _ in margin_terms)
 
     levels = Levels.build(np.arange(50.0) % 3)
-    chosen = type(bind(Loss(), levels)).__name__
-    assert chosen == ("CellSum" if Loss.smooth else "SortedSum")
-    assert type(bind(Loss(), levels, pair_sum="cells")).__name__ == "CellSum"
+    for pair_sum in ("auto", "cells"):
+        bound = bind(Loss(), levels, pair_sum=pair_sum)
+        assert type(bound).__name__ == "CellSum"
+        if not Loss.smooth:
+            with pytest.raises(PairrankError, match="no curvature"):
+                bound.at(np.arange(50.0)).curvature()
 
 
 @pytest.mark.parametrize("n_levels", [2, 5, 400])

@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pairrank import Pairs
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square, Tube
 from pairrank.metrics import m1d
-from pairrank.pair_sums import bind, sorted_schedule
+from pairrank.pair_sums import bind, cell_plan, sorted_schedule
 from pairrank.preferences import Differences, Levels
 from strategies import problems
 
@@ -116,6 +116,65 @@ def test_sorted_rows_give_the_sum_over_every_difference(tube, small_query, probl
         pair_sum = bind(tube, differences_of(problem))
     listed = listed_differences(problem.y, problem.qid, problem.weight, problem.scores)
     check(tube, pair_sum, listed, problem.scores, problem.v)
+
+
+@pytest.fixture
+def every_query_is_large(monkeypatch):
+    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)
+
+
+@pytest.mark.usefixtures("every_query_is_large")
+@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
+@settings(max_examples=60)
+@given(problem=problems(graphs=("full",)))
+def test_cells_give_the_sum_over_every_difference_to_their_stated_error(tube, problem):
+    pair_sum = bind(tube, differences_of(problem), pair_sum="cells")
+    listed = listed_differences(problem.y, problem.qid, problem.weight, problem.scores)
+    check_stated_errors(tube, pair_sum, listed, problem.scores)
+    while pair_sum.sharpen():
+        check_stated_errors(tube, pair_sum, listed, problem.scores)
+    check(tube, pair_sum, listed, problem.scores, problem.v)
+
+
+def check_stated_errors(tube, pair_sum, listed, scores):
+    """Compare value and gradient with sums of phi, to the errors that the sum tells."""
+    few = 20 * (scores.size + 4096) * EPS
+    d = scores[listed.i] - scores[listed.j]
+    size_of_pair = listed.size + tube.epsilon
+    found = pair_sum.at(scores)
+    wanted = (listed.weight * tube.phi(d, listed.wanted)).sum()
+    lost = 4 * listed.i.size * np.finfo(float).smallest_subnormal
+    allowed = found.error + few * (listed.weight * size_of_pair**tube.n).sum() + lost
+    assert abs(found.value - wanted) <= allowed
+    slopes = summed(listed, listed.weight * tube.phi(d, listed.wanted, order=1), scores.size, -1.0)
+    at_kink = np.abs(np.abs(listed.wanted - d) - tube.epsilon) <= 8 * EPS * size_of_pair
+    size = 1.0 if tube.n == 1 else size_of_pair
+    unsure = listed.weight * (2 * few * size + (at_kink if tube.n == 1 else 0.0))
+    off = np.abs(found.gradient - slopes).sum()
+    assert off <= found.gradient_error + 2.0 * unsure.sum() + lost
+
+
+@pytest.mark.usefixtures("every_query_is_large")
+@pytest.mark.parametrize("pair_sum", ["auto", "cells"])
+@pytest.mark.parametrize("tube", TUBES, ids=NAMES)
+def test_errors_of_cells_are_small_and_smaller_once_sharpened(tube, pair_sum):
+    generator = np.random.default_rng(0)
+    y, scores, v = generator.normal(size=(3, 400))
+    qid = generator.integers(0, 3, 400)
+    bound = bind(tube, Differences.build(y, qid), pair_sum=pair_sum)
+    exact = bind(tube, Differences.build(y, qid), pair_sum="sorted")
+    wanted, found = exact.at(scores), bound.at(scores)
+    assert 0.0 < found.error <= 1e-3 * wanted.value
+    assert bound.sharpen()
+    assert bound.at(scores).error <= 0.1 * found.error
+    if tube.n == 2:
+        product = found.curvature().matvec(v)
+        expected = wanted.curvature().matvec(v)
+        assert np.linalg.norm(product - expected) <= 0.02 * np.linalg.norm(expected)
+    assert bound.sharpen()
+    assert not bound.sharpen()
+    assert bound.at(scores).value == wanted.value
 
 
 @pytest.mark.parametrize("tube", TUBES, ids=NAMES)

@@ -238,18 +238,45 @@ def test_slopes_that_are_off_prove_less(penalty, size):
 
 
 def test_what_a_value_may_be_off_by_is_no_part_of_the_bound():
-    class High(Absolute):
+    class Low(Absolute):
         value_error = 1e-3
 
         def loss_and_gradient(self, w):
             loss, slope = super().loss_and_gradient(w)
-            return loss + self.value_error, slope
+            return loss - self.value_error, slope
 
-    objective = High()
+    objective = Low()
     best = Absolute().value(objective.optimum())
     last = descend(objective, tol=1e-9).history[-1]
+    assert best <= last.value * (1 + 1e-12)
     assert last.value - last.gap <= best * (1 + 1e-12)
-    assert last.gap <= 0.01
+    assert 1e-3 <= last.gap <= 0.01
+
+
+def test_the_last_gap_is_that_of_the_sharpest_sum():
+    class Sharpened(Absolute):
+        value_error = 0.3
+
+        def loss_and_gradient(self, w):
+            loss, slope = super().loss_and_gradient(w)
+            return loss - 0.9 * self.value_error, slope
+
+        def sharpen(self):
+            self.value_error *= 0.1 if self.value_error > 1e-4 else 0.0
+            steps.append(self.value_error)
+            return len(steps) < 7
+
+    for tol in (1e-2, 1e-9):
+        steps = []
+        objective = Sharpened()
+        found = descend(objective, tol=tol)
+        assert found.status is Status.GAP_CLOSED
+        assert objective.value_error == 0.0
+        best = Absolute().value(objective.optimum())
+        last = found.history[-1]
+        assert last.value == pytest.approx(Absolute().value(found.coef), rel=1e-12)
+        assert last.value - last.gap <= best * (1 + 1e-12)
+        assert last.value <= best * (1 + tol)
 
 
 def test_the_planes_that_hold_most_are_kept_the_longest():

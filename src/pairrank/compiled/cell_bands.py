@@ -3,6 +3,7 @@
 Rows are in the order of their labels. A band is a run of parts, a part a run of rows; within a band
 every higher part is preferred to every lower one. `bands` (n, 2) holds the first and last + 1 part,
 `part_start` (n_parts + 1,) the first row of each part, `scale` (n,) a factor on a band's pairs.
+Weights and values are (S, n_rows), one side or two: see `compiled.cells`.
 """
 
 import math
@@ -58,12 +59,12 @@ def gradient_of_bands(
     for band in range(len(bands)):
         starts = part_start[bands[band, 0] : bands[band, 1] + 1]
         n_codes, rows = len(starts) - 1, slice(starts[0], starts[-1])
-        own, mass = scores[rows], weight[rows] if len(weight) else weight
+        own, mass = scores[rows], weight[:, rows]
         code = codes_of_parts(starts)
         width, position = grid_of_band(own, per_h, n_codes, per_row)
         last = len(position) - 1
-        moments = np.zeros((n_codes, len(position), 3))
-        table = np.zeros((n_codes, len(position), 2))
+        moments = np.zeros((len(weight), n_codes, len(position), 3))
+        table = np.zeros((len(weight), n_codes, len(position), 2))
         add_rows(own, code, mass, width, position, 0, last, moments)
         links = (none, none, none, none)
         found = sweep(moments, links, width, position, margins, powers, factors, table)
@@ -87,11 +88,11 @@ def partners_of_bands(
         own, code = scores[rows], codes_of_parts(starts)
         width, position = grid_of_band(own, per_h, n_codes, per_row)
         last = len(position) - 1
-        shape = (n_codes, len(position))
+        shape = (len(values), n_codes, len(position))
         table, result = np.zeros(shape), np.zeros(shape)
-        add_values(own, code, values[rows], width, position, 0, last, table)
+        add_values(own, code, values[:, rows], width, position, 0, last, table)
         sweep_values(table, (none, none, none, none), width, position, margins, factors, result)
-        read_values(own, code, scale[band], width, position, 0, last, result, sums[rows])
+        read_values(own, code, scale[band], width, position, 0, last, result, sums[:, rows])
 
 
 @compiled
@@ -115,22 +116,23 @@ def gradient_of_parts(
     """
     value = 0.0
     most = longest(parts, group_start)
-    near, mass, slopes = np.empty(most), np.ones(most), np.empty(most)
+    near, of_wins, of_losses = np.empty(most), np.empty(most), np.empty(most)
+    wins, loses = np.ones(most), np.ones(most)
     for part in range(len(parts)):
         first, last = parts[part]
         start, stop = group_start[first], group_start[last]
         for i in range(stop - start):
             near[i] = scores[start + i] - scores[start]
-            slopes[i] = 0.0
-            if len(weight):
-                mass[i] = weight[start + i]
+            of_wins[i] = of_losses[i] = 0.0
+            if weight.shape[1]:
+                wins[i], loses[i] = weight[0, start + i], weight[-1, start + i]
         for k in range(len(margins)):
             linear, c = powers[k] == 1, scale[part] * factors[k]
             for group in range(first + 1, last):
                 below = group_start[group] - start
                 for i in range(below, group_start[group + 1] - start):
                     least = near[i] - margins[k]
-                    w = c * mass[i]
+                    w = c * wins[i]
                     total = cost = 0.0
                     for j in range(below):
                         excess = near[j] - least
@@ -140,13 +142,13 @@ def gradient_of_parts(
                         if linear:
                             slope = 1.0 if excess > 0.0 else 0.0
                             paid = excess
-                        total += mass[j] * slope
-                        cost += mass[j] * paid
-                        slopes[j] += w * slope
-                    slopes[i] -= c * total
+                        total += loses[j] * slope
+                        cost += loses[j] * paid
+                        of_losses[j] += w * slope
+                    of_wins[i] -= c * total
                     value += w * cost
         for i in range(stop - start):
-            gradient[start + i] += mass[i] * slopes[i]
+            gradient[start + i] += wins[i] * of_wins[i] + loses[i] * of_losses[i]
     return value
 
 
@@ -154,24 +156,27 @@ def gradient_of_parts(
 def partners_of_parts(scores, values, parts, group_start, scale, margins, factors, sums):
     """Add 2 c times the sum of the values of each row's partners that violate to `sums`."""
     most = longest(parts, group_start)
-    near, own, found = np.empty(most), np.empty(most), np.empty(most)
+    near, wins, loses = np.empty(most), np.empty(most), np.empty(most)
+    of_wins, of_losses = np.empty(most), np.empty(most)
     for part in range(len(parts)):
         first, last = parts[part]
         start, stop = group_start[first], group_start[last]
         for i in range(stop - start):
             near[i] = scores[start + i] - scores[start]
-            own[i], found[i] = values[start + i], 0.0
+            wins[i], loses[i] = values[0, start + i], values[-1, start + i]
+            of_wins[i] = of_losses[i] = 0.0
         for k in range(len(margins)):
             c = 2.0 * scale[part] * factors[k]
             for group in range(first + 1, last):
                 below = group_start[group] - start
                 for i in range(below, group_start[group + 1] - start):
-                    least, v = near[i] - margins[k], own[i]
+                    least, v = near[i] - margins[k], wins[i]
                     total = 0.0
                     for j in range(below):
                         counted = c if near[j] > least else 0.0
-                        total += counted * own[j]
-                        found[j] += counted * v
-                    found[i] += total
+                        total += counted * loses[j]
+                        of_losses[j] += counted * v
+                    of_wins[i] += total
         for i in range(stop - start):
-            sums[start + i] += found[i]
+            sums[0, start + i] += of_wins[i]
+            sums[-1, start + i] += of_losses[i]

@@ -1,8 +1,9 @@
 """Cell sums: moments of rows in cells of scores, swept into each cell's gradient polynomial.
 
 A score s lies in cell floor(s / h) at place t = s/h - floor(s/h); h is a power of two, so both are
-exact. Tables are indexed by code (a level or a band of levels) and cell; `position` (B,) holds the
-numbers of the cells, ascending, and contiguous from index `first` to `last`.
+exact. Tables are indexed by side, code (a level or a band of levels) and cell; `position` (B,)
+holds the numbers of the cells, ascending, and contiguous from index `first` to `last`. Rows with
+weights by role have two sides, as winners and as losers; others have one, which serves as both.
 
 `links` says which codes are preferred to which. Either its arrays are empty, and every higher code
 is preferred to every lower one. Or it is (below_start, below, above_start, above), int64: code k is
@@ -52,67 +53,76 @@ def find_cells(scores, code, per_h, position, first, last, at, place):
 
 @compiled
 def add_rows(scores, code, weight, per_h, position, first, last, table):
-    """Add (w, w t, w t^2) of every row to its code and cell in `table` (C, B, 3).
+    """Add (w, w t, w t^2) of every row to its code and cell in `table` (S, C, B, 3).
 
-    `code` (n,) int32; `weight` (n,), or (0,) where all rows weigh 1.
+    `code` (n,) int32; `weight` (S, n), or (1, 0) where all rows weigh 1.
     """
-    flat = table.reshape(-1)
     at, place = np.empty(_CHUNK, np.uint32), np.empty(_CHUNK)
     for start in range(0, len(scores), _CHUNK):
         own = scores[start : start + _CHUNK]
         find_cells(own, code[start:], per_h, position, first, last, at, place)
-        mass = weight[start:]
+        flat, mass = table[0].reshape(-1), weight[0, start:]
+        losers, mass_of_loser = table[-1].reshape(-1), weight[-1, start:]
         for i in range(len(own)):
             k = 3 * np.int64(at[i])
             t = place[i]
-            w = mass[i] if len(weight) else 1.0
+            w = mass[i] if len(mass) else 1.0
             flat[k] += w
             flat[k + 1] += w * t
             flat[k + 2] += w * t * t
+            if len(table) > 1:
+                w = mass_of_loser[i]
+                losers[k] += w
+                losers[k + 1] += w * t
+                losers[k + 2] += w * t * t
 
 
 @compiled
 def add_values(scores, code, values, per_h, position, first, last, table):
-    """Add a value of every row to its code and cell in `table` (C, B)."""
-    flat = table.reshape(-1)
+    """Add the values (S, n) of every row to its code and cell in `table` (S, C, B)."""
     at, place = np.empty(_CHUNK, np.uint32), np.empty(_CHUNK)
     for start in range(0, len(scores), _CHUNK):
         own = scores[start : start + _CHUNK]
         find_cells(own, code[start:], per_h, position, first, last, at, place)
-        here = values[start:]
-        for i in range(len(own)):
-            flat[np.int64(at[i])] += here[i]
+        for side in range(len(table)):
+            flat, here = table[side].reshape(-1), values[side, start:]
+            for i in range(len(own)):
+                flat[np.int64(at[i])] += here[i]
 
 
 @compiled
 def read_rows(scores, code, weight, scale, per_h, position, first, last, table, is_first, gradient):
-    """Add scale * w * (g0 + g1 t) to every row's gradient, (g0, g1) of its code and cell.
+    """Add scale * w * (g0 + g1 t) of each side to every row's gradient.
 
-    With `is_first` the gradient is set, whatever it holds.
+    (g0, g1) are those of its code and cell in `table` (S, C, B, 2). With `is_first` the gradient is
+    set, whatever it holds.
     """
-    flat = table.reshape(-1)
     at, place = np.empty(_CHUNK, np.uint32), np.empty(_CHUNK)
     for start in range(0, len(scores), _CHUNK):
         own, out = scores[start : start + _CHUNK], gradient[start : start + _CHUNK]
         find_cells(own, code[start:], per_h, position, first, last, at, place)
-        mass = weight[start:]
+        flat, mass = table[0].reshape(-1), weight[0, start:]
+        losers, mass_of_loser = table[-1].reshape(-1), weight[-1, start:]
         for i in range(len(own)):
             k = 2 * np.int64(at[i])
-            w = scale * mass[i] if len(weight) else scale
+            w = scale * mass[i] if len(mass) else scale
             found = w * (flat[k] + flat[k + 1] * place[i])
+            if len(table) > 1:
+                found += scale * mass_of_loser[i] * (losers[k] + losers[k + 1] * place[i])
             out[i] = found if is_first else out[i] + found
 
 
 @compiled
 def read_values(scores, code, scale, per_h, position, first, last, table, out):
-    """Add scale times the entry of every row's code and cell in `table` (C, B) to `out`."""
-    flat = table.reshape(-1)
+    """Add scale times the entries of every row's code and cell in `table` (S, C, B) to `out`."""
     at, place = np.empty(_CHUNK, np.uint32), np.empty(_CHUNK)
     for start in range(0, len(scores), _CHUNK):
-        own, here = scores[start : start + _CHUNK], out[start : start + _CHUNK]
+        own = scores[start : start + _CHUNK]
         find_cells(own, code[start:], per_h, position, first, last, at, place)
-        for i in range(len(own)):
-            here[i] += scale * flat[np.int64(at[i])]
+        for side in range(len(table)):
+            flat, here = table[side].reshape(-1), out[side, start:]
+            for i in range(len(own)):
+                here[i] += scale * flat[np.int64(at[i])]
 
 
 @compiled
@@ -221,24 +231,26 @@ def sum_linked(values, code, start, others, around):
 
 @compiled
 def sweep(moments, links, per_h, position, margins, powers, factors, table):
-    """Add every term of every preferred pair of codes to `table` (C, B, 2), from `moments`.
+    """Add every term of every preferred pair of codes to `table` (S, C, B, 2), from `moments`.
 
     Pairs of cells up to K apart are counted in, K the whole cells in a term's margin. Returns the
     value, its error, and the sum of the errors of the rows' gradients, in units of scores.
     """
-    n_codes, n_cells = moments.shape[:2]
+    n_codes, n_cells = moments.shape[1:3]
+    winners, losers = moments[0], moments[-1]
+    gains, losses = table[0], table[-1]
     below_start, below, above_start, above = links
     h = 1.0 / per_h
     value = error = slope_error = 0.0
     around, sums = np.zeros((n_cells, 3)), np.empty((5, n_cells))
     for code in range(n_codes):
-        n = sum_linked(moments, code, below_start, below, around) if len(below_start) else code
+        n = sum_linked(losers, code, below_start, below, around) if len(below_start) else code
         for k in range(len(margins) if n else 0):
             K = math.floor(margins[k] * per_h)
             f = margins[k] * per_h - K
             c, size = factors[k] * (h if powers[k] == 2 else 1.0), abs(factors[k])
             moments_below(around, position, K, sums)
-            more, border, beyond = add_winners(moments[code], sums, f, powers[k], c, table[code])
+            more, border, beyond = add_winners(winners[code], sums, f, powers[k], c, gains[code])
             value += more * h
             if powers[k] == 2:
                 error += size * h * h * (border * (1.0 - f) ** 2 + beyond * f * f)
@@ -247,19 +259,19 @@ def sweep(moments, links, per_h, position, margins, powers, factors, table):
                 error += size * h * (border * (1.0 - f) + beyond * f)
                 slope_error += size * 2.0 * (border + (beyond if f > 0.0 else 0.0))
         if not len(below_start):
-            add_entries(moments[code], around)
+            add_entries(losers[code], around)
     around[:] = 0.0
     for code in range(n_codes - 1, -1, -1):
         n = n_codes - 1 - code
         if len(above_start):
-            n = sum_linked(moments, code, above_start, above, around)
+            n = sum_linked(winners, code, above_start, above, around)
         for k in range(len(margins) if n else 0):
             K = math.floor(margins[k] * per_h)
             c = factors[k] * (h if powers[k] == 2 else 1.0)
             moments_above(around, position, K, sums)
-            add_losers(sums, margins[k] * per_h - K, powers[k], c, table[code])
+            add_losers(sums, margins[k] * per_h - K, powers[k], c, losses[code])
         if not len(above_start):
-            add_entries(moments[code], around)
+            add_entries(winners[code], around)
     return value, error, slope_error
 
 
@@ -290,20 +302,21 @@ def count_partners(others, position, K, c, wins, out):
 
 @compiled
 def sweep_values(values, links, per_h, position, margins, factors, result):
-    """Add 2 c times the sums of the values (C, B) of each cell's partners to `result` (C, B)."""
-    n_codes, n_cells = values.shape
+    """Add 2 c times the sums of the values of each cell's partners to `result`, both (S, C, B)."""
+    n_codes, n_cells = values.shape[1:]
     around = np.zeros(n_cells)
     for wins in (True, False):
         start, others = (links[0], links[1]) if wins else (links[2], links[3])
+        partners, out = (values[-1], result[0]) if wins else (values[0], result[-1])
         around[:] = 0.0
         for step in range(n_codes):
             code = step if wins else n_codes - 1 - step
-            n = sum_linked(values, code, start, others, around) if len(start) else step
+            n = sum_linked(partners, code, start, others, around) if len(start) else step
             for k in range(len(margins) if n else 0):
                 K = math.floor(margins[k] * per_h)
-                count_partners(around, position, K, factors[k], wins, result[code])
+                count_partners(around, position, K, factors[k], wins, out[code])
             if not len(start):
-                add_entries(values[code], around)
+                add_entries(partners[code], around)
 
 
 @compiled

@@ -142,9 +142,7 @@ class PairObjective:
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the pair sum and its gradient, without the penalty."""
         if not w.any():
-            error = self.pair_sum.error
-            of_value, of_gradient = self._errors(error, 2.0 * error)
-            return self._zero._replace(value_error=of_value, gradient_error=of_gradient)
+            return self._zero
         if scores is None:
             scores = self.design.scores(w)
         found = self.pair_sum.at(scores)
@@ -152,7 +150,10 @@ class PairObjective:
 
     def sharpen(self) -> bool:
         """Let the pair sum take a smaller error."""
-        return bool(self.pair_sum.sharpen())
+        is_sharper = bool(self.pair_sum.sharpen())
+        if is_sharper:
+            self._zero = self._at_zero()
+        return is_sharper
 
     def refine(self) -> bool:
         """Ask the model for a better Hessian."""
@@ -192,8 +193,9 @@ class PairObjective:
             cost, slope = (float(problem.loss.phi(np.zeros(1), order=k)[0]) for k in (0, 1))
             wins, losses = problem.preferences.wins_and_losses()
             value, score_gradient = cost * problem.preferences.total_weight, slope * (wins - losses)
+            error, at = self.pair_sum.error, self.pair_sum.at
             found = Evaluated(
-                value, score_gradient, 0.0, lambda: self.pair_sum.at(scores).curvature()
+                value, score_gradient, error, lambda: at(scores).curvature(), 2.0 * error
             )
         zero = self._point(np.zeros(self.n_features), scores, found)
         if self._is_rounding(zero):
@@ -231,7 +233,6 @@ class PairObjective:
         """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
         preferences, design = self.problem.preferences, self.design
         assert isinstance(design, Design)
-        assert not isinstance(preferences, Differences)
         every = _stride(design)
         wins, losses = preferences.wins_and_losses()
         absolute = Design(abs(design.X[::every])).transposed((wins + losses)[::every])

@@ -23,6 +23,14 @@ def as_scores(scores: FloatArray, n_rows: int) -> FloatArray:
     return scores
 
 
+def no_curvature() -> PairrankError:
+    """Return the error that a loss with a kink has no Hessian."""
+    return PairrankError(
+        "the loss has a kink and so no curvature to solve with: use cutting planes, or a smooth "
+        "loss such as the squared hinge"
+    )
+
+
 class BoundSum(ABC):
     """A pair sum with a value, a gradient and a curvature; exact unless it says otherwise."""
 
@@ -76,10 +84,7 @@ class BoundSum(ABC):
 
     def _checked_curvature(self, scores: FloatArray) -> MultipleCurvature:
         if not self.smooth:
-            raise PairrankError(
-                "the loss has a kink and so no curvature to solve with: use cutting planes, or a "
-                "smooth loss such as the squared hinge"
-            )
+            raise no_curvature()
         return self._curvature(self._require_in_range(scores))
 
 

@@ -46,17 +46,19 @@ def range_of(scores: FloatArray) -> tuple[float, float]:
     return float(low.min()), float(high.max())
 
 
-def cells_per_score(low: float, high: float, margin: float, cells: float) -> float:
-    """Return 1/h, a power of two: about `cells` per margin, but not too many over the scores.
+def cells_per_score(low: float, high: float, margins: FloatArray, cells: float) -> float:
+    """Return 1/h, a power of two: about `cells` per positive margin, else over the scores.
 
     NaN where the scores from low to high are not finite, or too large for cells of their size.
     """
-    spread = high - low
+    margin, spread = margins.max(), high - low
     if not np.isfinite(spread):
         return float("nan")
     per_h = 2.0 ** np.ceil(np.log2(cells / margin)) if margin > 0.0 else np.inf
     if not margin > 0.0 and spread > 0.0:
-        per_h = 2.0 ** np.floor(np.log2(CELLS_PER_SPREAD / CELLS_PER_MARGIN * cells / spread))
+        per_spread = CELLS_PER_SPREAD / CELLS_PER_MARGIN * cells / spread
+        most = _LARGEST_CELL / -margin if margin < 0.0 else np.inf
+        per_h = 2.0 ** np.floor(np.log2(min(per_spread, most)))
     if not 0.0 < per_h < np.inf:
         per_h = 1.0
     fits = max(abs(low), abs(high)) * per_h < _LARGEST_CELL

@@ -20,18 +20,18 @@ LEAST_ROWS = 20_000
 """Smaller queries are summed exactly."""
 FEW_LEVELS = 256
 """Up to so many levels share one grid; more are cut into so many bands."""
-MIN_BANDS, ROWS_PER_BAND = 4, 2048
+MIN_BANDS, ROWS_PER_BAND = 4, 5000
 """A query has at least so many bands, and no more than one for so many rows."""
 COARSER = 16
 """How much wider the cells are within bands, which have far fewer pairs than there are in all."""
-EXACT_ROWS = 64
+EXACT_ROWS = 96
 """Bands are cut into parts of about so many rows, whose pairs are summed one by one."""
 CELLS_PER_ROW = 2
 """A grid of more entries of its table per row costs more than exact sums."""
 CELLS_PER_ROW_OF_BANDS = 4
 ROWS_PER_BLOCK = 1 << 17
 """Threads share blocks of about so many rows."""
-_NO_WEIGHT = np.empty(0)
+_NO_WEIGHT = np.empty((1, 0))
 _NONE = np.empty(0, dtype=np.int64)
 
 
@@ -39,8 +39,8 @@ _NONE = np.empty(0, dtype=np.int64)
 class Unit:
     """Rows, of the user's, with codes that are compared through one grid of cells.
 
-    `code` and `weight` are (n,), `weight` (0,) where all rows weigh 1. `links` says which codes are
-    preferred to which, see `compiled.cells`. `scale` multiplies every pair.
+    `code` is (n,), `weight` as `weight_of_sides` returns it. `links` says which codes are preferred
+    to which, see `compiled.cells`. `scale` multiplies every pair.
     """
 
     rows: slice | NDArray[np.int32]
@@ -62,18 +62,18 @@ class Unit:
 
     @contextmanager
     def adding_to(self, result: FloatArray) -> Iterator[FloatArray]:
-        """Lend an array of one value per row of this unit, to be added to `result`.
+        """Lend an array of values per row of this unit, to be added to `result`.
 
         Yields
         ------
-        ndarray of shape (n,)
+        ndarray of shape (..., n) for `result` of shape (..., n_rows)
         """
         if isinstance(self.rows, slice):
-            yield result[self.rows]
+            yield result[..., self.rows]
             return
-        values = np.zeros(self.n_rows)
+        values = np.zeros((*result.shape[:-1], self.n_rows))
         yield values
-        result[self.rows] += values
+        result[..., self.rows] += values
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +112,16 @@ def _large(levels: Levels) -> IntArray:
     return np.flatnonzero(enough & (levels.query_pair_weight > 0.0))
 
 
+def weight_of_sides(levels: Levels) -> FloatArray:
+    """Return the weights of rows as winners and as losers, (2, n_kept), in the layout's order.
+
+    Without weights by role they have one side, (1, n_kept); (1, 0) where all weigh 1.
+    """
+    if levels.roles is not None:
+        return np.stack(levels.roles)
+    return _NO_WEIGHT if levels.weight is None else levels.weight[np.newaxis]
+
+
 def has_large_queries(levels: Levels) -> bool:
     """Whether some query is large enough that cells cost less than sorting."""
     return _large(levels).size > 0
@@ -134,6 +144,7 @@ def divide(levels: Levels) -> Plan:
     begins[levels.query_group] = True
     cut: list[tuple[float, IntArray]] = []
     scales = np.broadcast_to(levels.pair_scale, levels.n_queries)
+    weight = weight_of_sides(levels)
     for query in large.tolist():
         first, last = levels.query_group[query : query + 2].tolist()
         scale = float(scales[query])
@@ -144,7 +155,7 @@ def divide(levels: Levels) -> Plan:
             bands = _cut(levels, first, last, n_bands)
             code = np.repeat(np.arange(bands.size - 1, dtype=np.int32), np.diff(bands))
             cut.append((scale, bands))
-        units.append(_unit(levels, first, last, code, scale))
+        units.append(_unit(levels, weight, first, last, code, scale))
         begins[first:last] = True
     rest = _rest(levels, large, np.flatnonzero(begins))
     return Plan(units, _bands(levels, cut) if cut else [], rest)
@@ -203,14 +214,19 @@ def _cut(levels: Levels, first: int, last: int, n_parts: int) -> IntArray:
 
 
 def _unit(
-    levels: Levels, first: int, last: int, code_of_group: NDArray[np.int32], scale: float
+    levels: Levels,
+    weight: FloatArray,
+    first: int,
+    last: int,
+    code_of_group: NDArray[np.int32],
+    scale: float,
 ) -> Unit:
     """Return a unit over the rows of the groups first to last - 1, in the user's order."""
     borders = levels.group_start[first : last + 1]
     start, stop = int(borders[0]), int(borders[-1])
     row_of = levels.row_of[start:stop]
     code = np.repeat(code_of_group, np.diff(borders))
-    weight = _NO_WEIGHT if levels.weight is None else levels.weight[start:stop]
+    weight = weight[:, start:stop]
     low, high = int(row_of.min()), int(row_of.max())
     rows: slice | NDArray[np.int32]
     order: NDArray[np.integer]
@@ -220,7 +236,7 @@ def _unit(
     else:
         order = np.argsort(row_of, kind="stable")
         rows = row_of[order]
-    weight = weight[order] if weight.size else weight
+    weight = weight[:, order] if weight.size else weight
     links = _links(levels, first, last)
     return Unit(rows, code[order], weight, int(code_of_group[-1]) + 1, links, scale)
 
@@ -249,7 +265,9 @@ def _rest(levels: Levels, large: IntArray, query_group: IntArray) -> Levels | No
         query_of = np.searchsorted(levels.query_group, edges[:, 0], side="right") - 1
         edges = edges[~np.isin(query_of, large)]
     scale = np.broadcast_to(levels.pair_scale, levels.n_queries)[parent]
-    n_pairs, weight = count_pairs(levels.group_start, query_group, edges, levels.weight)
+    n_pairs, weight = count_pairs(
+        levels.group_start, query_group, edges, levels.weight, levels.roles
+    )
     if not n_pairs:
         return None
     return replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -10,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import threads
-from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
-from pairrank.compiled import cell_bands, layout
+from pairrank._protocols import Evaluated, FloatArray, PairSum
+from pairrank.compiled import cell_bands
 from pairrank.compiled import cells as compiled
-from pairrank.pair_sums._bound import OneByOne, as_scores
+from pairrank.pair_sums._bound import OneByOne, as_scores, no_curvature
 from pairrank.pair_sums.cell_grid import (
     CELLS_PER_MARGIN,
     Grid,
@@ -21,14 +22,22 @@ from pairrank.pair_sums.cell_grid import (
     make_grid,
     range_of,
 )
-from pairrank.pair_sums.cell_plan import ROWS_PER_BLOCK, Bands, Unit, divide, has_many_levels
+from pairrank.pair_sums.cell_layout import InLayout, from_layout
+from pairrank.pair_sums.cell_plan import (
+    ROWS_PER_BLOCK,
+    Bands,
+    Unit,
+    divide,
+    has_many_levels,
+    weight_of_sides,
+)
 from pairrank.preferences import Levels
 
 Terms = tuple[tuple[float, int, float], ...]
 TermArrays = tuple[FloatArray, NDArray[np.int64], FloatArray]
 """The margins, powers and factors of all terms."""
-Sums = tuple[float, float, float]
-"""The value, its error, and the sum of the errors of the rows' gradients."""
+Sums = tuple[float, float, float, float]
+"""The value, its error, the sum of the errors of the rows' gradients, and the value's rounding."""
 
 FINER = 16
 """`sharpen` divides the width of a cell by this, once: more cells add more rounding."""
@@ -37,7 +46,6 @@ MOST_TABLES = 16
 ROWS_PER_ENTRY = (4, 16)
 """So many rows per entry of a table make a second table, and each further one, cheap to merge."""
 _UNIT_ROUNDING = 2.0**-53
-_NONE = np.empty(0)
 
 
 class CellSum:
@@ -52,14 +60,18 @@ class CellSum:
     same sum by sorting: for pairs that no unit holds, for scores that no grid fits, and once
     `sharpen` asks for it.
 
+    Where all powers are 1 and all factors positive, the plane through value and gradient lies below
+    the sum at any scores, since a subset of the pairs with their m - d does; the value is lowered
+    by its rounding. Rows with weights by role have two tables of moments, as winners and as losers.
+
     O(rows + cells levels). With labels as many as rows the rows are cut into bands of labels, the
-    bands into parts of about 64 rows, whose pairs are summed exactly. Memory: 4 bytes per row,
+    bands into parts of about 96 rows, whose pairs are summed exactly. Memory: 4 bytes per row,
     and 24 more for rows that are not in order. Blocks of rows are added to tables of their own,
     which are merged in order, so the bits do not depend on the number of threads.
     """
 
     error = 0.0
-    """Equal scores are summed without an error; others compute their own."""
+    """Evaluations compute their own errors."""
 
     def __init__(self, levels: Levels, terms: Terms, exact: Callable[[Levels], PairSum]) -> None:
         self.levels = levels
@@ -67,15 +79,19 @@ class CellSum:
         self.plan = divide(levels)
         rest = self.plan.rest
         self.rest = exact(rest) if rest is not None and self.plan.units else None
-        self._margin = max(max(m for m, _, _ in terms), 0.0)
         margins, powers, factors = zip(*terms, strict=True)
         self.terms = (
             np.array(margins, dtype=np.float64),
             np.array(powers, dtype=np.int64),
             np.array(factors, dtype=np.float64),
         )
+        self.smooth = min(powers) == 2
         self.finer = 1.0
         self.is_exact = not self.plan.units
+
+    @functools.cached_property
+    def _weight(self) -> FloatArray:
+        return weight_of_sides(self.levels)
 
     @functools.cached_property
     def _exact(self) -> PairSum:
@@ -90,12 +106,15 @@ class CellSum:
         whole = self.plan.units[0].n_rows == scores.size
         gradient = np.empty(scores.size) if whole else np.zeros(scores.size)
         found = [state.gradient(gradient, whole and state is states[0]) for state in states]
-        value, error, gradient_error = np.sum(found, axis=0).tolist()
+        value, error, gradient_error, rounding = np.sum(found, axis=0).tolist()
+        error += rounding
+        if not self.smooth:
+            value, error = value - rounding, error + rounding
         if self.rest is not None:
             rest = self.rest.at(scores)
             value += rest.value
             gradient += rest.gradient
-        curvature = functools.partial(CellCurvature, self, scores, states)
+        curvature = functools.partial(self._curvature, scores, states)
         return Evaluated(value, gradient, error, curvature, gradient_error)
 
     def sharpen(self) -> bool:
@@ -106,12 +125,17 @@ class CellSum:
         self.is_exact = self.finer > FINER
         return True
 
+    def _curvature(self, scores: FloatArray, states: list[_UnitSum | _BandSum]) -> CellCurvature:
+        if not self.smooth:
+            raise no_curvature()
+        return CellCurvature(self, scores, states)
+
     def _states(self, scores: FloatArray) -> list[_UnitSum | _BandSum] | None:
         """Return the sums of all parts at the scores; None if no grid fits."""
         units = [(unit, scores[unit.rows]) for unit in self.plan.units]
         ranges = [range_of(own) for _, own in units]
         low, high = np.transpose(ranges)
-        width = (float(low.min()), float(high.max()), self._margin)
+        width = (float(low.min()), float(high.max()), self.terms[0])
         per_h = cells_per_score(*width, CELLS_PER_MARGIN * self.finer)
         if np.isnan(per_h):
             return None
@@ -121,9 +145,8 @@ class CellSum:
             if grid is None:
                 return None
             states.append(_UnitSum(unit, self.terms, own, grid))
-        weight = _NONE if self.levels.weight is None else self.levels.weight
         for bands in self.plan.bands:
-            states.append(_BandSum(bands, self.terms, scores, per_h, weight))
+            states.append(_BandSum(bands, self.terms, scores, per_h, self._weight))
         return states
 
 
@@ -132,7 +155,7 @@ class _UnitSum:
 
     def __init__(self, unit: Unit, terms: TermArrays, scores: FloatArray, grid: Grid) -> None:
         self.unit, self.terms, self.scores, self.grid = unit, terms, scores, grid
-        self._shape = (unit.n_codes, grid.position.size)
+        self._shape = (len(unit.weight), unit.n_codes, grid.position.size)
         self._blocks = threads.blocks(unit.n_rows, ROWS_PER_BLOCK)
 
     def gradient(self, gradient: FloatArray, is_first: bool) -> Sums:
@@ -141,7 +164,7 @@ class _UnitSum:
 
         def add(rows: slice) -> FloatArray:
             moments = np.zeros((*self._shape, 3))
-            compiled.add_rows(own[rows], unit.code[rows], unit.weight[rows], *place, moments)
+            compiled.add_rows(own[rows], unit.code[rows], unit.weight[:, rows], *place, moments)
             return moments
 
         moments = self._merged(add)
@@ -151,25 +174,28 @@ class _UnitSum:
         )
         value, error, gradient_error = unit.scale * np.array(sums)
         fullest = unit.n_rows if unit.weight.size else moments[..., 0].max()
-        error += (fullest + 8.0 * self.grid.position.size) * _UNIT_ROUNDING * abs(value)
+        rounding = (fullest + 8.0 * self.grid.position.size) * _UNIT_ROUNDING * abs(value)
         with unit.adding_to(gradient) as out:
             threads.run(
                 lambda rows: compiled.read_rows(
-                    own[rows], unit.code[rows], unit.weight[rows], unit.scale, *place, table,
+                    own[rows], unit.code[rows], unit.weight[:, rows], unit.scale, *place, table,
                     is_first, out[rows],
                 ),
                 self._blocks,
             )  # fmt: skip
-        return value, error, gradient_error
+        return value, error, gradient_error, rounding
 
     def add_partners(self, values: FloatArray, result: FloatArray) -> None:
-        """Add 2 c times the sum of the values of each row's partners that are counted in."""
+        """Add 2 c times the sum of the values of each row's partners that are counted in.
+
+        Both are (S, n_rows): values as winners and as losers, sums over losers and over winners.
+        """
         unit, grid, own = self.unit, self.grid, self.scores
-        values = values[unit.rows]
+        values = values[:, unit.rows]
 
         def add(rows: slice) -> FloatArray:
             table = np.zeros(self._shape)
-            compiled.add_values(own[rows], unit.code[rows], values[rows], *grid.place, table)
+            compiled.add_values(own[rows], unit.code[rows], values[:, rows], *grid.place, table)
             return table
 
         sums = np.zeros(self._shape)
@@ -178,14 +204,14 @@ class _UnitSum:
         with unit.adding_to(result) as out:
             threads.run(
                 lambda rows: compiled.read_values(
-                    own[rows], unit.code[rows], unit.scale, *grid.place, sums, out[rows]
+                    own[rows], unit.code[rows], unit.scale, *grid.place, sums, out[:, rows]
                 ),
                 self._blocks,
             )
 
     def _merged(self, add: Callable[[slice], FloatArray]) -> FloatArray:
         """Return the sum of the tables of blocks of rows, as many as are cheap to merge."""
-        n_rows, n_entries = self.unit.n_rows, self._shape[0] * self._shape[1]
+        n_rows, n_entries = self.unit.n_rows, math.prod(self._shape)
         second, further = ROWS_PER_ENTRY
         n_tables = max(min(2, n_rows // (second * n_entries)), n_rows // (further * n_entries))
         n_tables = max(1, int(min(n_tables, MOST_TABLES, n_rows // ROWS_PER_BLOCK)))
@@ -213,7 +239,7 @@ class _BandSum:
     def gradient(self, gradient: FloatArray, is_first: bool) -> Sums:
         """Add the rows' gradients, (n_rows,); return the sums."""
 
-        def add(block: slice) -> Sums:
+        def add(block: slice) -> tuple[float, float, float]:
             start, scale = self.bands.part_start, self.bands.scale[block]
             which = (self.scores, self.weight, self.bands.bands[block], start, scale)
             if not self._grid:
@@ -222,9 +248,8 @@ class _BandSum:
 
         found = np.reshape(threads.run(add, self.bands.blocks), (-1, 3))
         value, error, gradient_error = found.sum(axis=0).tolist()
-        if self._grid:
-            error += self.scores.size / max(len(self.bands.bands), 1) * _UNIT_ROUNDING * value
-        return value, error, gradient_error
+        rows = self.scores.size / max(len(self.bands.bands), 1) if self._grid else 0.0
+        return value, error, gradient_error, rows * _UNIT_ROUNDING * abs(value)
 
     def add_partners(self, values: FloatArray, result: FloatArray) -> None:
         """Add 2 c times the sum of the values of each row's partners that are counted in."""
@@ -247,64 +272,6 @@ def _squares_of(terms: TermArrays) -> tuple[FloatArray, FloatArray]:
     return margins[powers == 2], factors[powers == 2]
 
 
-class InLayout:
-    """A sum over rows in the order of their labels, for scores in the user's order."""
-
-    error = 0.0
-
-    def __init__(self, levels: Levels, inner: CellSum) -> None:
-        self._levels, self._inner = levels, inner
-
-    def at(self, scores: FloatArray) -> Evaluated:
-        """Return value, gradient, error and curvature at the scores."""
-        scores = as_scores(scores, self._levels.n_rows)
-        found = self._inner.at(to_layout(self._levels, scores))
-        return found._replace(
-            gradient=from_layout(self._levels, found.gradient),
-            curvature=lambda: _LayoutCurvature(self._levels, found.curvature()),
-        )
-
-    def sharpen(self) -> bool:
-        """Sharpen the sum."""
-        return self._inner.sharpen()
-
-
-class _LayoutCurvature(OneByOne):
-    def __init__(self, levels: Levels, inner: MultipleCurvature) -> None:
-        self._levels, self._inner = levels, inner
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`, (n_rows,)."""
-        v = as_scores(v, self._levels.n_rows)
-        return from_layout(self._levels, self._inner.matvec(to_layout(self._levels, v)))
-
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal, (n_rows,)."""
-        return from_layout(self._levels, self._inner.diagonal())
-
-
-def to_layout(levels: Levels, values: FloatArray) -> FloatArray:
-    """Return one value per row in the order of the layout."""
-    result = np.empty(levels.row_of.size)
-    threads.run(
-        lambda rows: layout.gather(values, levels.row_of[rows], result[rows]),
-        threads.blocks(result.size, ROWS_PER_BLOCK),
-    )
-    return result
-
-
-def from_layout(levels: Levels, values: FloatArray) -> FloatArray:
-    """Return one value per row of the layout in the user's order; dropped rows get 0."""
-    n_kept = levels.row_of.size
-    result = np.empty(n_kept) if n_kept == levels.n_rows else np.zeros(levels.n_rows)
-
-    threads.run(
-        lambda rows: layout.scatter(values[rows], levels.row_of[rows], result),
-        threads.blocks(n_kept, ROWS_PER_BLOCK),
-    )
-    return result
-
-
 def cell_sum(
     levels: Levels, terms: Terms, exact: Callable[[Levels], PairSum]
 ) -> CellSum | InLayout:
@@ -324,19 +291,20 @@ class CellCurvature(OneByOne):
     ) -> None:
         self._n_rows, self._states = scores.size, states
         self._rest = None if owner.rest is None else owner.rest.at(scores).curvature()
-        levels = owner.levels
-        self._weight = None if levels.weight is None else from_layout(levels, levels.weight)
+        sides = weight_of_sides(owner.levels)
+        self._weight = None
+        if sides.size:
+            self._weight = np.stack([from_layout(owner.levels, side) for side in sides])
 
     @functools.cached_property
     def _own(self) -> FloatArray:
         """What a row's own value is multiplied by, (n_rows,)."""
-        ones = np.ones(self._n_rows)
-        return self._weighed(self._partners(ones if self._weight is None else self._weight))
+        return self._partners(np.ones(self._n_rows))
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""
         v = as_scores(v, self._n_rows)
-        partners = self._weighed(self._partners(self._weighed(v)))
+        partners = self._partners(v)
         result = np.empty(self._n_rows)
         own = self._own
 
@@ -352,10 +320,9 @@ class CellCurvature(OneByOne):
         return self._own if self._rest is None else self._own + self._rest.diagonal()
 
     def _partners(self, values: FloatArray) -> FloatArray:
-        result = np.zeros(self._n_rows)
+        """Return 2 c times the weighted sum of the values of each row's partners, (n_rows,)."""
+        values = values[np.newaxis] if self._weight is None else values * self._weight
+        result = np.zeros(values.shape)
         for state in self._states:
             state.add_partners(values, result)
-        return result
-
-    def _weighed(self, values: FloatArray) -> FloatArray:
-        return values if self._weight is None else values * self._weight
+        return result[0] if self._weight is None else (result * self._weight).sum(axis=0)

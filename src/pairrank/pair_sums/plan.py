@@ -32,9 +32,11 @@ ALGORITHMS: dict[type, tuple[str, ...]] = {
     Exponential: ("auto", "separable", "direct"),
     Generic: ("auto", "direct"),
     Squares: ("auto",),
-    Tubes: ("auto",),
+    Tubes: ("auto", "cells", "sorted"),
 }
 """The names that `pair_sum` may have, by the family of the loss."""
+
+Terms = tuple[tuple[float, int, float], ...]
 
 ROWS_PER_EDGE = 100.0
 """The number of rows whose pass costs as much as an edge, of sums that take edges cheaply."""
@@ -57,9 +59,9 @@ def bind(
         Differences or Pairs (which keep their magnitudes: ``bound(..., ties=False)``), other losses
         over Levels or Pairs.
     pair_sum : str, default "auto"
-        The algorithm. "direct" is every pair, for any loss. For hinges over Levels: "cells"
-        (linear in the rows, to a computed error), "sorted" (sorted scores and merges, exact),
-        "selection_tree" (Lee & Lin 2014, Algorithm 2) or
+        The algorithm. "direct" is every pair, for any loss. For hinges over Levels, and for tubes
+        over Differences: "cells" (linear in the rows, to a computed error) or "sorted" (sorted
+        scores and merges, exact). For hinges also "selection_tree" (Lee & Lin 2014, Algorithm 2) or
         "level_counting" (one accumulator per level). For logistic and probit over Levels: "boxes"
         (linear in the rows) or "beaulieu" (the sum of Raykar 2007, probit only). For exponentials:
         "separable". "auto" takes the one that costs least, for each query. Over Pairs every name is
@@ -87,10 +89,11 @@ def bind(
             f"pair_sum={pair_sum!r} does not exist for this loss; choose one of {listed}"
         )
     if isinstance(family, Squares | Tubes):
-        return _of_differences(loss, family, preferences)
+        return _of_differences(loss, family, preferences, pair_sum)
     if isinstance(preferences, Differences):
         raise PairrankError(f"the loss {type(loss).__name__} is summed over Levels or Pairs")
-    if isinstance(preferences, Levels) and preferences.roles is not None:
+    by_cells = isinstance(family, PiecewisePolynomial) and _takes_cells(pair_sum, preferences)
+    if isinstance(preferences, Levels) and preferences.roles is not None and not by_cells:
         part = functools.partial(bind, loss, pair_sum=pair_sum, eps=eps)
         edge = _rows_per_edge(family, pair_sum)
         return _made("roles", "role_sum", preferences, part, smooth=loss.smooth, rows_per_edge=edge)
@@ -99,7 +102,7 @@ def bind(
     if isinstance(preferences, Pairs):
         return _made("explicit", "ExplicitSum", preferences, loss)
     if isinstance(family, PiecewisePolynomial) and pair_sum != "direct":
-        return _piecewise(loss, family, preferences, pair_sum)
+        return _piecewise(loss, family.terms, preferences, pair_sum=pair_sum)
     if isinstance(family, Exponential) and pair_sum != "direct":
         return _made("separable", "SeparableSum", preferences, family.rate)
     return _direct(loss, preferences, pair_sum)
@@ -107,10 +110,9 @@ def bind(
 
 def _rows_per_edge(family: LossFamily, pair_sum: str) -> float:
     """Return the number of rows whose pass costs as much as an edge; see `roles.parts_of`."""
-    is_smooth = isinstance(family, PiecewisePolynomial) and all(p == 2 for _, p, _ in family.terms)
-    if pair_sum == "auto" and (is_smooth or isinstance(family, Sigmoidal | Exponential)):
+    if pair_sum == "auto" and isinstance(family, Sigmoidal | Exponential):
         return ROWS_PER_EDGE
-    return ROWS_PER_EDGE if pair_sum in ("cells", "boxes", "separable") else np.inf
+    return ROWS_PER_EDGE if pair_sum in ("boxes", "separable") else np.inf
 
 
 def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:
@@ -143,7 +145,7 @@ def _direct(loss: PairLoss, levels: Levels, pair_sum: str) -> Any:
 
 
 def _of_differences(
-    loss: PairLoss, family: Squares | Tubes, preferences: Preferences | Differences
+    loss: PairLoss, family: Squares | Tubes, preferences: Preferences | Differences, pair_sum: str
 ) -> Any:
     if isinstance(preferences, Pairs):
         return _made("explicit", "ExplicitSum", preferences, loss)
@@ -154,16 +156,24 @@ def _of_differences(
         )
     if isinstance(family, Squares):
         return _made("centred_squares", "SquareSum", preferences)
-    return _made("sorted", "TubeSum", preferences, family.epsilon, family.power == 2)
+    terms = ((-family.epsilon, family.power, 1.0),)
+    hinge = functools.partial(_piecewise, loss, terms, pair_sum=pair_sum)
+    return _made("tubes", "TubeSum", preferences, hinge)
 
 
-def _piecewise(loss: PairLoss, family: PiecewisePolynomial, levels: Levels, pair_sum: str) -> Any:
-    """Return a sum by cells where queries are large and the loss is smooth, else an exact one.
+def _takes_cells(pair_sum: str, preferences: Preferences) -> bool:
+    """Whether a piecewise polynomial loss is summed by cells."""
+    if not isinstance(preferences, Levels) or pair_sum not in ("auto", "cells"):
+        return False
+    return pair_sum == "cells" or has_large_queries(preferences)
+
+
+def _piecewise(loss: PairLoss, terms: Terms, levels: Levels, *, pair_sum: str) -> Any:
+    """Return a sum by cells where queries are large, else an exact one.
 
     That is by sorting for the hinge and its square. Several terms nearly cancel where scores are
     far apart, so they are summed pair by pair unless queries are large.
     """
-    terms = family.terms
     single = len(terms) == 1 and terms[0][2] == 1.0
     if not single and pair_sum not in ("auto", "cells"):
         raise PairrankError(
@@ -173,13 +183,17 @@ def _piecewise(loss: PairLoss, family: PiecewisePolynomial, levels: Levels, pair
     if pair_sum in ("selection_tree", "level_counting") and levels.edges is None:
         return _made("papers.sweeps", "SweptSum", levels, terms[0][0], terms[0][1] == 2, pair_sum)
 
-    def by_sorting(some: Levels) -> Any:
+    def by_sorting(some: Preferences) -> Any:
+        if isinstance(some, Pairs):
+            return _made("explicit", "ExplicitSum", some, loss)
+        if some.roles is not None:
+            how = {"smooth": loss.smooth, "rows_per_edge": np.inf}
+            return _made("roles", "role_sum", some, by_sorting, **how)
         if single:
             return _made("sorted", "SortedSum", some, terms[0][0], terms[0][1] == 2)
         return _made("sorted", "SortedTerms", some, terms)
 
-    is_smooth = all(power == 2 for _, power, _ in terms)
-    if pair_sum == "cells" or (pair_sum == "auto" and is_smooth and has_large_queries(levels)):
+    if _takes_cells(pair_sum, levels):
         return _made("cells", "cell_sum", levels, terms, by_sorting)
     return by_sorting(levels) if single else _direct(loss, levels, pair_sum)
 

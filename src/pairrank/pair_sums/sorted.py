@@ -1,19 +1,17 @@
-"""Hinges, squared hinges and tubes over levels: scores are sorted, then groups are merged."""
+"""Hinges and squared hinges over levels: scores are sorted, then groups are merged."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from pairrank import threads
-from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
-from pairrank.compiled.differences import less_labels
+from pairrank._protocols import FloatArray, MultipleCurvature
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.pair_sums.sorted_schedule import make_schedule
 from pairrank.pair_sums.sorted_scores import Buffers, Hinge, Scratch, SortedScores
-from pairrank.preferences import Differences, Levels
+from pairrank.preferences import Levels
 
 ROWS_A_PART = 1 << 14
 """Threads share the queries in parts of about so many rows."""
@@ -146,55 +144,3 @@ class TermsCurvature(OneByOne):
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
         return np.sum([c * part.diagonal() for c, part in self._parts], axis=0)
-
-
-class TubeSum(SortedSum):
-    r"""The sum of a tube loss over all `Differences`, with gradient and curvature.
-
-    With t = s - y, of any two rows of a query at most one, the one of the greater t, is more than
-    epsilon above the other, and
-
-    .. math:: \sum_q \frac1{2 n_q} \sum_{i, j \in q} w_i w_j \max(0, |t_j - t_i| - \varepsilon)^n
-        = \sum_q \frac1{n_q} \sum_{i, j \in q} w_i w_j \max(0, -\varepsilon - (t_i - t_j))^n,
-
-    which is a hinge of margin -epsilon from the query's rows to themselves: one sort of t, one
-    merge of the sorted t with itself, and running sums of terms that are never negative, so that
-    neither an offset nor a huge score costs digits.
-
-    Notes
-    -----
-    O(n_rows log n_rows) by the sort, for queries of any size; Cortes et al. 2007, Section 3.2,
-    solve a program over all n_rows^2 pairs instead. What it keeps is told at `SortedSum`.
-    """
-
-    def __init__(self, differences: Differences, epsilon: float, squared: bool) -> None:
-        super().__init__(_as_groups(differences), -epsilon, squared)
-        self.target = differences.target
-
-    def at(self, scores: FloatArray) -> Evaluated:
-        """Return value, gradient, error and curvature at the scores."""
-        levels, residual = self.levels, np.zeros(self.n_rows)
-        scores = as_scores(scores, self.n_rows)
-        less_labels(scores, self.target, levels.row_of, levels.query_start, residual)
-        return super().at(residual)
-
-
-def _as_groups(differences: Differences) -> Levels:
-    """Lay each query's rows out as one group that has an edge to itself, scaled by 1/n_q.
-
-    Weights that are equal within each query are part of the scale: what all rows share costs
-    neither time nor memory.
-    """
-    query_of, weight = differences.query_of, differences.weight
-    labels = np.zeros(differences.n_rows)
-    levels = Levels.build(labels, query_of, graph="chain", sample_weight=weight)
-    first = levels.row_of[levels.query_start[:-1]]
-    total = differences.query_weight[0 if query_of is None else query_of[first]]
-    scale = 1.0 / np.broadcast_to(total, levels.n_queries)
-    if levels.weight is not None:
-        shared = levels.weight[levels.query_start[:-1]]
-        if (levels.weight == np.repeat(shared, np.diff(levels.query_start))).all():
-            scale = shared * (shared / total)
-            levels = replace(levels, weight=None)
-    loops = np.repeat(np.arange(levels.n_queries), 2).reshape(-1, 2)
-    return replace(levels, edges=loops, pair_scale=scale if scale.size != 1 else float(scale[0]))

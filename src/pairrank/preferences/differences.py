@@ -101,6 +101,16 @@ class Differences:
             query_of = query_of[kept]
         return self.n_rows**2 if query_of is None else int((np.bincount(query_of) ** 2).sum())
 
+    @property
+    def total_weight(self) -> float:
+        """The weight of all pairs, n_q/2 per query."""
+        return 0.5 * float(self.query_weight.sum())
+
+    def wins_and_losses(self) -> tuple[FloatArray, FloatArray]:
+        """Return the weight of the pairs in which each row is first, and is second, (n_rows,)."""
+        weight = np.full(self.n_rows, 0.5) if self.weight is None else 0.5 * self.weight
+        return weight, weight
+
     def with_target(self, target: FloatArray) -> Differences:
         """Return the same pairs with other labels, (n_rows,); O(n_rows)."""
         labels = np.asarray(target, dtype=np.float64)

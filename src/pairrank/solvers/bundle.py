@@ -13,7 +13,7 @@ from pairrank.solvers.descent import Descent, DescentSolver, Place
 _ROUNDING = 4.0
 """A plane is lowered by this many times the precision of its value, to stay below the loss."""
 _EXACT = 0.1
-"""The error of the model's minimum is at most this part of the gap."""
+"""The errors of the model's minimum and of values are at most this part of the gap."""
 _LEAST = 100.0
 """The smallest gap that can be asked for, in units of the precision."""
 _FIRST_LENGTH = 0.3
@@ -49,6 +49,10 @@ class Bundle(DescentSolver):
     features, so the bound also holds in floating point. Where rounding or float32 features leave a
     larger gap, the status is NO_PROGRESS or PRECISION.
 
+    A sum with errors must have planes below the loss, as cell sums of hinges have: its values are
+    raised by their errors, its planes are taken as they are. Sums are sharpened where the error of
+    the best or of the last value is more than a tenth of the gap, and before the run ends.
+
     `max_planes` is the number of planes kept, see `CuttingPlanes`; they take max_planes *
     n_features numbers. An iteration costs one evaluation of loss and subgradient, O(n_planes
     n_features), and a few factorisations of matrices of the order of the number of planes that
@@ -76,6 +80,8 @@ class _Run(Descent):
     length = _FIRST_LENGTH
     lower_bound = -np.inf
     gap = marked_gap = float("inf")
+    trial_error = 0.0
+    """The error of the last value."""
     n_stalled = 0
     has_bound = False
 
@@ -124,14 +130,33 @@ class _Run(Descent):
         fall = 0.5 * self.reference_norm**2 / objective.penalty
         least = min(self.tol, _LEAST * objective.precision) * value
         is_closed = self.gap <= max(least, self.tol * min(value, fall))
+        error = max(self.point.value_error, self.trial_error)
+        if error > (0.0 if is_closed else _EXACT * self.gap) and self.sharpen():
+            return self._ended(target)
         return self.closed if is_closed else None
 
-    def _cut(self, w: FloatArray) -> Place | None:
+    def sharpen(self) -> bool:
+        """Reduce the errors of the sums; evaluate the best weights and report them again."""
+        if not self.objective.sharpen():
+            return False
+        self.value = np.inf
+        self._cut(self.w, self.point.scores)
+        self._bound()
+        self.history[-1] = self.history[-1]._replace(
+            value=self.value, gradient_norm=self.norm, gap=self.gap,
+            n_evaluations=self.n_evaluations,
+        )  # fmt: skip
+        return True
+
+    def _cut(self, w: FloatArray, scores: FloatArray | None = None) -> Place | None:
         """Add the plane that touches the loss at w, keep w if it is the best.
 
-        Return f there, None where it overflows or the plane is too steep.
+        Return f there, None where it overflows or the plane is too steep. The value is raised by
+        its error.
         """
-        place = self.evaluate(w)
+        place = self.evaluate(w, scores)
+        self.trial_error = place.point.value_error
+        place = place._replace(value=place.value + self.trial_error)
         loss, slope = place.point.value, place.point.gradient
         tangent = float(slope @ w)
         if not (np.isfinite(place.value) and np.isfinite(tangent) and np.isfinite(slope @ slope)):
@@ -140,8 +165,7 @@ class _Run(Descent):
             return None
         rounding = _ROUNDING * self.objective.precision * abs(loss) if w.any() else 0.0
         rounding += place.point.score_norm * float(place.point.rounding() @ np.abs(w))
-        offset = loss - tangent - rounding - place.point.value_error
-        self.planes.add(slope, offset, place.point.score_norm)
+        self.planes.add(slope, loss - tangent - rounding, place.point.score_norm)
         if place.value < self.value:
             self.move(place)
         return place
@@ -166,7 +190,7 @@ class _Run(Descent):
 
     def _is_stalled(self) -> bool:
         """Whether the last cuts have not reduced the gap by more than rounding."""
-        if self.gap < self.marked_gap - self.noise:
+        if self.gap < self.marked_gap - self.objective.precision * abs(self.value):
             self.marked_gap, self.n_stalled = self.gap, 0
         else:
             self.n_stalled += 1
