@@ -49,6 +49,8 @@ def folder(tmp_path, monkeypatch):
     write_csv("clicks.csv", "grade,query,views,a,b,c,d", cells)
     write_csv("items.csv", "label,a,b", [row[2:5] for row in cells])
     write_csv("votes.csv", "i,j", [(0, 1), (1, 2), (3, 2)])
+    censored = [(rng.integers(1, 900), rng.integers(0, 2), *row[3:6]) for row in cells]
+    write_csv("patients.csv", "days,died,a,b,c", censored)
     names = ["ann", "bob", *(f"user{n}" for n in range(10))]
     pairs = [(name, f"item{n}") for name in names for n in range(20) if rng.random() < 0.7]
     write_csv("ratings.csv", "user,item,rating", [(*pair, rng.integers(1, 6)) for pair in pairs])
