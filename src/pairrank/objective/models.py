@@ -20,7 +20,7 @@ _ROUGH = 1e-4
 """The eps of the sample's curvature, far below the error of sampling."""
 _NEAR = 0.05
 """The Hessian is reused where the standard deviation of the change of scores is at most this."""
-_BLOCKS, _LARGE = 16, 1 << 18
+_BLOCKS, _LARGE = 4, 1 << 18
 """A matrix X of at least so many entries is cut into so many blocks of features."""
 _ROWS_IN_CACHE = 1024
 _LINE_ROWS = 4096

@@ -20,11 +20,11 @@ LEAST_ROWS = 20_000
 """Smaller queries are summed exactly."""
 FEW_LEVELS = 256
 """Up to so many levels share one grid; more are cut into so many bands."""
-MIN_BANDS, ROWS_PER_BAND = 4, 5000
+MIN_BANDS, ROWS_PER_BAND = 4, 3000
 """A query has at least so many bands, and no more than one for so many rows."""
 COARSER = 16
 """How much wider the cells are within bands, which have far fewer pairs than there are in all."""
-EXACT_ROWS = 96
+EXACT_ROWS = 64
 """Bands are cut into parts of about so many rows, whose pairs are summed one by one."""
 CELLS_PER_ROW = 2
 """A grid of more entries of its table per row costs more than exact sums."""
