@@ -110,14 +110,16 @@ class SortedScores:
         if len(schedule.segments):
             laid = self._laid(weight) if weight.size else weight
             gradient, lines = self._zeros(), _lines(self._work, levels)
-            value += gradient_over_edges(
-                schedule.edges, scale, levels.group_start, self._sorted, laid, margin, squared,
-                *self._edge_plan, lines, gradient,
-            )  # fmt: skip
-            value += gradient_over_tree(
-                schedule.nodes, scale, self._sorted, laid, margin, squared, *self._tree_plan,
-                lines, gradient,
-            )  # fmt: skip
+            if len(schedule.edges):
+                value += gradient_over_edges(
+                    schedule.edges, scale, levels.group_start, self._sorted, laid, margin, squared,
+                    *self._edge_plan, lines, gradient,
+                )  # fmt: skip
+            if len(schedule.nodes):
+                value += gradient_over_tree(
+                    schedule.nodes, scale, self._sorted, laid, margin, squared, *self._tree_plan,
+                    lines, gradient,
+                )  # fmt: skip
             self._found = self._kept
             scatter(gradient, self._merged_rows, result)
         return value + self._in_blocks(weight, squared, 1.0, -1.0, result)
@@ -131,14 +133,16 @@ class SortedScores:
         (levels, margin, _, _, _), schedule = self.hinge, self.schedule
         if len(schedule.segments):
             laid, gamma, lines = self._laid(x), self._zeros(), _lines(self._work, levels)
-            gamma_over_edges(
-                schedule.edges, levels.group_start, self._sorted, laid, margin, self._found,
-                *self._edge_plan, plus, minus, lines, gamma,
-            )  # fmt: skip
-            gamma_over_tree(
-                schedule.nodes, self._sorted, laid, margin, self._found, *self._tree_plan, plus,
-                minus, lines, gamma,
-            )  # fmt: skip
+            if len(schedule.edges):
+                gamma_over_edges(
+                    schedule.edges, levels.group_start, self._sorted, laid, margin, self._found,
+                    *self._edge_plan, plus, minus, lines, gamma,
+                )  # fmt: skip
+            if len(schedule.nodes):
+                gamma_over_tree(
+                    schedule.nodes, self._sorted, laid, margin, self._found, *self._tree_plan,
+                    plus, minus, lines, gamma,
+                )  # fmt: skip
             self._found = self._kept
             scatter(gamma, self._merged_rows, result)
         self._in_blocks(x, False, plus, minus, result)
@@ -147,6 +151,8 @@ class SortedScores:
         self, x: FloatArray, squared: bool, plus: float, minus: float, result: FloatArray
     ) -> float:
         levels, jobs = self.hinge.levels, self.schedule.jobs
+        if not len(jobs):
+            return 0.0
         edges = np.empty((0, 2), dtype=np.int64) if levels.edges is None else levels.edges
         return float(
             sums_in_blocks(
