@@ -35,20 +35,24 @@ def by_definition(ranker, X, pairs, qid, compared=False):
         x = X[i] - X[j]
         d = np.array([x @ ranker.coef_])
         hessian += weight * phi(d, order=2) * np.outer(x, x)
-        pull = weight * phi(d, order=1) * x
-        of_rows[[i, j]] += pull
-        of_queries[qid[i]] += pull
+        gradient = weight * phi(d, order=1) * x
+        of_rows[[i, j]] += gradient
+        of_queries[qid[i]] += gradient
         if compared and ranker.covariance == "rows":
             both = (min(i, j), max(i, j))
-            own[both] = own.get(both, 0.0) + pull
+            own[both] = own.get(both, 0.0) + gradient
     inverse = np.linalg.inv(hessian)
     if ranker.covariance == "laplace":
         return inverse
-    pulls = of_rows if ranker.covariance == "rows" else of_queries[np.unique(qid)]
-    centred = pulls - pulls.mean(axis=0)
-    n = len(pulls)
+    scattered = of_rows if ranker.covariance == "rows" else of_queries[np.unique(qid)]
+    centred = scattered - scattered.mean(axis=0)
+    n = len(scattered)
     spread = centred.T @ centred * (n / (n - 1) if ranker.covariance == "queries" else 1.0)
-    return inverse @ (spread - sum(np.outer(pull, pull) for pull in own.values())) @ inverse
+    return (
+        inverse
+        @ (spread - sum(np.outer(gradient, gradient) for gradient in own.values()))
+        @ inverse
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)

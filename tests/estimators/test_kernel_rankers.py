@@ -69,10 +69,10 @@ def test_the_optimum_is_that_over_all_functions_of_the_kernel(name, rows):
     high, low = better_than(y, qid)
     ours = ranker(name, kernel="rbf", gamma=0.5, reduction="sum").fit(X, y, qid=qid)
     f = ours.predict(X)
-    pull = np.zeros(60)
-    np.add.at(pull, high, SLOPES[name](f[high] - f[low]))
-    np.subtract.at(pull, low, SLOPES[name](f[high] - f[low]))
-    np.testing.assert_allclose(f, -rbf_kernel(X, gamma=0.5) @ pull, atol=1e-5)
+    gradient = np.zeros(60)
+    np.add.at(gradient, high, SLOPES[name](f[high] - f[low]))
+    np.subtract.at(gradient, low, SLOPES[name](f[high] - f[low]))
+    np.testing.assert_allclose(f, -rbf_kernel(X, gamma=0.5) @ gradient, atol=1e-5)
     assert ours.n_features_in_ == 3
     assert ours.coef_.shape == (ours.feature_map_.n_components_,)
 

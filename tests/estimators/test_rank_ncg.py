@@ -347,8 +347,8 @@ def test_a_kernel_ranker_minimises_over_the_kernels_functions(rows, loss):
     assert objective(dual) == pytest.approx(ranker.objective_, rel=1e-6)
     # The representer theorem's condition: dual weights are minus the slopes, row by row.
     slopes = phi(scores[i] - scores[j], order=1)
-    pull = np.bincount(i, slopes, 90) - np.bincount(j, slopes, 90)
-    np.testing.assert_allclose(K @ -pull, scores, rtol=1e-5, atol=1e-5 * abs(scores).max())
+    gradient = np.bincount(i, slopes, 90) - np.bincount(j, slopes, 90)
+    np.testing.assert_allclose(K @ -gradient, scores, rtol=1e-5, atol=1e-5 * abs(scores).max())
 
 
 def test_kernels_learn_what_no_line_can_and_come_in_every_form():

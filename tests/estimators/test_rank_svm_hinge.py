@@ -114,13 +114,13 @@ def test_the_optimum_has_a_subgradient_of_zero(rows):
     i, j = np.array(preferences_of(y, None, "full")).T
     margin = (X[i] - X[j]) @ ranker.coef_
     kink = np.abs(margin - 1.0) < 1e-5
-    pull = 10.0 * (X[i] - X[j])[(margin < 1.0) & ~kink].sum(axis=0)
+    gradient = 10.0 * (X[i] - X[j])[(margin < 1.0) & ~kink].sum(axis=0)
     from scipy.optimize import lsq_linear
 
     some = 10.0 * (X[i] - X[j])[kink].T
-    found = lsq_linear(some, ranker.coef_ - pull, (0.0, 1.0), tol=1e-14)
-    assert np.linalg.norm(some @ found.x + pull - ranker.coef_) <= 1e-3
-    assert not np.allclose(pull, ranker.coef_, atol=0.1)
+    found = lsq_linear(some, ranker.coef_ - gradient, (0.0, 1.0), tol=1e-14)
+    assert np.linalg.norm(some @ found.x + gradient - ranker.coef_) <= 1e-3
+    assert not np.allclose(gradient, ranker.coef_, atol=0.1)
 
 
 @pytest.mark.parametrize("pair_sum", ["sorted", "selection_tree", "level_counting", "direct"])

@@ -42,8 +42,8 @@ def test_logistic_is_scipys_from_end_to_end():
     assert_equal_to(loss.phi(MARGINS), np.logaddexp(0.0, -MARGINS))
     assert_equal_to(loss.phi(MARGINS, order=1), -special.expit(-MARGINS))
     d = MARGINS[np.abs(MARGINS) < 300]
-    bend = np.exp(-np.abs(d)) / (1.0 + np.exp(-np.abs(d))) ** 2
-    np.testing.assert_allclose(loss.phi(d, order=2), bend, rtol=1e-14)
+    curvature = np.exp(-np.abs(d)) / (1.0 + np.exp(-np.abs(d))) ** 2
+    np.testing.assert_allclose(loss.phi(d, order=2), curvature, rtol=1e-14)
 
 
 def test_probit_is_the_normal_distribution_from_end_to_end():
@@ -89,12 +89,12 @@ def test_the_definitions_say_the_same(loss, definition):
 @pytest.mark.parametrize("kind", KINDS)
 def test_compiled_functions_equal_the_records(kind):
     loss = KINDS[kind]
-    slope, cost, bend = np.empty((3, MARGINS.size))
+    slope, cost, curvature = np.empty((3, MARGINS.size))
     sigmoid.shares_and_costs(kind, MARGINS, slope, cost)
-    sigmoid.curvatures(kind, MARGINS, bend)
+    sigmoid.curvatures(kind, MARGINS, curvature)
     assert (np.abs(cost - loss.phi(MARGINS)) <= 2e-15 * (1.0 + np.abs(loss.phi(MARGINS)))).all()
     np.testing.assert_allclose(slope, -loss.phi(MARGINS, order=1), rtol=0.0, atol=2e-15)
-    np.testing.assert_allclose(bend, loss.phi(MARGINS, order=2), rtol=1e-12, atol=2e-15)
+    np.testing.assert_allclose(curvature, loss.phi(MARGINS, order=2), rtol=1e-12, atol=2e-15)
 
 
 def test_raykar_reports_the_logistic_and_follows_the_probit():

@@ -44,7 +44,7 @@ def cost_of(metric, y, s):
 
 
 def defined(metric, problem, average):
-    """Return the mean by the double loop, query by query, and the mean of the pairs' reach."""
+    """Return the mean by the double loop, query by query, and the mean size of the pairs."""
     y, s = problem.y, problem.scores
     weight = np.ones(y.size) if problem.weight is None else problem.weight
     qid = np.zeros(y.size, dtype=int) if problem.qid is None else problem.qid
@@ -53,11 +53,11 @@ def defined(metric, problem, average):
         rows = (qid == query) & (weight > 0)
         w = np.outer(weight[rows], weight[rows])
         origin = s[rows][np.abs(s[rows]).argmin()]
-        reach = np.abs(s[rows] - origin) + np.abs(y[rows] - y[rows][0]) + 0.3
-        reach = (reach + reach[:, None]) ** metric.keywords["n"]
+        size = np.abs(s[rows] - origin) + np.abs(y[rows] - y[rows][0]) + 0.3
+        size = (size + size[:, None]) ** metric.keywords["n"]
         totals.append(w.sum())
         means[query] = (w * cost_of(metric, y[rows], s[rows])).sum() / totals[-1]
-        sizes.append((w * reach).sum() / totals[-1])
+        sizes.append((w * size).sum() / totals[-1])
     by = totals if average == "pairs" else None
     return means, np.average(list(means.values()), weights=by), np.max(sizes)
 

@@ -177,15 +177,15 @@ def test_thousands_of_rows_equal_pair_by_pair(kind, graph, labels, scores):
     at, v = scores_of(scores, n_rows, generator), generator.normal(size=n_rows)
     direct = results(SigmoidPairs(levels, np.arange(2), kind, 1e-6), at, v)
     pairs = sum(levels.wins_and_losses())
-    reach = pairs * np.abs(v) + pairs.max() * np.abs(v).max()
+    span = pairs * np.abs(v) + pairs.max() * np.abs(v).max()
     size = levels.total_weight
     for eps in (1e-6, 1e-12):
         found = results(boxed(levels, kind, eps), at, v)
         assert_within(found[0], direct[0], eps * size + ROUNDING * (size + direct[0]))
         assert_within(found[1], direct[1], (eps + ROUNDING) * pairs)
-        assert_within(found[2], direct[2], max(eps, 1e-6) * reach)
+        assert_within(found[2], direct[2], max(eps, 1e-6) * span)
         assert_within(found[3], direct[3], max(eps, 1e-6) * pairs)
-        assert_within(found[4], direct[4], (eps + 10 * ROUNDING) * reach)
+        assert_within(found[4], direct[4], (eps + 10 * ROUNDING) * span)
 
 
 def random_levels(n_rows: int, n_levels: int, graph: Any = "full") -> tuple:

@@ -99,10 +99,10 @@ def test_the_guarantee_holds_at_every_distance(method, eps):
 @pytest.mark.parametrize("eps", [10.0**-k for k in range(1, 16)])
 def test_the_proof_of_the_rule_holds_for_its_numbers(eps):
     rule = series_rule(eps)
-    reach = rule.cutoff - 2.0 * rule.half_length
+    span = rule.cutoff - 2.0 * rule.half_length
     h, p = 0.5 * rule.step, rule.n_terms
     furthest = rule.merged_cutoff + 2.0 * rule.half_length
-    assert math.erfc(reach) <= eps * (1 + 1e-9)
+    assert math.erfc(span) <= eps * (1 + 1e-9)
     assert math.erfc(math.pi / (2.0 * h) - furthest) <= 0.5 * eps
     assert math.erfc(2.0 * p * h) / (2.0 * math.sqrt(math.pi) * p * h) <= eps / (8.0 * p) * 1.0001
     assert rule.step * rule.half_length < 0.1

@@ -27,16 +27,16 @@ def all_pairs(problem: Problem, levels: Levels, loss: str) -> Sums:
     if w is not None:
         pairs *= np.outer(w, w)
     d = np.subtract.outer(s, s)
-    slope, bend = (pairs * LOSSES[loss].phi(d, order=order) for order in (1, 2))
+    slope, curvature = (pairs * LOSSES[loss].phi(d, order=order) for order in (1, 2))
     change = np.subtract.outer(v, v)
-    hessian, pull = bend * change, slope * change
+    hessian, influence = curvature * change, slope * change
     sizes = pairs * (np.abs(v)[:, None] + np.abs(v))
     return Sums(
         float((pairs * LOSSES[loss].phi(d)).sum()),
         by_row(slope, -slope),
         by_row(hessian, -hessian),
-        by_row(bend, bend),
-        by_row(pull, pull),
+        by_row(curvature, curvature),
+        by_row(influence, influence),
         float(pairs.sum()),
         by_row(pairs, pairs),
         by_row(sizes, sizes),

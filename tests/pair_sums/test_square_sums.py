@@ -51,9 +51,9 @@ def sum_of(listed, scores, loss, y):
         slope = weight * float(loss.phi(d, wanted, order=1))
         gradient[i] += slope
         gradient[j] -= slope
-        reach = abs(scores[i]) + abs(scores[j]) + abs(wanted) + abs(y[i]) + abs(y[j])
-        value_size += weight * reach**2
-        size[[i, j]] += 2 * weight * reach
+        span = abs(scores[i]) + abs(scores[j]) + abs(wanted) + abs(y[i]) + abs(y[j])
+        value_size += weight * span**2
+        size[[i, j]] += 2 * weight * span
     return value, gradient, value_size, size
 
 
@@ -114,8 +114,8 @@ def test_the_incidences_are_the_sum_over_every_comparison(drawn):
     if scaled.pair_weight:
         check(bind(Square(), scaled), listed_comparisons(scaled), problem)
         of_rows = Design(np.eye(pairs.n_rows))
-        bend = bind(Square(), scaled).at(problem.scores).curvature()
-        expected = bend.matmat(np.eye(pairs.n_rows))
+        curvature = bind(Square(), scaled).at(problem.scores).curvature()
+        expected = curvature.matmat(np.eye(pairs.n_rows))
         np.testing.assert_allclose(primal_matrix(of_rows, scaled), expected, rtol=1e-9, atol=1e-12)
 
 
@@ -170,7 +170,7 @@ def test_the_normal_matrices_are_the_curvature_between_columns(form, block, prob
     shifted = X + offset
     X = shifted - offset  # exact: what the addition has left of X
     differences = bound_differences(problem)
-    bend = bind(Square(), differences).at(problem.scores).curvature()
+    curvature = bind(Square(), differences).at(problem.scores).curvature()
     design = Design(form(shifted))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pairrank.objective.row_blocks._BLOCK_ENTRIES", block)
@@ -180,20 +180,22 @@ def test_the_normal_matrices_are_the_curvature_between_columns(form, block, prob
     weight = np.ones(problem.y.size) if differences.weight is None else differences.weight
     largest = np.abs(X).max()
     rounding = (sum(X.shape) + 8) * np.finfo(np.float64).eps
-    by_columns = X.T @ bend.matmat(X.T).T
+    by_columns = X.T @ curvature.matmat(X.T).T
     bound = rounding * 4 * weight.sum() * largest**2
     np.testing.assert_allclose(primal, by_columns, rtol=0, atol=bound)
-    by_rows = bend.matmat(bend.matmat(X @ X.T).T)
+    by_rows = curvature.matmat(curvature.matmat(X @ X.T).T)
     bound = 2 * rounding * (4 * weight.max() * largest) ** 2 * X.shape[1]
-    np.testing.assert_allclose(bend.matmat(bend.matmat(dual).T), by_rows, rtol=0, atol=bound)
+    np.testing.assert_allclose(
+        curvature.matmat(curvature.matmat(dual).T), by_rows, rtol=0, atol=bound
+    )
 
 
 @given(drawn=comparisons())
 def test_the_normal_matrix_of_comparisons_is_the_curvature_between_columns(drawn):
     problem, pairs = drawn
     X = np.random.default_rng(0).normal(size=(problem.y.size, 3))
-    bend = bind(Square(), pairs).at(problem.scores).curvature()
-    expected = X.T @ bend.matmat(X.T).T
+    curvature = bind(Square(), pairs).at(problem.scores).curvature()
+    expected = X.T @ curvature.matmat(X.T).T
     for form in (np.asarray, sparse.csr_array):
         np.testing.assert_allclose(primal_matrix(Design(form(X)), pairs), expected, atol=1e-11)
 

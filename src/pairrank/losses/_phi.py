@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ def checked_order(order: int) -> int:
     return order
 
 
-class MarginLoss:
+class MarginLoss(ABC):
     """A loss of preferences, which have no magnitude; a subclass defines `_at`."""
 
     def phi(self, d: FloatArray, magnitude: float | FloatArray = 0.0, order: int = 0) -> FloatArray:
@@ -29,9 +30,9 @@ class MarginLoss:
         """
         return self._at(np.asarray(d, dtype=np.float64), checked_order(order))
 
+    @abstractmethod
     def _at(self, d: FloatArray, order: int) -> FloatArray:
         """Return the derivative of this order at margins d."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Protocol
 
 import numpy as np
@@ -50,15 +51,15 @@ class QuerySum(Protocol):
         ...
 
 
-class StatelessSum:
+class StatelessSum(ABC):
     """A part of a sum whose derivatives at fixed scores have nothing to keep."""
 
+    @abstractmethod
     def add(self, order: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
         """Add the sums of k (v_i - v_j), or of k with an empty v: the gradient or the diagonal.
 
         With the gradient, return the value.
         """
-        raise NotImplementedError
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient`, and return the part of the value."""
