@@ -199,7 +199,18 @@ def test_a_user_who_is_no_number_is_refused_where_all_are():
 
 def test_a_user_who_rated_one_item_is_refused_by_name(tmp_path):
     (tmp_path / "r.csv").write_text("1,a,3\n2,a,4\n2,b,5\n")
-    assert "user 1 has rated one item" in refused("recommend", tmp_path / "r.csv", "--users", 1)
+    said = refused("recommend", tmp_path / "r.csv", "--users", 1, "--baseline", "none")
+    assert "user 1: too few ratings" in said
+
+
+def test_titles_stand_beside_the_items(tmp_path):
+    (tmp_path / "r.csv").write_text("1,7,3\n1,8,5\n2,7,4\n2,8,1\n2,9,5\n3,9,2\n3,7,1\n")
+    (tmp_path / "titles.csv").write_text('item,title\n9,"Ran, 1985"\n', encoding="utf-8")
+    options = ["--titles", tmp_path / "titles.csv", "--min-support", 1, "-q"]
+    rows = rows_of(run("recommend", tmp_path / "r.csv", "--users", "1,3", *options).stdout)
+    assert [(row["item"], row["title"]) for row in rows] == [("9", "Ran, 1985"), ("8", "8")]
+    (tmp_path / "titles.csv").write_text("9\n")
+    assert "line 1 has no title" in refused("recommend", tmp_path / "r.csv", *options)
 
 
 @pytest.mark.parametrize(

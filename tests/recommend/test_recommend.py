@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pairrank.datasets import load_ratings, make_ratings
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.recommend import (
     PROTOCOLS,
     Protocol,
@@ -77,6 +77,17 @@ def test_columns_of_a_frame_are_found_by_name(library):
         assert table.rating.tolist() == [3.0, 4.0, 1.0]
 
 
+@pytest.mark.parametrize("names", [{}, {"item": "film", "rating": "stars"}])
+def test_columns_of_a_frame_have_the_names_that_ratings_files_have(names):
+    columns = {"User-ID": [2, 1], "film": ["x", "y"], "stars": [4.0, 3.0], "at": [7, 8]}
+    table = RatingsTable.build(columns, **names)
+    assert table.user_ids.tolist() == [1, 2]
+    assert table.item_ids.tolist() == ["x", "y"]
+    assert table.rating.tolist() == [3.0, 4.0]
+    with pytest.raises(PairrankError, match="no column 'movie' to take as the item"):
+        RatingsTable.build(columns, item="movie")
+
+
 @pytest.mark.parametrize(("rule", "kept"), [("mean", 2.5), ("last", 1.0)])
 def test_duplicate_ratings_are_merged_by_the_rule(rule, kept):
     ratings = (["a", "b", "a"], ["x", "x", "x"], [4, 3, 1])
@@ -96,10 +107,7 @@ def test_duplicate_ratings_are_merged_by_the_rule(rule, kept):
         (5, "three sequences"),
         ("abc", "three sequences.*got a str"),
         (np.ones((3, 3)), "three sequences.*got a ndarray"),
-        (
-            {"user": [1], "film": [2], "rating": [3]},
-            "no column item: .*three of user, film, rating",
-        ),
+        ({"user": [1], "rating": [3]}, "columns 1, 2, 2"),
         (([[1, 2]], [1], [1]), "users in row 0 is not hashable"),
     ],
 )
@@ -242,7 +250,7 @@ def test_users_can_be_asked_for_by_name(protocol, table):
         replace(protocol, users=["nobody"]).draw(table)
 
 
-def test_a_user_with_too_few_ratings_is_skipped_or_refused_by_name():
+def test_a_user_with_too_few_ratings_is_skipped_and_named_in_a_warning():
     user, item, rating = RATINGS
     ratings = (
         np.append(user, [99, 99, 99]),
@@ -250,8 +258,9 @@ def test_a_user_with_too_few_ratings_is_skipped_or_refused_by_name():
         np.append(rating, [1, 2, 3]),
     )
     table = RatingsTable.build(ratings)
-    with pytest.raises(PairrankError, match=r"user 99 has 3 ratings; 4 are needed.*leave them out"):
-        Protocol(n_references=15, users=[3, 99]).draw(ratings)
+    with pytest.warns(NoPairsWarning, match="left out user 99, who has 3 ratings; 4 are needed"):
+        named = Protocol(n_references=15, users=[3, 99]).draw(ratings)
+    assert (len(named), named.n_skipped) == (1, 1)
     problems = replace(PROTOCOLS["leave-one-out"], min_user_ratings=1, min_item_ratings=1).draw(
         table, random_state=0
     )

@@ -246,19 +246,33 @@ def test_a_user_without_preferences_is_refused_by_name():
     alone = leave_one_out(8, 1, users=[99]).draw(ratings, random_state=0)
     with pytest.raises(PairrankError, match="no user has a preference"):
         evaluate_users(alone, RankSVM(0.1))
-    with pytest.raises(NoPairsError, match="user 99"):
-        recommend(ratings, [99], ranker=RankSVM(0.1), n_references=15)
-    with pytest.raises(NoPairsError, match=r"user 99: .*leave them out"):
-        fit_users(ratings, [99], ranker=RankSVM(0.1), n_references=15)
+    for call in (recommend, fit_users):
+        with pytest.raises(NoPairsError, match=r"user 99: .*no preference"):
+            call(ratings, [99], ranker=RankSVM(0.1), n_references=15, baseline=None)
+
+
+@pytest.mark.parametrize("call", [recommend, fit_users])
+def test_one_odd_user_is_left_out_by_name_and_the_others_go_on(call):
+    options = {"ranker": RankSVM(0.1), "n_references": 15, "baseline": None}
+    with pytest.warns(NoPairsWarning, match="left out user 99: too few ratings"):
+        found = call(with_a_dull_user(), [3, 99, 7], **options)
+    assert found.skipped == [99]
+    alone = call(with_a_dull_user(), [3, 7], **options)
+    assert alone.skipped == []
+    for name in (3, 7):
+        served, wanted = (
+            each.of(name) if call is recommend else each.predict(name) for each in (found, alone)
+        )
+        np.testing.assert_array_equal(served, wanted)
 
 
 def test_nothing_is_recommended_to_a_user_who_rated_all_items_equally():
     ratings = with_a_dull_user()
-    found = recommend(ratings, n_references=15, min_support=1)
-    assert found.n_skipped == 1
+    found = recommend(ratings, n_references=15, min_support=1, baseline=None)
+    assert found.skipped == [99]
     assert 99 not in found.user
-    with pytest.raises(NoPairsError, match="user 99 rated all items equally"):
-        recommend(ratings, [99], n_references=15)
+    with pytest.raises(NoPairsError, match=r"user 99: .*no preference"):
+        recommend(ratings, [99], n_references=15, baseline=None)
 
 
 def test_nothing_is_recommended_to_a_user_who_rated_what_no_reference_did():
@@ -267,13 +281,12 @@ def test_nothing_is_recommended_to_a_user_who_rated_what_no_reference_did():
     ratings = (
         np.append(user, np.full(3, 99)), np.append(item, own), np.append(rating, [1.0, 5.0, 3.0])
     )  # fmt: skip
-    found = recommend(ratings, n_references=15, min_support=1)
-    assert found.n_skipped == 1
+    found = recommend(ratings, n_references=15, min_support=1, baseline=None)
+    assert found.skipped == [99]
     assert 99 not in found.user
-    with pytest.raises(NoPairsError, match="user 99 rated nothing that a reference rated"):
-        recommend(ratings, [99], n_references=15)
-    with pytest.raises(NoPairsError, match="user 99 rated nothing that a reference rated"):
-        recommend(ratings, [99], n_references=1000)
+    for n_references in (15, 1000):
+        with pytest.raises(NoPairsError, match=r"user 99: .*no item that others rated"):
+            recommend(ratings, [99], n_references=n_references, baseline=None)
 
 
 @pytest.mark.parametrize("ranker", [RankSVM(0.1), ConvexHullRanker(0.1)], ids=["svm", "hull"])
@@ -315,18 +328,20 @@ def test_an_unknown_metric_is_refused_by_name():
 def test_recommended_items_are_the_best_of_those_not_rated(ranker):
     table = RatingsTable.build(RATINGS)
     names = table.user_ids[[4, 2]]
-    found = recommend(RATINGS, names, top=7, ranker=ranker, n_references=15, min_support=3)
-    fitted = fit_users(RATINGS, names, ranker=ranker, n_references=15)
+    options = {"ranker": ranker, "n_references": 15, "baseline": None}
+    found = recommend(RATINGS, names, top=7, min_support=3, **options)
+    fitted = fit_users(RATINGS, names, **options)
     assert list(fitted) == names.tolist()
     busiest = np.argsort(-table.counts, kind="stable")[:15]
-    assert sorted(busiest) == fitted.shared.references.users.tolist()
+    references = fitted.setting.shared.references
+    assert sorted(busiest) == references.users.tolist()
     for name in names:
         scores = fitted.predict(name)
         rated = table.items_of(table.find_users([name])[0])
-        rows = fitted.shared.references.rows(rated, user=table.find_users([name])[0])
+        rows = references.rows(rated, user=table.find_users([name])[0])
         own = clone(ranker).fit(rows, table.ratings_of(table.find_users([name])[0]) - 3.0)
         assert np.corrcoef(own.predict(rows), scores[rated])[0, 1] > 0.95
-        new = np.setdiff1d(np.flatnonzero(fitted.shared.references.support >= 3), rated)
+        new = np.setdiff1d(np.flatnonzero(references.support >= 3), rated)
         best = new[np.argsort(-scores[new], kind="stable")[:7]]
         assert found.of(name).tolist() == table.item_ids[best].tolist()
         mine = found.user == name
@@ -352,7 +367,7 @@ def test_a_user_who_has_seen_everything_gets_nothing():
     there = (user > 0) | (item > 2)
     found = recommend((user[there], item[there], rating[there]), n_references=5, min_support=1)
     assert set(found.user.tolist()) == {0}
-    assert found.n_skipped == 11
+    assert len(found.skipped) == 11
     assert sorted(found.item.tolist()) == [0, 1, 2]
 
 
@@ -367,7 +382,12 @@ def test_a_user_who_has_seen_everything_gets_nothing():
         ({"impute": "mean"}, "impute must be one of"),
         ({"ratings": ([], [], [])}, "there is no rating"),
         ({"ratings": ([1, 1], [1, 2], [3, 4])}, "user 1 is the only one"),
-        ({"ratings": ([1, 2, 2], [1, 1, 2], [3, 4, 5]), "users": [1]}, "user 1 has rated one item"),
+        (
+            {"ratings": ([1, 2, 2], [1, 1, 2], [3, 4, 5]), "users": [1], "baseline": None},
+            "user 1: too few ratings",
+        ),
+        ({"baseline": "popularity"}, "baseline must be one of"),
+        ({"ranker": RankSVM(graph=OrderGraph([(1.0, 2.0)]))}, "an OrderGraph names ratings"),
         ({"ranker": RankRLS(1.0, kernel="rbf", gamma=-1.0)}, "gamma must be"),
     ],
 )

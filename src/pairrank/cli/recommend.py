@@ -57,6 +57,22 @@ def recommend(
             **choice("error", "mean", "last"),
         ),
     ] = "error",
+    titles: Annotated[
+        str | None,
+        option(
+            "Data",
+            "A file of an item and its title per line; the output has a column of titles.",
+            metavar="FILE",
+        ),
+    ] = None,
+    baseline: Annotated[
+        str,
+        option(
+            "Model",
+            "What the user's ranker starts from: the mean rating of each item, or nothing.",
+            **choice("item-mean", "none"),
+        ),
+    ] = "item-mean",
     model: Annotated[
         str,
         option(
@@ -86,7 +102,9 @@ def recommend(
     jobs: Annotated[
         int | None, option("Solver", "Processes; -1: one per core; 1 if left out.")
     ] = None,
-    output: Annotated[str, options.output("user,position,item,score; - is stdout.", "CSV")] = "-",
+    output: Annotated[
+        str, options.output("user,position,item,title,score; - is stdout.", "CSV")
+    ] = "-",
     top: Annotated[int, option("Output", "How many items per user.", min=1)] = 10,
     min_support: Annotated[
         int,
@@ -104,16 +122,18 @@ def recommend(
     if jobs == 0:
         raise UsageError("--jobs must be 1 or more, or -1 for one per core (got 0).")
     source_of_users = users.removeprefix("@") if users and users.startswith("@") else None
-    check_inputs(ratings, source_of_users)
-    check_output(output, ratings, source_of_users, as_json=as_json)
+    check_inputs(ratings, source_of_users, titles)
+    check_output(output, ratings, source_of_users, titles, as_json=as_json)
     wanted = names_of(users) if users is not None else None
     from pairrank.io import read_ratings
+    from pairrank.io.ratings import read_titles
     from pairrank.recommend import RatingsTable
     from pairrank.recommend import recommend as recommended
 
     start = time.perf_counter()
     if separator is not None:
         separator = separator.replace("\\t", "\t")
+    named_titles = None if titles is None else read_titles(titles)
     read = read_ratings(ratings, user=user, item=item, rating=rating, separator=separator)
     with named(ratings), Progress(quiet=quiet) as progress:
         table = RatingsTable.build(read, duplicates=duplicates)
@@ -122,8 +142,10 @@ def recommend(
             None if wanted is None else as_ids(wanted, table),
             top=top,
             ranker=ranker_of(model, params, table, references),
+            baseline=None if baseline == "none" else baseline,
             n_references=references,
             min_support=min_support,
+            titles=named_titles,
             impute=impute,
             random_state=seed,
             n_jobs=jobs,
@@ -145,7 +167,7 @@ def recommend(
         "users": table.n_users,
         "items": table.n_items,
         "users with recommendations": found.n_users,
-        "users skipped": found.n_skipped,
+        "users skipped": len(found.skipped),
         "recommendations": int(found.item.size),
         "seconds": time.perf_counter() - start,
     }
@@ -205,8 +227,8 @@ def write(found: Any, output: str) -> None:
     """Write recommendations as CSV in one atomic write."""
     from pairrank.io import atomic_write
 
-    columns = (found.user, found.position, found.item, found.score)
+    columns = found.to_dict()
     with atomic_write(output, "w") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(("user", "position", "item", "score"))
-        writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
+        writer.writerow(columns)
+        writer.writerows(zip(*(column.tolist() for column in columns.values()), strict=True))

@@ -63,13 +63,15 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     PairrankError if model files do not support the estimator, a parameter is code, or the weights
     are not finite, and a FileAccessError if the file cannot be written.
     """
+    write_model(path, record_of(estimator))
+
+
+def record_of(estimator: Any) -> ModelRecord:
+    """Return what a model file holds of a fitted ranker; raises as `save_model`."""
     from sklearn.utils.validation import check_is_fitted
 
-    name = type(estimator).__name__
-    if name not in RANKERS:
-        raise PairrankError(f"a model file cannot hold a {name}: it knows {', '.join(RANKERS)}")
+    name, params = unfitted_of(estimator)
     check_is_fitted(estimator)
-    params = {key: _packed(value) for key, value in estimator.get_params(deep=False).items()}
     arrays = {key: _stored(getattr(estimator, key)) for key in _ARRAYS if hasattr(estimator, key)}
     for key, array in arrays.items():
         _check_finite(key, array, _ARRAYS[key])
@@ -77,7 +79,15 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     if hasattr(estimator, _MAP):
         info[_MAP] = estimator.feature_map_.params()
         arrays |= {_MAP + key: array for key, array in estimator.feature_map_.arrays().items()}
-    write_model(path, ModelRecord(name, params, arrays, info))
+    return ModelRecord(name, params, arrays, info)
+
+
+def unfitted_of(estimator: Any) -> tuple[str, dict[str, Any]]:
+    """Return the name of a ranker's class, and its parameters as JSON values."""
+    name = type(estimator).__name__
+    if name not in RANKERS:
+        raise PairrankError(f"a model file cannot hold a {name}: it knows {', '.join(RANKERS)}")
+    return name, {key: _packed(value) for key, value in estimator.get_params(deep=False).items()}
 
 
 def load_model(path: str | os.PathLike[str]) -> Any:
@@ -98,26 +108,35 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         If the file is damaged, truncated, of another version or not a model file; if an array has a
         wrong dtype or shape, is not finite, or holds indices out of range.
     """
-    record = read_model(path)
-    if record.estimator not in RANKERS:
-        raise FileFormatError(
-            f"{path}: the model is a {record.estimator}, which this version of pairrank does not "
-            "know; install a newer one"
-        )
-    try:
-        params = {key: _unpacked(value) for key, value in record.params.items()}
-        estimator = ranker_named(record.estimator)(**params)
-        if hasattr(estimator, "graph"):
-            as_graph(estimator.graph)
-        estimator._check_parameters()
-    except (TypeError, KeyError, ValueError, OverflowError, AttributeError) as error:
-        raise FileFormatError(f"{path}: the model's parameters do not fit: {error}") from None
+    return ranker_of(read_model(path), path)
+
+
+def ranker_of(record: ModelRecord, path: Any) -> Any:
+    """Return the fitted ranker of a record; `path` is for messages. Raises as `load_model`."""
+    estimator = unfitted_from(record.estimator, record.params, path)
     try:
         _restore(estimator, record)
     except PairrankError as error:
         raise FileFormatError(
             f"{path}: the fitted model is damaged: {error}; fetch it or train it again"
         ) from None
+    return estimator
+
+
+def unfitted_from(name: str, params: dict[str, Any], path: Any) -> Any:
+    """Return a new ranker of a class and parameters as `unfitted_of` gave them."""
+    if name not in RANKERS:
+        raise FileFormatError(
+            f"{path}: the model is a {name}, which this version of pairrank does not "
+            "know; install a newer one"
+        )
+    try:
+        estimator = ranker_named(name)(**{key: _unpacked(each) for key, each in params.items()})
+        if hasattr(estimator, "graph"):
+            as_graph(estimator.graph)
+        estimator._check_parameters()
+    except (TypeError, KeyError, ValueError, OverflowError, AttributeError) as error:
+        raise FileFormatError(f"{path}: the model's parameters do not fit: {error}") from None
     return estimator
 
 

@@ -92,6 +92,13 @@ def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
     array([0.5])
     >>> folder.cleanup()
     """
+    data = pack_model(record)
+    with atomic_write(path, "wb") as file:
+        file.write(data)
+
+
+def pack_model(record: ModelRecord) -> bytes:
+    """Return the content of a model file; see `write_model`."""
     header = {"format": FORMAT, "version": VERSION, "estimator": record.estimator}
     for part in ("params", "info"):
         header[part] = _plain(getattr(record, part), part, _MAX_DEPTH)
@@ -105,8 +112,7 @@ def write_model(path: str | os.PathLike[str], record: ModelRecord) -> None:
         for name, array in arrays.items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as member:
                 np.lib.format.write_array(member, array, version=(1, 0), allow_pickle=False)
-    with atomic_write(path, "wb") as file:
-        file.write(buffer.getbuffer())
+    return buffer.getvalue()
 
 
 def _storable(name: str, value: Any) -> np.ndarray[Any, Any]:
@@ -187,9 +193,13 @@ def read_model(path: str | os.PathLike[str]) -> ModelRecord:
     FileAccessError
         If the file cannot be opened.
     """
-    name = name_of(path)
     with open_raw(path) as stream:
         data = stream.read()
+    return unpack_model(data, name_of(path))
+
+
+def unpack_model(data: bytes, name: str) -> ModelRecord:
+    """Return the record in the content of a model file; `name` is for messages."""
     if data.startswith(FORMAT.encode()):
         raise FileFormatError(
             f"{name} is a model file of the old format 1, which pairrank no longer reads; train "

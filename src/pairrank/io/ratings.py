@@ -102,18 +102,69 @@ def read_ratings(
     return RatingColumns(users, items, table.numbers(columns[2]), user_ids, item_ids)
 
 
+def read_titles(
+    source: str | os.PathLike[str] | IO[bytes], *, separator: str | None = None
+) -> dict[Any, str]:
+    """Read the titles of items: a name and a title per line; ignore other columns.
+
+    Parameters
+    ----------
+    source : str, path-like or binary file object
+        As in `read_ratings`; text in UTF-8, or else Latin-1 as in MovieLens.
+    separator : str, optional
+        None: found as in `read_ratings`.
+
+    Returns
+    -------
+    dict
+        Title by name, and by number if the name is a whole number.
+
+    Raises
+    ------
+    FileFormatError
+        If a line has one cell only.
+    FileAccessError
+        If the file cannot be opened.
+
+    Examples
+    --------
+    >>> import io
+    >>> read_titles(io.BytesIO(b"x|Ran (1985)|Drama\\n7|Alien (1979)|Horror\\n"))
+    {'x': 'Ran (1985)', '7': 'Alien (1979)', 7: 'Alien (1979)'}
+    """
+    data, name = read_bytes(source), name_of(source)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    separator = separator or _find_separator(text.encode())
+    titles: dict[Any, str] = {}
+    for number, line in enumerate(text.splitlines(), start=1):
+        cells = _cut(line, separator)
+        if len(cells) < 2 and line.strip():
+            raise FileFormatError(
+                f"{name}: line {number} has no title after {separator!r}: {line[:40]!r}"
+            )
+        if len(cells) >= 2:
+            item = cells[0].strip()
+            titles[item] = cells[1].strip()
+            if item.isascii() and item.isdecimal():
+                titles[int(item)] = titles[item]
+    return titles
+
+
 def _read_table(
     data: bytes, name: str, wanted: dict[str, Any], separator: str | None
 ) -> tuple[Table, list[str]]:
     """Return the table of a file, and its columns of users, items and ratings."""
     if is_parquet(data):
         content = ParquetData(data, name)
-        columns = [content.first[place] for place in _find_places(name, content.first, wanted)]
+        columns = [content.first[place] for place in find_columns(name, content.first, wanted)]
         return content.table(content.first, columns[2:], columns[:2], skip=True), columns
     text = CsvText(data, name, _find_separator(data) if separator is None else separator)
     if not text.first:
         raise FileFormatError(f"{name}: no ratings; a line is a user, an item and a number")
-    places = _find_places(name, text.first, wanted)
+    places = find_columns(name, text.first, wanted)
     user, item, rating = (text.first[place] for place in places)
     has_header = is_word(rating) and not (is_finite(user) or is_finite(item))
     header = [str(place) for place in range(1, len(text.first) + 1)]
@@ -122,8 +173,8 @@ def _read_table(
     return text.table(header, ROLES[2:], ROLES[:2], skip=has_header), list(ROLES)
 
 
-def _find_places(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tuple[int, ...]:
-    """Return the columns of user, item and rating, counted from 0."""
+def find_columns(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tuple[int, ...]:
+    """Return the columns of user, item and rating, counted from 0, by a header and the wishes."""
     header = [cell.strip() for cell in first]
     plain = ["".join(filter(str.isalnum, cell.lower())) for cell in header]
     places = []

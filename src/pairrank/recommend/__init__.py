@@ -2,6 +2,7 @@
 
 from pairrank.recommend.evaluation import Evaluation as Evaluation
 from pairrank.recommend.evaluation import evaluate_users as evaluate_users
+from pairrank.recommend.personal import suited_params as suited_params
 from pairrank.recommend.protocols import PROTOCOLS as PROTOCOLS
 from pairrank.recommend.protocols import Protocol as Protocol
 from pairrank.recommend.protocols import UserProblem as UserProblem
@@ -9,7 +10,6 @@ from pairrank.recommend.protocols import UserProblems as UserProblems
 from pairrank.recommend.protocols import UserTask as UserTask
 from pairrank.recommend.rankers import UserRankers as UserRankers
 from pairrank.recommend.rankers import fit_users as fit_users
-from pairrank.recommend.rankers import suited_params as suited_params
 from pairrank.recommend.recommendations import Recommendations as Recommendations
 from pairrank.recommend.recommendations import recommend as recommend
 from pairrank.recommend.references import References as References

@@ -17,14 +17,17 @@ from pairrank._protocols import FloatArray
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from pairrank.recommend._pool import Interrupted, Progress, work_on
-from pairrank.recommend.protocols import UserProblems, UserTask
-from pairrank.recommend.rankers import (
+from pairrank.recommend.item_means import ItemMeans
+from pairrank.recommend.personal import (
     DESCRIBED,
     Setting,
     UserFit,
     fit_one,
+    means_of,
+    score_items,
     warn_of_unconverged,
 )
+from pairrank.recommend.protocols import UserProblems, UserTask
 from pairrank.recommend.sharing import SharedFeatures
 
 METRICS: dict[str, Callable[..., dict[Any, float]]] = {
@@ -43,6 +46,7 @@ class _Judged(NamedTuple):
     task: UserTask
     ratings: FloatArray
     scores: FloatArray
+    means: FloatArray
     converged: bool
     seconds: float
 
@@ -60,6 +64,9 @@ class Evaluation:
         "accuracy" (share of pairs in the right order, ties count half), "wmw" (ties count as right,
         as in Raykar), "misranking" (ties count as wrong: Cortes, Eq. 32), "msd" and "m1d" (Eq. 30,
         31). NaN where the metric has no pair.
+    item_means : dict of str to ndarray of shape (n_users,)
+        The same metrics of the items' mean ratings by others, without any ranker: what a ranker has
+        to beat.
     n_train, n_test : int64 array of shape (n_users,)
     seconds : ndarray of shape (n_users,)
         The time of each fit, including its features or kernel values.
@@ -71,6 +78,7 @@ class Evaluation:
 
     users: NDArray[Any]
     metrics: Mapping[str, FloatArray]
+    item_means: Mapping[str, FloatArray]
     n_train: NDArray[np.int64]
     n_test: NDArray[np.int64]
     seconds: FloatArray
@@ -78,24 +86,28 @@ class Evaluation:
     n_unconverged: int
     interrupted: bool
 
-    def mean(self, metric: str) -> float:
-        """Return a metric's mean over the users who have it; NaN if nobody has."""
-        values = self._known(metric)
+    def mean(self, metric: str, *, item_means: bool = False) -> float:
+        """Return a metric's mean over the users who have it; NaN if nobody has.
+
+        `item_means` asks for the metric of the item means instead of the ranker's.
+        """
+        values = self._known(metric, self.item_means if item_means else self.metrics)
         return float(values.mean()) if values.size else float("nan")
 
     def spread(self, metric: str) -> float:
         """Return a metric's standard deviation over the users who have it."""
-        values = self._known(metric)
+        values = self._known(metric, self.metrics)
         return float(values.std(ddof=1)) if values.size > 1 else float("nan")
 
     def summary(self) -> dict[str, tuple[float, float]]:
         """Return mean and standard deviation of every metric."""
         return {name: (self.mean(name), self.spread(name)) for name in self.metrics}
 
-    def _known(self, metric: str) -> FloatArray:
-        if metric not in self.metrics:
-            raise PairrankError(f"no metric {metric!r}; there are {', '.join(self.metrics)}")
-        values = self.metrics[metric]
+    @staticmethod
+    def _known(metric: str, metrics: Mapping[str, FloatArray]) -> FloatArray:
+        if metric not in metrics:
+            raise PairrankError(f"no metric {metric!r}; there are {', '.join(metrics)}")
+        values = metrics[metric]
         return values[~np.isnan(values)]
 
 
@@ -104,6 +116,7 @@ def evaluate_users(
     problems: UserProblems,
     ranker: Any,
     *,
+    baseline: str | None = None,
     n_jobs: int | None = None,
     callback: Progress | None = None,
 ) -> Evaluation:
@@ -116,6 +129,10 @@ def evaluate_users(
     ranker : estimator
         Any ranker of pairrank, or any regressor of scikit-learn, which learns from ratings minus
         their mean; it is cloned for each user. Kernels "rbf" and "poly" are computed once for all.
+
+    baseline : "item-mean" or None
+        See `fit_users`. None: the ranker alone, as in the papers. The result has the metrics of the
+        item means alone in either case.
 
     Returns
     -------
@@ -155,7 +172,8 @@ def evaluate_users(
     )
     shared = SharedFeatures(problems.references, ranker, n_products)
     users = np.array([task.user for task in problems.tasks])
-    work = partial(_judge, Setting(table, users, shared))
+    setting = Setting(table, users, shared, means_of(table, baseline, ranker))
+    work = partial(_judge, setting, setting.means or ItemMeans.build(table))
     results, interrupted = work_on(work, problems.tasks, n_jobs=n_jobs, callback=callback)
     judged = [result for result in results if result is not None]
     n_skipped = len(results) - len(judged)
@@ -175,7 +193,8 @@ def evaluate_users(
     users = np.array([each.task.user for each in judged])
     return Evaluation(
         users=table.user_ids[users],
-        metrics=_measure(users, judged),
+        metrics=_measure(users, judged, "scores"),
+        item_means=_measure(users, judged, "means"),
         n_train=np.array([each.task.train.size for each in judged]),
         n_test=np.array([each.task.test.size for each in judged]),
         seconds=np.array([each.seconds for each in judged]),
@@ -185,25 +204,25 @@ def evaluate_users(
     )
 
 
-def _judge(setting: Setting, task: UserTask) -> _Judged | Interrupted | None:
-    """Return a user's test ratings and scores; None where there is no preference to learn from."""
+def _judge(setting: Setting, means: ItemMeans, task: UserTask) -> _Judged | Interrupted | None:
+    """Return a user's test ratings and scores; None if there is no preference to learn from."""
     start = time.perf_counter()
     fitted = fit_one(setting, task.user, task.train)
     seconds = time.perf_counter() - start
     if not isinstance(fitted, UserFit):
         return fitted
-    items = setting.table.items_of(task.user)
-    trained, tested = items[task.train], items[task.test]
-    scores = setting.shared.scores(fitted.ranker, task.user, trained, tested)
+    items = setting.table.items_of(task.user)[task.test]
     ratings = setting.table.ratings_of(task.user)[task.test]
-    return _Judged(task, ratings, scores, fitted.converged, seconds)
+    scores = score_items(setting, fitted, items, task.train)
+    others = means.of(task.user, items)
+    return _Judged(task, ratings, scores, others, fitted.converged, seconds)
 
 
-def _measure(users: NDArray[np.int64], judged: list[_Judged]) -> dict[str, FloatArray]:
+def _measure(users: NDArray[np.int64], judged: list[_Judged], scored: str) -> dict[str, FloatArray]:
     """Return every metric of every user, from all test ratings at once."""
     qid = np.repeat(users, [each.ratings.size for each in judged])
     ratings = np.concatenate([each.ratings for each in judged])
-    scores = np.concatenate([each.scores for each in judged])
+    scores = np.concatenate([getattr(each, scored) for each in judged])
     measured = {}
     for name, metric in METRICS.items():
         values = metric(ratings, scores, qid=qid, per_query=True)

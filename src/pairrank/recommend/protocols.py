@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +12,7 @@ import numpy as np
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.recommend.references import References
 from pairrank.recommend.table import IntArray, RatingsTable
 
@@ -147,7 +148,8 @@ class Protocol:
         """Return the problems of one draw; the same seed gives the same problems.
 
         `ratings` are what `RatingsTable.build` takes. A PairrankError says if there are too few
-        users, or if one that is named is unknown or has rated too few items.
+        users, or if one that is named is unknown. Named users who rated too few items are left out
+        with a NoPairsWarning.
         """
         generator = np.random.default_rng(random_state)
         table = RatingsTable.build(ratings)
@@ -182,7 +184,7 @@ class Protocol:
     ) -> list[UserTask]:
         """Return a random split of each user's ratings, with at least two on either side.
 
-        Users with fewer than four ratings are skipped; if they are named, that is an error.
+        Users with fewer than four ratings are skipped; a warning tells of those who are named.
         """
         validation.check_number(self.train_share, "train_share")
         if self.train_share >= 1.0:
@@ -195,9 +197,11 @@ class Protocol:
                 places = generator.permutation(count)
                 tasks.append(UserTask(user, np.sort(places[:n_train]), np.sort(places[n_train:])))
             elif self.users is not None:
-                raise PairrankError(
-                    f"user {table.user_ids[user]!s} has {count} ratings; {2 * LEAST_PER_SIDE} are "
-                    "needed, two to learn from and two to judge by: leave them out"
+                warnings.warn(
+                    f"left out user {table.user_ids[user]!s}, who has {count} ratings; "
+                    f"{2 * LEAST_PER_SIDE} are needed, two to learn from and two to judge by",
+                    NoPairsWarning,
+                    stacklevel=3,
                 )
         if not tasks:
             raise PairrankError(

@@ -30,6 +30,7 @@ class SharedFeatures:
 
     def __init__(self, references: References, ranker: Any, n_products: int = 0) -> None:
         self.references = references
+        self.given = ranker
         self.ranker = clone(ranker)
         self.centred = is_regressor(ranker)
         self.kernel = _shared_kernel(ranker)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
+from pairrank.io.ratings import ROLES, find_columns
 
 IntArray = NDArray[np.int64]
 
@@ -47,15 +48,26 @@ class RatingsTable:
     rating: FloatArray
 
     @classmethod
-    def build(cls, ratings: Any, *, duplicates: str = "error") -> Self:
+    def build(
+        cls,
+        ratings: Any,
+        *,
+        user: str | None = None,
+        item: str | None = None,
+        rating: str | None = None,
+        duplicates: str = "error",
+    ) -> Self:
         """Return the table of some ratings.
 
         Parameters
         ----------
         ratings : RatingsTable, Ratings, frame or (user, item, rating)
-            What `pairrank.datasets.load_ratings` or `pairrank.io.read_ratings` returns, a frame
-            with columns user, item and rating, or three sequences of equal length: names of users
-            and of items, any that sort, and finite numbers.
+            What `pairrank.datasets.load_ratings` or `pairrank.io.read_ratings` returns, a frame,
+            or three sequences of equal length: names of users and of items, any that sort, and
+            finite numbers.
+        user, item, rating : str, optional
+            A frame's column of that role. None: the column "user" (or "userId", "User-ID"; "item"
+            and "rating" likewise) if there is one, else the first, the second, the third.
         duplicates : "error", "mean" or "last"
             What to do with several ratings of one item by one user.
 
@@ -67,32 +79,32 @@ class RatingsTable:
         Raises
         ------
         PairrankError
-            If there is no rating, lengths differ, a frame has no such columns, a rating is not
+            If there is no rating, lengths differ, a frame has no such column, a rating is not
             finite, or a user rates an item twice and `duplicates` is "error".
         """
         validation.check_choice(duplicates, "duplicates", DUPLICATES)
         if isinstance(ratings, cls):
             return ratings
-        user, item, rating, user_ids, item_ids = _columns(ratings)
-        order = np.lexsort((item, user))
-        user, item, rating = user[order], item[order], rating[order]
-        fresh = np.ones(user.size, dtype=bool)
-        fresh[1:] = (user[1:] != user[:-1]) | (item[1:] != item[:-1])
+        users, items, values, user_ids, item_ids = _columns(ratings, (user, item, rating))
+        order = np.lexsort((items, users))
+        users, items, values = users[order], items[order], values[order]
+        fresh = np.ones(users.size, dtype=bool)
+        fresh[1:] = (users[1:] != users[:-1]) | (items[1:] != items[:-1])
         if not fresh.all():
             if duplicates == "error":
                 at = int(np.argmin(fresh))
                 raise PairrankError(
-                    f"user {user_ids[user[at]]!s} rates item {item_ids[item[at]]!s} twice; drop "
+                    f"user {user_ids[users[at]]!s} rates item {item_ids[items[at]]!s} twice; drop "
                     'one of the ratings, or let duplicates (--duplicates) be "mean" or "last"'
                 )
             first = np.flatnonzero(fresh)
             if duplicates == "mean":
-                lengths = np.diff(np.append(first, user.size))
-                rating = np.add.reduceat(rating, first) / lengths
+                lengths = np.diff(np.append(first, users.size))
+                values = np.add.reduceat(values, first) / lengths
             else:
-                rating = rating[np.append(first[1:], user.size) - 1]
-            user, item = user[first], item[first]
-        return cls._laid_out(user_ids, item_ids, user, item, rating)
+                values = values[np.append(first[1:], users.size) - 1]
+            users, items = users[first], items[first]
+        return cls._laid_out(user_ids, item_ids, users, items, values)
 
     @property
     def n_users(self) -> int:
@@ -128,16 +140,15 @@ class RatingsTable:
         A PairrankError names the users who have rated nothing.
         """
         index = {name: at for at, name in enumerate(self.user_ids.tolist())}
-        listed = [names] if isinstance(names, str) or not np.iterable(names) else names
-        asked = list(dict.fromkeys(validation.check_identifiers(listed, "users").tolist()))
+        several = [names] if isinstance(names, str) or not np.iterable(names) else names
+        asked = list(dict.fromkeys(validation.check_identifiers(several, "users").tolist()))
         if not asked:
             raise PairrankError("no user is named; name some, or leave them out for all users")
         unknown = [name for name in asked if name not in index]
         if unknown:
-            rest = f" and {len(unknown) - _SHOWN} more" if len(unknown) > _SHOWN else ""
             raise PairrankError(
-                f"no ratings of user {', '.join(map(repr, unknown[:_SHOWN]))}{rest}; there are "
-                f"{self.n_users:,} users, such as {self.user_ids[:1].tolist()[0]!r}"
+                f"no ratings of user {listed(unknown)}; there are {self.n_users:,} users, such as "
+                f"{self.user_ids[:1].tolist()[0]!r}"
             )
         return np.array([index[name] for name in asked], dtype=np.int64)
 
@@ -178,15 +189,21 @@ class RatingsTable:
         return cls(user_ids, item_ids, start, item.astype(np.int64), rating)
 
 
+def listed(names: list[Any]) -> str:
+    """Return the first names, and how many more there are."""
+    rest = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(map(repr, names[:_SHOWN])) + rest
+
+
 def _columns(
-    ratings: Any,
+    ratings: Any, roles: tuple[str | None, ...]
 ) -> tuple[IntArray, IntArray, FloatArray, NDArray[Any], NDArray[Any]]:
     """Return users and items as indices, the ratings, and the names, checked."""
     if hasattr(ratings, "user_ids") and hasattr(ratings, "item_ids"):
         user, item = np.asarray(ratings.user), np.asarray(ratings.item)
         rating = _checked(ratings.rating, user.size, item.size)
         return user, item, rating, np.asarray(ratings.user_ids), np.asarray(ratings.item_ids)
-    users, items, rating = _three(ratings)
+    users, items, rating = _three(ratings, roles)
     users = validation.check_identifiers(users, "users")
     items = validation.check_identifiers(items, "items")
     rating = _checked(rating, users.size, items.size)
@@ -194,18 +211,14 @@ def _columns(
     return user, item, rating, user_ids, item_ids
 
 
-def _three(ratings: Any) -> tuple[Any, Any, Any]:
+def _three(ratings: Any, roles: tuple[str | None, ...]) -> tuple[Any, Any, Any]:
     """Return the three columns, those of a frame by their names."""
     validation.refuse_hidden(ratings, "ratings")
     if hasattr(ratings, "columns") or isinstance(ratings, Mapping):
         names = list(getattr(ratings, "columns", ratings))
-        missing = [role for role in ("user", "item", "rating") if role not in names]
-        if missing:
-            raise PairrankError(
-                f"the frame of ratings has no column {', '.join(missing)}: rename its columns, or "
-                f"pass three of {', '.join(map(str, names))} as (user, item, rating)"
-            )
-        return ratings["user"], ratings["item"], ratings["rating"]
+        wanted = dict(zip(ROLES, roles, strict=True))
+        user, item, rating = find_columns("the frame of ratings", list(map(str, names)), wanted)
+        return ratings[names[user]], ratings[names[item]], ratings[names[rating]]
     try:
         if isinstance(ratings, (str, np.ndarray)):
             raise TypeError
