@@ -54,6 +54,7 @@ def folder(tmp_path, monkeypatch):
     names = ["ann", "bob", *(f"user{n}" for n in range(10))]
     pairs = [(name, f"item{n}") for name in names for n in range(20) if rng.random() < 0.7]
     write_csv("ratings.csv", "user,item,rating", [(*pair, rng.integers(1, 6)) for pair in pairs])
+    write_csv("films.csv", "item,title", [(f"item{n}", f"Film {n}") for n in range(20)])
     return tmp_path
 
 

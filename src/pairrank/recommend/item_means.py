@@ -36,8 +36,10 @@ class ItemMeans:
         """Return the means of a table's items; costs O(n_ratings)."""
         means = np.add.reduceat(table.rating, table.start[:-1]) / table.counts
         centred = table.rating - np.repeat(means, table.counts)
-        sums = np.bincount(table.item, centred, minlength=table.n_items)
-        counts = np.bincount(table.item, np.ones(table.n_ratings), minlength=table.n_items)
+        sums, counts = (
+            np.bincount(table.item, weights, minlength=table.n_items).astype(np.float64)
+            for weights in (centred, np.ones(table.n_ratings))
+        )
         return cls(table, sums, counts)
 
     def of(self, user: int, items: IntArray) -> FloatArray:
