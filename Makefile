@@ -8,7 +8,7 @@ NEEDS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 .PHONY: help demo test test-all test-portable test-lowest lint format bench clean
 help:
-	@echo "make demo      fit RankSVM beside Ridge and show the ten best rows"
+	@echo "make demo      fit pairwise beside pointwise models, and 1e12 pairs"
 	@echo "make test      the tests, minutes; the same examples each time"
 	@echo "make test-all  the slow tests too, on fresh examples (SEED=n repeats them)"
 	@echo "make test-portable"

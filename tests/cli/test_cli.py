@@ -245,13 +245,42 @@ def test_converted_rows_hold_the_same_pairs(folder, tmp_path):
     assert json.loads(table.stdout)["n_pairs"] == json.loads(text.stdout)["n_pairs"]
 
 
-def test_the_demo_shows_both_models_and_ten_rows():
-    record = json.loads(run("demo", "--json").stdout)
-    assert set(record) == {"RankSVM", "Ridge"}
-    assert all(0.6 < each["pairwise accuracy"] < 0.9 for each in record.values())
-    shown = run("demo").stdout
-    assert "Ridge" in shown
-    assert " 10 " in shown
+def test_the_demo_shows_pairwise_beside_pointwise_models():
+    record = json.loads(run("demo", "--rows", 2000, "--json").stdout)
+    assert list(record) == ["Ridge", "RankSVM", "LogisticRegression", "RankNCG"]
+    accuracy = {name: each["accuracy"] for name, each in record.items()}
+    assert accuracy["Ridge"] < 0.55
+    assert accuracy["RankSVM"] > 0.8
+    assert abs(accuracy["RankNCG"] - accuracy["LogisticRegression"]) < 0.02
+    assert record["RankNCG"]["learns from"] == "1,000,000 pairs"
+    shown = run("demo", "--rows", 2000).stdout
+    assert "1,000,000 pairs" in shown
+    lines = [line for line in shown.splitlines() if line.startswith("│")][:14]
+    assert set("".join(lines)) == set("│ abcde")
+
+
+def test_warming_up_compiles_the_model_that_is_named():
+    shown = run("warmup", "--model", "rankrls")
+    assert "rankrls" in shown.stdout
+    assert "ranksvm" not in shown.stdout
+    assert run("warmup", "--model", "rankrls", "-q").stdout == ""
+
+
+def test_a_missing_loop_is_announced_once(caplog, monkeypatch):
+    from itertools import count
+
+    from pairrank.compiled import _jit
+
+    monkeypatch.setattr(_jit, "_misses", count())
+    monkeypatch.setattr(_jit.FunctionCache, "load_overload", lambda *_: None)
+    caplog.set_level("INFO", "pairrank")
+    for _ in range(2):
+        assert _jit.compiled(count_up)._cache.load_overload(None, None) is None
+    assert [record.message[:9] for record in caplog.records] == ["compiling"]
+
+
+def count_up(n):
+    return n + 1
 
 
 @pytest.mark.parametrize(
@@ -288,6 +317,22 @@ def test_version_and_help():
     for command in ("train", "predict", "evaluate", "info", "convert", "demo"):
         assert command in run("--help").stdout
         assert "Usage" in run(command, "--help").stdout
+
+
+def test_shells_complete_commands_options_and_choices():
+    for line, wanted in (
+        ("pairrank tr", ["train"]),
+        ("pairrank train --mod", ["--model"]),
+        ("pairrank train --model rankn", ["rankncg"]),
+        ("pairrank recommend r.csv --impute gaussian-", ["gaussian-item"]),
+    ):
+        words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
+        environment = os.environ | words | {"_PAIRRANK_COMPLETE": "complete_bash"}
+        script = "import sys; from pairrank.cli import main; sys.argv = ['pairrank']; main()"
+        done = subprocess.run(
+            [sys.executable, "-c", script], env=environment, capture_output=True, check=False
+        )
+        assert done.stdout.decode().split() == wanted
 
 
 def launch(*arguments, **options):

@@ -38,7 +38,13 @@ def reader(words: tuple[Any, ...], number: type | None = None) -> Callable[[Any]
 
 def choice(*words: str) -> dict[str, Any]:
     """Return the arguments of an option that takes one of some words."""
-    return {"parser": reader(words), "metavar": "|".join(words)}
+    return {
+        "parser": reader(words),
+        "metavar": "|".join(words),
+        "autocompletion": lambda incomplete: [
+            each for each in words if each.startswith(incomplete)
+        ],
+    }
 
 
 def option(panel: str, help: str, *flags: str, **more: Any) -> Any:

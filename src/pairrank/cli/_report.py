@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 import typer
@@ -79,6 +80,31 @@ def print_table(
     console.print(table)
 
 
+def print_lines(*lines: str) -> None:
+    """Print lines as they are."""
+    Console().print(Text("\n".join(lines)), soft_wrap=True)
+
+
+def announce_compiling(say: Callable[[str], None]) -> None:
+    """Say once on standard error, if it is a terminal, when loops have to be compiled."""
+    if Console(stderr=True).is_terminal:
+        logger = logging.getLogger("pairrank")
+        logger.addHandler(_Announcement(say))
+        logger.setLevel(logging.INFO)
+
+
+class _Announcement(logging.Handler):
+    """Passes the messages of log records to a function."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        super().__init__()
+        self._say = say
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Say one message."""
+        self._say(record.getMessage())
+
+
 def figure(value: Any) -> str:
     """Return a value as text for a table: integers in full, other numbers to six digits."""
     value = value.item() if hasattr(value, "item") else value
@@ -110,6 +136,7 @@ class Progress:
     def __enter__(self) -> Self:
         if self._rewrites:
             self._live.start()
+            announce_compiling(self.keep)
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -14,17 +14,17 @@ from pairrank.cli.files import convert, info
 from pairrank.cli.recommend import recommend
 from pairrank.cli.scoring import evaluate, predict
 from pairrank.cli.train import train
+from pairrank.cli.warmup import warmup
 
 app = typer.Typer(
     cls=GuardedGroup,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Learn to rank from preferences: every pair, at the price of a pointwise model.",
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
-for command in (train, predict, evaluate, recommend, info, convert, demo):
+for command in (train, predict, evaluate, recommend, info, convert, demo, warmup):
     has_model = command in (train, recommend)
     app.command(cls=ModelCommand if has_model else None)(spread(command))
 

@@ -1,66 +1,133 @@
-"""pairrank demo: RankSVM beside Ridge on scikit-learn's diabetes data."""
+"""pairrank demo: what pairs add to a pointwise model, and what they cost."""
 
 from __future__ import annotations
 
 import time
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from pairrank.cli import _options as options
-from pairrank.cli._report import print_json, print_table
+from pairrank.cli._errors import print_message
+from pairrank.cli._report import announce_compiling, print_json, print_lines, print_table
 
-COLUMNS = ["model", "pairwise accuracy", "first fit (s)", "next fit (s)", "training pairs"]
-"""A first fit compiles its loops, or loads them from the cache."""
+COLUMNS = ["model", "learns from", "accuracy", "seconds"]
+"""Accuracy is the share of held-out pairs in the right order."""
+
+_QUERY_SIZE = 20
+_EFFECTS = np.array([1.0, 0.3, 0.3, -0.2, 0.1])
+_PER_POPULARITY = 4.0
+_NOISE = 0.6
+_N_FEATURES = 20
+_WIDTH, _HEIGHT = 66, 14
+
+
+class Rows(NamedTuple):
+    """Rows with labels; `qid` is None if all rows are compared."""
+
+    X: NDArray[Any]
+    y: NDArray[Any]
+    qid: NDArray[np.int64] | None = None
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Draws the held-out rows.")] = 0,
+    rows: Annotated[
+        int, typer.Option(min=1000, help="The rows of the second part, which form one query.")
+    ] = 2_000_000,
+    seed: Annotated[int, typer.Option(min=0, help="Draws the data.")] = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Fit RankSVM and Ridge on the diabetes data; show which ranks the held-out rows better."""
-    results, ranked = compare(seed)
+    """Fit pairwise beside pointwise models: where queries differ, and on 1e12 pairs.
+
+    The data is made. Rows of popular queries get more clicks, which misleads a pointwise model.
+    """  # fmt: skip
+    announce_compiling(partial(print_message, kind="note"))
+    generator = np.random.default_rng(seed)
+    results = [*compare_queries(generator), *compare_classes(rows, generator)]
     if as_json:
         print_json({name: dict(zip(COLUMNS[1:], row, strict=True)) for name, *row in results})
         return
-    print_table("Diabetes: held-out rows put in order", COLUMNS, results)
+    shown = make_queries(generator, np.linspace(-2.0, 2.0, 5))
+    print_lines(
+        "Five queries, one letter each: clicks against the first feature. Clicks rise with it in",
+        "each query, but popular queries have small values of it, so that a model of single rows",
+        "learns the wrong direction.",
+        *scatter(shown),
+    )
     print_table(
-        "The ten rows that RankSVM ranks highest", ["rank", "row", "score", "progression"], ranked
+        "Models of single rows and of all pairs: held-out pairs in the right order",
+        COLUMNS,
+        results,
     )
 
 
-def compare(seed: int) -> tuple[list[list[Any]], list[list[Any]]]:
-    """Return a result row for each model, and the ten best-ranked held-out rows."""
-    from sklearn.datasets import load_diabetes
+def make_queries(generator: np.random.Generator, popularity: NDArray[Any]) -> Rows:
+    """Make queries whose clicks grow with their popularity, and whose first feature falls with it.
+
+    Within a query, clicks are linear in the features, with noise.
+    """
+    qid = np.repeat(np.arange(popularity.size), _QUERY_SIZE)
+    X = generator.normal(size=(qid.size, _EFFECTS.size))
+    noise = _NOISE * generator.normal(size=qid.size)
+    y = _PER_POPULARITY * popularity[qid] + X @ _EFFECTS + noise
+    X[:, 0] -= popularity[qid]
+    return Rows(X, y, qid)
+
+
+def make_classes(generator: np.random.Generator, n_rows: int) -> Rows:
+    """Make rows of two classes of equal size: the higher half of a noisy linear score."""
+    X = generator.standard_normal((n_rows, _N_FEATURES), dtype=np.float32)
+    score = X[:, :5].sum(axis=1) + 2.0 * generator.standard_normal(n_rows)
+    return Rows(X, score > np.median(score))
+
+
+def compare_queries(generator: np.random.Generator) -> list[list[Any]]:
+    """Return the results of Ridge and RankSVM on queries of different popularity."""
     from sklearn.linear_model import Ridge
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
 
     from pairrank.estimators.rank_svm import RankSVM
+
+    train, test = (make_queries(generator, generator.normal(size=1000)) for _ in range(2))
+    return [result_of(model, train, test) for model in (Ridge(), RankSVM())]
+
+
+def compare_classes(n_rows: int, generator: np.random.Generator) -> list[list[Any]]:
+    """Return the results of LogisticRegression and RankNCG on one query of two classes."""
+    from sklearn.linear_model import LogisticRegression
+
+    from pairrank.estimators.rank_ncg import RankNCG
+
+    train, test = make_classes(generator, n_rows), make_classes(generator, 50_000)
+    return [result_of(model, train, test) for model in (LogisticRegression(), RankNCG())]
+
+
+def result_of(model: Any, train: Rows, test: Rows) -> list[Any]:
+    """Return a model's row of the table; pairrank's second fit is timed, without compiling."""
     from pairrank.metrics import pairwise_accuracy
 
-    X, y = load_diabetes(return_X_y=True)
-    order = np.random.default_rng(seed).permutation(len(y))
-    test, train = order[: len(y) // 3], order[len(y) // 3 :]
-    rankers = {"RankSVM": RankSVM(), "Ridge": Ridge()}
-    results, scores = [], {}
-    for name, ranker in rankers.items():
-        model = make_pipeline(StandardScaler(), ranker)
-        seconds = [fit_seconds(model, X[train], y[train]) for _ in range(2)]
-        scores[name] = model.predict(X[test])
-        pairs = getattr(ranker, "n_pairs_", "-")
-        results.append([name, pairwise_accuracy(y[test], scores[name]), *seconds, pairs])
-    best = np.argsort(-scores["RankSVM"], kind="stable")[:10]
-    ranked = [
-        [str(place), int(test[row]), scores["RankSVM"][row], y[test[row]]]
-        for place, row in enumerate(best, start=1)
-    ]
-    return results, ranked
+    pairwise = "pairrank" in type(model).__module__
+    qid = {"qid": train.qid} if pairwise else {}
+    for _ in range(2 if pairwise else 1):
+        start = time.perf_counter()
+        model.fit(train.X, train.y, **qid)
+        seconds = time.perf_counter() - start
+    scores = test.X @ np.ravel(model.coef_)
+    source = f"{model.n_pairs_:,} pairs" if pairwise else f"{len(train.y):,} rows"
+    accuracy = pairwise_accuracy(test.y, scores, qid=test.qid)
+    return [type(model).__name__, source, round(accuracy, 3), round(seconds, 3)]
 
 
-def fit_seconds(model: Any, X: Any, y: Any) -> float:
-    """Fit a model and return the seconds."""
-    start = time.perf_counter()
-    model.fit(X, y)
-    return time.perf_counter() - start
+def scatter(rows: Rows) -> list[str]:
+    """Return a plot of the label against the first feature, a letter for each query."""
+    assert rows.qid is not None
+    places = []
+    for values, size in ((rows.X[:, 0], _WIDTH), (rows.y, _HEIGHT)):
+        share = (values - values.min()) / np.ptp(values)
+        places.append(np.rint(share * (size - 1)).astype(int))
+    grid = np.full((_HEIGHT, _WIDTH), " ")
+    grid[_HEIGHT - 1 - places[1], places[0]] = np.array(list("abcde"))[rows.qid]
+    axis = "└" + "─" * _WIDTH + " first feature"
+    return ["clicks", *("│" + "".join(line).rstrip() for line in grid), axis]

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import hashlib
 import itertools
+import logging
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from pairrank.exceptions import CacheWarning
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_LOGGER = logging.getLogger("pairrank")
 _FASTMATH = {"reassoc", "contract"}
 _ELSEWHERE = "set the environment variable NUMBA_CACHE_DIR to a folder that can be written"
 
@@ -63,8 +65,12 @@ class _Cache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled function for this signature, or None."""
+        found = None
         with self._warned():
-            return super().load_overload(sig, target_context)
+            found = super().load_overload(sig, target_context)
+        if found is None and next(_misses) == 0:
+            _LOGGER.info("compiling for this machine, once; this takes 5 to 10 s per kind of model")
+        return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled function for later processes."""
@@ -142,7 +148,7 @@ def _imported_here(source: Path) -> frozenset[Path]:
     return frozenset(path for path in found if path.exists())
 
 
-_warnings = itertools.count()
+_warnings, _misses = itertools.count(), itertools.count()
 
 
 def _warn_once(message: str) -> None:
