@@ -52,8 +52,9 @@ def linear_model(model: Any, feature_names: Sequence[str] | None = None) -> Line
     if not hasattr(ranker, "linear_coef"):
         ranker = getattr(ranker, "best_estimator_", ranker)
     if not hasattr(ranker, "linear_coef"):
+        kind = ranker if isinstance(ranker, str) else type(ranker).__name__
         raise PairrankError(
-            f"cannot export a {type(ranker).__name__}: take a fitted linear ranker of pairrank, or "
+            f"cannot export a {kind}: take a fitted linear ranker of pairrank, or "
             "a Pipeline of scalers that ends with one"
         )
     check_is_fitted(model)
@@ -78,11 +79,11 @@ def linear_model(model: Any, feature_names: Sequence[str] | None = None) -> Line
 
 
 def _steps(model: Any) -> Iterator[Any]:
-    """Yield the steps of a model, those of nested Pipelines included, without "passthrough"."""
+    """Yield the steps of a model, those of nested Pipelines included."""
     if isinstance(model, Pipeline):
         for _, step in model.steps:
             yield from _steps(step)
-    elif model is not None and not isinstance(model, str):
+    else:
         yield model
 
 
@@ -115,6 +116,8 @@ _SCALERS: dict[type, Callable[[Any], tuple[Any, Any]]] = {
 
 def _folded(step: Any, weights: FloatArray) -> tuple[FloatArray, float]:
     """Return the weights of a step's input, and the offset, from those of its output."""
+    if step is None or step == "passthrough":
+        return weights, 0.0
     if isinstance(step, SelectorMixin):
         support = step.get_support()
         spread = np.zeros(support.size)

@@ -43,7 +43,10 @@ def as_json(model: LinearModel) -> str:
 def as_csv(model: LinearModel) -> str:
     """Return a table with the columns feature and weight."""
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    # minimal quoting leaves a carriage return bare, which readers take for the end of the line
+    bare = any("\r" in name for name in model.names)
+    quoting = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
+    writer = csv.writer(text, lineterminator="\n", quoting=quoting)
     writer.writerow(("feature", "weight"))
     writer.writerows(zip(model.names, model.weights.tolist(), strict=True))
     return text.getvalue()
