@@ -152,6 +152,14 @@ def test_an_onnx_graph_states_its_operators():
     assert graph.producer_name == "pairrank"
 
 
+def test_an_offset_beyond_float32_is_refused():
+    need("onnx")
+    model = make_pipeline(StandardScaler(), RankSVM()).fit(X, Y)
+    model[0].mean_ = np.full(6, 1e300)
+    with pytest.raises(ValueError, match=r"the offset .* is too large for float32"):
+        content_of(model, "onnx")
+
+
 def test_onnx_that_is_absent_is_named_with_its_remedy(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "onnx", None)
     ranker = RankSVM().fit(X, Y, qid=QID)

@@ -2,6 +2,5 @@
 
 from pairrank.export.exporting import export as export
 from pairrank.export.formats import FORMATS as FORMATS
-from pairrank.export.linear import LinearModel as LinearModel
 from pairrank.export.order_check import OrderChange as OrderChange
 from pairrank.export.order_check import OrderCheck as OrderCheck

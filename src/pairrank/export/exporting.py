@@ -18,6 +18,11 @@ from pairrank.export.linear import LinearModel
 from pairrank.export.order_check import OrderCheck, check_order
 from pairrank.io._streams import open_target
 
+_REMEDY = (
+    "; subtract a constant from features far from 0, in training and in the engine, or use a "
+    "format that is computed in float64"
+)
+
 
 def export(
     model: Any,
@@ -109,8 +114,10 @@ def export(
     with open_target(path) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
     if result is not None and result.changes:
+        precision = how.arithmetic.precision
+        remedy = _REMEDY if precision == "float32" else ""
         warnings.warn(
-            f"format {format!r} is computed in {how.arithmetic.precision}: {result}",
+            f"format {format!r} is computed in {precision}: {result}{remedy}",
             OrderChangeWarning,
             stacklevel=2,
         )

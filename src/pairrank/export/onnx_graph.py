@@ -23,6 +23,11 @@ def as_onnx(model: LinearModel) -> bytes:
     """
     onnx = _onnx()
     helper, single = onnx.helper, onnx.TensorProto.FLOAT
+    if abs(model.offset) > float(np.finfo(np.float32).max):
+        raise PairrankError(
+            f"the offset {model.offset:g} is too large for float32, in which ONNX computes: "
+            "subtract a constant from the features and fit again"
+        )
     constants = {"weights": single_weights(model), "offset": np.float32(model.offset)}
     graph = helper.make_graph(
         [

@@ -44,9 +44,10 @@ def as_csv(model: LinearModel) -> str:
     """Return a table with the columns feature and weight."""
     text = io.StringIO()
     # minimal quoting leaves a carriage return bare, which readers take for the end of the line
-    bare = any("\r" in name for name in model.names)
-    quoting = csv.QUOTE_NONNUMERIC if bare else csv.QUOTE_MINIMAL
-    writer = csv.writer(text, lineterminator="\n", quoting=quoting)
+    if any("\r" in name for name in model.names):
+        writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
+    else:
+        writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("feature", "weight"))
     writer.writerows(zip(model.names, model.weights.tolist(), strict=True))
     return text.getvalue()
