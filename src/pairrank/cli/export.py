@@ -27,9 +27,9 @@ def export(
         str | None,
         options.option(
             "Output",
-            "One name per feature, by commas, or @FILE with one per line; if left out, the model's "
-            "names, or f1, f2, ..., as svmlight numbers features.",
-            metavar="NAMES",
+            "One name per feature, separated by commas, or a file of one name per line; if left "
+            "out, the model's names, or f1, f2, ..., as svmlight numbers features.",
+            metavar="NAMES|@FILE",
         ),
     ] = None,
     name: Annotated[
