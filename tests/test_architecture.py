@@ -17,12 +17,12 @@ LAYERS: dict[str, float] = {
     **dict.fromkeys(["compiled", "threads"], 1),
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
     "pair_sums": 2.5,
-    **dict.fromkeys(["objective", "metrics", "datasets", "io"], 3),
+    **dict.fromkeys(["objective", "metrics", "datasets", "io", "export"], 3),
     "estimators": 4.0,
     "model_selection": 4.1,
     "recommend": 4.2,
     **dict.fromkeys(["survival", "clicks"], 4.3),
-    **dict.fromkeys(["plotting", "export", "cli", "distributed", "torch_losses", "boosting"], 5),
+    **dict.fromkeys(["plotting", "cli", "distributed", "torch_losses", "boosting"], 5),
     **dict.fromkeys(["__init__", "__main__"], 6),
 }
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""
@@ -38,10 +38,10 @@ STRANGERS = {
 """Rooms of one layer (or below) that must not know one another."""
 
 SKLEARN_ROOMS = {"_validation", "kernels", "datasets", "estimators", "model_selection", "recommend"}
-LEAVES = {"plotting", "export", "cli", "distributed", "torch_losses", "boosting"}
+LEAVES = {"plotting", "cli", "distributed", "torch_losses", "boosting"}
 FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend"}
 LIBRARIES: dict[str, set[str]] = {
-    "sklearn": SKLEARN_ROOMS | LEAVES | {"threads"},
+    "sklearn": SKLEARN_ROOMS | LEAVES | {"threads", "export"},
     "numba": {"compiled"},
     "llvmlite": {"compiled"},
     "torch": {"torch_losses"},
@@ -49,6 +49,7 @@ LIBRARIES: dict[str, set[str]] = {
     "matplotlib": {"plotting"},
     "lightgbm": {"boosting"},
     "xgboost": {"boosting"},
+    "onnx": {"export"},
     "typer": {"cli"},
     "rich": {"cli"},
     "click": set(),

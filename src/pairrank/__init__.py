@@ -51,6 +51,7 @@ _MODULES = (
     "clicks",
     "datasets",
     "exceptions",
+    "export",
     "io",
     "metrics",
     "model_selection",

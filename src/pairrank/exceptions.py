@@ -39,3 +39,7 @@ class ZeroWeightsWarning(PairrankWarning):
 
 class CacheWarning(PairrankWarning):
     """Compiled code cannot be cached on disk, so it is compiled again."""
+
+
+class OrderChangeWarning(PairrankWarning):
+    """An exported model orders some rows in another way, because it computes in less precision."""

@@ -104,6 +104,24 @@ def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
                 )
 
 
+def names_in(text: str, flag: str) -> list[str]:
+    """Return the names in an option's text, or those in its file, @FILE, one per line."""
+    from pairrank.io._streams import name_of, read_bytes
+
+    if text.startswith("@"):
+        source = text.removeprefix("@")
+        try:
+            names = read_bytes(source).decode("utf-8-sig").splitlines()
+        except UnicodeDecodeError:
+            raise PairrankError(f"{name_of(source)}: is not UTF-8 text; convert it") from None
+    else:
+        names = text.split(",")
+    names = [name.strip() for name in names if name.strip()]
+    if not names:
+        raise PairrankError(f"{flag} holds no name; leave it out, or name at least one")
+    return names
+
+
 def count_preferences(rows: Rows, graph: Any, source: str) -> int:
     """Return the number of preferences of the rows, without ties; raise an error if it is 0."""
     with named(source):

@@ -10,6 +10,7 @@ import typer
 from pairrank.cli._commands import ModelCommand, spread
 from pairrank.cli._errors import GuardedGroup
 from pairrank.cli.demo import demo
+from pairrank.cli.export import export
 from pairrank.cli.files import convert, info
 from pairrank.cli.recommend import recommend
 from pairrank.cli.scoring import evaluate, predict
@@ -24,7 +25,7 @@ app = typer.Typer(
     help="Learn to rank from preferences: every pair, at the price of a pointwise model.",
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
-for command in (train, predict, evaluate, recommend, info, convert, demo, warmup):
+for command in (train, predict, evaluate, recommend, export, info, convert, demo, warmup):
     has_model = command in (train, recommend)
     app.command(cls=ModelCommand if has_model else None)(spread(command))
 

@@ -14,7 +14,7 @@ from pairrank.cli._models import MODELS, learns_differences, make_ranker
 from pairrank.cli._options import choice, option
 from pairrank.cli._process import interrupted_code
 from pairrank.cli._report import Progress, report
-from pairrank.cli._rows import check_inputs, check_output
+from pairrank.cli._rows import check_inputs, check_output, names_in
 from pairrank.exceptions import PairrankError
 
 
@@ -124,7 +124,7 @@ def recommend(
     source_of_users = users.removeprefix("@") if users and users.startswith("@") else None
     check_inputs(ratings, source_of_users, titles)
     check_output(output, ratings, source_of_users, titles, as_json=as_json)
-    wanted = names_of(users) if users is not None else None
+    wanted = names_in(users, "--users") if users is not None else None
     from pairrank.io import read_ratings
     from pairrank.io.ratings import read_titles
     from pairrank.recommend import RatingsTable
@@ -193,24 +193,6 @@ def ranker_of(model: str, params: dict[str, Any], table: Any, n_references: int)
         kernel=params.get("kernel"),
     )
     return make_ranker(model, {**suited, **params})
-
-
-def names_of(users: str) -> list[str]:
-    """Return the names in --users, or those in its file."""
-    from pairrank.io._streams import name_of, read_bytes
-
-    if users.startswith("@"):
-        source = users.removeprefix("@")
-        try:
-            names = read_bytes(source).decode("utf-8-sig").splitlines()
-        except UnicodeDecodeError:
-            raise PairrankError(f"{name_of(source)}: is not UTF-8 text; convert it") from None
-    else:
-        names = users.split(",")
-    names = [name.strip() for name in names if name.strip()]
-    if not names:
-        raise PairrankError("--users holds no name; leave it out for everyone")
-    return names
 
 
 def as_ids(names: list[str], table: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""BaseRanker: predict, rank, score and save, and the validation of input, for every ranker."""
+"""BaseRanker: predict, rank, score, save, export, and the validation of input, for every ranker."""
 
 from __future__ import annotations
 
@@ -165,6 +165,34 @@ class BaseRanker(Described, BaseEstimator):
         from pairrank.estimators.model_files import save_model
 
         save_model(self, path)
+
+    def export(
+        self, path: str | os.PathLike[str], format: str | None = None, **options: Any
+    ) -> Any:
+        """Write the weights for a search engine or a program; see `pairrank.export.export`."""
+        from pairrank.export import export
+
+        return export(self, path, format, **options)
+
+    def linear_coef(self) -> FloatArray:
+        """Return the weights of the features of X, which `export` writes.
+
+        Returns
+        -------
+        ndarray of shape (n_features,) or (n_targets, n_features), float64
+
+        Raises
+        ------
+        ValueError
+            If scores are not linear in the features, as with a kernel.
+        """
+        check_is_fitted(self)
+        if self._maps_features or self._is_precomputed:
+            raise PairrankError(
+                f"the scores of {type(self).__name__}(kernel={self.kernel!r}) are not linear in "
+                "the features: fit it with kernel=None"
+            )
+        return self.coef_
 
     def _of_target(self, coef: FloatArray) -> Self:
         """Return a ranker with the weights of one target."""

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
+from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import checked_targets
 from pairrank.exceptions import PairrankError
@@ -164,6 +165,20 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
             self._choose(left_out, wanted, float(np.square(problem.root).sum()))
         self.coef_ = _weights(problem, np.flatnonzero(self.support_), float(self.alpha))
         return self
+
+    export = BaseRanker.export
+
+    def linear_coef(self) -> FloatArray:
+        """Return the weights of all features, 0 for those that were not chosen.
+
+        Returns
+        -------
+        ndarray of shape (n_features,) or (n_targets, n_features), float64
+        """
+        check_is_fitted(self)
+        coef = np.zeros((*self.coef_.shape[:-1], self.support_.size))
+        coef[..., self.support_] = self.coef_
+        return coef
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse X and several targets are accepted, and y is required."""

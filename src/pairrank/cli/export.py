@@ -1,0 +1,75 @@
+"""pairrank export: write a linear model for a search engine, a database or a program."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pairrank.cli import _options as options
+from pairrank.cli._errors import print_message
+from pairrank.cli._rows import check_inputs, check_output, names_in
+from pairrank.cli.scoring import Ranker
+from pairrank.export.formats import FORMATS
+
+
+def export(
+    model: options.ModelFile,
+    *,
+    output: Annotated[str, options.output("The exported model; - is stdout.", "FILE")] = "-",
+    format: Annotated[
+        str | None,
+        options.option(
+            "Output",
+            "The exported model's format; if left out, by FILE's suffix: .onnx, .csv, .sql, .py.",
+            **options.choice(*FORMATS),
+        ),
+    ] = None,
+    feature_names: Annotated[
+        str | None,
+        options.option(
+            "Output",
+            "One name per feature, separated by commas, or a file of one name per line; if left "
+            "out, the model's names, or f1, f2, ..., as svmlight numbers features.",
+            metavar="NAMES|@FILE",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        options.option(
+            "Output",
+            "elasticsearch, opensearch, solr: the model's name; pairrank if left out.",
+            metavar="NAME",
+        ),
+    ] = None,
+    check: Annotated[
+        str | None,
+        options.option(
+            "Data",
+            "Rows: compare their order, as the format's readers compute it, with the model's.",
+            metavar="DATA",
+        ),
+    ] = None,
+    label: options.Unlabelled = None,
+    qid: Annotated[
+        str | None,
+        options.option("Data", "CSV, Parquet: the column of queries.", metavar="COLUMN"),
+    ] = None,
+) -> None:
+    """Write a linear model for a search engine, a database or a program.
+
+    Search engines and ONNX compute in float32, so rows with nearly equal scores may change places:
+    --check names the queries in which they do.
+    """
+    from pairrank.export import export as write
+
+    names = None if feature_names is None else names_in(feature_names, "--feature-names")
+    check_inputs(model, check)
+    check_output(output, model, check)
+    ranker = Ranker(model)
+    given = None
+    if check is not None:
+        others = {column.name: column.default for column in options.COLUMNS}
+        rows = ranker.load_rows(check, {**others, "label": label, "qid": qid})
+        given = rows.X, rows.qid
+    result = write(ranker.estimator, output, format, feature_names=names, name=name, check=given)
+    if result is not None and not result.changes:
+        print_message(f"{result}.", kind="check")

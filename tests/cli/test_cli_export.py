@@ -1,0 +1,125 @@
+"""pairrank export: formats, names, the check of the order, files and their errors."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from cli_rows import make_rows
+from cli_runs import misused, refused, run
+from export_readers import READERS
+from pairrank import load_model
+from pairrank.export import FORMATS
+from pairrank.io import write_rows, write_svmlight
+
+NAMES = ["f1", "f2", "f3", "f4"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("export")
+    write_svmlight(home / "rows.txt", make_rows(0))
+    write_rows(home / "rows.csv", make_rows(0))
+    run("train", home / "rows.txt", "-o", home / "model", "-q")
+    run("train", home / "rows.csv", "-o", home / "named", "--qid", "qid", "-q")
+    kernel = ["--kernel", "rbf", "--components", 5, "--kernel-features", "nystroem"]
+    run("train", home / "rows.txt", "-o", home / "kernel", "-q", *kernel)
+    near = make_rows(1)
+    write_svmlight(home / "far.txt", near._replace(X=1e9 + near.X))
+    return home
+
+
+@pytest.mark.parametrize("format", [name for name in FORMATS if name != "onnx"])
+def test_a_model_is_written_in_every_format(folder, tmp_path, format):
+    target = tmp_path / "out"
+    done = run("export", folder / "model", "-o", target, "--format", format)
+    assert done.stdout == done.stderr == ""
+    X = make_rows(0).X
+    found = READERS[format](target.read_bytes(), NAMES, X)
+    np.testing.assert_allclose(found, load_model(folder / "model").predict(X), atol=1e-4)
+    assert run("export", folder / "model", "--format", format).stdout_bytes == target.read_bytes()
+
+
+def test_the_suffix_names_the_format(folder, tmp_path):
+    run("export", folder / "model", "-o", tmp_path / "m.csv")
+    assert (tmp_path / "m.csv").read_text().startswith("feature,weight\nf1,")
+    assert "one of elasticsearch, opensearch, solr, json" in refused(
+        "export", folder / "model", "-o", tmp_path / "m.json"
+    )
+    assert "one of elasticsearch" in refused("export", folder / "model")
+    assert "not one of elasticsearch" in misused("export", folder / "model", "--format", "pmml")
+
+
+def test_names_are_the_models_or_given(folder, tmp_path):
+    assert "f0," in run("export", folder / "named", "--format", "csv").stdout
+    (tmp_path / "names").write_text("title match\nbody\nage\nclicks\n", encoding="utf-8")
+    shown = run(
+        "export", folder / "model", "--format", "csv", "--feature-names", f"@{tmp_path}/names"
+    )
+    assert [line.split(",")[0] for line in shown.stdout.split("\n")[1:5]] == [
+        "title match", "body", "age", "clicks",
+    ]  # fmt: skip
+    given = run("export", folder / "model", "--format", "solr", "--feature-names", "a,b,c,d")
+    assert list(json.loads(given.stdout)["params"]["weights"]) == ["a", "b", "c", "d"]
+    few = refused("export", folder / "model", "--format", "csv", "--feature-names", "a,b")
+    assert "2 names, but the model has 4 features" in few
+    none = refused("export", folder / "model", "--format", "csv", "--feature-names", " ,")
+    assert "--feature-names holds no name" in none
+
+
+def test_the_model_has_a_name_in_a_search_engine(folder):
+    shown = run("export", folder / "model", "--format", "opensearch", "--name", "shop")
+    assert json.loads(shown.stdout)["model"]["name"] == "shop"
+    assert "no name in format 'csv'" in refused(
+        "export", folder / "model", "--format", "csv", "--name", "shop"
+    )
+
+
+def test_a_check_says_that_the_order_is_kept(folder, tmp_path):
+    done = run(
+        "export", folder / "model", "-o", tmp_path / "m", "--format", "json",
+        "--check", folder / "rows.txt",
+    )  # fmt: skip
+    assert done.stdout == ""
+    assert done.stderr.startswith("pairrank: check: the order of all ")
+    assert done.stderr.endswith("pairs is kept (60 rows, 6 queries).\n")
+    columns = ["--label", "label", "--qid", "qid"]
+    table = run(
+        "export", folder / "named", "-o", tmp_path / "n", "--format", "json",
+        "--check", folder / "rows.csv", *columns,
+    )  # fmt: skip
+    assert "6 queries" in table.stderr
+
+
+def test_a_check_names_the_queries_whose_order_changes(folder, tmp_path):
+    done = run(
+        "export", folder / "model", "-o", tmp_path / "m", "--format", "solr",
+        "--check", folder / "far.txt",
+    )  # fmt: skip
+    assert done.stderr.startswith("pairrank: warning: format 'solr' is computed in float32: ")
+    assert "in 6 of 6 queries: query " in done.stderr
+    assert " and 1 more; subtract a constant " in done.stderr
+    assert (tmp_path / "m").exists()
+
+
+def test_bad_input_leaves_no_file(folder, tmp_path):
+    target = tmp_path / "out.csv"
+    assert "not linear" in refused("export", folder / "kernel", "-o", target)
+    assert "not a pairrank model" in refused("export", folder / "rows.txt", "-o", target)
+    assert "no such file" in refused("export", folder / "model", "-o", target, "--check", "nosuch")
+    assert "folder does not exist" in refused("export", folder / "model", "-o", target / "x.csv")
+    misused("export", "-", "-o", target, "--check", "-")
+    assert list(tmp_path.iterdir()) == []
+    before = (folder / "model").read_bytes()
+    assert "is an input too" in refused(
+        "export", folder / "model", "-o", folder / "model", "--format", "csv"
+    )
+    assert (folder / "model").read_bytes() == before
+
+
+def test_a_model_comes_from_standard_input(folder):
+    content = (folder / "model").read_bytes()
+    piped = run("export", "-", "--format", "sql", stdin=content)
+    assert piped.stdout == run("export", folder / "model", "--format", "sql").stdout
