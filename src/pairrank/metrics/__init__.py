@@ -1,5 +1,7 @@
-"""Metrics: pairwise accuracy, Kendall's tau, NDCG, errors of differences."""
+"""Metrics: pairwise accuracy, AUC, Kendall's tau, NDCG, MAP, MRR and other ranked-list metrics."""
 
+from pairrank.metrics.cascade import expected_reciprocal_rank as expected_reciprocal_rank
+from pairrank.metrics.classes import auc_score as auc_score
 from pairrank.metrics.correlation import kendall_tau as kendall_tau
 from pairrank.metrics.differences import hinge_magnitude_cost as hinge_magnitude_cost
 from pairrank.metrics.differences import hinge_rank_cost as hinge_rank_cost
@@ -11,5 +13,10 @@ from pairrank.metrics.ndcg import mean_ndcg as mean_ndcg
 from pairrank.metrics.ndcg import ndcg_score as ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy as pairwise_accuracy
 from pairrank.metrics.pairwise import wmw_score as wmw_score
+from pairrank.metrics.relevance import mean_average_precision as mean_average_precision
+from pairrank.metrics.relevance import mean_reciprocal_rank as mean_reciprocal_rank
+from pairrank.metrics.relevance import precision_at_k as precision_at_k
+from pairrank.metrics.relevance import rank_biased_precision as rank_biased_precision
+from pairrank.metrics.relevance import recall_at_k as recall_at_k
 from pairrank.metrics.stability import StabilityBound as StabilityBound
 from pairrank.metrics.stability import stability_bound as stability_bound
