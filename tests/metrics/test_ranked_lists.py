@@ -218,9 +218,9 @@ def test_auc_is_the_accuracy_of_two_levels_within_queries():
     y, s, qid = rng.integers(-1, 4, 60), rng.integers(0, 9, 60), rng.integers(0, 6, 60)
     winner, loser = rng.random(60), rng.random(60)
     for start, flags in ((None, y > 0), (2, y >= 2), (-1, y >= -1)):
-        for given_rows in ({"qid": qid}, {"qid": qid, "winner_weight": winner, "loser_weight": loser}):
+        for roles in ({}, {"winner_weight": winner, "loser_weight": loser}):
             for average in ("pairs", "queries"):
-                asked = dict(ties="error", average=average, **given_rows)
+                asked = dict(ties="error", average=average, qid=qid, **roles)
                 if not flags.all():
                     wanted = metrics.pairwise_accuracy(flags, s, **asked)
                     assert metrics.auc_score(y, s, relevant_from=start, **asked) == wanted

@@ -23,7 +23,7 @@ from pairrank.cli._rows import (
     weights_by_role,
 )
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._names import Metric, metric_named
+from pairrank.metrics._names import METRICS, Metric, metric_named
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import ROLES
 
@@ -82,10 +82,12 @@ def evaluate(
     if pairs is not None and graph is not None:
         raise UsageError("--pairs says what is preferred to what: leave out --graph.")
     if pairs is not None and any(metric_named(name).judges != "preferences" for name in asked):
-        raise UsageError("--pairs are judged by --metric pairwise_accuracy or wmw.")
+        able = ", ".join(name for name, each in METRICS.items() if each.judges == "preferences")
+        raise UsageError(f"--pairs are judged by --metric {able}.")
     by_role = weights_by_role(columns)
-    if by_role and any(metric_named(name).judges != "preferences" for name in asked):
-        raise UsageError(f"{by_role}: taken by --metric pairwise_accuracy and wmw only.")
+    if by_role and not all(metric_named(name).weighs_roles for name in asked):
+        able = ", ".join(name for name, each in METRICS.items() if each.weighs_roles)
+        raise UsageError(f"{by_role}: taken by --metric {able} only.")
     check_inputs(model, data, pairs)
     ranker = Ranker(model)
     rows = ranker.load_rows(data, columns, pairs)
@@ -118,12 +120,10 @@ def measure(name: str, rows: Rows, scores: Any, model: Any, graph: Any = None) -
     A metric gets the weights that it knows: only those of preferences have winners and losers.
     """
     metric = metric_named(name)
-    left_out = {"gains": ("sample_weight", *ROLES), "numbers": ROLES}.get(metric.judges, ())
-    given = {name: part for name, part in rows.layout.items() if name not in left_out}
     arguments = metric.arguments(model)
     if graph is not None and "graph" in metric.own:
         arguments["graph"] = graph
-    return float(metric.function(rows.y, scores, **given, **arguments))
+    return float(metric.function(rows.y, scores, **metric.rows_of(rows.layout), **arguments))
 
 
 def unfit_metrics(names: Iterable[str], rows: Rows) -> dict[str, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Unpack
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from pairrank._docstrings import entries

@@ -59,6 +59,4 @@ def auc_score(
     check_choice(average, "average", ("pairs", "queries"))
     labels = check_rows(y_true, scores, rows).labels
     flags = is_relevant(labels, relevant_from).astype(float)
-    return pairwise_accuracy(
-        flags, scores, ties=ties, average=average, per_query=per_query, **rows
-    )
+    return pairwise_accuracy(flags, scores, ties=ties, average=average, per_query=per_query, **rows)

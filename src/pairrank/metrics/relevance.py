@@ -158,7 +158,7 @@ def precision_at_k(
     """
 
     def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
-        return _sums(lists, relevant, np.full(cutoff, 1.0)) / k
+        return _sums(lists, relevant, np.full(cutoff, 1.0)) / float(k)
 
     return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
 
