@@ -1,4 +1,4 @@
-"""Metrics: pairwise accuracy, AUC, Kendall's tau, NDCG, MAP, MRR and other ranked-list metrics."""
+"""Metrics: pairwise accuracy, AUC, log-loss of pairs, Kendall's tau, NDCG, MAP, MRR and others."""
 
 from pairrank.metrics.cascade import expected_reciprocal_rank as expected_reciprocal_rank
 from pairrank.metrics.classes import auc_score as auc_score
@@ -9,6 +9,7 @@ from pairrank.metrics.differences import m1d as m1d
 from pairrank.metrics.differences import msd as msd
 from pairrank.metrics.differences import tube_cost as tube_cost
 from pairrank.metrics.groups import GroupAccuracy as GroupAccuracy
+from pairrank.metrics.likelihood import pairwise_log_loss as pairwise_log_loss
 from pairrank.metrics.ndcg import mean_ndcg as mean_ndcg
 from pairrank.metrics.ndcg import ndcg_score as ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy as pairwise_accuracy

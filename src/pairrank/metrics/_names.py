@@ -20,6 +20,7 @@ from pairrank.metrics.differences import (
     msd,
     tube_cost,
 )
+from pairrank.metrics.likelihood import pairwise_log_loss
 from pairrank.metrics.ndcg import mean_ndcg, ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy, wmw_score
 from pairrank.metrics.relevance import (
@@ -93,6 +94,7 @@ METRICS: dict[str, Metric] = {
     "pairwise_accuracy": Metric(pairwise_accuracy, "preferences", own=("graph",)),
     "wmw": Metric(wmw_score, "preferences", own=("graph",)),
     "auc": Metric(auc_score),
+    "log_loss": Metric(pairwise_log_loss, "preferences", greater_is_better=False, own=("graph",)),
     "kendall_tau": Metric(kendall_tau),
     "mean_ndcg": Metric(mean_ndcg, "gains"),
     "ndcg": Metric(ndcg_score, "gains"),
