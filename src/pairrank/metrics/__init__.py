@@ -2,6 +2,8 @@
 
 from pairrank.metrics.cascade import expected_reciprocal_rank as expected_reciprocal_rank
 from pairrank.metrics.classes import auc_score as auc_score
+from pairrank.metrics.comparison import Comparison as Comparison
+from pairrank.metrics.comparison import compare_scores as compare_scores
 from pairrank.metrics.correlation import kendall_tau as kendall_tau
 from pairrank.metrics.differences import hinge_magnitude_cost as hinge_magnitude_cost
 from pairrank.metrics.differences import hinge_rank_cost as hinge_rank_cost
@@ -21,3 +23,4 @@ from pairrank.metrics.relevance import rank_biased_precision as rank_biased_prec
 from pairrank.metrics.relevance import recall_at_k as recall_at_k
 from pairrank.metrics.stability import StabilityBound as StabilityBound
 from pairrank.metrics.stability import stability_bound as stability_bound
+from pairrank.metrics.tables import evaluate as evaluate

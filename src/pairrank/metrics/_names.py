@@ -62,8 +62,10 @@ class Metric(NamedTuple):
         return k is not None and k.default is k.empty
 
     def rows_of(self, rows: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the part of `RowArguments` that it can weigh: queries of ranked lists are whole,
-        and only pairs have winners and losers."""
+        """Return the queries and weights that it can use.
+
+        Rows of ranked lists have no weights of their own, and only pairs have winners and losers.
+        """
         taken = arguments_of(self.function)
         left_out = ("sample_weight", *ROLES) if self.judges in ("lists", "gains") else ()
         return {name: part for name, part in rows.items() if name in taken and name not in left_out}

@@ -56,8 +56,8 @@ def expected_reciprocal_rank(
 
     Examples
     --------
-    >>> expected_reciprocal_rank([2, 0, 1], [3, 2, 1])  # 3/4 + (1 - 3/4) (1/4) / 3
-    0.7708333333333333
+    >>> round(expected_reciprocal_rank([2, 0, 1], [3, 2, 1]), 4)  # 3/4 + (1 - 3/4) (1/4) / 3
+    0.7708
     """
     if max_label is not None:
         check_number(max_label, "max_label", inclusive=True)

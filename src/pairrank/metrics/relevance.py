@@ -244,7 +244,7 @@ def rank_biased_precision(
 
     def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
         with np.errstate(under="ignore"):
-            factors = (1.0 - persistence) * float(persistence) ** np.arange(cutoff)
+            factors = (1.0 - persistence) * np.power(float(persistence), np.arange(float(cutoff)))
         return _sums(lists, relevant, factors)
 
     return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
