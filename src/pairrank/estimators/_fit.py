@@ -137,7 +137,8 @@ class SolvedRanker(BaseRanker, ABC):
         features = self._learnt_features(rows.X)
         watches = [] if held is None else self._watches(held, judges, features)
         starts = self._starts(len(targets), features.shape[1])
-        self.n_pairs_ = preferences.n_pairs
+        of_pairs = isinstance(preferences, Pairs)
+        self.n_pairs_ = preferences.n_comparisons if of_pairs else preferences.n_pairs
         printer = progress_printer(self.verbose, self.n_pairs_)
         solutions: list[Any] = []
         with threads.blas_for(features):
