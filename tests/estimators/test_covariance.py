@@ -257,6 +257,7 @@ def test_an_interrupted_fit_does_not_go_on_to_its_covariance():
     assert not hasattr(ranker, "coef_cov_")
 
 
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.UndeterminedWarning")
 def test_it_stays_semidefinite_where_comparisons_are_few():
     rng = np.random.default_rng(10)
     for _ in range(30):

@@ -29,7 +29,10 @@ from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only target), a start and a callback to a Solution."""
 
-_OPTIONAL = ("gap_", "validation_scores_", "coef_cov_", "standard_errors_", "limit_qid_")
+_OPTIONAL = (
+    *("gap_", "validation_scores_", "limit_qid_"),
+    *("coef_cov_", "standard_errors_", "flat_directions_"),
+)
 """Attributes that not every fit sets; those of an earlier fit are removed."""
 
 _TINY = 1e-100

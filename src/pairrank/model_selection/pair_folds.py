@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank._protocols import FloatArray
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
 from pairrank.model_selection.splits import QueryKFold, generator_of, given_splits
@@ -16,7 +17,6 @@ from pairrank.preferences import Pairs
 from pairrank.preferences._codes import query_codes
 
 PairSplit = tuple[Pairs, Pairs]
-_MOST_COUNTED = 2.0**53
 
 
 def pair_folds(pairs: Pairs, n_splits: int = 5, *, random_state: Any = 0) -> Iterator[PairSplit]:
@@ -58,7 +58,7 @@ def pair_folds(pairs: Pairs, n_splits: int = 5, *, random_state: Any = 0) -> Ite
     """
     check_number(n_splits, "n_splits", low=2, inclusive=True, integer=True)
     n_splits, generator = int(n_splits), generator_of(random_state)
-    counts = None if pairs.groups is not None else _counts(pairs)
+    counts = None if pairs.groups is not None else pairs.repetitions()
     if pairs.groups is not None:
         n_units, units = query_codes(pairs.groups)[0].size, "groups"
     else:
@@ -103,19 +103,11 @@ def splits_of_pairs(
     return [(pairs.select(train), pairs.select(test)) for train, test in places]
 
 
-def _counts(pairs: Pairs) -> NDArray[np.int64] | None:
-    """Return the weights as whole numbers; None if none is above 1, or one is not whole."""
-    weight = pairs.weight
-    if weight is None or not 1.0 < weight.max(initial=0.0) < _MOST_COUNTED:
-        return None
-    return None if (weight != np.rint(weight)).any() else weight.astype(np.int64)
-
-
 def _thinned(
-    pairs: Pairs, counts: NDArray[np.int64], n_splits: int, generator: np.random.RandomState
+    pairs: Pairs, counts: FloatArray, n_splits: int, generator: np.random.RandomState
 ) -> Iterator[PairSplit]:
     """Yield folds of repeated comparisons: each repetition falls into a fold at random."""
-    left = counts
+    left = counts.astype(np.int64)
     for fold in range(n_splits):
         held = generator.binomial(left, 1.0 / (n_splits - fold))
         left = left - held

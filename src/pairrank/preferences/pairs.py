@@ -16,6 +16,7 @@ from pairrank.preferences.roles import refuse_roles, weights_of_rows
 
 FloatArray = NDArray[np.float64]
 _LARGEST_PRODUCT = 1e200
+_MOST_COUNTED = 2.0**53
 _OPTIONAL = ("weight", "magnitude", "groups", "comparison")
 """Arrays with one value per entry of i and j, or None."""
 
@@ -287,6 +288,19 @@ class Pairs:
         result = self._kept(self.weight > 0, self.i, self.j, self.n_rows)
         result.row_weight, result.pair_scale = self.row_weight, self.pair_scale
         return result
+
+    def repetitions(self) -> FloatArray | None:
+        """Return the weight of each comparison if these are numbers of repetitions, else None.
+
+        They are if all are whole and one is above 1. A tie has the weight of both its halves.
+        """
+        weight = self.weight
+        if weight is None:
+            return None
+        if self.comparison is not None:
+            weight = np.bincount(self.comparison, weight).astype(np.float64)
+        counted = 1.0 < weight.max(initial=0.0) < _MOST_COUNTED
+        return weight if counted and (weight == np.rint(weight)).all() else None
 
     def reweighed(self, weight: NDArray[Any]) -> Pairs:
         """Return the comparisons with other weights, (n_pairs,), without those of weight 0."""
