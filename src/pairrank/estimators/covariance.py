@@ -40,6 +40,12 @@ def check_covariance(kind: str, n_features: int, y: Any, qid: NDArray[Any] | Non
         raise PairrankError(
             'covariance="queries" needs at least two queries: pass qid, or use "rows"'
         )
+    if kind == "rows" and isinstance(y, Pairs) and _compared_rows(y) <= n_features:
+        raise PairrankError(
+            f'covariance="rows" treats rows as drawn at random, but {_compared_rows(y)} compared '
+            f"rows of {n_features} features can have a score each, as players do: use "
+            '"clusters" (by the groups of Pairs, or by comparisons) or "laplace"'
+        )
     if kind != "clusters":
         return
     if not isinstance(y, Pairs):
@@ -52,6 +58,12 @@ def check_covariance(kind: str, n_features: int, y: Any, qid: NDArray[Any] | Non
             'covariance="clusters" needs at least two groups of Pairs; without groups each '
             "comparison is a cluster of its own"
         )
+
+
+def _compared_rows(pairs: Pairs) -> int:
+    compared = np.zeros(pairs.n_rows, dtype=bool)
+    compared[pairs.i] = compared[pairs.j] = True
+    return int(np.count_nonzero(compared))
 
 
 def coefficient_covariance(
@@ -84,7 +96,7 @@ def coefficient_covariance(
 
     By rows, the square of a pair's gradient is counted for both of its rows. For `Pairs` it is
     subtracted once, as for any dyads (Fafchamps & Gubert 2007), unless the rest would be
-    indefinite, as it always is if every row has a weight of its own. For labels it stays: its
+    indefinite. For labels it stays: its
     relative size is about 1/(pairs per row), and it raises the standard errors by at most sqrt(2).
     A row of weight w counts as w rows; G queries or clusters are corrected by G/(G - 1).
 

@@ -84,14 +84,14 @@ class RankNCG(PairLossRanker):
       through them: a sandwich, the cluster-robust covariance. With labels, "rows" errs on the large
       side where a row is in few pairs, by sqrt(2) at most.
     - "laplace" is the inverse Hessian, the posterior covariance of the model. With
-      ``reduction="sum"`` it holds for `Pairs` that share no rows; ``reduction="rows"`` makes all
-      pairs together count as much as W observations.
-
+      ``reduction="sum"`` it holds for `Pairs` that are independent, as games of players with a
+      weight each, or pairs that share no rows; ``reduction="rows"`` makes all pairs together count
+      as much as W observations.
     - "clusters" treats the groups of `Pairs` as independent: voters, sessions, tournaments. Without
       groups, each comparison is one; its weight counts comparisons if all weights are whole.
 
     For `Pairs`, "rows" is the dyadic covariance: comparisons that share a row at either end depend
-    on one another. It suits features of many rows. If each row has a weight of its own (X is the
+    on one another. It is for more rows than features; if each row has a weight of its own (X is the
     identity), take "clusters".
 
     Some directions of the weights may change no pair: if X is the identity, a shift of all weights,
