@@ -413,6 +413,20 @@ def test_a_feature_that_no_pair_depends_on_has_no_finite_error():
     np.testing.assert_allclose(ranker.standard_errors_[[0, 2]], without.standard_errors_, rtol=1e-4)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_collinear_and_constant_features_leave_differences_determined(form):
+    X, y, _ = drawn(15)
+    plain = RankNCG(covariance="rows", tol=1e-8).fit(X, y)
+    wide = np.column_stack((X, X[:, 0] * 1e3, np.ones(150)))
+    ranker = RankNCG(covariance="rows", tol=1e-8).fit(form(wide), y)  # it warns of nothing
+    assert ranker.flat_directions_.shape == (2, 5)
+    assert np.isfinite(ranker.standard_errors_).tolist() == [True] * 4 + [False]
+    found = ranker.pair_standard_errors(form(wide[:9]), form(wide[9:18]))
+    assert np.isfinite(found).all()
+    # the prior is weaker along the first feature, which is there twice
+    np.testing.assert_allclose(found, plain.pair_standard_errors(X[:9], X[9:18]), rtol=0.05)
+
+
 def test_by_rows_players_are_refused_and_clusters_of_labels_too():
     i, j, _ = games()
     with pytest.raises(PairrankError, match=r'10 compared rows of 10 features.*"clusters"'):

@@ -111,6 +111,14 @@ def test_flat_directions_are_found_whatever_the_units_of_features(seed, n_flat, 
     assert (np.abs(flat @ X.T) <= 1e-6 * sizes.max(axis=1, initial=0.0, keepdims=True)).all()
 
 
+def test_no_curvature_at_all_is_flat_and_infinite_curvature_is_refused():
+    flat = flat_directions(np.zeros((3, 3)))
+    np.testing.assert_allclose(flat.T @ flat, np.eye(3), atol=1e-15)
+    np.testing.assert_array_equal(inverse_hessian(np.eye(3), flat), np.zeros((3, 3)))
+    with pytest.raises(PairrankError, match="not finite"):
+        flat_directions(np.full((2, 2), np.nan))
+
+
 def test_the_inverse_is_that_of_the_other_directions():
     matrix = laplacian(6, [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5)], [1.0, 2.0, 3.0, 4.0, 5.0])
     flat = flat_directions(matrix)

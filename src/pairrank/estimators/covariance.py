@@ -96,9 +96,9 @@ def coefficient_covariance(
 
     By rows, the square of a pair's gradient is counted for both of its rows. For `Pairs` it is
     subtracted once, as for any dyads (Fafchamps & Gubert 2007), unless the rest would be
-    indefinite. For labels it stays: its
-    relative size is about 1/(pairs per row), and it raises the standard errors by at most sqrt(2).
-    A row of weight w counts as w rows; G queries or clusters are corrected by G/(G - 1).
+    indefinite. For labels it stays: its relative size is about 1/(pairs per row), and it raises the
+    standard errors by at most sqrt(2). A row of weight w counts as w rows; G queries or clusters
+    are corrected by G/(G - 1).
 
     `kind` names the units that are treated as independent: "laplace" pairs, "rows", "queries", or
     "clusters", the groups of `Pairs`; without groups each comparison is a cluster, both halves of a

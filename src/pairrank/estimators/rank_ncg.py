@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import FloatArray
@@ -226,9 +227,10 @@ def _warn_of_undetermined(X: Any, flat: FloatArray) -> None:
     """Warn if rows of X differ along flat directions, so that their scores cannot be compared."""
     if not len(flat):
         return
+    largest = abs(X).max(axis=0)
+    largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
     along = np.asarray(X @ flat.T, dtype=np.float64)
-    moved = np.ptp(along, axis=0) > 1e-6 * np.abs(along).max(axis=0)
-    if not moved.any():
+    if (np.ptp(along, axis=0) <= 1e-6 * (np.abs(flat) @ largest)).all():
         return
     warnings.warn(
         "some differences of scores are not determined, as between items that no chain of "

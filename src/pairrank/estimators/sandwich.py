@@ -44,12 +44,12 @@ def flat_directions(
     -----
     A pivoted Cholesky factorisation, O(d^3).
     """
+    if not np.isfinite(hessian).all():
+        raise PairrankError("the Hessian is not finite, so weights have no covariance")
     size = hessian.shape[0]
     scale = hessian.diagonal() if scale is None else scale
     unit = np.sqrt(np.where(scale > 0, scale, 1.0))
-    factor, pivots, rank, info = lapack.dpstrf(hessian / np.outer(unit, unit), tol=tol, lower=1)
-    if info < 0 or not np.isfinite(factor[:rank]).all():
-        raise PairrankError("the Hessian is not finite, so weights have no covariance")
+    factor, pivots, rank, _ = lapack.dpstrf(hessian / np.outer(unit, unit), tol=tol, lower=1)
     if rank == size:
         return np.empty((0, size))
     basis = np.zeros((size, size - rank))
@@ -209,7 +209,7 @@ def dyads(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> 
 def weight_errors(covariance: FloatArray, flat: FloatArray) -> FloatArray:
     """Return the standard errors of the weights; inf for weights that no comparison depends on."""
     errors = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
-    return np.where((flat**2).sum(axis=0) > 1.0 - _DETERMINED, np.inf, errors)
+    return np.where((flat**2).sum(axis=0) > 1.0 - _DETERMINED**2, np.inf, errors)
 
 
 def contrast_errors(

@@ -127,7 +127,7 @@ class Pairs:
         """The number of comparisons: a tie counts as one, also where it has an entry per half."""
         if self.comparison is None:
             return self.n_pairs
-        return int(np.count_nonzero(np.bincount(self.comparison)))
+        return int(self.comparison.max(initial=-1)) + 1
 
     @property
     def pair_weight(self) -> float:
@@ -323,6 +323,8 @@ class Pairs:
         for name in _OPTIONAL:
             part = getattr(self, name)
             setattr(result, name, None if part is None else part[keep])
+        if result.comparison is not None:
+            result.comparison = np.unique(result.comparison, return_inverse=True)[1]
         result.n_rows, result.row_weight, result.pair_scale = n_rows, float(n_rows), 1.0
         return result
 
