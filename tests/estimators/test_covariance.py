@@ -399,6 +399,7 @@ def test_players_that_never_meet_are_told_apart():
     with pytest.warns(UndeterminedWarning, match="not determined"):
         ranker = RankNCG(covariance="laplace").fit(np.eye(21), Pairs(i + apart, j + apart))
     assert ranker.flat_directions_.shape == (3, 21)  # two leagues and a player without a game
+    RankNCG(covariance="laplace").fit(np.eye(11), Pairs(i, j, n_rows=11))  # it warns of nothing
     between = ranker.pair_standard_errors(np.eye(21)[[0, 0, 0]], np.eye(21)[[1, 10, 20]])
     assert np.isfinite(between).tolist() == [True, False, False]
 
@@ -442,7 +443,6 @@ def test_by_rows_players_are_refused_and_clusters_of_labels_too():
         fitted.pair_standard_errors(np.eye(10), np.eye(10)[:9])
 
 
-@pytest.mark.filterwarnings("ignore::pairrank.exceptions.UndeterminedWarning")
 def test_a_saved_ranker_keeps_its_errors(tmp_path):
     i, j, voter = games()
     pairs = Pairs(i, j, groups=voter, n_rows=11)
