@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,9 @@ _INFO: dict[str, type] = {
     "status_": str,
 }
 """Fitted attributes that are single values, and their types."""
+
+COLUMNS = "columns"
+"""The name of the columns by role among the information on the fit."""
 
 _MAP = "feature_map_"
 """The attribute with the features of a kernel, and the prefix of the names of their arrays."""
@@ -56,8 +60,22 @@ _MAP_ARRAYS = {
 """b: landmarks, n: their stored values, e: b + 1."""
 
 
-def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
+class SavedRanker(NamedTuple):
+    """The content of a model file: a fitted ranker, and the columns of its training rows by role.
+
+    A role is `label`, `qid` and so on; a model that was not trained on a file remembers none.
+    """
+
+    estimator: Any
+    columns: dict[str, str]
+
+
+def save_model(
+    estimator: Any, path: str | os.PathLike[str], *, columns: Mapping[str, str] | None = None
+) -> None:
     """Write a fitted ranker to a model file, whole or not at all; "-" is standard output.
+
+    `columns` are the names of the training rows' columns by role, for whoever reads more rows.
 
     The history of the fit is not kept; query identifiers that are not numbers become text. Raises a
     PairrankError if model files do not support the estimator, a parameter is code, or the weights
@@ -74,6 +92,7 @@ def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
     for key, array in arrays.items():
         _check_finite(key, array, _ARRAYS[key])
     info = {key: getattr(estimator, key) for key in _INFO if hasattr(estimator, key)}
+    info |= {COLUMNS: dict(columns)} if columns else {}
     if hasattr(estimator, _MAP):
         info[_MAP] = estimator.feature_map_.params()
         arrays |= {_MAP + key: array for key, array in estimator.feature_map_.arrays().items()}
@@ -98,6 +117,11 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         If the file is damaged, truncated, of another version or not a model file; if an array has a
         wrong dtype or shape, is not finite, or holds indices out of range.
     """
+    return read_ranker(path).estimator
+
+
+def read_ranker(path: str | os.PathLike[str]) -> SavedRanker:
+    """Read a model file; see `load_model`."""
     record = read_model(path)
     if record.estimator not in RANKERS:
         raise FileFormatError(
@@ -112,13 +136,20 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         estimator._check_parameters()
     except (TypeError, KeyError, ValueError, OverflowError, AttributeError) as error:
         raise FileFormatError(f"{path}: the model's parameters do not fit: {error}") from None
+    columns = record.info.get(COLUMNS, {})
     try:
+        if not _are_texts(columns):
+            raise PairrankError("its columns are of a wrong type")
         _restore(estimator, record)
     except PairrankError as error:
         raise FileFormatError(
             f"{path}: the fitted model is damaged: {error}; fetch it or train it again"
         ) from None
-    return estimator
+    return SavedRanker(estimator, columns)
+
+
+def _are_texts(columns: Any) -> bool:
+    return isinstance(columns, dict) and all(isinstance(name, str) for name in columns.values())
 
 
 def _restore(estimator: Any, record: ModelRecord) -> None:

@@ -45,8 +45,9 @@ def read_svmlight(
     zero_based : bool or "auto"
         Whether indices count from 0. "auto": from 0 if there is an index 0, else from 1.
     n_features : int, optional
-        Columns of X: files with fewer are padded, those with more refused. None: as many as the
-        file has.
+        Columns of X. Files with more are refused. Files that leave out entries may also leave out
+        the last features, which are then 0; a file in which every row states the features 1 to
+        fewer is one of fewer features, and refused. None: as many as the file has.
     dtype : float64 or float32
         The dtype of X; labels are float64.
     sparse : bool or "auto"
@@ -64,8 +65,8 @@ def read_svmlight(
     ------
     FileFormatError
         If a line is not valid (the message has its number), only some rows have a qid, there is no
-        row, an index is beyond `n_features`, a value overflows float32, float64 would round a label
-        to another, or compressed data is damaged.
+        row, there are more or fewer features than `n_features`, a value overflows float32, float64
+        would round a label to another, or compressed data is damaged.
     FileAccessError
         If the file cannot be opened.
 
@@ -317,7 +318,18 @@ class _Reader:
                 f"{self.name}, line {line}: index {highest}, though {n_features} features are "
                 "expected; the file is of another set of features"
             )
+        if n_features is not None and 0 < len(self.values) == len(self.labels) * width:
+            self._refuse_narrow(width, highest, n_features)
         return width if n_features is None else n_features
+
+    def _refuse_narrow(self, width: int, highest: int, n_features: int) -> None:
+        """Refuse a file of fewer features, in which no row leaves out an entry."""
+        if width < n_features:
+            raise FileFormatError(
+                f"{self.name}: every row states {width} features, the last one of index {highest}, "
+                f"though {n_features} are expected; the file is of another set of features (if the "
+                "others are 0, state the last one in a row)"
+            )
 
     def _dense(self, row_ends: Any, indices: Any, width: int) -> Any:
         values = self.values.take()
