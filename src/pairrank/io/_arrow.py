@@ -24,6 +24,7 @@ from pairrank.io.rows import (
 
 _MAGIC = b"PAR1"
 _UNIT_SEPARATOR = "\x1f"
+_RECORDS_SEEN = 100
 _REMEDY = "impute a value, drop the row, or drop the column"
 
 
@@ -270,26 +271,26 @@ class CsvText:
         return Table(self.name, found, self.place(skip=skip), explain)
 
     def text_columns(self, columns: Sequence[str]) -> list[str]:
-        """Return the columns, named by the first record, in which no cell is a number.
+        """Return the columns in which more cells are words than numbers.
 
-        Empty cells are neither text nor numbers. Columns with a number in the first row are not
-        read.
+        The first record names the columns. Those without a word in the first records are not read.
         """
         import pyarrow.compute as pc
 
-        _, cells = next(self._records(skip=True), (0, []))
-        if len(cells) != len(self.first):
-            return []
-        row = dict(zip(self.first, cells, strict=True))
-        likely = [column for column in columns if number(row[column]) is None]
+        words: set[str] = set()
+        for _, cells in itertools.islice(self._records(skip=True), _RECORDS_SEEN):
+            words.update(itertools.compress(self.first, map(is_word, cells)))
+        likely = [column for column in columns if column in words]
         if not likely:
             return []
         table = self.table(self.first, [], likely, skip=True)
         found = []
         for column in likely:
-            cells = pc.unique(table.columns[column]).to_pylist()
-            if any(map(is_word, cells)) and all(number(cell) is None for cell in cells):
-                found.append(column)
+            surplus = 0
+            for cell in pc.value_counts(table.columns[column]).to_pylist():
+                text, count = cell["values"], cell["counts"]
+                surplus += count * (is_word(text) - (number(text) is not None))
+            found += [column] if surplus > 0 else []
         return found
 
     def place(self, *, skip: bool) -> Callable[[int], str]:

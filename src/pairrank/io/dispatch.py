@@ -102,7 +102,7 @@ def read_rows(
         Columns to leave out: those to drop must exist, those to ignore need not.
     drop_text : bool
         Whether to leave out columns of text as features; False refuses them. In CSV, a column is
-        text if it has words and no number.
+        text if it has more words than numbers.
     query_sizes : str or path-like, optional
         The side file; None looks for one beside a named file.
     n_features : int, optional

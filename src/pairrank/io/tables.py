@@ -109,8 +109,9 @@ def _without_text(content: CsvText | ParquetData, features: list[str], roles: Ro
     if roles.features is None and not roles.drop_text:
         raise FileFormatError(
             f"{content.name}: features must be numbers, but these columns hold text or dates: "
-            f"{listed(texts)}; leave them out with --drop-text (in Python drop_text=True), or "
-            "encode each as numbers, such as a column of 0 and 1 per value"
+            f"{listed(texts)}; name those of queries (--qid) and documents (--docid), leave out "
+            "the others with --drop-text (in Python drop_text=True), or encode each as numbers, "
+            "such as a column of 0 and 1 per value"
         )
     kept = [column for column in features if column not in set(texts)]
     if roles.features is not None:

@@ -22,7 +22,7 @@ Qrels = dict[str, dict[str, int]]
 _BLOCK = 2 << 20
 _RUN_LINE = "query Q0 document rank score tag"
 _QRELS_LINE = "query 0 document grade"
-DOCID = re.compile(r"\bdocid\s*[=:]\s*(\S+)|^\s*(\S+)\s*$")
+DOCID = re.compile(r"\bdocid\s*[=:]\s*(\S+)|^\s*(?!docid\s*[=:])(\S+)\s*$", re.IGNORECASE)
 """A document identifier in a comment: `docid = X`, or a single word."""
 
 
@@ -212,7 +212,8 @@ def _write(target: Any, nested: Any, lines: Callable[[str, Any], Iterator[str]])
 def _check_word(what: str, text: str) -> None:
     if len(text.split()) != 1 or text != text.strip():
         raise PairrankError(
-            f"the {what} {text!r} is empty or has blanks, which TREC files cannot hold; rename it"
+            f"the {what} {text!r} is empty or has blanks, which TREC files cannot hold; rename it, "
+            "with '_' in place of blanks"
         )
 
 
