@@ -237,7 +237,29 @@ def test_a_model_file_keeps_columns_and_refuses_damaged_ones(tmp_path):
     ranker.save(tmp_path / "none")
     assert read_ranker(tmp_path / "none").columns == {}
     record = read_model(tmp_path / "m")
-    for bad in ([], {"qid": 3}, "qid"):
-        write_model(tmp_path / "m", record._replace(info={**record.info, "columns": bad}))
+    for part, bad in (("columns", []), ("columns", {"qid": 3}), ("zero_based", 1)):
+        write_model(tmp_path / "m", record._replace(info={**record.info, part: bad}))
         with pytest.raises(FileFormatError, match="its columns are of a wrong type"):
             load_model(tmp_path / "m")
+
+
+def test_a_model_remembers_that_features_count_from_0(tmp_path):
+    (tmp_path / "a.txt").write_text("2 0:3 2:1\n1 1:2\n0 0:1 1:4\n")
+    (tmp_path / "b.txt").write_text("1 1:2\n0 2:1\n")  # auto alone would read features 0 and 1
+    valid = ["--valid", tmp_path / "b.txt", "--json"]
+    record = json.loads(run("train", tmp_path / "a.txt", "-o", tmp_path / "m", *valid).stdout)
+    assert read_ranker(tmp_path / "m").zero_based is True
+    coef = load_model(tmp_path / "m").coef_
+    scores = [
+        float(line) for line in run("predict", tmp_path / "m", tmp_path / "b.txt").stdout.split()
+    ]
+    assert scores == pytest.approx([2 * coef[1], coef[2]])
+    assert record["valid pairwise_accuracy"] == float(scores[0] > scores[1])
+
+
+def test_features_from_0_are_refused_by_a_model_of_features_from_1(folder, tmp_path):
+    (tmp_path / "zero.txt").write_text("1 0:1 3:2\n0 1:1\n")
+    assert read_ranker(folder / "plain").zero_based is False
+    said = refused("predict", folder / "plain", tmp_path / "zero.txt")
+    assert "line 1: index 0, though indices count from 1 (as in the rows of the training" in said
+    run("predict", folder / "named", tmp_path / "zero.txt")

@@ -30,15 +30,16 @@ def load_rows(
     n_features: int | None = None,
     features: Sequence[str] | None = None,
     pairs: str | None = None,
+    zero_based: bool | None = None,
     docids: bool = False,
     comments: bool = False,
 ) -> Rows:
     """Return the rows of a file or of standard input ("-"), with `y` the labels or comparisons.
 
     `n_features` and `features` are the number and the names of a model's features: only the named
-    columns of CSV and Parquet are read. `pairs` is a file of comparisons of the rows; labels are
-    then ignored. With `docids` every row must have a document identifier; `comments` keeps those of
-    svmlight text.
+    columns of CSV and Parquet are read. `zero_based` says whether its svmlight text counted
+    features from 0. `pairs` is a file of comparisons of the rows; labels are then ignored. With
+    `docids` every row must have a document identifier; `comments` keeps those of svmlight text.
     """
     from pairrank._validation import ALIGNED
     from pairrank.io import read_pairs, read_rows
@@ -53,6 +54,7 @@ def load_rows(
     if pairs is not None:
         options |= {"label": None, "ignore": [options["label"]] if options["label"] else []}
     options["drop"] = () if features is not None else split_names(columns["drop"])
+    options["zero_based"] = "auto" if zero_based is None else zero_based
     options["dtype"] = np.dtype(columns["dtype"])
     rows = read_rows(source, features=features, n_features=n_features, comments=comments, **options)
     with named(source):

@@ -181,7 +181,7 @@ class Ranker:
     def __init__(self, path: str) -> None:
         from pairrank.estimators.model_files import read_ranker
 
-        self.estimator, self.columns = read_ranker(path)
+        self.estimator, self.columns, self.zero_based = read_ranker(path)
         names = getattr(self.estimator, "feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
 
@@ -218,6 +218,7 @@ class Ranker:
                 asked,
                 n_features=int(self.estimator.n_features_in_),
                 features=self.names,
+                zero_based=self.zero_based,
                 pairs=pairs,
                 docids=docids,
             )

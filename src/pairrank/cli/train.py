@@ -106,7 +106,7 @@ def train(
         summary[f"valid {metric}"] = measure(metric, judged, ranker.predict(judged.X), ranker)
     if rows.feature_names is not None:
         ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
-    save_model(ranker, output, columns=to_remember(data, columns))
+    save_model(ranker, output, columns=to_remember(data, columns), zero_based=rows.zero_based)
     if not whole:
         print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
     title = f"Trained on {rows.X.shape[0]:,} rows"
@@ -140,7 +140,14 @@ def load_judged(
     """
     n_features, names = rows.X.shape[1], rows.feature_names
     columns = {**columns, "query_sizes": None}
-    judged = load_rows(source, columns, n_features=n_features, features=names, pairs=pairs)
+    judged = load_rows(
+        source,
+        columns,
+        n_features=n_features,
+        features=names,
+        zero_based=rows.zero_based,
+        pairs=pairs,
+    )
     count_preferences(judged, getattr(ranker, "graph", "full"), pairs or source)
     with named(source):
         check_metrics([metric], judged)

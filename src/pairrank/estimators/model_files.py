@@ -23,6 +23,8 @@ _INFO: dict[str, type] = {
 COLUMNS = "columns"
 """The name of the columns by role among the information on the fit."""
 
+_ZERO_BASED = "zero_based"
+
 _MAP = "feature_map_"
 """The attribute with the features of a kernel, and the prefix of the names of their arrays."""
 
@@ -63,19 +65,26 @@ _MAP_ARRAYS = {
 class SavedRanker(NamedTuple):
     """The content of a model file: a fitted ranker, and the columns of its training rows by role.
 
-    A role is `label`, `qid` and so on; a model that was not trained on a file remembers none.
+    A role is `label`, `qid` and so on. `zero_based` says whether svmlight text counted features
+    from 0. A model that was not trained on such a file remembers no columns, and None.
     """
 
     estimator: Any
     columns: dict[str, str]
+    zero_based: bool | None = None
 
 
 def save_model(
-    estimator: Any, path: str | os.PathLike[str], *, columns: Mapping[str, str] | None = None
+    estimator: Any,
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    zero_based: bool | None = None,
 ) -> None:
     """Write a fitted ranker to a model file, whole or not at all; "-" is standard output.
 
-    `columns` are the names of the training rows' columns by role, for whoever reads more rows.
+    `columns` are the names of the training rows' columns by role, and `zero_based` says whether
+    their svmlight text counted features from 0: what is needed to read more rows.
 
     The history of the fit is not kept; query identifiers that are not numbers become text. Raises a
     PairrankError if model files do not support the estimator, a parameter is code, or the weights
@@ -93,6 +102,7 @@ def save_model(
         _check_finite(key, array, _ARRAYS[key])
     info = {key: getattr(estimator, key) for key in _INFO if hasattr(estimator, key)}
     info |= {COLUMNS: dict(columns)} if columns else {}
+    info |= {_ZERO_BASED: zero_based} if zero_based is not None else {}
     if hasattr(estimator, _MAP):
         info[_MAP] = estimator.feature_map_.params()
         arrays |= {_MAP + key: array for key, array in estimator.feature_map_.arrays().items()}
@@ -136,16 +146,16 @@ def read_ranker(path: str | os.PathLike[str]) -> SavedRanker:
         estimator._check_parameters()
     except (TypeError, KeyError, ValueError, OverflowError, AttributeError) as error:
         raise FileFormatError(f"{path}: the model's parameters do not fit: {error}") from None
-    columns = record.info.get(COLUMNS, {})
+    columns, zero_based = record.info.get(COLUMNS, {}), record.info.get(_ZERO_BASED)
     try:
-        if not _are_texts(columns):
+        if not (_are_texts(columns) and isinstance(zero_based, bool | None)):
             raise PairrankError("its columns are of a wrong type")
         _restore(estimator, record)
     except PairrankError as error:
         raise FileFormatError(
             f"{path}: the fitted model is damaged: {error}; fetch it or train it again"
         ) from None
-    return SavedRanker(estimator, columns)
+    return SavedRanker(estimator, columns, zero_based)
 
 
 def _are_texts(columns: Any) -> bool:

@@ -286,10 +286,12 @@ class CsvText:
         table = self.table(self.first, [], likely, skip=True)
         found = []
         for column in likely:
-            surplus = 0
-            for cell in pc.value_counts(table.columns[column]).to_pylist():
-                text, count = cell["values"], cell["counts"]
-                surplus += count * (is_word(text) - (number(text) is not None))
+            cells = pc.value_counts(table.columns[column])
+            texts, counts = (cells.field(part).to_pylist() for part in ("values", "counts"))
+            surplus = sum(
+                count * (is_word(text) - (number(text) is not None))
+                for text, count in zip(texts, counts, strict=True)
+            )
             found += [column] if surplus > 0 else []
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
@@ -73,6 +73,7 @@ def read_rows(
     drop_text: bool = False,
     query_sizes: str | os.PathLike[str] | None = None,
     n_features: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
     dtype: Any = np.float64,
     comments: bool = False,
     **columns: str | None,
@@ -108,6 +109,8 @@ def read_rows(
     n_features : int, optional
         Columns of X. CSV and Parquet must have this many. svmlight text may have fewer if it leaves
         out zeros; see `read_svmlight`.
+    zero_based : bool or "auto"
+        Whether svmlight text counts features from 0. "auto": if it has a feature 0.
     dtype : float64 or float32
         The dtype of X.
     comments : bool
@@ -152,7 +155,8 @@ def read_rows(
     named = named_columns({"label": label, **columns})
     kind = format_of(source, format)
     if kind == "svmlight":
-        rows = _read_svmlight(source, named, n_features, dtype, comments)
+        given = {"n_features": n_features, "zero_based": zero_based, "dtype": dtype}
+        rows = _read_svmlight(source, named, comments, given)
     else:
         from pairrank.io.tables import Roles, read_table
 
@@ -163,7 +167,7 @@ def read_rows(
 
 
 def _read_svmlight(
-    source: Any, named: dict[str, str], n_features: int | None, dtype: Any, comments: bool
+    source: Any, named: dict[str, str], comments: bool, given: dict[str, Any]
 ) -> Rows:
     """Return the rows of svmlight text, with document identifiers if they have a name."""
     from pairrank.io.svmlight import read_svmlight
@@ -175,7 +179,7 @@ def _read_svmlight(
             f"there is no column {named[role]!r}; give CSV or Parquet"
         )
     wanted = "docid" in named
-    rows = read_svmlight(source, n_features=n_features, dtype=dtype, comments=comments or wanted)
+    rows = read_svmlight(source, comments=comments or wanted, **given)
     if not wanted:
         return rows
     docid = document_ids(rows.comments or ())

@@ -41,6 +41,8 @@ class Rows(NamedTuple):
         Weights of rows in the pairs that they win, and in those that they lose, float64.
     docid : ndarray of shape (n_rows,) or None
         Identifier of each row's document: int64, float64 or text.
+    zero_based : bool or None
+        Whether svmlight text counts features from 0; None for other formats.
     """
 
     X: np.ndarray[Any, Any] | sparse.csr_array
@@ -52,6 +54,7 @@ class Rows(NamedTuple):
     winner_weight: np.ndarray[Any, Any] | None = None
     loser_weight: np.ndarray[Any, Any] | None = None
     docid: np.ndarray[Any, Any] | None = None
+    zero_based: bool | None = None
 
     @property
     def layout(self) -> dict[str, Any]:

@@ -59,7 +59,7 @@ def read_svmlight(
     -------
     Rows
         `X`, `y`, `qid` (int64 where all are plain whole numbers, else text as in the file, None
-        where there is none) and `comments`.
+        where there is none), `comments` and `zero_based`.
 
     Raises
     ------
@@ -294,15 +294,16 @@ class _Reader:
         indices = self.indices.take()
         indices -= np.int32(shift)
         build = self._csr if sparse else self._dense
-        return Rows(build(row_ends, indices, width), y, qid, None, None, self.comments)
+        X = build(row_ends, indices, width)
+        return Rows(X, y, qid, comments=self.comments, zero_based=shift == 0)
 
     def _shift(self, zero_based: Any) -> int:
         lowest, line = self.lowest
         starts_at_0 = lowest == 0
         if zero_based is False and starts_at_0:
             raise FileFormatError(
-                f"{self.name}, line {line}: index 0, though indices count from 1; "
-                "pass zero_based=True or 'auto'"
+                f"{self.name}, line {line}: index 0, though indices count from 1 (as in the rows "
+                "of the training, if there is a model); number the features alike"
             )
         return 0 if zero_based is True or starts_at_0 else 1
 
