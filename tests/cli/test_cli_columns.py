@@ -73,12 +73,31 @@ def test_options_win_over_what_is_remembered(folder, tmp_path):
     assert found == record_of("evaluate", folder / "named", tmp_path / "same.csv")
 
 
+def test_evaluate_needs_no_document_identifiers(folder, tmp_path):
+    write_rows(tmp_path / "x.csv", rows_of(1)._replace(docid=None), **NAMED)
+    found = record_of("evaluate", folder / "named", tmp_path / "x.csv")
+    assert found == record_of("evaluate", folder / "named", folder / "test.csv")
+    said = refused("predict", folder / "named", tmp_path / "x.csv", "--run", "me")
+    assert "no column 'doc'; the columns are" in said
+    assert "the model file remembers --docid doc" in said
+
+
 def test_a_remembered_column_that_is_missing_is_named_with_its_option(folder, tmp_path):
     write_rows(tmp_path / "x.csv", rows_of(1)._replace(weight=None), **NAMED)
     said = refused("evaluate", folder / "named", tmp_path / "x.csv")
     assert "no column 'views'; the columns are" in said
     assert "the model file remembers --weight views: name another column with --weight" in said
     record_of("evaluate", folder / "named", tmp_path / "x.csv", "--weight", "")
+
+
+def test_rows_without_labels_cannot_be_judged(folder, tmp_path):
+    for command in (
+        ["evaluate", folder / "named", folder / "test.csv"],
+        ["info", folder / "test.csv", *OPTIONS],
+        ["train", folder / "train.csv", "-o", tmp_path / "m", *OPTIONS, "--drop", "grade"],
+    ):
+        said = refused(*command, "--label", "")
+        assert "the rows have no labels: name their column with --label" in said
 
 
 def test_info_shows_the_columns(folder):

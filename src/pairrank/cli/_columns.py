@@ -18,6 +18,9 @@ from pairrank.io.rows import ROW_COLUMNS, listed
 REMEMBERED = (*ROW_COLUMNS, "time", "event")
 """The roles whose columns a model file remembers."""
 
+JUDGING = tuple(role for role in REMEMBERED if role != "docid")
+"""The roles among them that measuring a model needs."""
+
 _TARGETS = ("label", "time", "event")
 """Roles that say what is preferred to what; comparisons replace them."""
 

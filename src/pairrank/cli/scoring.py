@@ -11,7 +11,7 @@ import numpy as np
 import typer
 
 from pairrank.cli import _options as options
-from pairrank.cli._columns import REMEMBERED, has_names, recalled, with_origin
+from pairrank.cli._columns import JUDGING, has_names, recalled, with_origin
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import learns_differences
@@ -201,7 +201,7 @@ class Ranker:
         columns: options.Columns,
         pairs: str | None = None,
         *,
-        recall: Collection[str] = REMEMBERED,
+        recall: Collection[str] = JUDGING,
         docids: bool = False,
     ) -> Rows:
         """Return the rows of a file with the model's features, in the model's order.
