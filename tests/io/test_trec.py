@@ -223,3 +223,16 @@ def test_comments_that_have_the_docid_are_kept_and_others_are_led_by_it():
     for bad in ("a b", ""):
         with pytest.raises(PairrankError, match="row 1 has the docid"):
             write_rows(io.BytesIO(), rows._replace(docid=np.array(["a", bad])))
+
+
+def test_equal_scores_are_ranked_as_trec_eval_ranks_them():
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    documents = ["d10", "d9", "é", "D1", "z"]
+    run = {"1": dict.fromkeys(documents, 0.25)}
+    ranks = {}
+    for line in written(write_run, run).decode().splitlines():
+        _, _, document, rank, *_ = line.split()
+        ranks[document] = int(rank)
+    for document in documents:
+        judge = pytrec_eval.RelevanceEvaluator({"1": {document: 1}}, {"recip_rank"})
+        assert judge.evaluate(run)["1"]["recip_rank"] == pytest.approx(1 / ranks[document])
