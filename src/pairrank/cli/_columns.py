@@ -65,9 +65,10 @@ def with_origin(error: FileFormatError, asked: Columns, given: Columns) -> FileF
         column = asked.get(role)
         if column and column != given.get(role) and f"no column {column!r}" in text:
             flag = flag_of(role)
+            none = "" if role in _TARGETS else f", or none with {flag} ''"
             return FileFormatError(
                 f"{text}; the model file remembers {flag} {column}: name another column with "
-                f"{flag}, or none with {flag} ''"
+                f"{flag}{none}"
             )
     return error
 
