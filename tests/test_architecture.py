@@ -22,7 +22,9 @@ LAYERS: dict[str, float] = {
     "model_selection": 4.1,
     "recommend": 4.2,
     **dict.fromkeys(["survival", "clicks"], 4.3),
-    **dict.fromkeys(["plotting", "cli", "distributed", "torch_losses", "boosting"], 5),
+    **dict.fromkeys(
+        ["plotting", "cli", "distributed", "torch_losses", "boosting", "pyterrier"], 5
+    ),
     **dict.fromkeys(["__init__", "__main__"], 6),
 }
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""
@@ -53,6 +55,7 @@ LIBRARIES: dict[str, set[str]] = {
     "typer": {"cli"},
     "rich": {"cli"},
     "click": set(),
+    "pyterrier": {"pyterrier"},
     "clarabel": set(),
     "joblib": SKLEARN_ROOMS,
     "threadpoolctl": SKLEARN_ROOMS | {"threads"},
