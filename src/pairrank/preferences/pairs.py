@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pairrank import _validation as validation
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences._codes import query_codes, scale_to
+from pairrank.preferences.names import pair_codes
 from pairrank.preferences.roles import refuse_roles, weights_of_rows
 
 FloatArray = NDArray[np.float64]
@@ -91,6 +92,49 @@ class Pairs:
             validation.check_weight_range(self.weight, "weight")
         self.pair_scale = 1.0
         self.row_weight = float(self.n_rows)
+
+    @classmethod
+    def from_names(
+        cls,
+        winner: Any,
+        loser: Any,
+        weight: ArrayLike | None = None,
+        magnitude: ArrayLike | None = None,
+    ) -> tuple[Pairs, NDArray[Any]]:
+        """Return comparisons of named items, and the items in the order of their rows.
+
+        Parameters
+        ----------
+        winner, loser : array-like or column of a frame, shape (n_pairs,)
+            The names of the preferred item and of the other one: any hashable values.
+        weight, magnitude : array-like of float, shape (n_pairs,), optional
+            As in the constructor.
+
+        Returns
+        -------
+        pairs : Pairs
+        items : ndarray of shape (n_rows,)
+            The name of each row: sorted if all are numbers or all are text, else in the order of
+            appearance. ``features.loc[items]`` is the matching X.
+
+        Raises
+        ------
+        PairrankError
+            If a name is missing or not hashable, a comparison names one item twice, or the
+            constructor raises.
+
+        Notes
+        -----
+        Costs O(n_pairs), and a sort of the distinct names.
+
+        Examples
+        --------
+        >>> pairs, items = Pairs.from_names(["b", "c"], ["a", "b"])
+        >>> pairs.i, pairs.j, items
+        (array([1, 2], dtype=int32), array([0, 1], dtype=int32), array(['a', 'b', 'c'], dtype='<U1'))
+        """
+        items, i, j = pair_codes(winner, loser)
+        return cls(i, j, weight, magnitude, n_rows=items.size), items
 
     @property
     def shape(self) -> tuple[int]:
