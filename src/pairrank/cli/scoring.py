@@ -82,10 +82,10 @@ def evaluate(
     if pairs is not None and graph is not None:
         raise UsageError("--pairs says what is preferred to what: leave out --graph.")
     if pairs is not None and any(metric_named(name).judges != "preferences" for name in asked):
-        raise UsageError("--pairs are judged by --metric pairwise_accuracy or wmw.")
+        raise UsageError("--pairs are judged by --metric pairwise_accuracy, wmw or log_loss.")
     by_role = weights_by_role(columns)
     if by_role and any(metric_named(name).judges != "preferences" for name in asked):
-        raise UsageError(f"{by_role}: taken by --metric pairwise_accuracy and wmw only.")
+        raise UsageError(f"{by_role}: taken by --metric pairwise_accuracy, wmw and log_loss only.")
     check_inputs(model, data, pairs)
     ranker = Ranker(model)
     rows = ranker.load_rows(data, columns, pairs)

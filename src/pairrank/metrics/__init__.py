@@ -1,4 +1,4 @@
-"""Metrics: pairwise accuracy, Kendall's tau, NDCG, errors of differences."""
+"""Metrics: pairwise accuracy, log-loss of pairs, Kendall's tau, NDCG, errors of differences."""
 
 from pairrank.metrics.correlation import kendall_tau as kendall_tau
 from pairrank.metrics.differences import hinge_magnitude_cost as hinge_magnitude_cost
@@ -7,6 +7,7 @@ from pairrank.metrics.differences import m1d as m1d
 from pairrank.metrics.differences import msd as msd
 from pairrank.metrics.differences import tube_cost as tube_cost
 from pairrank.metrics.groups import GroupAccuracy as GroupAccuracy
+from pairrank.metrics.likelihood import pairwise_log_loss as pairwise_log_loss
 from pairrank.metrics.ndcg import mean_ndcg as mean_ndcg
 from pairrank.metrics.ndcg import ndcg_score as ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy as pairwise_accuracy

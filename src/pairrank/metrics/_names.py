@@ -15,6 +15,7 @@ from pairrank.metrics.differences import (
     msd,
     tube_cost,
 )
+from pairrank.metrics.likelihood import pairwise_log_loss
 from pairrank.metrics.ndcg import mean_ndcg, ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy, wmw_score
 
@@ -47,6 +48,7 @@ class Metric(NamedTuple):
 METRICS: dict[str, Metric] = {
     "pairwise_accuracy": Metric(pairwise_accuracy, "preferences", own=("graph",)),
     "wmw": Metric(wmw_score, "preferences", own=("graph",)),
+    "log_loss": Metric(pairwise_log_loss, "preferences", greater_is_better=False, own=("graph",)),
     "kendall_tau": Metric(kendall_tau),
     "mean_ndcg": Metric(mean_ndcg, "gains"),
     "ndcg": Metric(ndcg_score, "gains"),

@@ -108,9 +108,10 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     Parameters
     ----------
     scoring : str or callable
-        "pairwise_accuracy", "wmw", "kendall_tau", "mean_ndcg", "ndcg"; "msd", "m1d", "tube_cost",
-        "hinge_rank_cost", "hinge_magnitude_cost", which are negated; "name@k" for any whole number
-        k if the metric has the option k, such as "ndcg@10"; or a scorer (estimator, X, y, ...).
+        "pairwise_accuracy", "wmw", "kendall_tau", "mean_ndcg", "ndcg"; "log_loss", "msd", "m1d",
+        "tube_cost", "hinge_rank_cost", "hinge_magnitude_cost", which are negated; "name@k" for any
+        whole number k if the metric has the option k, such as "ndcg@10"; or a scorer
+        (estimator, X, y, ...).
 
     Returns
     -------
