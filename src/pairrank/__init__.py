@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
+    from pairrank.ratings import BradleyTerry as BradleyTerry
     from pairrank.survival import survival_target as survival_target
 
 __version__ = "0.1.0"
 
 _LAZY = {
     **{name: f"pairrank.estimators.{module}" for name, module in RANKERS.items()},
+    "BradleyTerry": "pairrank.ratings",
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",
@@ -55,6 +57,7 @@ _MODULES = (
     "metrics",
     "model_selection",
     "plotting",
+    "ratings",
     "recommend",
     "survival",
 )

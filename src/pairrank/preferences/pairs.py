@@ -130,8 +130,8 @@ class Pairs:
         Examples
         --------
         >>> pairs, items = Pairs.from_names(["b", "c"], ["a", "b"])
-        >>> pairs.i, pairs.j, items
-        (array([1, 2], dtype=int32), array([0, 1], dtype=int32), array(['a', 'b', 'c'], dtype='<U1'))
+        >>> pairs.i.tolist(), pairs.j.tolist(), items
+        ([1, 2], [0, 1], array(['a', 'b', 'c'], dtype='<U1'))
         """
         items, i, j = pair_codes(winner, loser)
         return cls(i, j, weight, magnitude, n_rows=items.size), items

@@ -3,41 +3,32 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray, Solution
 from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.preferences.names import name_codes, shown
 from pairrank.ratings.comparisons import Comparisons, check_comparisons
 from pairrank.ratings.connections import check_finite_scores, described_parts, parts_of
-from pairrank.ratings.covariance import check_size, score_covariance
+from pairrank.ratings.covariance import check_covariance, score_covariance
 from pairrank.ratings.effects import check_covariates, check_effects
 from pairrank.ratings.likelihoods import LIKELIHOODS, Ties
 from pairrank.ratings.margins import Margins, add_up
 from pairrank.ratings.objective import LikelihoodObjective
-from pairrank.ratings.ranking import (
-    Contrast,
-    Ranking,
-    check_level,
-    contrast,
-    normal_quantile,
-    rank_intervals,
-)
+from pairrank.ratings.predictions import RatedItems
+from pairrank.ratings.ranking import check_level, rank
+from pairrank.ratings.units import Units, units_of
 from pairrank.solvers.tron import Tron
 
 Covariance = Literal["auto", "hessian", "robust", "clusters", "dyadic"]
-_ELO_SCALE, _ELO_ANCHOR = 400.0 / np.log(10.0), 1000.0
 
 
-class BradleyTerry(BaseEstimator):
+class BradleyTerry(RatedItems, BaseEstimator):
     r"""Ratings of named items from comparisons, with ties, covariates and confidence intervals.
 
     .. math:: \Pr[a \succ b] = \frac1{1 + e^{-d}}, \qquad d = s_a - s_b + \beta^T z
@@ -205,7 +196,7 @@ class BradleyTerry(BaseEstimator):
             half_life=self.half_life,
         )
         kind = self._covariance_kind(found)
-        scale, anchor, place = self._units(found.items)
+        units = units_of(self.scale, self.anchor, found.items)
         margins = add_up(found)
         objective = self._objective(found, margins)
         solution = Tron()(
@@ -215,104 +206,89 @@ class BradleyTerry(BaseEstimator):
         w = solution.coef
         if found.covariate_names.size:
             check_effects(objective, w, found.covariate_names)
-        n_items = found.items.size
-        natural = w[:n_items] - (w[:n_items].mean() if place is None else w[place])
-        self.items_, self.scores_ = found.items, anchor + scale * natural
+        self._set_scores(objective, w, units, found)
+        if kind is not None:
+            full = score_covariance(objective, w, kind, found.weight, found.group)
+            self._set_covariance(full, units, margins.unit)
+        covariance = getattr(self, "covariance_", None)
+        self.ranking_ = rank(self.items_, self.scores_, covariance, found.n_comparisons, self.level)
+        return self
+
+    def _check_parameters(self, groups: Any) -> None:
+        validation.check_choice(self.ties, "ties", tuple(LIKELIHOODS))
+        kinds = ("auto", "hessian", "robust", "clusters", "dyadic", None)
+        validation.check_choice(self.covariance, "covariance", kinds)
+        validation.check_number(self.alpha, "alpha", inclusive=True)
+        validation.check_number(self.tol, "tol")
+        validation.check_number(self.max_iter, "max_iter", integer=True)
+        check_level(self.level)
+        if self.covariance == "clusters" and groups is None:
+            raise PairrankError('covariance="clusters" needs groups: pass groups to fit')
+
+    def _covariance_kind(self, found: Comparisons) -> str | None:
+        """Return the covariance to compute, "auto" resolved."""
+        kind: str | None = self.covariance
+        if kind == "auto":
+            kind = "hessian" if self.half_life is None else "robust"
+            kind = kind if found.group is None else "clusters"
+        if kind is not None:
+            check_covariance(kind, found.items.size, found.group)
+        return kind
+
+    def _objective(self, found: Comparisons, margins: Margins) -> LikelihoodObjective:
+        """Return the objective, after a check that it has a finite minimum."""
+        likelihood = LIKELIHOODS[self.ties]
+        if likelihood.has_parameter and found.tie.all():
+            raise PairrankError(
+                f"every comparison is a tie, so ties={self.ties!r} has no finite optimum: use "
+                'ties="half"'
+            )
+        if self.alpha == 0.0:
+            check_finite_scores(margins, found.items, parameter=likelihood.has_parameter)
+        else:
+            part = parts_of(margins, strong=False)
+            if part.max() > 0:
+                warnings.warn(
+                    f"the items fall into {part.max() + 1} parts that no comparison joins: "
+                    f"{described_parts(found.items, part)}. Only the penalty alpha says how the "
+                    "parts compare; rank each one by itself",
+                    PairrankWarning,
+                    stacklevel=3,
+                )
+        objective = LikelihoodObjective(margins, likelihood, float(self.alpha))
+        if found.covariate_names.size:
+            check_covariates(objective, found.covariate_names)
+        return objective
+
+    def _report(self, solution: Solution) -> None:
+        self.n_iter_, self.status_ = solution.n_iter, solution.status.name.lower()
+        if not solution.status.ok:
+            warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)
+
+    def _set_scores(
+        self, objective: LikelihoodObjective, w: FloatArray, units: Units, found: Comparisons
+    ) -> None:
+        """Set the scores, effects and tie parameter; drop what an earlier fit estimated."""
+        n_items, place = found.items.size, units.place
+        shift = w[:n_items].mean() if place is None else w[place]
+        self.items_ = found.items
+        self.scores_ = units.anchor + units.scale * (w[:n_items] - shift)
         self.covariate_names_ = found.covariate_names
-        self.coef_ = scale * w[n_items : objective.width] / margins.unit
+        self.coef_ = units.scale * w[n_items : objective.width] / objective.margins.unit
         parameter = objective.tie_parameter(w) if objective.has_tie else objective.likelihood.none
         self.tie_parameter_ = objective.likelihood.shown(parameter)
         self.log_likelihood_ = objective.log_likelihood(w)
-        self._margin_scale, self._tie = scale, parameter
+        self._scale, self._tie, self._likelihood = units.scale, parameter, objective.likelihood
         for name in ("covariance_", "standard_errors_", "coef_standard_errors_"):
-            vars(self).pop(name, None)
-        if kind is not None:
-            full = score_covariance(objective, w, kind, found.weight, found.group)
-            self._set_covariance(full, scale, place, margins.unit)
-        self.ranking_ = self._ranking(found)
-        return self
+            self.__dict__.pop(name, None)
 
-    def predict_proba(self, a: Any, b: Any, *, covariates: Any = None) -> FloatArray:
-        """Return the probabilities that `a` wins against `b`, ties (if estimated) and loses.
-
-        Parameters
-        ----------
-        a, b : item, or array-like of shape (n_pairs,)
-            Names.
-        covariates : array-like of shape (n_pairs, n_covariates), optional
-            What speaks for `a`, as in `fit`; None: nothing does.
-
-        Returns
-        -------
-        ndarray of shape (n_pairs, 2) or (n_pairs, 3)
-            Columns win and loss for ``ties="half"``, else win, tie and loss; one row without its
-            dimension for two single items.
-
-        Raises
-        ------
-        PairrankError
-            If an item was not compared in `fit`, or shapes differ.
-        """
-        first, second = self._places(a, b)
-        d = (self.scores_[first] - self.scores_[second]) / self._margin_scale
-        if covariates is not None:
-            given = validation.as_float_array(covariates, "covariates")
-            if given.size != d.size * self.coef_.size:
-                raise PairrankError(
-                    f"covariates has shape {given.shape}; {d.size} pairs have {self.coef_.size} "
-                    "covariates each"
-                )
-            d = d + given.reshape(*d.shape, self.coef_.size) @ (self.coef_ / self._margin_scale)
-        logs = LIKELIHOODS[self.ties].log_probabilities(np.ravel(d), self._tie)
-        chosen = logs[[0, 2]] if self.ties == "half" else logs
-        return np.exp(chosen).T.reshape(*np.shape(d), len(chosen))
-
-    def contrast(self, a: Any, b: Any, *, level: float | None = None) -> Contrast:
-        """Return the difference of scores of `a` and `b`, with its standard error and interval.
-
-        Parameters
-        ----------
-        a, b : item, or array-like of shape (n_pairs,)
-            Names.
-        level : float, optional
-            The confidence level; None: the estimator's.
-
-        Returns
-        -------
-        Contrast
-
-        Raises
-        ------
-        PairrankError
-            If an item was not compared in `fit`, or there is no covariance.
-        """
-        level = self.level if level is None else level
-        check_level(level)
-        i, j = self._places(a, b)
-        if not hasattr(self, "covariance_"):
-            raise PairrankError("covariance=None gives no errors: set covariance and fit again")
-        V = self.covariance_
-        return contrast(
-            self.scores_[i] - self.scores_[j], V[i, i] + V[j, j] - 2.0 * V[i, j], float(level)
-        )
-
-    def win_matrix(self, items: Any = None) -> FloatArray:
-        """Return the probability that each item wins against each other one; a tie is half a win.
-
-        Parameters
-        ----------
-        items : array-like of shape (n,), optional
-            Names; None: those of `ranking_`, best first.
-
-        Returns
-        -------
-        ndarray of shape (n, n)
-            Entry (i, j) is for item i against item j; 0.5 on the diagonal.
-        """
-        check_is_fitted(self)
-        names = self.ranking_["item"] if items is None else items
-        place = self._places(names, names)[0]
-        d = np.subtract.outer(self.scores_[place], self.scores_[place]) / self._margin_scale
-        win, tie, _ = np.exp(LIKELIHOODS[self.ties].log_probabilities(d.ravel(), self._tie))
-        chance = win if self.ties == "half" else win + 0.5 * tie
-        return chance.reshape(d.shape)
+    def _set_covariance(self, full: FloatArray, units: Units, unit: FloatArray) -> None:
+        """Set the covariance of the scores about their anchor, and the errors of the effects."""
+        n_items, place = self.items_.size, units.place
+        V = full[:n_items, :n_items].copy()
+        if place is not None:
+            V += V[place, place] - V[place] - V[:, place, None]
+        self.covariance_ = units.scale**2 * V
+        self.standard_errors_ = np.sqrt(np.maximum(self.covariance_.diagonal(), 0.0))
+        variances = full.diagonal()[n_items : n_items + unit.size]
+        self.coef_standard_errors_ = units.scale * np.sqrt(np.maximum(variances, 0.0)) / unit

@@ -21,7 +21,7 @@ class Comparisons(NamedTuple):
     """Comparisons of positive weight.
 
     items: the names, (n_items,); winner, loser: codes into them, (m,); tie: whether neither won;
-    weight: as given, times the decay by age; count: as given, 1 if no weight was; covariates:
+    weight: as given, times the decay by age; multiplicity: as given, else 1; covariates:
     (m, p), with their names; group: codes of groups, or None.
     """
 
@@ -30,7 +30,7 @@ class Comparisons(NamedTuple):
     loser: NDArray[np.int32]
     tie: NDArray[np.bool_]
     weight: FloatArray
-    count: FloatArray
+    multiplicity: FloatArray
     covariates: FloatArray
     covariate_names: NDArray[Any]
     group: NDArray[np.int32] | None
@@ -38,9 +38,9 @@ class Comparisons(NamedTuple):
     @property
     def n_comparisons(self) -> FloatArray:
         """The comparisons of each item by weight; a tie counts as one."""
-        sides = (np.bincount(side, self.count, self.items.size) for side in self[1:3])
-        total: FloatArray = sum(sides, start=np.zeros(self.items.size))
-        return total
+        both = np.concatenate((self.winner, self.loser))
+        twice = np.tile(self.multiplicity, 2)
+        return np.bincount(both, twice, self.items.size).astype(np.float64)
 
 
 def check_comparisons(
@@ -160,7 +160,7 @@ def _kept(found: Comparisons, keep: NDArray[np.bool_]) -> Comparisons:
         place[second],
         found.tie[keep],
         found.weight[keep],
-        found.count[keep],
+        found.multiplicity[keep],
         found.covariates[keep],
         found.covariate_names,
         None if found.group is None else found.group[keep],

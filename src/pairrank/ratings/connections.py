@@ -74,7 +74,7 @@ def check_finite_scores(margins: Margins, items: NDArray[Any], *, parameter: boo
 def _has_more_wins_than_ties(margins: Margins) -> bool:
     """Whether a cycle has more wins than ties; O(items + margins) if wins alone have a cycle."""
     wins = beaten(margins, ties=False)
-    n_parts, part = csgraph.connected_components(wins, connection="strong")
+    n_parts, _ = csgraph.connected_components(wins, connection="strong")
     if n_parts < margins.n_items:
         return True
     edges, won = beaten(margins, ties=True), wins.tocoo()

@@ -34,9 +34,7 @@ def check_covariates(objective: LikelihoodObjective, names: NDArray[np.str_]) ->
         )
 
 
-def check_effects(
-    objective: LikelihoodObjective, w: FloatArray, names: NDArray[np.str_]
-) -> None:
+def check_effects(objective: LikelihoodObjective, w: FloatArray, names: NDArray[np.str_]) -> None:
     """Raise a PairrankError if effects grew until the comparisons are certain."""
     at_zero = _information(objective, np.zeros(objective.n_features))[1]
     here = _information(objective, w)[1]
@@ -66,5 +64,7 @@ def _information(objective: LikelihoodObjective, w: FloatArray) -> tuple[FloatAr
     jacobi = sparse.dia_array(
         (1.0 / np.maximum(block.diagonal(), np.finfo(float).tiny)[None], [0]), shape=block.shape
     )
-    solved = [cg(block, column, rtol=1e-10, maxiter=10 * n_items, M=jacobi)[0] for column in across.T]
+    solved = [
+        cg(block, column, rtol=1e-10, maxiter=10 * n_items, M=jacobi)[0] for column in across.T
+    ]
     return own, own - across.T @ np.array(solved).T

@@ -32,6 +32,8 @@ class Likelihood(ABC):
 
     has_parameter: bool = True
     """Whether there is a tie parameter t; its value is the last coefficient plus an offset."""
+    none: float
+    """The t without ties."""
 
     @abstractmethod
     def start(self, tie_share: float) -> float:
@@ -51,9 +53,13 @@ class Likelihood(ABC):
 
 
 class Halves(Likelihood):
-    r"""Bradley and Terry (1952): :math:`\Pr[win] = 1/(1 + e^{-d})`; a tie is half a win each way."""
+    r"""Bradley and Terry (1952): the first item wins with probability 1/(1 + e^{-d}).
+
+    A tie is half a win each way.
+    """
 
     has_parameter = False
+    none = 0.0
 
     def start(self, tie_share: float) -> float:
         """Return 0: there is no tie parameter."""
@@ -76,6 +82,8 @@ class Halves(Likelihood):
 
 class Davidson(Likelihood):
     r"""Davidson (1970): win, tie and loss are in the ratio e^{d/2} : nu : e^{-d/2}; t = log nu."""
+
+    none = -np.inf
 
     def start(self, tie_share: float) -> float:
         """Return log nu with nu/(2 + nu) = tie_share."""
@@ -105,6 +113,8 @@ class RaoKupper(Likelihood):
 
     t = log theta > 0 is the difference of scores that is too small to be noticed.
     """
+
+    none = 0.0
 
     def start(self, tie_share: float) -> float:
         """Return log theta with (theta - 1)/(theta + 1) = tie_share."""

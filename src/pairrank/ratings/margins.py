@@ -52,7 +52,7 @@ def add_up(found: Comparisons) -> Margins:
     outcome = np.where(found.tie, TIE, np.where(swapped, LOSS, WIN)).astype(np.int8)
     cell = outcome * size + place
     totals = (np.bincount(cell, w, 3 * size) for w in (found.weight, found.weight**2))
-    weight, square = (total.reshape(3, size) for total in totals)
+    weight, square = (total.astype(np.float64).reshape(3, size) for total in totals)
     unit = np.sqrt(np.mean(oriented**2, axis=0)) if oriented.size else np.ones(oriented.shape[1])
     unit[unit == 0.0] = 1.0
     design = _design(first, second, oriented[of_margin] / unit, n_items)

@@ -119,6 +119,10 @@ class LikelihoodObjective:
             score_norm=float(np.linalg.norm(gradient)),
         )
 
+    def log_likelihood(self, w: FloatArray) -> float:
+        """Return the logarithm of the likelihood at `w`."""
+        return 0.5 * float(self.ridge @ w**2) - self.at(w).value
+
     def curvature(self, w: FloatArray) -> Curvature:
         """Return the Hessian at `w`."""
         return Curvature(self, self.slopes(w))

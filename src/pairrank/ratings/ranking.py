@@ -122,6 +122,31 @@ class Ranking:
         return [f"and {more:,} more items"] if more > 0 else []
 
 
+def rank(
+    items: NDArray[Any],
+    scores: FloatArray,
+    covariance: FloatArray | None,
+    count: FloatArray,
+    level: float,
+) -> Ranking:
+    """Return the table of items by falling score; `count` is how often each was compared."""
+    order = np.argsort(-scores, kind="stable")
+    columns: dict[str, NDArray[Any]] = {"item": items[order], "score": scores[order]}
+    if covariance is not None:
+        error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))[order]
+        lowest, highest = rank_intervals(scores, covariance, level)
+        margin = normal_quantile(level) * error
+        columns |= {
+            "standard_error": error,
+            "low": columns["score"] - margin,
+            "high": columns["score"] + margin,
+            "rank_low": lowest[order],
+            "rank_high": highest[order],
+        }
+    whole = (count == np.rint(count)).all() and count.max() < 2.0**53
+    return Ranking({**columns, "n": (count.astype(np.int64) if whole else count)[order]})
+
+
 def normal_quantile(level: float, n_intervals: int = 1) -> float:
     """Return z so that `n_intervals` intervals of +-z hold together with probability `level`.
 
@@ -154,9 +179,7 @@ def rank_intervals(
     return 1 + better, n_items - worse
 
 
-def contrast(
-    difference: FloatArray, variance: FloatArray, level: float
-) -> Contrast:
+def contrast_of(difference: FloatArray, variance: FloatArray, level: float) -> Contrast:
     """Return contrasts with intervals of normal quantiles."""
     error = np.sqrt(np.maximum(variance, 0.0))
     margin = normal_quantile(level) * error
