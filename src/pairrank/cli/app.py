@@ -11,6 +11,7 @@ from pairrank.cli._commands import ModelCommand, spread
 from pairrank.cli._errors import GuardedGroup
 from pairrank.cli.demo import demo
 from pairrank.cli.files import convert, info
+from pairrank.cli.ratings import ratings
 from pairrank.cli.recommend import recommend
 from pairrank.cli.scoring import evaluate, predict
 from pairrank.cli.train import train
@@ -24,7 +25,7 @@ app = typer.Typer(
     help="Learn to rank from preferences: every pair, at the price of a pointwise model.",
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
-for command in (train, predict, evaluate, recommend, info, convert, demo):
+for command in (train, predict, evaluate, recommend, ratings, info, convert, demo):
     has_model = command in (train, recommend)
     app.command(cls=ModelCommand if has_model else None)(spread(command))
 

@@ -1,4 +1,4 @@
-"""Files: svmlight, CSV, Parquet, comparisons, ratings, model files."""
+"""Files: svmlight, CSV, Parquet, comparisons, votes, ratings, model files."""
 
 from pairrank.io._atomic import atomic_write as atomic_write
 from pairrank.io._atomic import refuse_read_only as refuse_read_only
@@ -15,3 +15,6 @@ from pairrank.io.ratings import read_ratings as read_ratings
 from pairrank.io.rows import Rows as Rows
 from pairrank.io.svmlight import read_svmlight as read_svmlight
 from pairrank.io.svmlight_writer import write_svmlight as write_svmlight
+from pairrank.io.votes import Votes as Votes
+from pairrank.io.votes import read_votes as read_votes
+from pairrank.io.votes import write_columns as write_columns

@@ -164,10 +164,10 @@ class BradleyTerry(RatedItems, BaseEstimator):
             Whether neither won; the order of the two is then free.
         weight : array-like of float, shape (n_comparisons,), optional
             How often each comparison counts.
-        covariates : array-like or frame of shape (n_comparisons, n_covariates), optional
+        covariates : array-like or frame of shape (n_comparisons, n_covariates), or dict, optional
             What speaks for the winner and against the loser (for a tie: for `winner`): say 1 if the
             winner was at home, -1 if the loser was, 0 if neither; or the winner's length less the
-            loser's.
+            loser's. A dict holds columns by name.
         groups : array-like of shape (n_comparisons,), optional
             Who compared (voter, session): comparisons of one group may depend on one another.
         time : array-like of shape (n_comparisons,), optional
@@ -223,7 +223,9 @@ class BradleyTerry(RatedItems, BaseEstimator):
         validation.check_number(self.max_iter, "max_iter", integer=True)
         check_level(self.level)
         if self.covariance == "clusters" and groups is None:
-            raise PairrankError('covariance="clusters" needs groups: pass groups to fit')
+            raise PairrankError(
+                'groups are missing: covariance="clusters" needs them; pass groups to fit'
+            )
 
     def _covariance_kind(self, found: Comparisons) -> str | None:
         """Return the covariance to compute, "auto" resolved."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,6 +133,11 @@ def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[A
     if covariates is None:
         return np.empty((size, 0)), np.empty(0, dtype="<U1")
     names = getattr(covariates, "columns", None)
+    if isinstance(covariates, Mapping):
+        names, columns = list(covariates), list(covariates.values())
+        for name, column in zip(names, columns, strict=True):
+            validation.check_length(column, f"covariate {name!r}", size)
+        covariates = np.column_stack(columns) if columns else np.empty((size, 0))
     array = validation.as_float_array(covariates, "covariates")
     array = array[:, None] if array.ndim == 1 else array
     if array.ndim != 2:

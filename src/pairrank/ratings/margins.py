@@ -50,7 +50,7 @@ def add_up(found: Comparisons) -> Margins:
     of_margin[place] = np.arange(place.size)
     first, second = low[of_margin].astype(np.int64), high[of_margin].astype(np.int64)
     outcome = np.where(found.tie, TIE, np.where(swapped, LOSS, WIN)).astype(np.int8)
-    cell = outcome * size + place
+    cell = outcome.astype(np.int64) * size + place
     totals = (np.bincount(cell, w, 3 * size) for w in (found.weight, found.weight**2))
     weight, square = (total.astype(np.float64).reshape(3, size) for total in totals)
     unit = np.sqrt(np.mean(oriented**2, axis=0)) if oriented.size else np.ones(oriented.shape[1])

@@ -91,10 +91,12 @@ class Ranking:
 
     def cells(self, stop: int | None = None) -> list[list[str]]:
         """Return the first rows as text, numbers with as many digits as errors need."""
-        return [
-            list(row)
-            for row in zip(*(_texts(each[:stop]) for each in self.columns.values()), strict=True)
-        ]
+        columns = self.columns.items()
+        texts = (
+            list(map(str, each[:stop])) if name == "item" else _texts(each[:stop])
+            for name, each in columns
+        )
+        return [list(row) for row in zip(*texts, strict=True)]
 
     def __repr__(self) -> str:
         rows = [list(self.columns), *self.cells(_SHOWN)]
@@ -194,10 +196,9 @@ def check_level(level: Any) -> None:
 
 
 def _texts(values: NDArray[Any]) -> list[str]:
-    """Return a column as text: names and whole numbers in full, others with three decimals."""
+    """Return numbers as text: whole ones in full, others with as many decimals as they need."""
     if values.dtype.kind != "f":
-        whole = values.dtype.kind in "iu"
-        return [f"{value:,}" if whole else str(value) for value in values.tolist()]
+        return [f"{value:,}" for value in values.tolist()]
     finite = values[np.isfinite(values)]
     if (finite == np.rint(finite)).all() and np.abs(finite).max(initial=0.0) < 1e15:
         return [f"{value:,.0f}" for value in values.tolist()]
