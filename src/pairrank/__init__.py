@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.pair_sums.erfc import fast_erfc_sum as fast_erfc_sum
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
+    from pairrank.plotting import RatingsDisplay as RatingsDisplay
+    from pairrank.plotting import WinMatrixDisplay as WinMatrixDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
     from pairrank.ratings import BradleyTerry as BradleyTerry
@@ -39,9 +41,11 @@ _LAZY = {
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
     "QueryKFold": "pairrank.model_selection",
+    "RatingsDisplay": "pairrank.plotting",
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
+    "WinMatrixDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
     "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",

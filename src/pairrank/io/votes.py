@@ -65,10 +65,12 @@ def read_votes(
         The columns of names.
     tie : str, optional
         The column that says whether neither won: 1, true or yes; 0, false or no.
-    weight, groups, time : str, optional
-        Their columns.
+    weight : str, optional
+        The column of weights.
     covariates : sequence of str
-        Their columns, numbers.
+        The columns of covariates, numbers.
+    groups, time : str, optional
+        The columns of voters and of times.
 
     Returns
     -------

@@ -56,8 +56,9 @@ class BradleyTerry(RatedItems, BaseEstimator):
         The mean of the scores, or the score of one item. None: 0, or 1000 with ``scale="elo"``.
     covariance : "auto", "hessian", "robust", "clusters", "dyadic" or None, default "auto"
         What is independent: comparisons ("hessian" trusts the model, "robust" does not), groups
-        ("clusters"), or comparisons without a common item ("dyadic"). "auto" is "clusters" where
-        `groups` are given, "robust" with `half_life`, else "hessian". None saves time and memory.
+        ("clusters"), or the comparisons of each two items ("dyadic"). "auto" is "clusters" if
+        `groups` are given, "robust" with `half_life` or half ties, else "hessian". None saves time
+        and memory.
     level : float, default 0.95
         The confidence level of the intervals.
     tol : float, default 1e-10
@@ -231,7 +232,8 @@ class BradleyTerry(RatedItems, BaseEstimator):
         """Return the covariance to compute, "auto" resolved."""
         kind: str | None = self.covariance
         if kind == "auto":
-            kind = "hessian" if self.half_life is None else "robust"
+            is_model = self.half_life is None and not (self.ties == "half" and found.tie.any())
+            kind = "hessian" if is_model else "robust"
             kind = kind if found.group is None else "clusters"
         if kind is not None:
             check_covariance(kind, found.items.size, found.group)
