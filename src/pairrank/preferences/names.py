@@ -103,7 +103,7 @@ def _hashed(names: list[Any], name: str) -> tuple[list[Any], Codes]:
     try:
         distinct = list(dict.fromkeys(names))
     except TypeError:
-        row = next(row for row, each in enumerate(names) if not _is_hashable(each))
+        row = next(row for row, each in enumerate(names) if not is_hashable(each))
         raise PairrankError(f"{name} in row {row} is not hashable: {names[row]!r}") from None
     missing = {code for code, each in enumerate(distinct) if validation.is_missing(each)}
     code_of = {each: code for code, each in enumerate(distinct)}
@@ -112,7 +112,8 @@ def _hashed(names: list[Any], name: str) -> tuple[list[Any], Codes]:
     return distinct, codes
 
 
-def _is_hashable(value: Any) -> bool:
+def is_hashable(value: Any) -> bool:
+    """Whether a value, with all that it holds, can be a name."""
     try:
         hash(value)
     except TypeError:

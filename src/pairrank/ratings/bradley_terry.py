@@ -279,10 +279,11 @@ class BradleyTerry(RatedItems, BaseEstimator):
         self.scores_ = units.anchor + units.scale * (w[:n_items] - shift)
         self.covariate_names_ = found.covariate_names
         self.coef_ = units.scale * w[n_items : objective.width] / objective.margins.unit
-        parameter = objective.tie_parameter(w) if objective.has_tie else objective.likelihood.none
-        self.tie_parameter_ = objective.likelihood.shown(parameter)
+        likelihood = LIKELIHOODS[self.ties]
+        parameter = objective.tie_parameter(w) if objective.has_tie else likelihood.none
+        self.tie_parameter_ = likelihood.shown(parameter)
         self.log_likelihood_ = objective.log_likelihood(w)
-        self._scale, self._tie, self._likelihood = units.scale, parameter, objective.likelihood
+        self._scale, self._tie, self._likelihood = units.scale, parameter, likelihood
         for name in ("covariance_", "standard_errors_", "coef_standard_errors_"):
             self.__dict__.pop(name, None)
 

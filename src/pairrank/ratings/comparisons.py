@@ -139,7 +139,7 @@ def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[A
             validation.check_length(column, f"covariate {name!r}", size)
         covariates = np.column_stack(columns) if columns else np.empty((size, 0))
     array = validation.as_float_array(covariates, "covariates")
-    array = array[:, None] if array.ndim == 1 else array
+    array = np.ascontiguousarray(array[:, None] if array.ndim == 1 else array)
     if array.ndim != 2:
         raise PairrankError(f"covariates must have two dimensions, got shape {array.shape}")
     validation.check_length(array, "covariates", size)

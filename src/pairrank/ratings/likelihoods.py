@@ -145,8 +145,10 @@ class RaoKupper(Likelihood):
         return float(np.exp(t))
 
 
+HALVES = Halves()
+
 LIKELIHOODS: dict[str, Likelihood] = {
-    "half": Halves(),
+    "half": HALVES,
     "davidson": Davidson(),
     "rao-kupper": RaoKupper(),
 }

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pairrank._protocols import FloatArray, Point
-from pairrank.ratings.likelihoods import Likelihood, Slopes
+from pairrank.ratings.likelihoods import HALVES, Likelihood, Slopes
 from pairrank.ratings.margins import TIE, Margins
 
 _ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
@@ -70,21 +70,23 @@ class LikelihoodObjective:
     """Minus the log-likelihood of margins, plus alpha/2 times the squared scores.
 
     The coefficients are the scores, the effects of the covariates in units of `Margins.unit`, and,
-    if the likelihood has one and there are ties, the tie parameter less `offset`. `penalty` is 0:
-    the ridge is on the scores only, so it is part of the value.
+    if the likelihood has one and there are ties, the tie parameter less `offset`. Without ties
+    every likelihood is that of halves. `penalty` is 0: the ridge is on the scores only, so it is
+    part of the value.
     """
 
     penalty = 0.0
     precision = 1e-15
 
     def __init__(self, margins: Margins, likelihood: Likelihood, alpha: float) -> None:
-        self.margins, self.likelihood = margins, likelihood
+        self.margins = margins
         self.design = margins.design
         self.squares = abs(margins.design).power(2)
         self.sizes = abs(margins.design)
         self.width = int(margins.design.shape[1])
         share = float(margins.weight[TIE].sum() / margins.weight.sum())
         self.has_tie = likelihood.has_parameter and share > 0.0
+        self.likelihood = likelihood if self.has_tie else HALVES
         self.offset = likelihood.start(share) if self.has_tie else 0.0
         self.n_features = self.width + self.has_tie
         self.ridge = np.zeros(self.n_features)

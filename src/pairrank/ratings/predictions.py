@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.preferences.names import name_codes, shown
+from pairrank.preferences.names import is_hashable, name_codes, shown
 from pairrank.ratings.likelihoods import Likelihood
 from pairrank.ratings.ranking import Contrast, Ranking, check_level, contrast_of
 
@@ -128,12 +128,9 @@ class RatedItems:
 
 
 def _places_of(names: Any, which: str, known: dict[Any, int]) -> NDArray[np.intp]:
-    is_single = isinstance(names, (str, bytes, int, float)) or np.ndim(names) == 0
-    if isinstance(names, Hashable) and not isinstance(names, np.ndarray):
-        try:
-            is_single = is_single or names in known
-        except TypeError:
-            is_single = False
+    is_single = isinstance(names, (str, bytes)) or not isinstance(names, Iterable)
+    if not is_single and is_hashable(names):
+        is_single = names in known
     distinct, codes = name_codes([names] if is_single else names, which)
     unknown = [name for name in distinct if name not in known]
     if unknown:
