@@ -40,10 +40,9 @@ def parts_of(margins: Margins, *, strong: bool) -> NDArray[np.int32]:
 
 def described_parts(items: NDArray[Any], part: NDArray[np.int32]) -> str:
     """Return a list of components for a message, the largest first."""
-    sizes = np.bincount(part)
-    listed = [
-        _named(items[part == each]) for each in np.argsort(-sizes, kind="stable")[:_PARTS_SHOWN]
-    ]
+    _, first, sizes = np.unique(part, return_index=True, return_counts=True)
+    largest = np.lexsort((first, -sizes))[:_PARTS_SHOWN]
+    listed = [_named(items[part == each]) for each in largest]
     more = sizes.size - len(listed)
     return "; ".join(listed) + (f"; and {more} more" if more else "")
 
