@@ -12,7 +12,7 @@ from scipy import stats
 
 from pairrank import BradleyTerry
 from pairrank.ratings import Ranking
-from pairrank.ratings.ranking import normal_quantile, rank_intervals
+from pairrank.ratings.ranking import quantile, rank_intervals
 from ratings_definition import arguments, make_votes
 
 
@@ -92,6 +92,26 @@ def test_ranks_follow_simultaneous_intervals_of_differences(seed, n_items, level
         assert (low[i], high[i]) == (1 + better, n_items - worse)
 
 
-def test_quantiles_are_those_of_the_normal_distribution():
-    np.testing.assert_allclose(normal_quantile(0.95), stats.norm.ppf(0.975), rtol=1e-14)
-    np.testing.assert_allclose(normal_quantile(0.9, 7), stats.norm.isf(0.05 / 7), rtol=1e-12)
+def test_quantiles_are_those_of_the_normal_and_of_students_distribution():
+    np.testing.assert_allclose(quantile(0.95), stats.norm.ppf(0.975), rtol=1e-14)
+    np.testing.assert_allclose(quantile(0.9, 7), stats.norm.isf(0.05 / 7), rtol=1e-12)
+    np.testing.assert_allclose(quantile(0.9, 7, 11.0), stats.t.isf(0.05 / 7, 11), rtol=1e-10)
+
+
+def test_few_groups_widen_the_intervals():
+    votes = make_votes(31)
+    group = np.arange(votes.winner.size) % 6
+    model = BradleyTerry().fit(**arguments(votes), groups=group)
+    assert model.degrees_of_freedom_ == 5.0
+    found, margin = model.contrast(0, 1), stats.t.isf(0.025, 5)
+    np.testing.assert_allclose(found.high - found.difference, margin * found.standard_error)
+    ranking = model.ranking_
+    wanted = margin * ranking["standard_error"]
+    np.testing.assert_allclose(ranking["high"] - ranking["score"], wanted)
+    low, high = rank_intervals(model.scores_, model.covariance_, 0.95, 5.0)
+    order = np.argsort(-model.scores_)
+    np.testing.assert_array_equal(ranking["rank_low"], low[order])
+    np.testing.assert_array_equal(ranking["rank_high"], high[order])
+    dyadic = BradleyTerry(covariance="dyadic").fit(**arguments(votes))
+    pairs = np.unique(np.sort(np.column_stack((votes.winner, votes.loser))), axis=0)
+    assert dyadic.degrees_of_freedom_ == len(pairs) - 1

@@ -47,7 +47,7 @@ class RatingsDisplay:
     >>> from pairrank import BradleyTerry, RatingsDisplay
     >>> model = BradleyTerry().fit(["a", "b", "b", "c"], ["b", "a", "c", "a"])
     >>> RatingsDisplay.from_estimator(model, draw=False).items
-    ['b', 'a', 'c']
+    ['b', 'c', 'a']
     """
 
     ax_: Axes

@@ -15,7 +15,7 @@ from pairrank._protocols import FloatArray, Solution
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.ratings.comparisons import Comparisons, check_comparisons
 from pairrank.ratings.connections import check_finite_scores, described_parts, parts_of
-from pairrank.ratings.covariance import check_covariance, score_covariance
+from pairrank.ratings.covariance import check_covariance, degrees_of_freedom, score_covariance
 from pairrank.ratings.effects import check_covariates, check_effects
 from pairrank.ratings.likelihoods import LIKELIHOODS, Ties
 from pairrank.ratings.margins import Margins, add_up
@@ -26,6 +26,8 @@ from pairrank.ratings.units import Units, units_of
 from pairrank.solvers.tron import Tron
 
 Covariance = Literal["auto", "hessian", "robust", "clusters", "dyadic"]
+
+_OF_COVARIANCE = ("covariance_", "standard_errors_", "degrees_of_freedom_")
 
 
 class BradleyTerry(RatedItems, BaseEstimator):
@@ -79,6 +81,8 @@ class BradleyTerry(RatedItems, BaseEstimator):
     covariance_, standard_errors_ : ndarray of shape (n_items, n_items) and (n_items,)
         The covariance of `scores_`, and the roots of its diagonal. An item that the scores are
         anchored at has the standard error 0.
+    degrees_of_freedom_ : float
+        The number of clusters less 1 for "clusters" and "dyadic", else infinity.
     coef_, coef_standard_errors_ : ndarray of shape (n_covariates,)
         The effects of the covariates, in units of the scores.
     covariate_names_ : ndarray of str, shape (n_covariates,)
@@ -95,7 +99,8 @@ class BradleyTerry(RatedItems, BaseEstimator):
     Equal comparisons are added up first. A Newton step costs O(K) per product with the Hessian for
     K distinct ones, the covariance O(n^3) for n items.
 
-    Intervals of scores are score +- z standard_error, for one item at a time. Intervals of ranks
+    Intervals of scores are score +- t standard_error, for one item at a time, t a quantile of
+    Student's distribution (of the normal one for infinite degrees of freedom). Intervals of ranks
     hold for one item at a time too, with at least the level: an item ranks below those that are
     better by simultaneous intervals of its n - 1 differences (Bonferroni). See
     `pairrank.ratings.covariance` for the covariances.
@@ -113,12 +118,12 @@ class BradleyTerry(RatedItems, BaseEstimator):
     >>> winner, loser = ["ann", "ann", "bob", "ann", "cid"], ["bob", "cid", "cid", "bob", "ann"]
     >>> model = BradleyTerry(scale="elo", covariance=None).fit(winner, loser, tie=[0, 0, 0, 1, 0])
     >>> print(model.ranking_)
-    item   score  n
-    ann   1073.5  4
-    bob    983.2  3
-    cid    943.3  3
+    item    score  n
+    ann   1,060.2  4
+    bob   1,015.4  3
+    cid     924.4  3
     >>> model.predict_proba("ann", "bob").round(2)
-    array([0.63, 0.37])
+    array([0.56, 0.44])
     """
 
     def __init__(
@@ -211,8 +216,12 @@ class BradleyTerry(RatedItems, BaseEstimator):
         if kind is not None:
             full = score_covariance(objective, w, kind, found.weight, found.group)
             self._set_covariance(full, units, margins.unit)
+            self.degrees_of_freedom_ = degrees_of_freedom(objective, kind, found.group)
         covariance = getattr(self, "covariance_", None)
-        self.ranking_ = rank(self.items_, self.scores_, covariance, found.n_comparisons, self.level)
+        df = getattr(self, "degrees_of_freedom_", np.inf)
+        self.ranking_ = rank(
+            self.items_, self.scores_, covariance, found.n_comparisons, self.level, df
+        )
         return self
 
     def _check_parameters(self, groups: Any) -> None:
@@ -284,7 +293,7 @@ class BradleyTerry(RatedItems, BaseEstimator):
         self.tie_parameter_ = likelihood.shown(parameter)
         self.log_likelihood_ = objective.log_likelihood(w)
         self._scale, self._tie, self._likelihood = units.scale, parameter, likelihood
-        for name in ("covariance_", "standard_errors_", "coef_standard_errors_"):
+        for name in (*_OF_COVARIANCE, "coef_standard_errors_"):
             self.__dict__.pop(name, None)
 
     def _set_covariance(self, full: FloatArray, units: Units, unit: FloatArray) -> None:

@@ -55,6 +55,15 @@ def score_covariance(
     return sandwich(inverse, cluster_scatter(gradients, np.arange(gradients.shape[0])))
 
 
+def degrees_of_freedom(
+    objective: LikelihoodObjective, kind: str, group: NDArray[np.int32] | None
+) -> float:
+    """Return the number of clusters less 1; infinity for comparisons that are independent."""
+    if kind in ("hessian", "robust"):
+        return np.inf
+    return float(_clusters(objective, kind, group).max())
+
+
 def check_covariance(kind: str, n_items: int, group: NDArray[np.int32] | None) -> None:
     """Raise a PairrankError if a covariance is impossible."""
     if n_items > MOST_ITEMS:
@@ -98,16 +107,20 @@ def _of_groups(
     objective: LikelihoodObjective, slopes: Slopes, weight: FloatArray, code: NDArray[np.int64]
 ) -> Any:
     """Return the gradient of each group, (n_groups, N); sparse unless that is slower."""
-    margins = objective.margins
-    n_groups, size = int(code.max()) + 1, margins.first.size
-    cells, place = distinct(code * size + margins.place, n_groups * size)
-    of_margin = weight * slopes.margin[margins.outcome, margins.place]
-    per_cell = np.bincount(place, of_margin, cells.size)
-    joined = sparse.coo_array((per_cell, np.divmod(cells, size)), shape=(n_groups, size))
-    gradients = joined.tocsr() @ objective.design
+    margins, n_items = objective.margins, objective.margins.n_items
+    n_groups, place = int(code.max()) + 1, margins.place
+    of_margin = weight * slopes.margin[margins.outcome, place]
+    both = np.concatenate((margins.first[place], margins.second[place]))
+    gradients = sparse.coo_array(
+        (np.concatenate((of_margin, -of_margin)), (np.tile(code, 2), both)),
+        shape=(n_groups, n_items),
+    ).tocsr()
+    covariates = objective.design[:, n_items:].toarray()
+    others = [np.bincount(code, of_margin * z[place], n_groups) for z in covariates.T]
     if objective.has_tie:
-        of_ties = np.bincount(code, weight * slopes.tie[margins.outcome, margins.place], n_groups)
-        gradients = sparse.hstack([gradients, of_ties[:, None]], format="csr")
+        others.append(np.bincount(code, weight * slopes.tie[margins.outcome, place], n_groups))
+    if others:
+        gradients = sparse.hstack([gradients, np.column_stack(others)], format="csr")
     entries = n_groups * objective.n_features
     is_dense = gradients.nnz > _DENSE_SHARE * entries and entries <= _DENSE_ENTRIES
     return gradients.toarray() if is_dense else gradients

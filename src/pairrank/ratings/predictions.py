@@ -24,6 +24,7 @@ class RatedItems:
     items_: NDArray[Any]
     scores_: FloatArray
     covariance_: FloatArray
+    degrees_of_freedom_: float
     coef_: FloatArray
     ranking_: Ranking
     _scale: float
@@ -90,9 +91,8 @@ class RatedItems:
         if not hasattr(self, "covariance_"):
             raise PairrankError("covariance=None gives no errors: set covariance and fit again")
         V = self.covariance_
-        return contrast_of(
-            self.scores_[i] - self.scores_[j], V[i, i] + V[j, j] - 2.0 * V[i, j], float(level)
-        )
+        difference, variance = self.scores_[i] - self.scores_[j], V[i, i] + V[j, j] - 2.0 * V[i, j]
+        return contrast_of(difference, variance, float(level), self.degrees_of_freedom_)
 
     def win_matrix(self, items: Any = None) -> FloatArray:
         """Return the probability that each item wins against each other one; a tie is half a win.

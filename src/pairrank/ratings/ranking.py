@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 
 _SHOWN = 20
+_LIKE_SCORES = ("standard_error", "low", "high")
+"""Columns that have as many decimals as the scores."""
 _BLOCK_ENTRIES = 1 << 22
 
 
@@ -50,9 +52,9 @@ class Ranking:
     >>> ranking["item"], len(ranking)
     (array(['b', 'a'], dtype='<U1'), 2)
     >>> print(ranking)
-    item    score
-    b        0.500
-    a       -0.500
+    item   score
+    b      0.500
+    a     -0.500
     """
 
     def __init__(self, columns: dict[str, NDArray[Any]]) -> None:
@@ -91,11 +93,12 @@ class Ranking:
 
     def cells(self, stop: int | None = None) -> list[list[str]]:
         """Return the first rows as text, numbers with as many digits as errors need."""
-        columns = self.columns.items()
-        texts = (
-            list(map(str, each[:stop])) if name == "item" else _texts(each[:stop])
-            for name, each in columns
-        )
+        scores = self.columns.get("score", np.empty(0))
+        texts = []
+        for name, each in self.columns.items():
+            unit = scores if name in _LIKE_SCORES else each
+            shown = each[:stop]
+            texts.append(list(map(str, shown)) if name == "item" else _texts(shown, unit))
         return [list(row) for row in zip(*texts, strict=True)]
 
     def __repr__(self) -> str:
@@ -130,14 +133,15 @@ def rank(
     covariance: FloatArray | None,
     count: FloatArray,
     level: float,
+    df: float,
 ) -> Ranking:
     """Return the table of items by falling score; `count` is how often each was compared."""
     order = np.argsort(-scores, kind="stable")
     columns: dict[str, NDArray[Any]] = {"item": items[order], "score": scores[order]}
     if covariance is not None:
         error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))[order]
-        lowest, highest = rank_intervals(scores, covariance, level)
-        margin = normal_quantile(level) * error
+        lowest, highest = rank_intervals(scores, covariance, level, df)
+        margin = quantile(level, df=df) * error
         columns |= {
             "standard_error": error,
             "low": columns["score"] - margin,
@@ -149,16 +153,18 @@ def rank(
     return Ranking({**columns, "n": (count.astype(np.int64) if whole else count)[order]})
 
 
-def normal_quantile(level: float, n_intervals: int = 1) -> float:
-    """Return z so that `n_intervals` intervals of +-z hold together with probability `level`.
+def quantile(level: float, n_intervals: int = 1, df: float = np.inf) -> float:
+    """Return t so that `n_intervals` intervals of +-t errors together have the level.
 
-    By Bonferroni's inequality, so for any dependence between them.
+    By Student's distribution with `df` degrees of freedom and Bonferroni's inequality, so for any
+    dependence between them.
     """
-    return float(-ndtri(0.5 * (1.0 - level) / max(n_intervals, 1)))
+    tail = 0.5 * (1.0 - level) / max(n_intervals, 1)
+    return float(-ndtri(tail) if np.isinf(df) else -stdtrit(df, tail))
 
 
 def rank_intervals(
-    scores: FloatArray, covariance: FloatArray, level: float
+    scores: FloatArray, covariance: FloatArray, level: float, df: float = np.inf
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the lowest and the highest rank of each item, 1 for the best, at a confidence level.
 
@@ -169,22 +175,22 @@ def rank_intervals(
     """
     n_items = scores.size
     better, worse = np.zeros(n_items, dtype=np.int64), np.zeros(n_items, dtype=np.int64)
-    z, variance = normal_quantile(level, n_items - 1), covariance.diagonal()
+    t, variance = quantile(level, n_items - 1, df), covariance.diagonal()
     step = max(1, _BLOCK_ENTRIES // n_items)
     for start in range(0, n_items, step):
         rows = slice(start, start + step)
         of_difference = variance[rows, None] + variance - 2.0 * covariance[rows]
-        margin = z * np.sqrt(np.maximum(of_difference, 0.0))
+        margin = t * np.sqrt(np.maximum(of_difference, 0.0))
         difference = scores - scores[rows, None]
         better[rows] = (difference > margin).sum(axis=1)
         worse[rows] = (-difference > margin).sum(axis=1)
     return 1 + better, n_items - worse
 
 
-def contrast_of(difference: FloatArray, variance: FloatArray, level: float) -> Contrast:
-    """Return contrasts with intervals of normal quantiles."""
+def contrast_of(difference: FloatArray, variance: FloatArray, level: float, df: float) -> Contrast:
+    """Return contrasts with intervals of Student's quantiles."""
     error = np.sqrt(np.maximum(variance, 0.0))
-    margin = normal_quantile(level) * error
+    margin = quantile(level, df=df) * error
     parts = difference, error, difference - margin, difference + margin
     return Contrast(*(float(part) if np.ndim(part) == 0 else part for part in parts))
 
@@ -195,13 +201,9 @@ def check_level(level: Any) -> None:
         raise PairrankError(f"level must be a number between 0 and 1 (got {level!r})")
 
 
-def _texts(values: NDArray[Any]) -> list[str]:
-    """Return numbers as text: whole ones in full, others with as many decimals as they need."""
-    if values.dtype.kind != "f":
-        return [f"{value:,}" for value in values.tolist()]
-    finite = values[np.isfinite(values)]
-    if (finite == np.rint(finite)).all() and np.abs(finite).max(initial=0.0) < 1e15:
-        return [f"{value:,.0f}" for value in values.tolist()]
-    size = np.abs(finite).max(initial=0.0)
-    digits = 1 if size >= 100.0 else 3 if size >= 0.1 else 6
+def _texts(values: NDArray[Any], unit: NDArray[Any]) -> list[str]:
+    """Return numbers as text: whole ones in full, others with the decimals that `unit` needs."""
+    whole = values.dtype.kind != "f" or (unit is values and (values == np.rint(values)).all())
+    size = np.abs(unit[np.isfinite(unit)]).max(initial=0.0)
+    digits = 0 if whole else 1 if size >= 100.0 else 3 if size >= 0.1 else 6
     return [f"{value:,.{digits}f}" for value in values.tolist()]
