@@ -61,7 +61,7 @@ objective_ : float
 gap_ : float
     How far `objective_` may be above the minimum, at most; known from cutting planes only.
 n_pairs_ : int
-    The number of preferences.
+    The number of preferences; of Pairs, of comparisons, in which a tie counts as one.
 validation_scores_ : ndarray of shape (n_iter_ + 1,)
     Pairwise accuracy on the validation rows at each iteration, where validation rows were given.
 feature_map_ : FeatureMap
@@ -74,8 +74,10 @@ alphas : array-like of float
     The values to try.
 cv : int, splitter or iterable of (training rows, test rows), optional
     An int (None: 5) means a QueryKFold where there is a qid. Without a qid, rows are dealt out at
-    random within each label, so that every fold spans all labels (Pairs: a shuffled KFold). Other
-    splitters than QueryKFold get the qid as their groups.
+    random within each label, so that every fold spans all labels. Other splitters than QueryKFold
+    get the qid as their groups. Of Pairs, comparisons are split, also by splitters and iterables:
+    whole groups, or else whole queries, or else single comparisons; see
+    `pairrank.model_selection.pair_folds`.
 scoring : str or callable, default "pairwise_accuracy"
     "pairwise_accuracy" over the ranker's own graph, "wmw", "mean_ndcg", "ndcg@10",
     "kendall_tau", or a scorer; see `pairrank.model_selection.get_query_scorer`.

@@ -37,13 +37,14 @@ class _ArraySpec(NamedTuple):
 _ARRAYS = {
     "coef_": _ArraySpec("f", "tw"),
     "coef_cov_": _ArraySpec("f", "ww"),
-    "standard_errors_": _ArraySpec("f", "w"),
+    "standard_errors_": _ArraySpec("f", "w", finite=False),
+    "flat_directions_": _ArraySpec("f", "kw"),
     "feature_names_in_": _ArraySpec("U", "p"),
     "limits_": _ArraySpec("f", "g2", finite=False),
     "limit_labels_": _ArraySpec("biufU", "g"),
     "limit_qid_": _ArraySpec("biufU", "g"),
 }
-"""p: features, w: weights, g: groups of rows of one label."""
+"""p: features, w: weights, g: groups of rows of one label, k: flat directions."""
 
 _MAP_ARRAYS = {
     "projection": _ArraySpec("f", "bw"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,12 @@ def flat_directions(
     -----
     A pivoted Cholesky factorisation, O(d^3).
     """
+    if not np.isfinite(hessian).all():
+        raise PairrankError("the Hessian is not finite, so weights have no covariance")
     size = hessian.shape[0]
     scale = hessian.diagonal() if scale is None else scale
     unit = np.sqrt(np.where(scale > 0, scale, 1.0))
-    factor, pivots, rank, info = lapack.dpstrf(hessian / np.outer(unit, unit), tol=tol, lower=1)
-    if info < 0 or not np.isfinite(factor[:rank]).all():
-        raise PairrankError("the Hessian is not finite, so weights have no covariance")
+    factor, pivots, rank, _ = lapack.dpstrf(hessian / np.outer(unit, unit), tol=tol, lower=1)
     if rank == size:
         return np.empty((0, size))
     basis = np.zeros((size, size - rank))
@@ -139,14 +140,30 @@ def cluster_scatter(
     Costs O(n d + n_clusters d^2), less for sparse gradients.
     """
     n_clusters = int(clusters.max(initial=-1)) + 1 if weight is None else weight.size
-    sums = totals_of(gradients, clusters, n_clusters)
-    count = n_clusters if weight is None else float(weight.sum())
-    total = np.asarray(sums.sum(axis=0)).ravel()
-    if weight is not None:
-        root = np.sqrt(np.divide(1.0, weight, out=np.zeros(weight.size), where=weight > 0))
-        sums = sparse.diags_array(root) @ sums
-    spread = _squared(sums) - np.outer(total, total) / max(count, 1.0)
-    return spread * (count / (count - 1.0) if count > 1.0 else 1.0)
+    return scatter_of_totals([totals_of(gradients, clusters, n_clusters)], weight)
+
+
+def scatter_of_totals(blocks: Iterable[Any], weight: FloatArray | None = None) -> FloatArray:
+    """Return the scatter of `cluster_scatter` from the gradients of whole clusters.
+
+    `blocks` are successive rows of the array or sparse matrix of the clusters' gradients,
+    (n_clusters, d), so that it need not be in memory as a whole.
+    """
+    spread: Any = 0.0
+    total: Any = 0.0
+    n_clusters = 0
+    for block in blocks:
+        size, rows = block.shape[0], block
+        total += np.asarray(block.sum(axis=0)).ravel()
+        if weight is not None:
+            part = weight[n_clusters : n_clusters + size]
+            root = np.sqrt(np.divide(1.0, part, out=np.zeros(size), where=part > 0))
+            rows = sparse.diags_array(root) @ block
+        spread += _squared(rows)
+        n_clusters += size
+    count = float(n_clusters if weight is None else weight.sum())
+    spread -= np.outer(total, total) / max(count, 1.0)
+    return np.asarray(spread, dtype=np.float64) * (count / (count - 1.0) if count > 1.0 else 1.0)
 
 
 def dyadic_scatter(
@@ -189,6 +206,12 @@ def dyads(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> 
     return np.unique(key, return_inverse=True)[1].astype(np.int64, copy=False)
 
 
+def weight_errors(covariance: FloatArray, flat: FloatArray) -> FloatArray:
+    """Return the standard errors of the weights; inf for weights that no comparison depends on."""
+    errors = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    return np.where((flat**2).sum(axis=0) > 1.0 - _DETERMINED**2, np.inf, errors)
+
+
 def contrast_errors(
     contrasts: Any, covariance: FloatArray, flat: FloatArray | None = None
 ) -> FloatArray:
@@ -206,7 +229,7 @@ def contrast_errors(
     Returns
     -------
     array of shape (n,)
-        NaN for combinations that are not determined.
+        Infinite for combinations that are not determined.
     """
     variances = _row_products(contrasts, contrasts @ covariance)
     errors = np.sqrt(np.maximum(variances, 0.0))
@@ -214,7 +237,7 @@ def contrast_errors(
         return errors
     within = np.asarray(contrasts @ flat.T)
     lengths = np.sqrt(_row_products(contrasts, contrasts))
-    errors[np.sqrt((within**2).sum(axis=1)) > _DETERMINED * lengths] = np.nan
+    errors[np.sqrt((within**2).sum(axis=1)) > _DETERMINED * lengths] = np.inf
     return errors
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from collections.abc import Callable, Iterator
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from sklearn.base import clone
@@ -18,9 +18,11 @@ from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._rows import Rows, aligned
 from pairrank.exceptions import NoPairsError, NoPairsWarning, ZeroWeightsWarning
+from pairrank.model_selection.pair_folds import splits_of_pairs
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import Split, splits_of
+from pairrank.preferences import Pairs
 
 Learn = Callable[[FloatArray], None]
 """Learns from all rows with the chosen value of each target."""
@@ -28,6 +30,8 @@ Learn = Callable[[FloatArray], None]
 
 class SearchedRanker(BaseRanker, ABC):
     """A ranker whose regularisation is chosen by cross-validation, in folds of whole queries.
+
+    Pairs are folded by their groups, or by single comparisons.
 
     A subclass names in its class statement the `ranker` that it searches for, its `strength` (the
     parameter that is chosen; with an s, the values to try), the default `values`, `weakest_last`
@@ -88,7 +92,8 @@ best_estimator_ : estimator
         y : array-like of shape (n_rows,), or Pairs
             Of RankRLSCV also (n_rows, n_targets).
         qid : array-like of shape (n_rows,), optional
-            Query identifiers; None: all rows are one query, and folds are made of rows.
+            Query identifiers; None: all rows are one query, and folds are made of rows. Folds of
+            Pairs are made of comparisons: whole groups, else whole queries, else single ones.
         sample_weight : array-like of shape (n_rows,), optional
             Row weights, in training and in scoring.
         winner_weight, loser_weight : array-like of shape (n_rows,), optional
@@ -107,7 +112,7 @@ best_estimator_ : estimator
         layout = aligned(locals())
         name = f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
-        get_query_scorer(self.scoring)
+        get_query_scorer(self._scoring_of(y))
         rows = self._check_rows(X, y, layout)
         with warnings.catch_warnings():
             for category in (NoPairsWarning, ZeroWeightsWarning):
@@ -121,6 +126,10 @@ best_estimator_ : estimator
     @abstractmethod
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
         """Return the scores, (n_folds, n_values, n_targets), and how to learn from all rows."""
+
+    def _scoring_of(self, y: Any) -> Any:
+        """Return what folds are judged by: `scoring`, or the default for labels or Pairs."""
+        return self.scoring
 
     def _ranker(self, **parameters: Any) -> Any:
         """Return the ranker with the parameters that it shares with the search, and others."""
@@ -156,13 +165,13 @@ class FoldSearch(SearchedRanker):
     """Parameters that only the fit on all rows has, and their values in folds."""
 
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
-        ranker, scorer = self._ranker(), get_query_scorer(self.scoring)
+        ranker, scorer = self._ranker(), get_query_scorer(self._scoring_of(rows.y))
         ranker._check_parameters()
         ranker._preferences(rows)
         tried = {"param": self._strength, "values": grid, "scoring": scorer}
         judged = clone(ranker).set_params(**self._not_in_folds)
-        splits = splits_of(self.cv, rows.X, rows.y, rows.qid, self.random_state)
-        scores = [_scores_of_fold(judged, rows, split, tried) for split in splits]
+        folds = folds_of(self.cv, rows, self.random_state)
+        scores = [_scores_of_fold(judged, rows, fold, tried) for fold in folds]
 
         def learn(values: FloatArray) -> None:
             for name in _learnt(getattr(self, "best_estimator_", None)):
@@ -190,11 +199,35 @@ def part_of(rows: Rows, places: np.ndarray) -> Rows:
     return Rows(*(None if value is None else _safe_indexing(value, places) for value in rows))
 
 
-def _scores_of_fold(ranker: Any, rows: Rows, split: Split, tried: dict[str, Any]) -> np.ndarray:
+class Fold(NamedTuple):
+    """The training part and the test part of some rows, without X, and their places in X.
+
+    Folds of Pairs split the comparisons and keep all rows; `places` is None.
+    """
+
+    train: Rows
+    test: Rows
+    places: Split | None
+
+
+def folds_of(cv: Any, rows: Rows, seed: Any) -> Iterator[Fold]:
+    """Yield the folds that `cv` stands for: of comparisons if y are Pairs, else of rows."""
+    rows_only = rows._replace(X=None)
+    if isinstance(rows.y, Pairs):
+        for learnt, judged in splits_of_pairs(cv, rows.y, rows.qid, seed):
+            yield Fold(rows_only._replace(y=learnt), rows_only._replace(y=judged), None)
+        return
+    for split in splits_of(cv, rows.X, rows.y, rows.qid, seed):
+        train, test = (part_of(rows_only, places) for places in split)
+        yield Fold(train, test, split)
+
+
+def _scores_of_fold(ranker: Any, rows: Rows, fold: Fold, tried: dict[str, Any]) -> np.ndarray:
     """Return the scores of a fold's test rows along the path over its training rows."""
-    train, test = (part_of(rows._replace(X=None), places) for places in split)
-    X_train, _ = _safe_split(ranker, rows.X, None, split[0])
-    X_test, _ = _safe_split(ranker, rows.X, None, split[1], split[0])
+    train, test, X_train, X_test = fold.train, fold.test, rows.X, rows.X
+    if fold.places is not None:
+        X_train, _ = _safe_split(ranker, rows.X, None, fold.places[0])
+        X_test, _ = _safe_split(ranker, rows.X, None, fold.places[1], fold.places[0])
     validation = {f"{name}_val": value for name, value in test.layout.items()}
     given = {**train.layout, **validation, "X_val": X_test, "y_val": test.y, **tried}
     try:

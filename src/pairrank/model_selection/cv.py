@@ -1,4 +1,4 @@
-"""RankSVMCV and RankNCGCV: rankers whose regularisation is chosen in folds of queries."""
+"""RankSVMCV and RankNCGCV: regularisation chosen in folds of queries or comparisons."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from pairrank.estimators.rank_ncg import RankNCG
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.model_selection._search import FoldSearch
 from pairrank.model_selection.path import PAPER_VALUES
+from pairrank.preferences import Pairs
 
 PRECISIONS = tuple(10.0**power for power in range(-4, 6))
 """alpha = 1e-4 .. 1e5; the paper names no values."""
 
 
 class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, weakest_last=True):
-    """RankSVM whose C is chosen by cross-validation over whole queries.
+    """RankSVM whose C is chosen by cross-validation over whole queries, or over comparisons.
 
     In every fold the values of C are fitted in ascending order, each from the last solution. The C
     of the highest mean score is then fitted on all rows. With the default reduction, C means the
@@ -54,7 +55,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, w
     """
 
 
-class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS):
+class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS, scoring=None):
     """RankNCG whose alpha, the paper's lambda, is chosen by cross-validation (its Section 6).
 
     In every fold the alphas are fitted in ascending order, each from the last solution. The alpha
@@ -66,7 +67,10 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS)
     ----------
     alphas : array-like of float
         The values to try; by default 1e-4, 1e-3 .. 1e5.
-    covariance : None, "laplace", "rows" or "queries", default None
+    scoring : str, callable or None, default None
+        None is "log_loss" for Pairs and "pairwise_accuracy" for labels; see
+        `pairrank.model_selection.get_query_scorer`. Errors and losses are negated in `scores_`.
+    covariance : None, "laplace", "rows", "queries" or "clusters", default None
         As in `RankNCG`, for the ranker fitted on all rows; it ignores that alpha was chosen.
 
     Attributes
@@ -96,6 +100,11 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS)
     """
 
     _not_in_folds: ClassVar = {"covariance": None}
+
+    def _scoring_of(self, y: Any) -> Any:
+        if self.scoring is None:
+            return "log_loss" if isinstance(y, Pairs) else "pairwise_accuracy"
+        return self.scoring
 
     def predict_pair_proba(self, Xi: Any, Xj: Any) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.
