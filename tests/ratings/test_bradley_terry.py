@@ -230,6 +230,8 @@ def test_half_life_is_a_weight():
         (pd.Series(start + day), 30),
         (pl.Series(start + day), 30),
         ((start + day).tolist(), 30),
+        (pd.Series(start + day).dt.tz_localize("UTC"), 30),
+        (pl.Series(start + day).cast(pl.Datetime("us", "UTC")), 30),
     ]
     for time, half_life in times:
         model = BradleyTerry(half_life=half_life).fit(
@@ -304,6 +306,8 @@ GOOD = {"winner": ["a", "b", "c", "a"], "loser": ["b", "c", "a", "c"]}
             {"time": np.array(["2020-01-01", "NaT", "NaT", "NaT"], "M8[D]")},
             "time is missing in row 1",
         ),
+        ({"half_life": 3}, {"time": pd.Series(["2024-01-01", None] * 2)}, "missing in row 1"),
+        ({"half_life": 3}, {"time": np.full((4, 2), "2024")}, "time must have one dimension"),
         ({"half_life": datetime.timedelta(3)}, {"time": [1, 2, 3, 4]}, "time holds numbers"),
         ({}, {"covariates": [[1.0], [np.inf], [2.0], [3.0]]}, "row 1, column 0"),
         ({}, {"covariates": [1.0, 2.0]}, "covariates has 2 entries for 4 rows"),

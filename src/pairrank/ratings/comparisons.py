@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -115,18 +116,27 @@ def _instants(time: Any, size: int) -> NDArray[Any]:
     is_text = array.dtype.kind in "UST" or isinstance(first, str)
     if array.dtype.kind != "M" and not is_text and not isinstance(first, datetime.date):
         return validation.check_numbers(time, "time", size)
+    if array.ndim != 1:
+        raise PairrankError(f"time must have one dimension, got shape {array.shape}")
+    validation.check_length(array, "time", size)
+    if array.dtype.kind == "O":
+        _refuse_missing(np.array([validation.is_missing(each) for each in array]))
     try:
-        dates = array.astype("datetime64[us]")
+        with warnings.catch_warnings():
+            # numpy turns times of a zone into UTC, as ages need, and warns.
+            warnings.filterwarnings("ignore", "no explicit representation of timezones")
+            warnings.filterwarnings("ignore", "parsing timezone aware datetimes")
+            dates = array.astype("datetime64[us]")
     except (TypeError, ValueError) as error:
         raise PairrankError(f"time must hold numbers or ISO dates: {error}") from None
-    if dates.ndim != 1:
-        raise PairrankError(f"time must have one dimension, got shape {dates.shape}")
-    validation.check_length(dates, "time", size)
-    missing = np.isnat(dates)
+    _refuse_missing(np.isnat(dates))
+    return dates
+
+
+def _refuse_missing(missing: NDArray[np.bool_]) -> None:
     if missing.any():
         row = int(missing.argmax())
         raise PairrankError(f"time is missing in row {row}; give it, or drop the row")
-    return dates
 
 
 def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[Any]]:
