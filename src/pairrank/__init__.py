@@ -24,22 +24,28 @@ if TYPE_CHECKING:
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.pair_sums.erfc import fast_erfc_sum as fast_erfc_sum
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
+    from pairrank.plotting import RatingsDisplay as RatingsDisplay
+    from pairrank.plotting import WinMatrixDisplay as WinMatrixDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
+    from pairrank.ratings import BradleyTerry as BradleyTerry
     from pairrank.survival import survival_target as survival_target
 
 __version__ = "0.1.0"
 
 _LAZY = {
     **{name: f"pairrank.estimators.{module}" for name, module in RANKERS.items()},
+    "BradleyTerry": "pairrank.ratings",
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
     "QueryKFold": "pairrank.model_selection",
+    "RatingsDisplay": "pairrank.plotting",
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
+    "WinMatrixDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
     "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",
@@ -56,6 +62,7 @@ _MODULES = (
     "metrics",
     "model_selection",
     "plotting",
+    "ratings",
     "recommend",
     "survival",
 )

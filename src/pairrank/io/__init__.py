@@ -1,4 +1,4 @@
-"""Files: svmlight, CSV, Parquet, comparisons, ratings, TREC runs and qrels, model files."""
+"""Files: svmlight, CSV, Parquet, comparisons, votes, ratings, TREC files, model files."""
 
 from pairrank.io._atomic import atomic_write as atomic_write
 from pairrank.io._atomic import refuse_read_only as refuse_read_only
@@ -24,3 +24,5 @@ from pairrank.io.trec import to_qrels as to_qrels
 from pairrank.io.trec import to_run as to_run
 from pairrank.io.trec import write_qrels as write_qrels
 from pairrank.io.trec import write_run as write_run
+from pairrank.io.votes import Votes as Votes
+from pairrank.io.votes import read_votes as read_votes

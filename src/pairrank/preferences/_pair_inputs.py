@@ -28,6 +28,32 @@ def check_queries(i: NDArray[Any], j: NDArray[Any], qid: NDArray[Any]) -> NDArra
     return codes
 
 
+def checked_rows(
+    i: ArrayLike, j: ArrayLike, n_rows: int | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """Return the rows of each pair, and the number of rows: the highest + 1 if it is None."""
+    first, second = as_index(i, "i"), as_index(j, "j")
+    if first.size != second.size:
+        raise PairrankError(f"i has {first.size} entries and j {second.size}: one pair each")
+    highest = int(max(first.max(initial=-1), second.max(initial=-1)))
+    if n_rows is not None:
+        validation.check_number(n_rows, "n_rows", inclusive=True, integer=True)
+    n_rows = highest + 1 if n_rows is None else int(n_rows)
+    if n_rows >= 2**31:
+        raise PairrankError(f"{n_rows} rows are too many: at most 2**31 - 1")
+    for name, index in (("i", first), ("j", second)):
+        outside = (index < 0) | (index >= n_rows)
+        if outside.any():
+            at = int(outside.argmax())
+            rows = f"rows go from 0 to {n_rows - 1}" if n_rows else "n_rows is 0"
+            raise PairrankError(f"{name}[{at}] = {index[at]} is not a row: {rows}")
+    same = first == second
+    if same.any():
+        at = int(same.argmax())
+        raise PairrankError(f"pair {at} compares row {first[at]} with itself; remove it")
+    return first.astype(np.int32, copy=False), second.astype(np.int32, copy=False), n_rows
+
+
 def as_index(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return row numbers as integers, (n_pairs,)."""
     index = validation.as_array(values, name)

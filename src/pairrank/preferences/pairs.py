@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from pairrank import _validation as validation
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import query_codes, scale_to
-from pairrank.preferences._pair_inputs import as_groups, as_index, as_numbers, check_queries
+from pairrank.preferences._pair_inputs import as_groups, as_numbers, check_queries, checked_rows
+from pairrank.preferences.names import pair_codes
 from pairrank.preferences.roles import refuse_roles, weights_of_rows
 
 FloatArray = NDArray[np.float64]
@@ -77,35 +78,33 @@ class Pairs:
         groups: Any = None,
         n_rows: int | None = None,
     ) -> None:
-        first, second = as_index(i, "i"), as_index(j, "j")
-        if first.size != second.size:
-            raise PairrankError(f"i has {first.size} entries and j {second.size}: one pair each")
-        highest = int(max(first.max(initial=-1), second.max(initial=-1)))
-        if n_rows is not None:
-            validation.check_number(n_rows, "n_rows", inclusive=True, integer=True)
-        self.n_rows = highest + 1 if n_rows is None else int(n_rows)
-        if self.n_rows >= 2**31:
-            raise PairrankError(f"{self.n_rows} rows are too many: at most 2**31 - 1")
-        for name, index in (("i", first), ("j", second)):
-            outside = (index < 0) | (index >= self.n_rows)
-            if outside.any():
-                at = int(outside.argmax())
-                rows = f"rows go from 0 to {self.n_rows - 1}" if self.n_rows else "n_rows is 0"
-                raise PairrankError(f"{name}[{at}] = {index[at]} is not a row: {rows}")
-        same = first == second
-        if same.any():
-            at = int(same.argmax())
-            raise PairrankError(f"pair {at} compares row {first[at]} with itself; remove it")
-        self.i: NDArray[np.int32] = first.astype(np.int32, copy=False)
-        self.j: NDArray[np.int32] = second.astype(np.int32, copy=False)
-        self.weight = as_numbers(weight, "weight", first.size)
-        self.magnitude = as_numbers(magnitude, "magnitude", first.size)
+        self.i, self.j, self.n_rows = checked_rows(i, j, n_rows)
+        self.weight = as_numbers(weight, "weight", self.i.size)
+        self.magnitude = as_numbers(magnitude, "magnitude", self.i.size)
         if self.weight is not None:
             validation.check_weight_range(self.weight, "weight")
-        self.groups = None if groups is None else as_groups(groups, first.size)
+        self.groups = None if groups is None else as_groups(groups, self.i.size)
         self.comparison: NDArray[np.int64] | None = None
         self.pair_scale = 1.0
         self.row_weight = float(self.n_rows)
+
+    @classmethod
+    def from_names(cls, winner: Any, loser: Any, **parts: Any) -> tuple[Pairs, NDArray[Any]]:
+        """Return comparisons of named items, and the items in the order of their rows.
+
+        `winner` and `loser` are array-likes or columns of frames with any hashable names; `parts`
+        are `weight`, `magnitude` and `groups` of the constructor. The items are sorted if all are
+        numbers or all are text, else in the order of appearance. A PairrankError names the row of a
+        missing name, or of an item that is compared with itself. Costs O(n_pairs).
+
+        Examples
+        --------
+        >>> pairs, items = Pairs.from_names(["b", "c"], ["a", "b"])
+        >>> pairs.i.tolist(), pairs.j.tolist(), items
+        ([1, 2], [0, 1], array(['a', 'b', 'c'], dtype='<U1'))
+        """
+        items, i, j = pair_codes(winner, loser)
+        return cls(i, j, n_rows=items.size, **parts), items
 
     @property
     def shape(self) -> tuple[int]:

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank._protocols import Status
 from pairrank._validation import ALIGNED
 from pairrank.exceptions import PairrankError
+from pairrank.plotting._pyplot import pyplot_or_remedy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -129,7 +130,7 @@ class IterationCurveDisplay:
         """
         given = locals()
         if draw:
-            _pyplot()
+            pyplot_or_remedy()
         if X is None:
             if alphas is not None or y is not None:
                 raise PairrankError("alphas and y need X: give X, y, X_val and y_val")
@@ -147,7 +148,7 @@ class IterationCurveDisplay:
 
         The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
         """
-        pyplot = _pyplot()
+        pyplot = pyplot_or_remedy()
         if ax is None:
             _, ax = pyplot.subplots()
         self.lines_ = []
@@ -229,14 +230,3 @@ def _name_of(value: float, name: str = "alpha") -> str:
     if fraction == 0.5 and not 0 <= power - 1 <= 3:
         return rf"{name} = $2^{{{power - 1}}}$"
     return f"{name} = {value:g}"
-
-
-def _pyplot() -> Any:
-    """Return matplotlib's pyplot, or say how to install it."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plots need matplotlib, which is not installed: pip install 'pairrank[plot]'"
-        ) from error
-    return pyplot
