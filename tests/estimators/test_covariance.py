@@ -456,3 +456,17 @@ def test_a_saved_ranker_keeps_its_errors(tmp_path):
     np.testing.assert_array_equal(
         loaded.pair_standard_errors(*ends), ranker.pair_standard_errors(*ends)
     )
+
+
+@pytest.mark.parametrize("loss", ["logistic", "probit", "raykar"])
+@pytest.mark.parametrize("kind", ["laplace", "rows", "clusters"])
+def test_sparse_rows_of_comparisons_have_the_same_covariance(loss, kind):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((40, 4)) < 0.4, rng.normal(size=(40, 4)), 0.0)
+    i, j = rng.integers(0, 40, (2, 300))
+    kept = i != j
+    pairs = Pairs(i[kept], j[kept], rng.exponential(size=kept.sum()), n_rows=40)
+    ranker = RankNCG(0.5, loss=loss, covariance=kind, reduction="rows", tol=1e-9, solver="ncg")
+    dense = ranker.fit(X, pairs).coef_cov_
+    found = ranker.fit(sparse.csr_array(X), pairs).coef_cov_
+    np.testing.assert_allclose(found, dense, rtol=1e-6, atol=1e-9 * dense.max())
