@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pairrank.estimators.sv_rank import SVRank as SVRank
     from pairrank.metrics import stability_bound as stability_bound
     from pairrank.model_selection import GreedyRankRLS as GreedyRankRLS
+    from pairrank.model_selection import PairwiseClassifier as PairwiseClassifier
     from pairrank.model_selection import QueryKFold as QueryKFold
     from pairrank.model_selection import RankNCGCV as RankNCGCV
     from pairrank.model_selection import RankRLSCV as RankRLSCV
@@ -36,6 +37,7 @@ _LAZY = {
     "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
+    "PairwiseClassifier": "pairrank.model_selection",
     "QueryKFold": "pairrank.model_selection",
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",

@@ -89,6 +89,21 @@ class BaseRanker(Described, BaseEstimator):
             return scores(self.coef_)
         return np.column_stack([scores(coef) for coef in self.coef_])
 
+    def decision_function(self, X: Any) -> FloatArray:
+        """Return the scores of `predict`, by the name under which scikit-learn's scorers ask.
+
+        So ``scoring="roc_auc"`` and ``"average_precision"`` judge a ranker of binary labels.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_targets), float64
+        """
+        return self.predict(X)
+
     def rank(self, X: Any, qid: Any = None) -> NDArray[np.int64]:
         """Return the position of each row within its query, 1 = best; ties in row order.
 
@@ -196,9 +211,13 @@ class BaseRanker(Described, BaseEstimator):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
+    def _is_linear(self) -> bool:
+        return self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "linear")
+
+    @property
     def _maps_features(self) -> bool:
         """Whether weights multiply features of a kernel, not X itself."""
-        return self.kernel is not None
+        return not self._is_linear
 
     def _check_kernel(self) -> None:
         """Check the parameters of the kernel, where there is one."""

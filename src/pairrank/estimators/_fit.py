@@ -6,7 +6,6 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY
-from functools import partial
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple, Self
 
@@ -19,10 +18,19 @@ from pairrank._protocols import Callback, FloatArray, Status
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._descent import Method, combined, minimize, progress_printer, values_agree
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._rows import Judge, Rows, Watch, aligned, columns_of, row_scores
+from pairrank.estimators._rows import (
+    Judge,
+    Rows,
+    Watch,
+    accuracy_judge,
+    aligned,
+    columns_of,
+    metric_judge,
+    row_scores,
+)
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.losses import as_loss
-from pairrank.metrics import pairwise_accuracy
+from pairrank.metrics._names import metric_named
 from pairrank.objective import Problem
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 
@@ -58,7 +66,7 @@ class SolvedRanker(BaseRanker, ABC):
     """A ranker whose weights a solver finds.
 
     A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
-    overrides `_hold_out`, `_judges` and `_conclude`.
+    overrides `_hold_out`, `_accuracy` and `_conclude`.
     """
 
     _: KW_ONLY
@@ -70,6 +78,8 @@ class SolvedRanker(BaseRanker, ABC):
     coef0: float = 1.0
     kernel_features: Literal["auto", "exact", "nystroem"] = "auto"
     n_components: int | None = None
+    validation_metric: str | None = None
+    patience: int | None = None
     verbose: int = 0
     random_state: Any = None
 
@@ -111,7 +121,7 @@ class SolvedRanker(BaseRanker, ABC):
             Further factors of the pairs that a row wins, and of those that it loses: 0 where it
             never wins, or never loses. RankRLS, MPRank, SVRank and ConvexHullRanker refuse them.
         X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
-            Validation rows, for `validation_scores_` and for stopping early.
+            Validation rows, for `validation_scores_` and for stopping early (see `patience`).
         callback : callable, optional
             Called with a `Step` (ConvexHullRanker: a `BoundStep`) after every iteration; returning
             True stops the fit.
@@ -161,6 +171,10 @@ class SolvedRanker(BaseRanker, ABC):
         validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
         self._check_kernel()
         validation.check_choices(self)
+        if self.validation_metric is not None:
+            metric_named(self.validation_metric)
+        if self.patience is not None:
+            validation.check_number(self.patience, "patience", low=1, inclusive=True, integer=True)
 
     @abstractmethod
     def _preferences(self, rows: Rows) -> Any:
@@ -173,15 +187,33 @@ class SolvedRanker(BaseRanker, ABC):
     @property
     def _stops_early(self) -> bool:
         """Whether the best iterate on validation rows is kept, and `patience` may end the fit."""
-        return False
+        return self.patience is not None
 
     def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
         """Return the rows to learn from and the validation rows, drawn if none were given."""
+        if held is None and self._stops_early:
+            raise PairrankError(
+                f"patience={self.patience} stops the fit by validation rows, and there are none: "
+                "pass X_val and y_val (and qid_val) to fit, or leave patience=None"
+            )
         return rows, held
 
     def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
-        """Return the functions that judge validation scores, one per target."""
-        return [partial(pairwise_accuracy, held.y, graph=self.graph, **held.layout)]
+        """Return the functions that judge each target; a single column is used for all targets."""
+        columns = columns_of(held.y)
+        if len(columns) == n_targets > 1:
+            return [self._judge(held._replace(y=column)) for column in columns]
+        return [self._judge(held)] * n_targets
+
+    def _judge(self, held: Rows) -> Judge:
+        """Return the function that judges the scores of validation rows; higher is better."""
+        if self.validation_metric is None:
+            return self._accuracy(held)
+        return metric_judge(metric_named(self.validation_metric), held, self)
+
+    def _accuracy(self, held: Rows) -> Judge:
+        """Return the accuracy that judges where `validation_metric` is None."""
+        return accuracy_judge(held, self.graph)
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes."""

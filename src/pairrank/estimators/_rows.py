@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +15,9 @@ from pairrank._protocols import FloatArray, Step
 from pairrank._validation import ALIGNED
 from pairrank.design import Design
 from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.metrics import pairwise_accuracy
+from pairrank.metrics._inputs import arguments_of
+from pairrank.metrics._names import Metric
 from pairrank.preferences import Levels, Pairs, Preferences
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
@@ -44,6 +48,11 @@ class Rows(NamedTuple):
         """The `ALIGNED` arguments that are given, by name, as preferences and metrics take them."""
         parts = {name: getattr(self, name) for name in ALIGNED}
         return {name: part for name, part in parts.items() if part is not None}
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.X.shape[0] if self.places is None else self.places.size)
 
     @property
     def kept_weight(self) -> FloatArray | None:
@@ -203,6 +212,35 @@ def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatA
         return np.concatenate(parts)
 
     return scores
+
+
+def accuracy_judge(held: Rows, graph: Any) -> Judge:
+    """Return the pairwise accuracy over a graph as a function of the scores of validation rows."""
+    return partial(pairwise_accuracy, held.y, graph=graph, **held.layout)
+
+
+def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:
+    """Return a metric as a function of the scores of validation rows; higher is better.
+
+    Its options are the ranker's parameters. What the metric refuses raises its error here, before
+    any work. Scores that are not finite give NaN.
+    """
+    taken, name = arguments_of(metric.function), metric.function.__name__
+    for each in held.layout:
+        if each not in taken:
+            raise PairrankError(
+                f"{each}_val is given, but {name} knows no {each}: leave it out, or take another "
+                "validation_metric"
+            )
+    options, sign = metric.arguments(ranker), 1.0 if metric.greater_is_better else -1.0
+
+    def judge(scores: FloatArray) -> float:
+        if not np.isfinite(scores).all():
+            return float("nan")
+        return sign * float(metric.function(held.y, scores, **held.layout, **options))
+
+    judge(np.zeros(held.n_rows))
+    return judge
 
 
 class RankingAccuracy:

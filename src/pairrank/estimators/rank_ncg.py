@@ -136,12 +136,17 @@ class RankNCG(PairLossRanker):
             return -loss.phi(second - first, order=1)
 
     def _check_parameters(self) -> None:
-        if self.covariance is not None and self.kernel is not None:
+        if self.covariance is not None and not self._is_linear:
             raise PairrankError(
                 f"covariance={self.covariance!r} is of the weights of X's features, and a ranker "
                 "with a kernel has no such weights: leave covariance=None or kernel=None"
             )
         super()._check_parameters()
+        if self.covariance is not None and self.patience is not None:
+            raise PairrankError(
+                f"covariance={self.covariance!r} is that of the optimum, which a fit that stops "
+                "early does not reach: leave covariance=None or patience=None"
+            )
 
     def _preferences(self, rows: Rows) -> Preferences:
         if self.covariance is not None:

@@ -6,18 +6,25 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from os import PathLike
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import check_is_fitted
 
 from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
 from pairrank.estimators._rows import Rows, aligned
-from pairrank.exceptions import NoPairsError, NoPairsWarning, ZeroWeightsWarning
+from pairrank.exceptions import (
+    NoPairsError,
+    NoPairsWarning,
+    PairrankError,
+    ZeroWeightsWarning,
+)
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import Split, splits_of
@@ -37,6 +44,9 @@ class SearchedRanker(BaseRanker, ABC):
     """
 
     _descriptions: ClassVar = entries("""
+validation_scores_ : ndarray of shape (n_folds, n_values)
+    The score of each fold at each value. NaN where the training or test rows of the fold hold no
+    pair; the mean is over the other folds.
 best_score_ : float
     The mean over folds at the chosen value.
 best_estimator_ : estimator
@@ -49,7 +59,7 @@ best_estimator_ : estimator
     cv: Any
     scoring: Any
     alpha_per_target = False
-    scores_: np.ndarray
+    validation_scores_: np.ndarray
 
     def __init_subclass__(
         cls,
@@ -58,7 +68,7 @@ best_estimator_ : estimator
         strength: str = "",
         values: tuple[float, ...] = (),
         weakest_last: bool = False,
-        without: tuple[str, ...] = ("warm_start",),
+        without: tuple[str, ...] = ("warm_start", "patience", "validation_metric"),
         **own: Any,
     ) -> None:
         if ranker is not None:
@@ -118,6 +128,20 @@ best_estimator_ : estimator
         learn(chosen)
         return self
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write `best_estimator_`, the ranker with the chosen value, to a model file.
+
+        `load_model` returns that ranker, which predicts as the search does. A PairrankError says if
+        each target has an alpha of its own: a ranker has one.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise PairrankError(
+                "every target has an alpha of its own, and the ranker of a model file has one: "
+                "search with alpha_per_target=False, or fit and save a ranker for each target"
+            )
+        self.best_estimator_.save(path)
+
     @abstractmethod
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
         """Return the scores, (n_folds, n_values, n_targets), and how to learn from all rows."""
@@ -143,7 +167,7 @@ best_estimator_ : estimator
         if not self._weakest_last:
             place = grid.size - 1 - judge[:, ::-1].argmax(axis=1)
         best = judge[np.arange(len(judge)), place]
-        self.scores_ = scores if len(means) > 1 else scores[:, :, 0]
+        self.validation_scores_ = scores if len(means) > 1 else scores[:, :, 0]
         self.best_score_ = best if each else float(best[0])
         setattr(self, f"{self._strength}_", grid[place] if each else float(grid[place[0]]))
         return np.broadcast_to(grid[place], len(means))

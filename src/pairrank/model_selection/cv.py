@@ -34,7 +34,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, w
         The chosen C, the smallest of equals.
     Cs_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_, best_score_, best_estimator_
+    validation_scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     feature_map_, n_features_in_, feature_names_in_
 
@@ -75,7 +75,7 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS)
         The chosen alpha, the largest of equals.
     alphas_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_, best_score_, best_estimator_
+    validation_scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
     feature_map_, n_features_in_, feature_names_in_
 

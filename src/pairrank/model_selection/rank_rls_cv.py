@@ -49,7 +49,7 @@ class RankRLSCV(
     values=PAPER_ALPHAS,
     without=(
         *("regularization", "solver", "max_iter", "tol", "patience"),
-        *("validation_fraction", "warm_start", "verbose"),
+        *("validation_fraction", "validation_metric", "warm_start", "verbose"),
     ),
     alpha_per_target=False,
 ):
@@ -85,7 +85,7 @@ class RankRLSCV(
         The chosen alpha, the largest of equals.
     alphas_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_ : ndarray of shape (n_folds, n_values) or (n_folds, n_values, n_targets)
+    validation_scores_ : ndarray of shape (n_folds, n_values) or (n_folds, n_values, n_targets)
         The score of each fold at each alpha; n_folds is 1 without folds. NaN where a fold holds no
         pair; the mean is over the other folds.
     best_score_ : float, or ndarray of shape (n_targets,) with `alpha_per_target`
@@ -125,7 +125,7 @@ class RankRLSCV(
     @property
     def _maps_features(self) -> bool:
         """A precomputed kernel matrix becomes features too."""
-        return self.kernel is not None
+        return not self._is_linear
 
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
         validation.check_choice(self.alpha_per_target, "alpha_per_target", (False, True))
