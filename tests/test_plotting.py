@@ -54,7 +54,7 @@ def test_every_alpha_has_a_curve_of_its_own(rows):
     train, held = rows
     alphas = [0.0, 2.0**-10, 2.0, 2.0**10]
     ranker = RankRLS(max_iter=30, tol=1e-3, regularization="hybrid", patience=2)
-    display = IterationCurveDisplay.from_estimator(ranker, **train, **held, alphas=alphas)
+    display = IterationCurveDisplay.from_estimator(ranker, **train, **held, values=alphas)
     assert display.labels == ["no penalty", "alpha = $2^{-10}$", "alpha = 2", "alpha = $2^{10}$"]
     warnings.simplefilter("ignore", ConvergenceWarning)
     for alpha, line in list(zip(alphas, display.lines_, strict=True))[1:]:
@@ -118,7 +118,7 @@ def test_what_cannot_be_drawn_is_said(rows):
     with pytest.raises(PairrankError, match="a fit needs X, y, X_val and y_val"):
         IterationCurveDisplay.from_estimator(RankRLS(), **train)
     with pytest.raises(PairrankError, match="give X, y"):
-        IterationCurveDisplay.from_estimator(RankRLS(), alphas=[1.0])
+        IterationCurveDisplay.from_estimator(RankRLS(), values=[1.0])
     with pytest.raises(PairrankError, match="1 curves and 2 labels"):
         IterationCurveDisplay([[0.5]], ["a", "b"])
     with pytest.raises(PairrankError, match="curve 0"):
@@ -144,5 +144,5 @@ def test_without_alphas_the_estimator_s_own_regularisation_is_drawn():
     for kind, label in (("iteration", "no penalty"), ("tikhonov", "alpha = 3")):
         ranker = RankRLS(3.0, regularization=kind)
         assert IterationCurveDisplay.from_estimator(ranker, X, y, **held).labels == [label]
-    with pytest.raises(PairrankError, match="alphas is empty"):
-        IterationCurveDisplay.from_estimator(RankRLS(), X, y, alphas=[], **held)
+    with pytest.raises(PairrankError, match="values is empty"):
+        IterationCurveDisplay.from_estimator(RankRLS(), X, y, values=[], **held)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.pair_sums.erfc import fast_erfc_sum as fast_erfc_sum
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
+    from pairrank.plotting import RegularizationPathDisplay as RegularizationPathDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
     from pairrank.survival import survival_target as survival_target
@@ -42,6 +43,7 @@ _LAZY = {
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
+    "RegularizationPathDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
     "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",

@@ -10,12 +10,13 @@ from itertools import zip_longest
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import _validation as validation
 from pairrank import threads
-from pairrank._protocols import Callback, FloatArray, Status
-from pairrank.estimators._base import BaseRanker
+from pairrank._protocols import Callback, Features, FloatArray, Status
+from pairrank.estimators._base import BaseRanker, Graph, Kernel, Seed
 from pairrank.estimators._descent import Method, combined, minimize, progress_printer, values_agree
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import (
@@ -72,7 +73,7 @@ class SolvedRanker(BaseRanker, ABC):
     _: KW_ONLY
     tol: float = 1e-3
     max_iter: int = 1000
-    kernel: Any = None
+    kernel: Kernel = None
     gamma: float | Literal["scale"] | None = None
     degree: int = 3
     coef0: float = 1.0
@@ -81,25 +82,25 @@ class SolvedRanker(BaseRanker, ABC):
     validation_metric: str | None = None
     patience: int | None = None
     verbose: int = 0
-    random_state: Any = None
+    random_state: Seed = None
 
     _least_iterations = 0
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: Features,
+        y: ArrayLike | Pairs,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        winner_weight: Any = None,
-        loser_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        qid_val: Any = None,
-        sample_weight_val: Any = None,
-        winner_weight_val: Any = None,
-        loser_weight_val: Any = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        winner_weight: ArrayLike | None = None,
+        loser_weight: ArrayLike | None = None,
+        X_val: Features | None = None,
+        y_val: ArrayLike | Pairs | None = None,
+        qid_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        winner_weight_val: ArrayLike | None = None,
+        loser_weight_val: ArrayLike | None = None,
         callback: Callback | None = None,
     ) -> Self:
         """Learn the weights from every pair.
@@ -239,7 +240,7 @@ class SolvedRanker(BaseRanker, ABC):
     def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
         """Return the callbacks that score iterates on the validation rows, one per target."""
         scores = row_scores(features if held.X is None else self._features(held.X), held.places)
-        patience = int(self.patience) if self._stops_early else None
+        patience = int(self.patience) if self._stops_early and self.patience else None
         return [Watch(judge, scores, patience) for judge in judges]
 
     def _starts(self, n_targets: int, n_features: int) -> Any:
@@ -333,7 +334,7 @@ class PairLossRanker(SolvedRanker):
     """
 
     _: KW_ONLY
-    graph: Any = "full"
+    graph: Graph = "full"
     reduction: Literal["auto", "rows", "query", "sum"] = "auto"
     solver: str = "auto"
     pair_sum: str = "auto"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 from pairrank.estimators._rows import Rows
@@ -105,7 +105,7 @@ class RankNCG(PairLossRanker):
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
     covariance: Literal["laplace", "rows", "queries"] | None = None
 
-    def predict_pair_proba(self, Xi: Any, Xj: Any) -> FloatArray:
+    def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.
 
         Parameters

@@ -14,8 +14,9 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
+from pairrank.estimators._base import Seed
 from pairrank.estimators._rows import aligned
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
@@ -70,8 +71,8 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
     --------
     >>> X, y = [[0.0], [1.0], [2.0], [3.0]] * 5, ["bad", "bad", "good", "good"] * 5
     >>> classifier = PairwiseClassifier().fit(X, y)
-    >>> classifier.predict([[0.5], [2.5]]), classifier.predict_proba([[1.5]]).round(2)
-    (array(['bad', 'good'], dtype='<U4'), array([[0.5, 0.5]]))
+    >>> classifier.predict([[0.5], [2.5]]), classifier.predict_proba([[3.0]]).round(1)
+    (array(['bad', 'good'], dtype='<U4'), array([[0., 1.]]))
     """
 
     __metadata_request__fit: ClassVar = dict.fromkeys(ALIGNED, True)
@@ -89,7 +90,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         *,
         method: Literal["sigmoid", "isotonic"] = "sigmoid",
         cv: Any = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: Seed = None,
     ) -> None:
         self.ranker = ranker
         self.method = method
@@ -105,7 +106,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
+        X: Features,
         y: ArrayLike,
         *,
         qid: ArrayLike | None = None,
@@ -165,7 +166,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         self.calibrator_.fit(scores[known, None], codes[known], weight)
         return self
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: Features) -> FloatArray:
         """Return the probabilities of the two classes.
 
         Parameters
@@ -181,7 +182,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         scores = _scores(self.ranker_, X)
         return np.asarray(self.calibrator_.predict_proba(scores[:, None]), dtype=np.float64)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Features) -> NDArray[Any]:
         """Return the more probable class of each row; the first one at equal probabilities.
 
         Parameters
@@ -238,9 +239,9 @@ def _scores(ranker: Any, X: Any) -> FloatArray:
 def _two_classes(y: Any, n_rows: int, weight: FloatArray | None) -> tuple[NDArray[Any], FloatArray]:
     """Return the two classes in ascending order, and 0.0 or 1.0 for each row."""
     if y is None:
-        raise PairrankError("y is None: a classifier requires y to be passed, but the target y is None")
+        raise PairrankError("classification requires y to be passed, but the target y is None")
     labels = column_or_1d(y, warn=True)
-    validation.check_length(labels, "y", n_rows)
+    validation.check_labels(labels, n_rows)
     check_classification_targets(labels)
     kept = labels if weight is None else labels[weight > 0]
     kind, n_classes = type_of_target(labels), np.unique(kept).size

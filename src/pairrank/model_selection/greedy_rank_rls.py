@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
-from pairrank.estimators._rows import Rows, aligned, columns_of
+from pairrank._protocols import Features, FloatArray
+from pairrank.estimators._base import Seed
+from pairrank.estimators._rows import aligned, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError
@@ -105,7 +106,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         alpha: float = 1.0,
         *,
         cv: Any = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
@@ -114,13 +115,13 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: Features,
+        y: ArrayLike | Pairs,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        winner_weight: Any = None,
-        loser_weight: Any = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        winner_weight: ArrayLike | None = None,
+        loser_weight: ArrayLike | None = None,
     ) -> Self:
         """Choose the features.
 
@@ -149,19 +150,19 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         layout = aligned(locals())
         validation.check_number(self.alpha, "alpha")
         rows = self._check_rows(X, y, layout)
-        X, y, qid = rows.X, rows.y, rows.qid
-        wanted = self._wanted(X.shape[1])
+        wanted = self._wanted(rows.X.shape[1])
         problem = least_squares(rows)
         self.cv_ = self._method(problem)
-        if not isinstance(y, Pairs):
-            Differences.build(columns_of(y)[0], **rows.layout).require_pairs(columns_of(y))
+        if not isinstance(rows.y, Pairs):
+            columns = columns_of(rows.y)
+            Differences.build(columns[0], **rows.layout).require_pairs(columns)
         one_query = problem.query_start.size == 2
         with np.errstate(over="ignore", invalid="ignore"):
-            left_out = self._left_out(problem, (X, y, None if one_query else qid))
+            left_out = self._left_out(problem, (rows.X, rows.y, None if one_query else rows.qid))
             self._choose(left_out, wanted, float(np.square(problem.root).sum()))
         chosen = np.flatnonzero(self.support_)
         weights = _weights(problem, chosen, float(self.alpha))
-        coefs = np.zeros((len(weights), X.shape[1]))
+        coefs = np.zeros((len(weights), self.n_features_in_))
         coefs[:, chosen] = weights
         self.coef_ = coefs if len(coefs) > 1 else coefs[0]
         self.n_pairs_ = problem.n_pairs
