@@ -182,3 +182,11 @@ def test_wrong_kernels_are_refused(name, parameters, message, rows):
     X, y, _ = rows
     with pytest.raises(PairrankError, match=message):
         ranker(name, **parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_the_linear_kernel_is_the_ranker_without_one(name, rows):
+    X, y, qid = rows
+    plain, linear = (ranker(name, kernel=each).fit(X, y, qid=qid) for each in (None, "linear"))
+    np.testing.assert_array_equal(plain.coef_, linear.coef_)
+    assert not hasattr(linear, "feature_map_")

@@ -55,7 +55,10 @@ def rows():
 def test_areas_under_curves_are_those_of_the_scores(rows, ranker, form):
     X, y = rows
     model = form(ranker)
-    for scoring, area in (("roc_auc", roc_auc_score), ("average_precision", average_precision_score)):
+    for scoring, area in (
+        ("roc_auc", roc_auc_score),
+        ("average_precision", average_precision_score),
+    ):
         found = cross_val_score(model, X, y, cv=FOLDS, scoring=scoring, error_score="raise")
         for value, (train, test) in zip(found, FOLDS.split(X, y), strict=True):
             scores = clone(model).fit(X[train], y[train]).predict(X[test])

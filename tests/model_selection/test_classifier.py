@@ -137,7 +137,7 @@ def test_sparse_rows_and_kernel_matrices_are_split_as_dense_rows(rows):
 
 def test_more_classes_are_left_to_one_vs_rest():
     X, y = make_classification(200, 6, n_informative=5, n_redundant=0, n_classes=3, random_state=0)
-    with pytest.raises(PairrankError, match="Only binary .* multiclass: wrap .*OneVsRest"):
+    with pytest.raises(PairrankError, match=r"Only binary .* multiclass: wrap .*OneVsRest"):
         PairwiseClassifier().fit(X, y)
     each = OneVsRestClassifier(PairwiseClassifier(cv=2)).fit(X, y)
     assert each.score(X, y) > 0.6

@@ -29,6 +29,7 @@ from pairrank import (
     RankNCGCV,
     RankSVM,
     RankSVMCV,
+    load_model,
     regularization_path,
 )
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
@@ -459,3 +460,16 @@ def test_the_most_regularised_of_equals_is_best(ranker, param, best):
     path = regularization_path(ranker, X, y, param=param, values=[0.01, 1.0], X_val=X, y_val=y)
     assert path.scores.tolist() == [1.0, 1.0]
     assert path.best_value == getattr(path.best_estimator, param) == best
+
+
+@pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf", "gamma": 0.2}], ids=str)
+@pytest.mark.parametrize("search", [RankSVMCV([0.1, 1.0], cv=2), RankNCGCV([0.1, 1.0], cv=2)])
+def test_a_saved_search_is_its_best_ranker(judged, search, parameters, tmp_path):
+    X, y, qid = judged
+    search = clone(search).set_params(**parameters).fit(X, y, qid=qid)
+    search.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert type(loaded) is type(search.best_estimator_)
+    assert loaded.get_params() == search.best_estimator_.get_params()
+    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
+    np.testing.assert_array_equal(search.decision_function(X), search.predict(X))

@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from pairrank import load_model
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.metrics import kendall_tau, mean_ndcg, ndcg_score, pairwise_accuracy
@@ -302,3 +303,16 @@ def test_too_few_units_to_leave_out_are_refused(judged):
     search = RankRLSCV(ALPHAS, cv=[untaught, unjudged, whole]).fit(X, y)
     assert np.isnan(search.validation_scores_).tolist() == [[True] * 3, [True] * 3, [False] * 3]
     assert search.best_score_ == search.validation_scores_[2].max()
+
+
+def test_a_saved_search_is_its_ranker_unless_each_target_has_an_alpha(judged, tmp_path):
+    X, y, qid = judged
+    search = RankRLSCV([0.1, 1.0]).fit(X, y, qid=qid)
+    search.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.alpha == search.alpha_
+    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
+    Y = np.column_stack((y, X[:, 0]))
+    each = RankRLSCV([0.1, 1.0], alpha_per_target=True).fit(X, Y, qid=qid)
+    with pytest.raises(PairrankError, match="a ranker for each target"):
+        each.save(tmp_path / "model")

@@ -23,7 +23,6 @@ from pairrank.estimators._rows import (
     Judge,
     Rows,
     Watch,
-    accuracy_judge,
     aligned,
     columns_of,
     metric_judge,
@@ -214,7 +213,7 @@ class SolvedRanker(BaseRanker, ABC):
 
     def _accuracy(self, held: Rows) -> Judge:
         """Return the accuracy that judges where `validation_metric` is None."""
-        return accuracy_judge(held, self.graph)
+        return metric_judge(metric_named("pairwise_accuracy"), held, self)
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes."""

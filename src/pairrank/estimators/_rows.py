@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +13,7 @@ from scipy.sparse.linalg import LinearOperator
 from pairrank._protocols import FloatArray, Step
 from pairrank._validation import ALIGNED
 from pairrank.design import Design
-from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.metrics import pairwise_accuracy
+from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError, PairrankWarning
 from pairrank.metrics._inputs import arguments_of
 from pairrank.metrics._names import Metric
 from pairrank.preferences import Levels, Pairs, Preferences
@@ -214,16 +212,12 @@ def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatA
     return scores
 
 
-def accuracy_judge(held: Rows, graph: Any) -> Judge:
-    """Return the pairwise accuracy over a graph as a function of the scores of validation rows."""
-    return partial(pairwise_accuracy, held.y, graph=graph, **held.layout)
-
-
 def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:
     """Return a metric as a function of the scores of validation rows; higher is better.
 
     Its options are the ranker's parameters. What the metric refuses raises its error here, before
-    any work. Scores that are not finite give NaN.
+    any work, and so do rows that it cannot judge. Scores that are not finite give NaN, as do equal
+    scores where the metric needs differences.
     """
     taken, name = arguments_of(metric.function), metric.function.__name__
     for each in held.layout:
@@ -237,9 +231,15 @@ def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:
     def judge(scores: FloatArray) -> float:
         if not np.isfinite(scores).all():
             return float("nan")
-        return sign * float(metric.function(held.y, scores, **held.layout, **options))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoPairsWarning)
+            return sign * float(metric.function(held.y, scores, **held.layout, **options))
 
-    judge(np.zeros(held.n_rows))
+    if np.isnan(judge(np.arange(held.n_rows, dtype=np.float64))):
+        raise NoPairsError(
+            f"the validation rows have nothing that {name} can judge: give rows of at least two "
+            "labels in a query"
+        )
     return judge
 
 
@@ -301,7 +301,8 @@ class Watch:
     """A callback that scores each iterate on validation rows and keeps the best.
 
     `scores` maps coefficients to the scores of the validation rows. It stops the solver after
-    `patience` successive iterates without improvement; None: never.
+    `patience` successive iterates without improvement; None: never. Iterations that leave the
+    weights unchanged, or all zero, do not count: cutting planes often need several to move.
     """
 
     def __init__(
@@ -314,15 +315,24 @@ class Watch:
         self.curve: list[float] = []
         self.best: FloatArray | None = None
         self.best_iteration, self.highest = 0, -np.inf
+        self._last: FloatArray | None = None
+        self._waited = 0
         self.ran_out = False
 
     def __call__(self, step: Step) -> bool:
         """Score one more iterate; weights that are all zero are never the best."""
         assert step.coef is not None
+        if self._last is not None and np.array_equal(step.coef, self._last):
+            self.curve.append(self.curve[-1])
+            return False
+        self._last = step.coef
         score = self.judge(self.scores(step.coef))
         self.curve.append(score)
-        if score > self.highest and step.coef.any():
+        if not step.coef.any():
+            return False
+        self._waited += 1
+        if score > self.highest:
             self.best, self.best_iteration, self.highest = step.coef, step.n_iter, score
-        waited = step.n_iter - self.best_iteration
-        self.ran_out = self.patience is not None and waited >= self.patience
+            self._waited = 0
+        self.ran_out = self.patience is not None and self._waited >= self.patience
         return self.ran_out
