@@ -54,6 +54,8 @@ def discretize(y: Any, n_bins: int, *, by: str = "count") -> np.ndarray[Any, Any
     if by == "count":
         return _by_count(values, n_bins)
     if by == "width":
+        if np.abs(values).max() > 0.5 * np.finfo(np.float64).max:
+            values = 0.5 * values  # so that the width of all bins together is finite
         edges = np.linspace(values.min(), values.max(), n_bins + 1)[1:-1]
         return np.searchsorted(edges, values, side="left").astype(np.int64)
     raise PairrankError(f"by must be 'count' or 'width' (got {by!r})")

@@ -20,7 +20,7 @@ reduction : "auto", "rows", "query" or "sum", default "auto"
     queries of their mean pair loss. W is the total row weight, T the total pair weight. "auto" is
     "rows" for labels and "sum" for Pairs, where every further comparison adds evidence.
 kernel : None, "linear", "rbf", "poly", "precomputed" or callable, default None
-    k(x, x') for scores that are not linear in x; None is "linear". With "precomputed", X is the
+    k(x, x') for scores that are not linear in x; None is linear. With "precomputed", X is the
     kernel matrix of the training rows, and k(rows, training rows) for predictions. See
     `pairrank.kernels.FeatureMap` for this parameter and for gamma, degree, coef0, kernel_features
     and n_components.
