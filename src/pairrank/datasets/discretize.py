@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pairrank.exceptions import PairrankError
 
 
-def discretize(y: Any, n_bins: int, *, by: str = "count") -> np.ndarray[Any, Any]:
+def discretize(
+    y: ArrayLike, n_bins: int, *, by: Literal["count", "width"] = "count"
+) -> np.ndarray[Any, Any]:
     """Cut a real target into bins, labelled 0 to n_bins - 1 from low to high.
 
     Parameters
