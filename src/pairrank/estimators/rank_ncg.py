@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 from pairrank.estimators._rows import Rows
@@ -129,7 +129,7 @@ class RankNCG(PairLossRanker):
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
     covariance: Literal["laplace", "rows", "queries", "clusters"] | None = None
 
-    def predict_pair_proba(self, Xi: Any, Xj: Any) -> FloatArray:
+    def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.
 
         Parameters
@@ -189,12 +189,17 @@ class RankNCG(PairLossRanker):
         return contrast_errors(difference, self.coef_cov_, self.flat_directions_)
 
     def _check_parameters(self) -> None:
-        if self.covariance is not None and self.kernel is not None:
+        if self.covariance is not None and not self._is_linear:
             raise PairrankError(
                 f"covariance={self.covariance!r} is of the weights of X's features, and a ranker "
                 "with a kernel has no such weights: leave covariance=None or kernel=None"
             )
         super()._check_parameters()
+        if self.covariance is not None and self.patience is not None:
+            raise PairrankError(
+                f"covariance={self.covariance!r} is that of the optimum, which a fit that stops "
+                "early does not reach: leave covariance=None or patience=None"
+            )
 
     def _preferences(self, rows: Rows) -> Preferences:
         if self.covariance is not None:

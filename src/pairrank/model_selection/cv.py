@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from collections.abc import Callable
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Literal
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Features, FloatArray
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators.rank_ncg import RankNCG
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.model_selection._search import FoldSearch
@@ -17,7 +21,8 @@ PRECISIONS = tuple(10.0**power for power in range(-4, 6))
 """alpha = 1e-4 .. 1e5; the paper names no values."""
 
 
-class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, weakest_last=True):
+@ranker
+class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", weakest_last=True):
     """RankSVM whose C is chosen by cross-validation over whole queries, or over comparisons.
 
     In every fold the values of C are fitted in ascending order, each from the last solution. The C
@@ -35,7 +40,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, w
         The chosen C, the smallest of equals.
     Cs_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_, best_score_, best_estimator_
+    validation_scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     feature_map_, n_features_in_, feature_names_in_
 
@@ -54,8 +59,17 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, w
     0.1
     """
 
+    Cs: ArrayLike = PAPER_VALUES
+    _: KW_ONLY
+    loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
+    solver: Literal["auto", "tron", "bundle"] = "auto"
+    pair_sum: Literal["auto", "cells", "sorted", "selection_tree", "level_counting", "direct"] = (
+        "auto"
+    )
 
-class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS, scoring=None):
+
+@ranker
+class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha"):
     """RankNCG whose alpha, the paper's lambda, is chosen by cross-validation (its Section 6).
 
     In every fold the alphas are fitted in ascending order, each from the last solution. The alpha
@@ -69,7 +83,7 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS,
         The values to try; by default 1e-4, 1e-3 .. 1e5.
     scoring : str, callable or None, default None
         None is "log_loss" for Pairs and "pairwise_accuracy" for labels; see
-        `pairrank.model_selection.get_query_scorer`. Errors and losses are negated in `scores_`.
+        `pairrank.model_selection.get_query_scorer`. Errors and losses are negated.
     covariance : None, "laplace", "rows", "queries" or "clusters", default None
         As in `RankNCG`, for the ranker fitted on all rows; it ignores that alpha was chosen.
 
@@ -79,7 +93,7 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS,
         The chosen alpha, the largest of equals.
     alphas_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_, best_score_, best_estimator_
+    validation_scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
     feature_map_, n_features_in_, feature_names_in_
 
@@ -99,6 +113,15 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS,
     1.0
     """
 
+    alphas: ArrayLike = PRECISIONS
+    _: KW_ONLY
+    loss: Literal["logistic", "probit", "raykar"] = "logistic"
+    eps: float = 1e-6
+    solver: Literal["auto", "ncg", "tron"] = "auto"
+    pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
+    covariance: Literal["laplace", "rows", "queries", "clusters"] | None = None
+    scoring: str | Callable[..., float] | None = None
+
     _not_in_folds: ClassVar = {"covariance": None}
 
     def _scoring_of(self, y: Any) -> Any:
@@ -106,7 +129,7 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS,
             return "log_loss" if isinstance(y, Pairs) else "pairwise_accuracy"
         return self.scoring
 
-    def predict_pair_proba(self, Xi: Any, Xj: Any) -> FloatArray:
+    def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.
 
         Parameters
@@ -121,7 +144,7 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS,
         check_is_fitted(self)
         return self.best_estimator_.predict_pair_proba(Xi, Xj)
 
-    def pair_standard_errors(self, Xi: Any, Xj: Any) -> FloatArray:
+    def pair_standard_errors(self, Xi: Features, Xj: Features) -> FloatArray:
         """Return the standard error of each difference of scores, of a row of Xi less one of Xj.
 
         Parameters

@@ -1,5 +1,6 @@
-"""Displays: validation curves, ratings with intervals, and matrices of wins."""
+"""Displays in scikit-learn's style; matplotlib is loaded when one draws."""
 
-from pairrank.plotting.iteration_curve import IterationCurveDisplay as IterationCurveDisplay
+from pairrank.plotting.iterations import IterationCurveDisplay as IterationCurveDisplay
+from pairrank.plotting.paths import RegularizationPathDisplay as RegularizationPathDisplay
 from pairrank.plotting.ratings import RatingsDisplay as RatingsDisplay
 from pairrank.plotting.ratings import WinMatrixDisplay as WinMatrixDisplay

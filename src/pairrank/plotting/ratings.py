@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._pyplot import pyplot_or_remedy
+from pairrank.plotting._common import pyplot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -113,7 +113,7 @@ class RatingsDisplay:
 
         The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
         """
-        pyplot = pyplot_or_remedy()
+        pyplot = pyplot_of()
         if ax is None:
             height = max(2.0, 0.8 + 0.25 * len(self.items))
             _, ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")
@@ -215,7 +215,7 @@ class WinMatrixDisplay:
 
         The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
         """
-        pyplot = pyplot_or_remedy()
+        pyplot = pyplot_of()
         size = len(self.items)
         if ax is None:
             side = min(2.5 + 0.4 * size, 14.0)
