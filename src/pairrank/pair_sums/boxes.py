@@ -138,7 +138,7 @@ class BoxedQuery:
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
         """Return the derivatives of this order; the scores must not change."""
-        grid = BoxGrid(self.plan, self.rules[order], scores, keep=True)
+        grid = BoxGrid(self.plan, self.rules[order], scores)
         if not grid.feasible:
             return self._fallback().derivatives(order, scores)
         singles = (each for part in self.singles for each in part.derivatives(order, scores))
