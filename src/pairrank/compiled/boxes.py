@@ -124,6 +124,14 @@ def _tables_of(size):
 
 
 @compiled
+def _empty_into(total, part):
+    """Add a part of a sum to its total, and zero the part."""
+    for k in range(len(total)):
+        total[k] += part[k]
+        part[k] = 0.0
+
+
+@compiled
 def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes):
     """Return the moments of fine boxes, (n_codes * n_boxes * 4,), O(m + boxes).
 
@@ -146,16 +154,18 @@ def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes)
             for i in range(len(here)):
                 entry = (i & (n_tables - 1)) * size + 4 * np.int64(at[i])
                 add_powers(tables, entry, here[i] - shift, u[i])
+        elif shift == 0.0:
+            for i in range(stop - start):
+                entry = (i & (n_tables - 1)) * size + 4 * np.int64(at[i])
+                add_powers(tables, entry, 1.0, u[i])
         else:
             for i in range(stop - start):
                 entry = (i & (n_tables - 1)) * size + 4 * np.int64(at[i])
                 add_powers(tables, entry, 1.0 - shift, u[i])
         waiting += stop - start
         if waiting >= stretch or stop == len(scores):
-            for table in range(n_tables):
-                for k in range(size):
-                    total[k] += tables[table * size + k]
-            tables[:] = 0.0
+            for begin in range(0, n_tables * size, size):
+                _empty_into(total, tables[begin : begin + size])
             waiting = 0
     return total
 
@@ -211,9 +221,7 @@ def coarse_moments(scores, code, weight, shift, slot, n_codes, per_fine, childre
             for k in range(len(moments)):
                 moments[k] += here
                 before, here = here, twice * here - before
-        for k in range(size):
-            total[k] += part[k]
-            part[k] = 0.0
+        _empty_into(total, part)
     return total
 
 
