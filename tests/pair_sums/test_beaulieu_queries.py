@@ -16,7 +16,7 @@ from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.pair_sums import sigmoid_pairs
 from pairrank.pair_sums.papers import beaulieu_queries
 from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
-from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
+from pairrank.pair_sums.exact_pairs import SigmoidPairs
 from pairrank.preferences import Levels, OrderGraph
 from strategies import KINDS, problems, scores_of
 

@@ -127,7 +127,7 @@ class QueryPlan:
 
 
 def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
-    """Return the plan of a query in O(rows + edges log edges); see `costs.LARGE_LEVEL`."""
+    """Return the plan of a query in O(rows + edges log edges); see `costs.LARGE_LEVELS`."""
     first, last = levels.query_group[query : query + 2]
     starts = levels.group_start[first : last + 1]
     here = slice(starts[0], starts[-1])

@@ -19,7 +19,7 @@ IntArray = NDArray[np.int64]
 
 KINDS = {"logistic": LOGISTIC, "probit": PROBIT}
 PARTS = {
-    "direct": ("sigmoid_pairs", "SigmoidPairs"),
+    "direct": ("exact_pairs", "SigmoidPairs"),
     "spans": ("spans", "SpannedQueries"),
     "boxes": ("boxes", "BoxedQueries"),
     "beaulieu": ("papers.beaulieu_queries", "BeaulieuQueries"),
