@@ -14,9 +14,9 @@ from definitions import preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.pair_sums import exact_pairs
+from pairrank.pair_sums.exact_pairs import SigmoidPairs
 from pairrank.pair_sums.papers import beaulieu_queries
 from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
-from pairrank.pair_sums.exact_pairs import SigmoidPairs
 from pairrank.preferences import Levels, OrderGraph
 from strategies import KINDS, problems, scores_of
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from definitions import Sums
+from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Raykar
 from pairrank.pair_sums import bind, sigmoid_pairs
 from pairrank.preferences import Levels
@@ -164,3 +165,20 @@ def test_a_long_chain_of_few_pairs_is_one_piece_of_work(monkeypatch):
     levels = Levels.build(np.arange(2000) // 25 * 1.0, graph="chain")
     (part,) = bind(Logistic(), levels, pair_sum="direct")._parts
     assert [len(jobs.jobs) for jobs in part.parts] == [1]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "probit"])
+@pytest.mark.parametrize("n_queries", [1, 2])
+@pytest.mark.parametrize("far", [np.nan, np.inf, -1e306])
+def test_box_sums_find_scores_out_of_range_themselves(loss, n_queries, far):
+    """A query of boxes has no other check of its scores, whichever row and query is wrong."""
+    n_rows = 6000
+    levels = Levels.build(np.arange(n_rows) % 2 * 1.0, np.arange(n_rows) % n_queries)
+    bound = sum_of(loss, "boxes", levels)
+    scores = np.linspace(-1.0, 1.0, n_rows)
+    scores[n_rows - 1] = far
+    value, gradient = bound.at(scores)[:2]
+    assert value == np.inf
+    assert np.isnan(gradient).all()
+    with pytest.raises(PairrankError, match="scale the features down"):
+        bound.at(scores).curvature()

@@ -28,9 +28,7 @@ class BoxGrid:
     would need more memory than of the order of the rows; then no method may be called.
     """
 
-    def __init__(
-        self, plan: QueryPlan, rule: BoxRule, scores: FloatArray
-    ) -> None:
+    def __init__(self, plan: QueryPlan, rule: BoxRule, scores: FloatArray) -> None:
         self.plan, self.rule = plan, rule
         self.scores = np.ascontiguousarray(scores[plan.rows])
         self.boxes = Boxes(rule, self.scores, plan.code, plan.n_codes)

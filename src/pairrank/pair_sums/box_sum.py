@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairrank import threads
 from pairrank.compiled import box_grid, boxes
 from pairrank.exceptions import PairrankError
+from pairrank.pair_sums._bound import range_of
 from pairrank.pair_sums.profiles import FINE_DEGREE, MOST, BoxRule, Profile, box_rule
 from pairrank.pair_sums.sigmoid_pairs import NONE
 
@@ -66,7 +67,7 @@ class Boxes:
     ) -> None:
         self.rule, self.points, self.code, self.n_codes = rule, points, code, n_codes
         self._slot = _NO_SLOT
-        least, greatest = _extremes(points)
+        least, greatest = range_of(points)
         if not (least >= -MOST and greatest <= MOST):
             raise OutOfRangeError(
                 f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} "
@@ -220,14 +221,6 @@ def _series_at(profile: Profile, keys: FloatArray, sources: Moments) -> FloatArr
         limits_of(profile), rule.coarse, series,
     )  # fmt: skip
     return series
-
-
-def _extremes(points: FloatArray) -> tuple[float, float]:
-    """Return the least and the greatest point, NaN if any is NaN, reading memory once."""
-    blocks = threads.blocks(points.size, ROWS_A_BLOCK)
-    found = threads.run(lambda rows: (points[rows].min(), points[rows].max()), blocks)
-    least, greatest = np.array(found).T
-    return float(least.min()), float(greatest.max())
 
 
 def _nodes(n: int) -> FloatArray:

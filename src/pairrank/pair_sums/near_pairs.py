@@ -1,4 +1,4 @@
-"""Pairs of rows that lie near each other in the layout: which rows each group's rows are paired with.
+"""Which rows near each other in the layout are paired: positions of partners, group by group.
 
 Position arrays have one entry per group of a range of groups. Row i of a group is paired with the
 rows at the positions from max(begin, i + 1) to end - 1 of the layout, which are preferred to it.

@@ -26,9 +26,7 @@ class OffsetSum(StatelessSum):
     where scales differ.
     """
 
-    def __init__(
-        self, levels: Levels, kind: int, partners: Partners, scale: FloatArray
-    ) -> None:
+    def __init__(self, levels: Levels, kind: int, partners: Partners, scale: FloatArray) -> None:
         self._kind, (first, begin, end) = kind, partners
         starts = levels.group_start[first : first + begin.size + 1]
         here = slice(int(starts[0]), max(int(starts[-1]), int(end.max())))
