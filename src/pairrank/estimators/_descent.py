@@ -50,7 +50,7 @@ _ROWS_OF_SEPARABLE = 8
 _MOST_CG = 20
 _FEW_ROWS = 2000
 _EXACT = 1e-12
-_LOOSE_CG = 0.3
+_LOOSE_CG = 0.2
 _BANDS = 64
 _LEAST_START = 5000
 _ROWS_PER_STARTING_ROW = 20
@@ -105,10 +105,12 @@ def minimize(
     may_separate = start is None and not isinstance(model, SampledModel) and _may_separate(problem)
     if method.solver == "auto" and values_agree(problem.loss) and may_separate:
         path = _continued(problem, method, generator)
-        return descend(PairObjective(problem, model), path, method, None, None, callback)
+        rough = PairObjective(problem, model, is_rough=True)
+        return descend(rough, path, method, None, None, callback)
     if method.solver != "tron" and problem.design.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
-    objective, solver = PairObjective(problem, model), _solver(problem, method, line)
+    objective = PairObjective(problem, model, is_rough=method.solver == "auto")
+    solver = _solver(problem, method, line)
     sampled = None
     if start is None and isinstance(model, SampledModel) and not model.is_whole:
         alone = replace(solver, step_length=None)
