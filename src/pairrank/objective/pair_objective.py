@@ -138,10 +138,10 @@ class PairObjective:
     r"""A `Problem` as an objective: penalty/2 \|w\|^2 is left to the solver.
 
     `model` approximates the Hessian; None: that of every pair. With `is_rough` the Hessian of every
-    pair may be rounded (see `Problem.rough_design`) until `refine` is called. `inverse` preconditions where the
-    model does not; None: the inverse of the Hessian's diagonal where features differ in size. A
-    gradient costs two products with X and a pair sum; so does a Hessian product. At w = 0 value
-    and gradient are computed once.
+    pair may be rounded (see `Problem.rough_design`) until `refine` is called. `inverse`
+    preconditions where the model does not; None: the inverse of the Hessian's diagonal where
+    features differ in size. A gradient costs two products with X and a pair sum; so does a Hessian
+    product. At w = 0 value and gradient are computed once.
     """
 
     def __init__(
