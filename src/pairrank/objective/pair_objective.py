@@ -115,6 +115,7 @@ class Problem:
     def stride(self) -> int:
         """The k of `some_rows`."""
         design = self.design
+        assert isinstance(design, Design)
         enough = max(ENOUGH_ENTRIES, _ENTRIES_PER_FEATURE * design.n_features)
         return -(-design.n_entries // enough)
 
