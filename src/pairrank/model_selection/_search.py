@@ -52,7 +52,7 @@ class SearchedRanker(BaseRanker, ABC):
 
     _: KW_ONLY
     cv: Any = None
-    scoring: str | Callable[..., float] = "pairwise_accuracy"
+    scoring: str | Callable[..., float] | None = "pairwise_accuracy"
     kernel: Kernel = None
     gamma: float | Literal["scale"] | None = None
     degree: int = 3

@@ -22,8 +22,8 @@ from pairrank._protocols import (
 
 _DOUBLE = 1e-9
 """An objective less precise than this computes sums in float32."""
-_SMALL = 0.1
-"""The error of a gradient may be at most this part of the gradient's target."""
+_SMALL = 0.5
+"""The bound on a gradient's error may be at most this part of the gradient's target."""
 
 
 class Place(NamedTuple):
