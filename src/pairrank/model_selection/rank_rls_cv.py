@@ -153,7 +153,7 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
         return method_of(self.cv, n_queries, small=small, n_folds=5)
 
     def _scorer(self, method: Any, y: Any) -> Any:
-        scorer = get_query_scorer(self.scoring)
+        scorer = get_query_scorer(self._scoring_of(y))
         closed = method == LEAVE_PAIR_OUT or (method == LEAVE_QUERY_OUT and isinstance(y, Pairs))
         if closed and scorer is not pairwise_accuracy_scorer:
             left = "pairs" if method == LEAVE_PAIR_OUT else "queries of comparisons"
