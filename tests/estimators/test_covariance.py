@@ -399,6 +399,7 @@ def test_players_that_never_meet_are_told_apart():
     with pytest.warns(UndeterminedWarning, match="not determined"):
         ranker = RankNCG(covariance="laplace").fit(np.eye(21), Pairs(i + apart, j + apart))
     assert ranker.flat_directions_.shape == (3, 21)  # two leagues and a player without a game
+    RankNCG(covariance="laplace").fit(np.eye(11), Pairs(i, j, n_rows=11))  # it warns of nothing
     between = ranker.pair_standard_errors(np.eye(21)[[0, 0, 0]], np.eye(21)[[1, 10, 20]])
     assert np.isfinite(between).tolist() == [True, False, False]
 
@@ -442,7 +443,6 @@ def test_by_rows_players_are_refused_and_clusters_of_labels_too():
         fitted.pair_standard_errors(np.eye(10), np.eye(10)[:9])
 
 
-@pytest.mark.filterwarnings("ignore::pairrank.exceptions.UndeterminedWarning")
 def test_a_saved_ranker_keeps_its_errors(tmp_path):
     i, j, voter = games()
     pairs = Pairs(i, j, groups=voter, n_rows=11)
@@ -456,3 +456,17 @@ def test_a_saved_ranker_keeps_its_errors(tmp_path):
     np.testing.assert_array_equal(
         loaded.pair_standard_errors(*ends), ranker.pair_standard_errors(*ends)
     )
+
+
+@pytest.mark.parametrize("loss", ["logistic", "probit", "raykar"])
+@pytest.mark.parametrize("kind", ["laplace", "rows", "clusters"])
+def test_sparse_rows_of_comparisons_have_the_same_covariance(loss, kind):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((40, 4)) < 0.4, rng.normal(size=(40, 4)), 0.0)
+    i, j = rng.integers(0, 40, (2, 300))
+    kept = i != j
+    pairs = Pairs(i[kept], j[kept], rng.exponential(size=kept.sum()), n_rows=40)
+    ranker = RankNCG(0.5, loss=loss, covariance=kind, reduction="rows", tol=1e-9, solver="ncg")
+    dense = ranker.fit(X, pairs).coef_cov_
+    found = ranker.fit(sparse.csr_array(X), pairs).coef_cov_
+    np.testing.assert_allclose(found, dense, rtol=1e-6, atol=1e-9 * dense.max())

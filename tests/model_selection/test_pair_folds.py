@@ -110,6 +110,18 @@ def test_too_few_groups_or_comparisons_are_refused():
         RankNCGCV(cv=4).fit(np.eye(3), Pairs([0, 1, 2], [1, 2, 0]))
     with pytest.raises(PairrankError, match="not a seed"):
         pair_folds(pairs, 2, random_state="x")
+    with pytest.raises(PairrankError, match="neither: pass qid"):
+        RankNCGCV(cv=QueryKFold(2)).fit(np.eye(3), Pairs([0, 1, 2], [1, 2, 0]))
+
+
+def test_the_search_has_the_errors_of_its_ranker():
+    i, j, voters, _ = league()
+    X, pairs = np.eye(12), Pairs(i, j, groups=voters)
+    search = RankNCGCV([0.1, 1.0], covariance="clusters").fit(X, pairs)
+    alone = RankNCG(search.alpha_, covariance="clusters").fit(X, pairs)
+    np.testing.assert_array_equal(search.standard_errors_, alone.standard_errors_)
+    found = search.pair_standard_errors(X[:5], X[5:10])
+    np.testing.assert_array_equal(found, alone.pair_standard_errors(X[:5], X[5:10]))
 
 
 def test_rankncgcv_chooses_a_sensible_alpha_for_players():

@@ -105,7 +105,10 @@ def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
 
 
 def count_preferences(rows: Rows, graph: Any, source: str) -> int:
-    """Return the number of preferences of the rows, without ties; raise an error if it is 0."""
+    """Return the number of preferences, of Pairs that of comparisons with their ties.
+
+    An error is raised if none prefers a row.
+    """
     with named(source):
         if not isinstance(rows.y, Pairs):
             order = graph_of(graph, rows.y)
@@ -115,9 +118,9 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> int:
             return int(levels.n_pairs)
         if rows.y.magnitude is not None and not rows.y.magnitude.any():
             raise NoPairsError("every comparison is a tie (magnitude 0): none prefers a row")
-        pairs = rows.y.preferred().bound(rows.X.shape[0], **rows.layout)
-        pairs.require_pairs()
-        return int(pairs.n_pairs)
+        n_rows = rows.X.shape[0]
+        rows.y.preferred().bound(n_rows, **rows.layout).require_pairs()
+        return rows.y.signed().bound(n_rows, **rows.layout).n_comparisons
 
 
 def weights_by_role(columns: Columns) -> str:

@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray, LikelihoodSum, PairLoss
 from pairrank.design import Design
 from pairrank.estimators.sandwich import (
     FLAT,
+    dyads,
     flat_directions,
     inverse_hessian,
     sandwich,
@@ -120,7 +121,10 @@ def coefficient_covariance(
     columns = _Columns(X)
     pair_sum = bind(loss, preferences, pair_sum=route, eps=eps)
     curvature = pair_sum.at(scores).curvature()
-    hessian = _quadratic(columns, curvature.matmat)
+    if isinstance(preferences, Pairs) and sparse.issparse(X):
+        hessian = _sparse_hessian(X, preferences, _slopes(preferences, loss, scores, order=2))
+    else:
+        hessian = _quadratic(columns, curvature.matmat)
     flat = flat_directions(
         hessian,
         scale=_scales(columns, curvature.diagonal()),
@@ -206,9 +210,18 @@ def _spread_of_clusters(
     return scatter_of_totals(blocks, None if pairs.groups is not None else repetitions)
 
 
-def _slopes(pairs: Pairs, loss: PairLoss, scores: FloatArray) -> FloatArray:
-    """Return the derivative of each comparison's weighted loss by its difference of scores."""
-    slope = pairs.pair_scale * loss.phi(scores[pairs.i] - scores[pairs.j], order=1)
+def _sparse_hessian(X: Any, pairs: Pairs, curvature: FloatArray) -> FloatArray:
+    """Return X' L X by the differences of compared rows, each two rows once."""
+    codes = dyads(pairs.i, pairs.j)
+    _, first = np.unique(codes, return_index=True)
+    difference = (X[pairs.i[first]] - X[pairs.j[first]]).astype(np.float64)
+    weighted = sparse.diags_array(np.bincount(codes, curvature)) @ difference
+    return np.asarray((difference.T @ weighted).toarray(), dtype=np.float64)
+
+
+def _slopes(pairs: Pairs, loss: PairLoss, scores: FloatArray, order: int = 1) -> FloatArray:
+    """Return a derivative of each comparison's weighted loss by its difference of scores."""
+    slope = pairs.pair_scale * loss.phi(scores[pairs.i] - scores[pairs.j], order=order)
     return slope if pairs.weight is None else slope * pairs.weight
 
 

@@ -7,6 +7,7 @@ from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
@@ -99,8 +100,8 @@ class RankNCG(PairLossRanker):
     and of each set of rows that is compared with no other. Standard errors are then those of
     contrasts: of weights that sum to 0 (over each such set), as those of `coef_` do, since the
     prior keeps them there. `pair_standard_errors` has those of differences of scores, such as from
-    a reference row. An UndeterminedWarning says if differences of scores between rows of X are not
-    determined.
+    a reference row. An UndeterminedWarning says if differences of scores between compared rows are
+    not determined.
 
     All are asymptotic, "queries" and "clusters" in their number: one query that holds most of the
     pairs makes the covariance far too small. They describe sampling error only, not the bias by
@@ -220,16 +221,17 @@ class RankNCG(PairLossRanker):
             repetitions=repetitions,
         )
         self.standard_errors_ = weight_errors(self.coef_cov_, self.flat_directions_)
-        _warn_of_undetermined(features, self.flat_directions_)
+        compared = np.add(*preferences.wins_and_losses()) > 0
+        _warn_of_undetermined(features, self.flat_directions_, compared)
 
 
-def _warn_of_undetermined(X: Any, flat: FloatArray) -> None:
-    """Warn if rows of X differ along flat directions, so that their scores cannot be compared."""
+def _warn_of_undetermined(X: Any, flat: FloatArray, compared: NDArray[np.bool_]) -> None:
+    """Warn if compared rows differ along flat directions: not all their scores are comparable."""
     if not len(flat):
         return
     largest = abs(X).max(axis=0)
     largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
-    along = np.asarray(X @ flat.T, dtype=np.float64)
+    along = np.asarray(X @ flat.T, dtype=np.float64)[compared]
     if (np.ptp(along, axis=0) <= 1e-6 * (np.abs(flat) @ largest)).all():
         return
     warnings.warn(

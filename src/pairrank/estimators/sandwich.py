@@ -16,6 +16,9 @@ from pairrank.exceptions import PairrankError
 FLAT = 1e-10
 """The curvature of a direction, relative to that of its features, that counts as none."""
 
+_DENSE = 0.03
+"""The share of entries from which a dense product is faster than a sparse one."""
+
 _DETERMINED = 1e-6
 """The share of a contrast that may lie in flat directions: the rounding of a basis of them."""
 
@@ -254,5 +257,7 @@ def _row_products(rows: Any, others: Any) -> FloatArray:
 
 
 def _squared(rows: Any) -> FloatArray:
+    if sparse.issparse(rows) and rows.nnz > _DENSE * rows.shape[0] * rows.shape[1]:
+        rows = rows.toarray()
     product = rows.T @ rows
     return product.toarray() if sparse.issparse(product) else np.asarray(product)

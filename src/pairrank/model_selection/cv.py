@@ -120,3 +120,18 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS,
         """
         check_is_fitted(self)
         return self.best_estimator_.predict_pair_proba(Xi, Xj)
+
+    def pair_standard_errors(self, Xi: Any, Xj: Any) -> FloatArray:
+        """Return the standard error of each difference of scores, of a row of Xi less one of Xj.
+
+        Parameters
+        ----------
+        Xi, Xj : array-like, CSR matrix or frame of shape (n_pairs, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), float64
+            See `RankNCG.pair_standard_errors`; it ignores that alpha was chosen.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.pair_standard_errors(Xi, Xj)

@@ -99,6 +99,11 @@ def splits_of_pairs(
         groups = pairs.groups
         if groups is None and qid is not None:
             groups = qid[pairs.i]
+        if groups is None and isinstance(cv, QueryKFold):
+            raise PairrankError(
+                "QueryKFold keeps whole queries or groups, and the Pairs have neither: pass qid, "
+                "or Pairs(..., groups=...); a number of folds splits single comparisons"
+            )
         places = given_splits(cv, pairs.n_pairs, "comparisons", groups)
     return [(pairs.select(train), pairs.select(test)) for train, test in places]
 
