@@ -68,6 +68,13 @@ def test_columns_that_are_not_named_are_none():
     np.testing.assert_array_equal(numbers.time, [3.0, 4.5])
 
 
+def test_ties_are_said_by_several_words():
+    words = ["1", "1.0", "True", "YES", "0", "0.0", "false", "no"]
+    lines = ["winner,loser,t", *(f"x,y,{word}" for word in words)]
+    votes = read_votes(io.BytesIO("\n".join(lines).encode()), tie="t")
+    assert votes.tie.tolist() == [True] * 4 + [False] * 4
+
+
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [

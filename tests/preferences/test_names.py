@@ -64,6 +64,12 @@ def test_the_order_of_mixed_names_is_that_of_appearance():
     assert pairs.magnitude.tolist() == [1.0, 0.0]
 
 
+def test_tuples_of_one_length_are_names():
+    pairs, items = Pairs.from_names([(1, 2), (3, 4)], [(3, 4), (5, 6)])
+    assert items.tolist() == [(1, 2), (3, 4), (5, 6)]
+    assert pairs.j.tolist() == [1, 2]
+
+
 def test_dates_are_names():
     days = np.array(["2024-01-02", "2024-01-01"], dtype="datetime64[D]")
     pairs, items = Pairs.from_names(days, days[::-1])

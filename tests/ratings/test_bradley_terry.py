@@ -15,6 +15,7 @@ from sklearn.linear_model import LogisticRegression
 
 from pairrank import BradleyTerry, Pairs, RankNCG
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
+from pairrank.ratings import objective
 from ratings_definition import (
     TIES,
     arguments,
@@ -264,7 +265,9 @@ def test_units_of_covariates_do_not_matter():
     np.testing.assert_allclose(1e6 * large.coef_standard_errors_, plain.coef_standard_errors_)
 
 
-def test_a_long_chain_of_items_converges():
+@pytest.mark.parametrize("most", [0, 1000])
+def test_a_long_chain_of_items_converges(most, monkeypatch):
+    monkeypatch.setattr(objective, "_FEW_FEATURES", most)
     first = np.arange(300)
     winner = np.concatenate((first, first + 1))
     loser = np.concatenate((first + 1, first))
@@ -389,21 +392,47 @@ def test_parts_without_a_comparison_are_a_warning_with_a_penalty():
     assert np.isfinite(model.standard_errors_).all()
 
 
-def test_covariates_of_items_are_refused():
-    votes = make_votes(17)
-    height = np.array([1.0, 3.0, 2.0, 5.0, 4.0])
+@pytest.mark.parametrize("seed", range(6))
+def test_covariates_of_items_are_refused(seed):
+    votes = make_votes(seed)
+    height = np.random.default_rng(seed).normal(size=5)
     z = height[votes.winner] - height[votes.loser]
     with pytest.raises(PairrankError, match=r"no effect of their own.*RankNCG"):
         BradleyTerry().fit(**arguments(votes._replace(covariates=z[:, None])))
-    both = np.column_stack((np.arange(80.0), 2.0 * np.arange(80.0)))
+    first = np.random.default_rng(seed).normal(size=80)
+    both = np.column_stack((first, 2.0 * first))
     with pytest.raises(PairrankError, match="no effect of their own"):
         BradleyTerry().fit(**arguments(votes._replace(covariates=both)))
+    other = 1e-3 * np.random.default_rng(seed + 99).normal(size=80)
+    nearly = np.column_stack((first, 2.0 * first + other))
+    assert BradleyTerry().fit(**arguments(votes._replace(covariates=nearly))).status_ == "converged"
 
 
-def test_an_effect_that_decides_every_comparison_is_refused():
-    votes = make_votes(18, ties=0.0)
-    home = np.ones((80, 1))
+@pytest.mark.parametrize("seed", range(6))
+def test_an_effect_that_decides_every_comparison_is_refused(seed):
+    votes = make_votes(seed, ties=0.0)
+    home = 0.5 + np.random.default_rng(seed).random((80, 1))
+    frame = pd.DataFrame(home, columns=["home"])
     with pytest.raises(PairrankError, match="'home' would be infinite"):
-        BradleyTerry().fit(
-            votes.winner, votes.loser, covariates=pd.DataFrame(home, columns=["home"])
-        )
+        BradleyTerry().fit(votes.winner, votes.loser, covariates=frame)
+    home[::20] *= -1.0
+    frame = pd.DataFrame(home, columns=["home"])
+    model = BradleyTerry().fit(votes.winner, votes.loser, covariates=frame)
+    assert model.coef_[0] > 2.0
+
+
+@pytest.mark.parametrize("kind", TIES)
+def test_large_hessians_are_never_factored_for_the_same_scores(kind, monkeypatch):
+    votes = make_votes(19, n_items=12, size=300, covariates=1)
+    direct = BradleyTerry(ties=kind, covariance=None).fit(**arguments(votes))
+    monkeypatch.setattr(objective, "_FEW_ENTRIES", 0)
+    iterative = BradleyTerry(ties=kind, covariance=None).fit(**arguments(votes))
+    np.testing.assert_allclose(iterative.scores_, direct.scores_, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", TIES)
+def test_a_tight_tolerance_is_reached(kind):
+    for seed in range(6):
+        votes = make_votes(seed, n_items=12, size=300, covariates=1)
+        model = BradleyTerry(ties=kind, tol=1e-12).fit(**arguments(votes))
+        assert model.status_ == "converged"

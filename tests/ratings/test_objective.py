@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pairrank.ratings import objective as module
 from pairrank.ratings.comparisons import check_comparisons
 from pairrank.ratings.likelihoods import LIKELIHOODS
 from pairrank.ratings.margins import add_up, distinct
@@ -16,21 +17,22 @@ from ratings_definition import TIES, arguments, log_likelihood, make_votes
 STEP = 1e-5
 
 
-def make_objective(kind, votes, alpha=0.3):
+def make_objective(kind, votes, alpha):
     found = check_comparisons(**arguments(votes))
     return LikelihoodObjective(add_up(found), LIKELIHOODS[kind], alpha)
 
 
 @pytest.mark.parametrize("kind", TIES)
 @pytest.mark.parametrize("covariates", [0, 2])
-def test_value_gradient_and_hessian(kind, covariates):
+@pytest.mark.parametrize("alpha", [0.0, 0.3])
+def test_value_gradient_and_hessian(kind, covariates, alpha, monkeypatch):
     votes = make_votes(0, covariates=covariates)
-    objective = make_objective(kind, votes)
+    objective = make_objective(kind, votes, alpha)
     rng = np.random.default_rng(0)
     w = 0.3 * rng.normal(size=objective.n_features)
     scores, effects = w[:5], w[5 : 5 + covariates] / objective.margins.unit
     parameter = objective.likelihood.shown(objective.tie_parameter(w))
-    wanted = 0.15 * scores @ scores - log_likelihood(votes, scores, effects, kind, parameter)
+    wanted = alpha / 2 * scores @ scores - log_likelihood(votes, scores, effects, kind, parameter)
     point = objective.at(w)
     np.testing.assert_allclose(point.value, wanted, rtol=1e-12)
     again = objective.at(w, point.scores)
@@ -44,7 +46,13 @@ def test_value_gradient_and_hessian(kind, covariates):
     v = rng.normal(size=w.size)
     np.testing.assert_allclose(hessian.matvec(v), hessian.dense() @ v, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(hessian.diagonal(), hessian.dense().diagonal(), rtol=1e-12)
+    monkeypatch.setattr(module, "_FEW_FEATURES", 0)
     np.testing.assert_allclose(point.preconditioner().matvec(v), v / hessian.diagonal())
+    monkeypatch.undo()
+    v[:5] -= v[:5].mean()
+    product = hessian.matvec(v)
+    scores = objective.at(w).preconditioner().matvec(product)
+    np.testing.assert_allclose(scores, v, atol=1e-10)
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 60), st.integers(0, 2))

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
+from scipy import linalg, sparse
 
 from pairrank._protocols import FloatArray, Point
 from pairrank.ratings.likelihoods import HALVES, Likelihood, Slopes
 from pairrank.ratings.margins import TIE, Margins
 
-_ROUNDING = 8.0 * float(np.finfo(np.float64).eps)
-"""The relative error of a sum's terms."""
+_ROUNDING = 64.0 * float(np.finfo(np.float64).eps)
+"""A gradient below this part of the sum of the sizes of its terms is rounding."""
+_FEW_FEATURES, _FEW_ENTRIES = 400, 1 << 20
+"""Up to this size of the design a step solves with the whole Hessian."""
 
 
 class Curvature:
@@ -66,6 +69,17 @@ class Inverse(NamedTuple):
         return self.factor * v
 
 
+class Factor(NamedTuple):
+    """The inverse of a Hessian by its Cholesky factor, for preconditioning."""
+
+    factor: tuple[FloatArray, bool]
+
+    def matvec(self, v: FloatArray) -> FloatArray:
+        """Return the inverse times `v`."""
+        found: FloatArray = linalg.cho_solve(self.factor, v, check_finite=False)
+        return found
+
+
 class LikelihoodObjective:
     """Minus the log-likelihood of margins, plus alpha/2 times the squared scores.
 
@@ -107,16 +121,12 @@ class LikelihoodObjective:
         gradient = self._gradient(slopes) + self.ridge * w
         value += 0.5 * float(self.ridge @ w**2)
 
-        def preconditioner() -> Inverse:
-            diagonal = Curvature(self, slopes).diagonal()
-            return Inverse(1.0 / np.maximum(diagonal, np.finfo(float).tiny))
-
         return Point(
             value=value,
             gradient=gradient,
             scores=d,
             hessian=lambda: Curvature(self, slopes),
-            preconditioner=preconditioner,
+            preconditioner=lambda: self._inverse(Curvature(self, slopes)),
             rounding=lambda: np.zeros(self.n_features),
             score_norm=float(np.linalg.norm(gradient)),
         )
@@ -140,6 +150,19 @@ class LikelihoodObjective:
     def refine(self) -> bool:
         """Return False: the Hessian is exact."""
         return False
+
+    def _inverse(self, curvature: Curvature) -> Inverse | Factor:
+        """Return the inverse Hessian if it is small, else that of its diagonal.
+
+        The Hessian may be 0 along equal scores, where gradients are 0 too: any curvature does.
+        """
+        n_items, diagonal = self.margins.n_items, curvature.diagonal()
+        if self.n_features <= _FEW_FEATURES and self.design.nnz <= _FEW_ENTRIES:
+            hessian = curvature.dense()
+            hessian[:n_items, :n_items] += diagonal[:n_items].mean() / n_items
+            with contextlib.suppress(linalg.LinAlgError, ValueError):
+                return Factor(linalg.cho_factor(hessian))
+        return Inverse(1.0 / np.maximum(diagonal, np.finfo(float).tiny))
 
     def _gradient(self, slopes: Slopes) -> FloatArray:
         """Return the gradient without the ridge; entries that are rounding alone are 0."""
