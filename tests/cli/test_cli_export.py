@@ -108,7 +108,9 @@ def test_bad_input_leaves_no_file(folder, tmp_path):
     target = tmp_path / "out.csv"
     assert "not linear" in refused("export", folder / "kernel", "-o", target)
     assert "not a pairrank model" in refused("export", folder / "rows.txt", "-o", target)
-    assert "no such file" in refused("export", folder / "model", "-o", target, "--check", "nosuch")
+    assert "no such file" in refused(
+        "export", folder / "model", "-o", target, "--check", "nosuch.txt"
+    )
     assert "folder does not exist" in refused("export", folder / "model", "-o", target / "x.csv")
     misused("export", "-", "-o", target, "--check", "-")
     assert list(tmp_path.iterdir()) == []

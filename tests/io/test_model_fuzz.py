@@ -124,12 +124,14 @@ def test_arrays_of_another_shape_or_type_or_that_are_not_finite_are_refused(
         arrays = dict(record.arrays)
         del arrays[key]
         works_or_is_refused(tmp_path / "m", record._replace(arrays=arrays), rows)
-        if key in ("limits_", "limit_labels_", "limit_qid_"):
+        if key in ("limits_", "limit_labels_", "limit_qid_", "flat_directions_"):
             continue
         for distorted in distortions(record.arrays[key]):
             wrong = record._replace(arrays={**record.arrays, key: distorted})
             fewer_targets = name == "targets" and distorted.shape[1:] == (3,)
             worked = works_or_is_refused(tmp_path / "m", wrong, rows)
+            if key == "standard_errors_" and distorted.dtype == "f8" and np.isinf(distorted).any():
+                continue  # that of a weight that no comparison determines
             assert not worked or (fewer_targets and np.isfinite(distorted).all()), (key, distorted)
 
 

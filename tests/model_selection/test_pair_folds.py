@@ -137,7 +137,7 @@ def test_scores_of_folds_are_minus_the_log_loss_of_refits():
     i, j, voters, _ = league()
     pairs = Pairs(i, j, groups=voters)
     search = RankNCGCV([0.1, 10.0], cv=3, tol=1e-8).fit(np.eye(12), pairs)
-    for row, (train, test) in zip(search.scores_, pair_folds(pairs, 3), strict=True):
+    for row, (train, test) in zip(search.validation_scores_, pair_folds(pairs, 3), strict=True):
         for alpha, score in zip([0.1, 10.0], row, strict=True):
             ranker = RankNCG(alpha, tol=1e-8).fit(np.eye(12), train)
             wanted = -pairwise_log_loss(test, ranker.predict(np.eye(12)))
@@ -148,11 +148,11 @@ def test_the_default_of_rankncgcv_is_the_log_loss_on_pairs_only():
     i, j, _, strength = league()
     X, pairs = np.eye(12), Pairs(i, j)
     default, asked = (RankNCGCV([1.0], scoring=how).fit(X, pairs) for how in (None, "log_loss"))
-    np.testing.assert_array_equal(default.scores_, asked.scores_)
+    np.testing.assert_array_equal(default.validation_scores_, asked.validation_scores_)
     accuracy = RankNCGCV([1.0], scoring="pairwise_accuracy").fit(X, pairs)
     assert accuracy.best_score_ > 0.5
     labels = RankNCGCV([1.0], cv=2).fit(strength[:, None], np.arange(12) % 3)
-    assert (labels.scores_ >= 0).all()
+    assert (labels.validation_scores_ >= 0).all()
 
 
 @pytest.mark.parametrize("cv", [LeaveOneGroupOut(), GroupKFold(3), KFold(3), QueryKFold(3)])
@@ -164,12 +164,12 @@ def test_splitters_split_comparisons_and_see_their_groups(cv):
         splits = list(cv.split(i, qid=voters))
     else:
         splits = list(cv.split(i[:, None], i, None if isinstance(cv, KFold) else voters))
-    for row, (train, test) in zip(search.scores_, splits, strict=True):
+    for row, (train, test) in zip(search.validation_scores_, splits, strict=True):
         ranker = RankNCG(1.0, tol=1e-4).fit(np.eye(12), pairs.select(train))
         wanted = -pairwise_log_loss(pairs.select(test), ranker.predict(np.eye(12)))
         assert row[0] == pytest.approx(wanted, abs=1e-4)
     again = RankNCGCV([1.0], cv=splits).fit(np.eye(12), pairs)
-    np.testing.assert_allclose(again.scores_, search.scores_)
+    np.testing.assert_allclose(again.validation_scores_, search.validation_scores_)
     with pytest.raises(PairrankError, match="of 400 comparisons"):
         RankNCGCV([1.0], cv=[(np.arange(5), [400])]).fit(np.eye(12), pairs)
 
@@ -185,9 +185,9 @@ def test_comparisons_of_queries_are_folded_by_queries_unless_they_have_groups():
                            RankNCG(tol=1e-4).fit(X, plain.select(half != held)).predict(X))
         for held in (0, 12)
     ]  # fmt: skip
-    np.testing.assert_allclose(by_query.scores_[:, 0], wanted, atol=1e-4)
+    np.testing.assert_allclose(by_query.validation_scores_[:, 0], wanted, atol=1e-4)
     grouped = Pairs(i + half, j + half, groups=voters)
-    assert len(RankNCGCV([1.0], cv=4).fit(X, grouped, qid=qid).scores_) == 4
+    assert len(RankNCGCV([1.0], cv=4).fit(X, grouped, qid=qid).validation_scores_) == 4
 
 
 def test_the_other_searches_fold_comparisons_too():
