@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pairrank.estimators.sv_rank import SVRank as SVRank
     from pairrank.metrics import stability_bound as stability_bound
     from pairrank.model_selection import GreedyRankRLS as GreedyRankRLS
+    from pairrank.model_selection import PairwiseClassifier as PairwiseClassifier
     from pairrank.model_selection import QueryKFold as QueryKFold
     from pairrank.model_selection import RankNCGCV as RankNCGCV
     from pairrank.model_selection import RankRLSCV as RankRLSCV
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.pair_sums.erfc import fast_erfc_sum as fast_erfc_sum
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
+    from pairrank.plotting import RegularizationPathDisplay as RegularizationPathDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
     from pairrank.survival import survival_target as survival_target
@@ -36,10 +38,12 @@ _LAZY = {
     "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",
     "Pairs": "pairrank.preferences",
+    "PairwiseClassifier": "pairrank.model_selection",
     "QueryKFold": "pairrank.model_selection",
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
+    "RegularizationPathDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
     "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",

@@ -5,12 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 FloatArray = NDArray[np.float64]
+
+
+class Matrix(Protocol):
+    """A sparse matrix, a frame or a linear operator."""
+
+    @property
+    def shape(self) -> Any:
+        """The numbers of rows and columns."""
+
+
+Features = ArrayLike | Matrix
+"""What users may pass as X."""
 
 
 class LinearMap(Protocol):
@@ -79,6 +91,13 @@ class Generic:
 
 
 LossFamily = PiecewisePolynomial | Sigmoidal | Squares | Tubes | Exponential | Generic
+
+
+class MarginCost(Protocol):
+    """A loss as users may define it."""
+
+    def phi(self, d: Any, magnitude: Any = 0.0, order: int = 0) -> Any:
+        """Return the costs of margins d, or their first or second derivatives."""
 
 
 class PairLoss(Protocol):

@@ -23,6 +23,7 @@ _EXACT_BELOW = 2.0**53
 """Whole numbers below this are exact in float64."""
 _ENTRIES_A_BLOCK = 1 << 20
 """Threads share the check of a matrix in blocks of about so many entries."""
+_IF_MISSING = "fill it, as SimpleImputer does in a Pipeline, or use HistGradientBoostingRegressor"
 _NO_ROWS = (str, bytes, Mapping, Set)
 _NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
 
@@ -89,8 +90,9 @@ def check_finite_matrix(X: Any) -> None:
         row, feature = np.searchsorted(X.indptr, at, side="right") - 1, X.indices[at]
     else:
         row, feature = np.unravel_index(at, finite.shape)
-    name = _name_of(values.ravel()[at])
-    raise PairrankError(f"X contains {name} in row {row}, feature {feature}; replace or impute it")
+    value = values.ravel()[at]
+    remedy = _IF_MISSING if np.isnan(value) else "replace it by a finite number"
+    raise PairrankError(f"X contains {_name_of(value)} in row {row}, feature {feature}; {remedy}")
 
 
 def check_labels(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[Any]:

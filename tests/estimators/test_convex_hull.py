@@ -248,8 +248,8 @@ def test_more_features_than_rows_and_conjugate_gradients_agree():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2300)) * (rng.random((60, 2300)) < 0.1)
     y = np.digitize(X[:, :50].sum(axis=1) + rng.normal(size=60), [-1, 1]).astype(float)
-    through_rows = ConvexHullRanker(tol=1e-8).fit(X, y)
-    iterated = ConvexHullRanker(tol=1e-8).fit(sparse.csr_array(X), y)
+    through_rows = ConvexHullRanker(1.0, tol=1e-8).fit(X, y)
+    iterated = ConvexHullRanker(1.0, tol=1e-8).fit(sparse.csr_array(X), y)
     assert iterated.objective_ == pytest.approx(through_rows.objective_, rel=1e-7)
     np.testing.assert_allclose(iterated.coef_, through_rows.coef_, atol=1e-4)
     gram = X @ X.T

@@ -277,7 +277,19 @@ def test_of_equal_scores_the_first_iterate_is_kept_and_zero_weights_never():
     assert told == [False] * 4
     assert watch.curve == [0.5, 0.0, 0.5, 0.5]
     assert watch.best_iteration == 2
-    assert watch(Step(4, 0.0, 0.0, tied, 0.0, 0, 0))
+    assert not watch(Step(4, 0.0, 0.0, 2 * tied, 0.0, 0, 0))
+    assert watch(Step(5, 0.0, 0.0, 3 * tied, 0.0, 0, 0))
+
+
+def test_iterations_that_leave_the_weights_unchanged_do_not_wear_patience_out():
+    calls = []
+    watch = Watch(lambda scores: calls.append(scores) or -float(scores[0]), lambda w: w, patience=1)
+    moves = [np.array([value]) for value in (0.0, 0.0, 1.0, 1.0, 1.0)]
+    assert not any(watch(Step(at, 0.0, 0.0, w, 0.0, 0, 0)) for at, w in enumerate(moves))
+    assert watch.curve == [0.0, 0.0, -1.0, -1.0, -1.0]
+    assert len(calls) == 2
+    assert watch(Step(5, 0.0, 0.0, np.array([2.0]), 0.0, 0, 0))
+    assert watch.best_iteration == 2
 
 
 def test_half_given_validation_rows_are_refused(noisy):

@@ -145,9 +145,9 @@ def test_folds_cut_a_precomputed_matrix_both_ways(name, rows):
         chosen = clone(CHOSEN[name]).set_params(kernel=kernel, gamma=0.5)
         chosen.fit(table, y, qid=qid)
         if kernel == "rbf":
-            expected = grid.cv_results_["mean_test_score"], chosen.scores_
+            expected = grid.cv_results_["mean_test_score"], chosen.validation_scores_
     np.testing.assert_allclose(grid.cv_results_["mean_test_score"], expected[0], atol=0.02)
-    np.testing.assert_allclose(chosen.scores_, expected[1], atol=0.02)
+    np.testing.assert_allclose(chosen.validation_scores_, expected[1], atol=0.02)
     assert chosen.predict(K).shape == (60,)
 
 
@@ -171,7 +171,6 @@ def test_validation_rows_are_scored_by_the_kernel(name, rows):
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"kernel": "linear"}, "use kernel=None"),
         ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
         ({"kernel": "rbf", "kernel_features": "fourier"}, "kernel_features"),
         ({"kernel": "rbf", "kernel_features": "nystroem", "n_components": 99}, "n_components = 99"),
@@ -183,3 +182,11 @@ def test_wrong_kernels_are_refused(name, parameters, message, rows):
     X, y, _ = rows
     with pytest.raises(PairrankError, match=message):
         ranker(name, **parameters).fit(X, y)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_the_linear_kernel_is_the_ranker_without_one(name, rows):
+    X, y, qid = rows
+    plain, linear = (ranker(name, kernel=each).fit(X, y, qid=qid) for each in (None, "linear"))
+    np.testing.assert_array_equal(plain.coef_, linear.coef_)
+    assert not hasattr(linear, "feature_map_")

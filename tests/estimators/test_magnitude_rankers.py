@@ -286,6 +286,9 @@ def test_weights_of_zero_are_warned_of(rows):
 def test_several_targets_are_each_as_if_alone(rows, ranker):
     X, y, qid = rows
     Y = np.column_stack((y, np.sin(y), -X[:, 2]))
+    ranker = clone(ranker).set_params(C=1.0)
+    if "epsilon" in ranker.get_params():
+        ranker.set_params(epsilon=0.1)
     together = clone(ranker).fit(X, Y, qid=qid, X_val=X, y_val=Y, qid_val=qid)
     alone = [clone(ranker).fit(X, column, qid=qid) for column in Y.T]
     assert together.coef_.shape == (3, 4)
@@ -536,7 +539,7 @@ def test_many_features_of_different_sizes_are_no_obstacle(ranker):
     residual = y - fitted.predict(X)
     some = rng.integers(0, 3000, (2, 40000))
     error = np.abs(residual[some[0]] - residual[some[1]])
-    cost = 50.0 * np.mean(np.maximum(0.0, error - getattr(fitted, "epsilon", 0.0)) ** 2)
+    cost = 50.0 * np.mean(np.maximum(0.0, error - getattr(fitted, "epsilon_", 0.0)) ** 2)
     value = fitted.coef_ @ fitted.coef_ + cost
     assert fitted.objective_ == pytest.approx(value, rel=0.05)
     if fitted.n == 2 and isinstance(ranker, MPRank):

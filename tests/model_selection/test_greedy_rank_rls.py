@@ -17,7 +17,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pairrank import GreedyRankRLS, Pairs, QueryKFold, RankRLS, RankSVM
+from pairrank import GreedyRankRLS, Pairs, QueryKFold, RankRLS, RankSVM, load_model
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.model_selection import rls_greedy
 from rls_definitions import refit
@@ -211,7 +211,7 @@ def test_weights_are_those_of_rank_rls_on_the_chosen_features():
     ranker = RankRLS(2.0, solver="direct").fit(
         selector.transform(X), y, qid=qid, sample_weight=weight
     )
-    np.testing.assert_allclose(selector.coef_, ranker.coef_, rtol=1e-9)
+    np.testing.assert_allclose(selector.coef_[..., selector.support_], ranker.coef_, rtol=1e-9)
 
 
 def test_without_a_number_it_stops_where_the_error_rises():
@@ -326,3 +326,18 @@ def test_too_few_units_to_leave_out_are_refused():
         GreedyRankRLS().fit(X, Pairs([0], [2], n_rows=40))
     with pytest.raises(PairrankError, match="1 sample"):
         GreedyRankRLS().fit(X[:1], y[:1])
+
+
+@pytest.mark.parametrize("targets", [1, 2])
+def test_it_predicts_ranks_and_saves_as_rank_rls_on_the_chosen_features(targets, tmp_path):
+    X, y, qid, weight = made(60, 8, 6, targets=targets)
+    selector = GreedyRankRLS(3, 2.0).fit(X, y, qid=qid, sample_weight=weight)
+    few = selector.transform(X)
+    ranker = RankRLS(2.0, solver="direct").fit(few, y, qid=qid, sample_weight=weight)
+    np.testing.assert_allclose(selector.predict(X), ranker.predict(few), rtol=1e-9)
+    np.testing.assert_array_equal(selector.decision_function(X), selector.predict(X))
+    np.testing.assert_array_equal(selector.rank(X, qid), ranker.rank(few, qid))
+    assert selector.score(X, y, qid=qid) == pytest.approx(ranker.score(few, y, qid=qid))
+    assert selector.n_pairs_ == ranker.n_pairs_
+    selector.save(tmp_path / "model")
+    np.testing.assert_array_equal(load_model(tmp_path / "model").predict(X), selector.predict(X))

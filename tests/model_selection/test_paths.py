@@ -29,6 +29,7 @@ from pairrank import (
     RankNCGCV,
     RankSVM,
     RankSVMCV,
+    load_model,
     regularization_path,
 )
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
@@ -260,15 +261,15 @@ def test_the_search_scores_every_fold_and_refits(judged, weighted):
     X, y, qid = judged
     weight = 1.0 + np.arange(y.size) % 3 if weighted else None
     search = RankSVMCV(GRID, cv=3, tol=1e-6).fit(X, y, qid=qid, sample_weight=weight)
-    assert search.scores_.shape == (3, 3)
+    assert search.validation_scores_.shape == (3, 3)
     take = lambda part: {} if weight is None else {"sample_weight": weight[part]}  # noqa: E731
     for fold, (train, test) in enumerate(QueryKFold(3).split(X, qid=qid)):
         for place, C in enumerate(GRID):
             cold = RankSVM(C, tol=1e-6).fit(X[train], y[train], qid=qid[train], **take(train))
             wanted = cold.score(X[test], y[test], qid=qid[test], **take(test))
-            assert search.scores_[fold, place] == pytest.approx(wanted, abs=2e-3)
-    assert GRID[int(np.argmax(search.scores_.mean(axis=0)))] == search.C_
-    assert search.best_score_ == pytest.approx(search.scores_.mean(axis=0).max())
+            assert search.validation_scores_[fold, place] == pytest.approx(wanted, abs=2e-3)
+    assert GRID[int(np.argmax(search.validation_scores_.mean(axis=0)))] == search.C_
+    assert search.best_score_ == pytest.approx(search.validation_scores_.mean(axis=0).max())
     best = RankSVM(search.C_, tol=1e-6).fit(X, y, qid=qid, sample_weight=weight)
     assert (search.coef_ == best.coef_).all()
     assert (search.predict(X) == best.predict(X)).all()
@@ -284,10 +285,10 @@ def test_the_search_takes_any_folds_and_scorer(judged):
     stated = RankSVMCV(GRID, cv=QueryKFold(5), scoring=scorer).fit(X, y, qid=qid)
     listed = list(QueryKFold(5).split(X, qid=qid))
     given = RankSVMCV(GRID, cv=listed, scoring="mean_ndcg").fit(X, y, qid=qid)
-    assert (by_int.scores_ == stated.scores_).all()
-    assert (by_int.scores_ == given.scores_).all()
+    assert (by_int.validation_scores_ == stated.validation_scores_).all()
+    assert (by_int.validation_scores_ == given.validation_scores_).all()
     grouped = RankSVMCV(GRID, cv=GroupKFold(2)).fit(X, y, qid=qid)
-    assert grouped.scores_.shape == (2, 3)
+    assert grouped.validation_scores_.shape == (2, 3)
 
 
 @pytest.mark.parametrize("kind", [KFold, RepeatedKFold, LeaveOneGroupOut])
@@ -296,18 +297,18 @@ def test_a_splitter_that_has_no_use_for_queries_is_not_warned_about(judged, kind
     cv = kind() if kind is LeaveOneGroupOut else kind(n_splits=2)
     search = RankSVMCV([1.0], cv=cv).fit(X, y, qid=qid)
     groups = qid if kind is LeaveOneGroupOut else None
-    assert len(search.scores_) == cv.get_n_splits(X, y, groups)
+    assert len(search.validation_scores_) == cv.get_n_splits(X, y, groups)
 
 
 def test_the_search_without_queries_folds_the_rows(judged):
     X, y, _ = judged
     first, second = (RankSVMCV(GRID, cv=3).fit(X, y) for _ in "12")
-    assert (first.scores_ == second.scores_).all()
+    assert (first.validation_scores_ == second.validation_scores_).all()
     other = RankSVMCV(GRID, cv=3, random_state=7).fit(X, y)
-    assert (first.scores_ != other.scores_).any()
+    assert (first.validation_scores_ != other.validation_scores_).any()
     rare = np.zeros(y.size)
     rare[:3] = 1.0
-    assert not np.isnan(RankSVMCV(GRID, cv=3).fit(X, rare).scores_).any()
+    assert not np.isnan(RankSVMCV(GRID, cv=3).fit(X, rare).validation_scores_).any()
     i, j = np.nonzero(y[:, None] > y[None, :])
     of_pairs = RankSVMCV(GRID, cv=3).fit(X, Pairs(i, j, n_rows=y.size))
     assert of_pairs.best_score_ == pytest.approx(first.best_score_, abs=0.05)
@@ -330,7 +331,7 @@ def test_the_search_takes_comparisons(judged):
     pairs = Pairs(i, j, n_rows=y.size)
     search = RankSVMCV(GRID, cv=3, tol=1e-6, reduction="rows").fit(X, pairs, qid=qid)
     labels = RankSVMCV(GRID, cv=3, tol=1e-6).fit(X, y, qid=qid)
-    assert search.scores_ == pytest.approx(labels.scores_, abs=2e-3)
+    assert search.validation_scores_ == pytest.approx(labels.validation_scores_, abs=2e-3)
 
 
 def test_a_fold_without_a_pair_to_judge_by_is_left_out():
@@ -338,11 +339,11 @@ def test_a_fold_without_a_pair_to_judge_by_is_left_out():
     y, qid = X[:, 0].copy(), np.repeat([0, 1, 2], 4)
     y[8:] = 1.0
     search = RankSVMCV(GRID, cv=3).fit(X, y, qid=qid)
-    assert np.isnan(search.scores_[2]).all()
+    assert np.isnan(search.validation_scores_[2]).all()
     assert search.best_score_ == 1.0
     taught_nothing = [(np.arange(8, 12), np.arange(8)), (np.arange(4), np.arange(4, 8))]
     search = RankSVMCV(GRID, cv=taught_nothing).fit(X, y, qid=qid)
-    assert np.isnan(search.scores_[0]).all()
+    assert np.isnan(search.validation_scores_[0]).all()
     assert search.best_score_ == 1.0
     with pytest.raises(NoPairsError, match="fewer folds"):
         RankSVMCV(GRID, cv=[(np.arange(8), np.arange(8, 12))]).fit(X, y, qid=qid)
@@ -398,8 +399,8 @@ def test_alpha_is_chosen_by_folds_of_queries(judged, loss):
         for place, alpha in enumerate(GRID):
             cold = RankNCG(alpha, loss=loss, tol=1e-6).fit(X[train], y[train], qid=qid[train])
             wanted = cold.score(X[test], y[test], qid=qid[test])
-            assert search.scores_[fold, place] == pytest.approx(wanted, abs=2e-3)
-    means = search.scores_.mean(axis=0)
+            assert search.validation_scores_[fold, place] == pytest.approx(wanted, abs=2e-3)
+    means = search.validation_scores_.mean(axis=0)
     assert search.best_score_ == means.max()
     assert search.alpha_ == GRID[int(np.flatnonzero(means == means.max())[-1])]
     best = RankNCG(search.alpha_, loss=loss, tol=1e-6).fit(X, y, qid=qid)
@@ -429,7 +430,7 @@ def test_a_search_with_a_kernel_splits_its_matrix_both_ways(judged):
     kernel = np.exp(-0.2 * ((X[:, None] - X) ** 2).sum(axis=2))
     named = RankNCGCV([0.1, 1.0], cv=3, kernel="rbf", gamma=0.2, tol=1e-6).fit(X, y, qid=qid)
     given = RankNCGCV([0.1, 1.0], cv=3, kernel="precomputed", tol=1e-6).fit(kernel, y, qid=qid)
-    assert given.scores_ == pytest.approx(named.scores_, abs=2e-3)
+    assert given.validation_scores_ == pytest.approx(named.validation_scores_, abs=2e-3)
     assert given.predict(kernel) == pytest.approx(named.predict(X), rel=1e-3, abs=1e-4)
     ranked = given.predict_pair_proba(kernel[:5], kernel[5:10])
     assert ranked == pytest.approx(named.predict_pair_proba(X[:5], X[5:10]), abs=1e-3)
@@ -459,3 +460,16 @@ def test_the_most_regularised_of_equals_is_best(ranker, param, best):
     path = regularization_path(ranker, X, y, param=param, values=[0.01, 1.0], X_val=X, y_val=y)
     assert path.scores.tolist() == [1.0, 1.0]
     assert path.best_value == getattr(path.best_estimator, param) == best
+
+
+@pytest.mark.parametrize("parameters", [{}, {"kernel": "rbf", "gamma": 0.2}], ids=str)
+@pytest.mark.parametrize("search", [RankSVMCV([0.1, 1.0], cv=2), RankNCGCV([0.1, 1.0], cv=2)])
+def test_a_saved_search_is_its_best_ranker(judged, search, parameters, tmp_path):
+    X, y, qid = judged
+    search = clone(search).set_params(**parameters).fit(X, y, qid=qid)
+    search.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert type(loaded) is type(search.best_estimator_)
+    assert loaded.get_params() == search.best_estimator_.get_params()
+    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
+    np.testing.assert_array_equal(search.decision_function(X), search.predict(X))

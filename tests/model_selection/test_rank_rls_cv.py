@@ -16,6 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from pairrank import load_model
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.metrics import kendall_tau, mean_ndcg, ndcg_score, pairwise_accuracy
@@ -62,7 +63,7 @@ def test_the_search_scores_what_refits_predict(judged, scoring, metric):
     weight = 1.0 + qid % 3
     search = RankRLSCV(ALPHAS, scoring=scoring).fit(X, y, qid=qid, sample_weight=weight)
     assert search.cv_ == "leave-query-out"
-    assert search.scores_.shape == (1, 3)
+    assert search.validation_scores_.shape == (1, 3)
     for at, alpha in enumerate(ALPHAS):
         predicted = np.empty(y.size)
         for query in np.unique(qid):
@@ -71,7 +72,7 @@ def test_the_search_scores_what_refits_predict(judged, scoring, metric):
             ranker.fit(X[rest], y[rest], qid=qid[rest], sample_weight=weight[rest])
             predicted[~rest] = ranker.predict(X[~rest])
         wanted = metric(y, predicted, qid=qid, sample_weight=weight)
-        assert search.scores_[0, at] == pytest.approx(wanted, abs=1e-12)
+        assert search.validation_scores_[0, at] == pytest.approx(wanted, abs=1e-12)
     final = RankRLS(search.alpha_, solver="direct").fit(X, y, qid=qid, sample_weight=weight)
     np.testing.assert_allclose(search.coef_, final.coef_, rtol=1e-9)
     assert search.n_pairs_ == final.n_pairs_
@@ -81,18 +82,19 @@ def test_the_search_scores_what_refits_predict(judged, scoring, metric):
 def test_folds_are_refits_of_their_training_rows(judged):
     X, y, qid = judged
     search = RankRLSCV(ALPHAS, cv=3).fit(X, y, qid=qid)
-    assert search.scores_.shape == (3, 3)
+    assert search.validation_scores_.shape == (3, 3)
     for fold, (train, test) in enumerate(QueryKFold(3).split(X, qid=qid)):
         for at, alpha in enumerate(ALPHAS):
             ranker = RankRLS(alpha, solver="direct").fit(X[train], y[train], qid=qid[train])
             wanted = ranker.score(X[test], y[test], qid=qid[test])
-            assert search.scores_[fold, at] == pytest.approx(wanted, abs=1e-9)
-    assert search.best_score_ == pytest.approx(search.scores_.mean(axis=0).max())
+            assert search.validation_scores_[fold, at] == pytest.approx(wanted, abs=1e-9)
+    assert search.best_score_ == pytest.approx(search.validation_scores_.mean(axis=0).max())
     listed = list(QueryKFold(3).split(X, qid=qid))
-    assert (RankRLSCV(ALPHAS, cv=listed).fit(X, y, qid=qid).scores_ == search.scores_).all()
-    assert RankRLSCV(ALPHAS, cv=GroupKFold(2)).fit(X, y, qid=qid).scores_.shape == (2, 3)
+    again = RankRLSCV(ALPHAS, cv=listed).fit(X, y, qid=qid)
+    assert (again.validation_scores_ == search.validation_scores_).all()
+    assert RankRLSCV(ALPHAS, cv=GroupKFold(2)).fit(X, y, qid=qid).validation_scores_.shape == (2, 3)
     rows = RankRLSCV(ALPHAS, cv=4, random_state=3).fit(X, y)
-    assert rows.scores_.shape == (4, 3)
+    assert rows.validation_scores_.shape == (4, 3)
 
 
 def test_a_search_of_one_query_leaves_pairs_out_while_that_is_cheap():
@@ -170,19 +172,19 @@ def test_several_targets_share_an_alpha_or_have_their_own(judged):
     Y = np.column_stack((y, X[:, 1] - 5 * y, np.random.default_rng(1).normal(size=y.size)))
     each = [RankRLSCV().fit(X, column, qid=qid) for column in Y.T]
     own = RankRLSCV(alpha_per_target=True).fit(X, Y, qid=qid)
-    assert own.scores_.shape == (1, 21, 3)
+    assert own.validation_scores_.shape == (1, 21, 3)
     assert own.alpha_.tolist() == [search.alpha_ for search in each]
     assert own.best_score_ == pytest.approx([search.best_score_ for search in each])
     for coef, search in zip(own.coef_, each, strict=True):
         np.testing.assert_allclose(coef, search.coef_, rtol=1e-9)
     assert not hasattr(own, "best_estimator_")
     shared = RankRLSCV().fit(X, Y, qid=qid)
-    means = shared.scores_[0].mean(axis=1)
+    means = shared.validation_scores_[0].mean(axis=1)
     assert shared.best_score_ == pytest.approx(means.max())
     assert shared.alpha_ == shared.alphas_[np.flatnonzero(means == means.max())[-1]]
     assert shared.predict(X).shape == (y.size, 3)
     folds = RankRLSCV(cv=2, alpha_per_target=True).fit(X, Y, qid=qid)
-    assert folds.scores_.shape == (2, 21, 3)
+    assert folds.validation_scores_.shape == (2, 21, 3)
 
 
 def test_comparisons_are_left_out_one_by_one_by_queries_or_in_folds(judged):
@@ -195,8 +197,8 @@ def test_comparisons_are_left_out_one_by_one_by_queries_or_in_folds(judged):
     assert by_query.cv_ == "leave-query-out"
     in_folds = RankRLSCV(ALPHAS, cv=QueryKFold(10)).fit(X, pairs, qid=qid)
     sizes = [np.isin(i, test).sum() for _, test in QueryKFold(10).split(X, qid=qid)]
-    shares = in_folds.scores_.T @ sizes / i.size
-    np.testing.assert_allclose(by_query.scores_[0], shares, atol=1e-9)
+    shares = in_folds.validation_scores_.T @ sizes / i.size
+    np.testing.assert_allclose(by_query.validation_scores_[0], shares, atol=1e-9)
     final = RankRLS(by_query.alpha_, solver="direct").fit(X, pairs)
     np.testing.assert_allclose(by_query.coef_, final.coef_, rtol=1e-8)
     assert by_query.n_pairs_ == i.size
@@ -208,7 +210,7 @@ def test_kernels_are_left_out_as_rows_are(judged):
     search = RankRLSCV(ALPHAS, kernel="rbf", gamma=0.2).fit(X, y, qid=qid)
     K = rbf_kernel(X, gamma=0.2)
     given = RankRLSCV(ALPHAS, kernel="precomputed").fit(K, y, qid=qid)
-    np.testing.assert_allclose(search.scores_, given.scores_, atol=1e-12)
+    np.testing.assert_allclose(search.validation_scores_, given.validation_scores_, atol=1e-12)
     np.testing.assert_allclose(search.predict(X), given.predict(K), atol=1e-7)
     for at, alpha in enumerate(ALPHAS):
         predicted = np.empty(y.size)
@@ -217,7 +219,7 @@ def test_kernels_are_left_out_as_rows_are(judged):
             ranker = RankRLS(alpha, kernel="rbf", gamma=0.2, solver="direct")
             predicted[~rest] = ranker.fit(X[rest], y[rest], qid=qid[rest]).predict(X[~rest])
         wanted = pairwise_accuracy(y, predicted, qid=qid)
-        assert search.scores_[0, at] == pytest.approx(wanted, abs=1e-9)
+        assert search.validation_scores_[0, at] == pytest.approx(wanted, abs=1e-9)
     ranker = given.best_estimator_
     np.testing.assert_allclose(ranker.predict(K), given.predict(K))
     with pytest.raises(PairrankError, match="entries are unknown"):
@@ -234,7 +236,7 @@ def test_scorers_get_what_they_ask_for(judged):
 
     for scorer in (plain, make_scorer(pairwise_accuracy), make_query_scorer(ndcg_score, k=3)):
         search = RankRLSCV(scoring=scorer).fit(X, y, qid=qid, sample_weight=1.0 + qid)
-        assert search.scores_.shape == (1, 21)
+        assert search.validation_scores_.shape == (1, 21)
     assert handed == [True] * 21
 
 
@@ -299,5 +301,18 @@ def test_too_few_units_to_leave_out_are_refused(judged):
         with pytest.raises(NoPairsError, match="fewer folds"):
             RankRLSCV(cv=cv).fit(X, y)
     search = RankRLSCV(ALPHAS, cv=[untaught, unjudged, whole]).fit(X, y)
-    assert np.isnan(search.scores_).tolist() == [[True] * 3, [True] * 3, [False] * 3]
-    assert search.best_score_ == search.scores_[2].max()
+    assert np.isnan(search.validation_scores_).tolist() == [[True] * 3, [True] * 3, [False] * 3]
+    assert search.best_score_ == search.validation_scores_[2].max()
+
+
+def test_a_saved_search_is_its_ranker_unless_each_target_has_an_alpha(judged, tmp_path):
+    X, y, qid = judged
+    search = RankRLSCV([0.1, 1.0]).fit(X, y, qid=qid)
+    search.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.alpha == search.alpha_
+    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
+    Y = np.column_stack((y, X[:, 0]))
+    each = RankRLSCV([0.1, 1.0], alpha_per_target=True).fit(X, Y, qid=qid)
+    with pytest.raises(PairrankError, match="a ranker for each target"):
+        each.save(tmp_path / "model")

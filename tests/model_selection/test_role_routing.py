@@ -76,7 +76,7 @@ def test_a_search_learns_and_judges_by_them(search, ranker, data):
     found = search(CS, cv=3, tol=1e-6).fit(X, y, **rows)
     for at, strength in enumerate(CS):
         wanted = scores_by_hand(lambda value=strength: ranker(value, tol=1e-7), X, y, rows)
-        np.testing.assert_allclose(found.scores_[:, at], wanted, rtol=1e-6)
+        np.testing.assert_allclose(found.validation_scores_[:, at], wanted, rtol=1e-6)
     strength = found.C_ if search is RankSVMCV else found.alpha_
     alone = ranker(strength, tol=1e-6).fit(X, y, **rows)
     np.testing.assert_array_equal(found.coef_, alone.coef_)
@@ -143,4 +143,4 @@ def test_a_scorer_requests_what_its_metric_takes(data):
     scorer = selection.make_query_scorer(own)
     assert list(scorer.requests) == ["winner_weight"]
     search = RankSVMCV([1.0], cv=2, scoring=scorer).fit(X, y, **rows)
-    assert search.scores_.sum() == pytest.approx(rows["winner_weight"].sum())
+    assert search.validation_scores_.sum() == pytest.approx(rows["winner_weight"].sum())

@@ -78,11 +78,7 @@ def train(
     ranker = make_ranker(model, params, search=search)
     if pairs is not None:
         check_pairs(model, params)
-    if valid is None and (valid_pairs is not None or search):
-        asked = "--search" if search else "--valid-pairs"
-        raise UsageError(f"{asked} needs validation rows: give --valid FILE.")
-    if valid_pairs is not None and metric_named(metric).judges != "preferences":
-        raise UsageError(f"--valid-pairs cannot be judged by {metric}; use pairwise_accuracy.")
+    check_validation(ranker, metric, valid, valid_pairs, search=search)
     check_roles(model, columns)
     check_inputs(data, pairs, valid, valid_pairs)
     check_output(output, data, pairs, valid, valid_pairs, as_json=as_json)
@@ -109,6 +105,25 @@ def train(
     report(title, summary, output, quiet=quiet, as_json=as_json)
     if not whole:
         raise typer.Exit(interrupted_code())
+
+
+def check_validation(
+    ranker: Any, metric: str, valid: str | None, valid_pairs: str | None, *, search: bool
+) -> None:
+    """Refuse options that need validation rows without them; --metric also stops a fit early."""
+    draws = hasattr(ranker, "validation_fraction")
+    needs = {
+        "--search": search,
+        "--valid-pairs": valid_pairs is not None,
+        "--patience": ranker._stops_early and not draws,
+    }
+    if valid is None and any(needs.values()):
+        asked = next(flag for flag, needed in needs.items() if needed)
+        raise UsageError(f"{asked} needs validation rows: give --valid FILE.")
+    if ranker._stops_early and metric != "pairwise_accuracy":
+        ranker.set_params(validation_metric=metric)
+    if valid_pairs is not None and metric_named(metric).judges != "preferences":
+        raise UsageError(f"--valid-pairs cannot be judged by {metric}; use pairwise_accuracy.")
 
 
 def check_pairs(model: str, params: dict[str, Any]) -> None:
@@ -151,7 +166,7 @@ def fit(
     returned, and of equal ones the most regularised.
     """
     given, stopping = rows.layout, {}
-    if judged is not None and getattr(ranker, "regularization", "tikhonov") != "tikhonov":
+    if judged is not None and ranker._stops_early:
         stopping = {"X_val": judged.X, "y_val": judged.y}
         stopping |= {f"{name}_val": part for name, part in judged.layout.items()}
     if metric is None or judged is None:
@@ -190,10 +205,11 @@ def summarise(model: str, ranker: Any, rows: Rows, seconds: float) -> dict[str, 
     """Return the facts of a fit for its summary."""
     summary = {"model": type(ranker).__name__, **facts_of(rows), "n_pairs": int(ranker.n_pairs_)}
     strength = MODELS[model].strength
-    summary |= {name: getattr(ranker, name) for name in _SHOWN if hasattr(ranker, name)}
+    shown = {name: getattr(ranker, f"{name}_", getattr(ranker, name, None)) for name in _SHOWN}
+    summary |= {name: value for name, value in shown.items() if value is not None}
     if summary.get("regularization") != "iteration":
-        summary[strength] = getattr(ranker, strength)
-    if ranker.kernel is not None:
+        summary[strength] = getattr(ranker, f"{strength}_", getattr(ranker, strength))
+    if hasattr(ranker, "feature_map_"):
         summary["kernel"] = ranker.kernel
         summary["kernel features"] = int(ranker.feature_map_.n_components_)
     if hasattr(ranker, "n_edges_"):
@@ -206,6 +222,7 @@ def summarise(model: str, ranker: Any, rows: Rows, seconds: float) -> dict[str, 
     summary["iterations"] = int(ranker.n_iter_)
     if getattr(ranker, "_stops_early", False):
         summary["best iteration"] = int(ranker.best_iteration_)
-        error = 1.0 - float(ranker.validation_scores_[ranker.best_iteration_])
-        summary["validation error"] = error
+        score = float(ranker.validation_scores_[ranker.best_iteration_])
+        if ranker.validation_metric is None:
+            summary["validation error"] = 1.0 - score
     return {**summary, "status": ranker.status_, "seconds": seconds}

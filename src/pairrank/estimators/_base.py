@@ -6,23 +6,28 @@ import copy
 import functools
 import os
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.estimators._docstrings import Described
 from pairrank.estimators._rows import Rows, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Levels, Pairs, refuse_roles
+from pairrank.preferences import Levels, OrderGraph, Pairs, refuse_roles
 
 if TYPE_CHECKING:
     from pairrank.kernels import FeatureMap
+
+
+Graph = Literal["full", "chain"] | OrderGraph
+Kernel = Literal["linear", "rbf", "poly", "precomputed"] | Callable[[Any, Any], Any] | None
+Seed = int | np.random.RandomState | None
 
 
 class BaseRanker(Described, BaseEstimator):
@@ -35,6 +40,7 @@ class BaseRanker(Described, BaseEstimator):
     __metadata_request__score: ClassVar = dict.fromkeys(ALIGNED, True)
 
     coef_: FloatArray
+    validation_scores_: FloatArray
     feature_map_: FeatureMap
     graph: Any
     loss: Any
@@ -44,7 +50,7 @@ class BaseRanker(Described, BaseEstimator):
     tol: float
     max_iter: int
     n: int
-    patience: int
+    patience: int | None
     verbose: int
     warm_start: bool = False
     random_state: Any
@@ -58,7 +64,7 @@ class BaseRanker(Described, BaseEstimator):
         tags.input_tags.pairwise = self._is_precomputed
         return tags
 
-    def predict(self, X: Any) -> FloatArray:
+    def predict(self, X: Features) -> FloatArray:
         """Return scores; higher ranks better.
 
         Parameters
@@ -89,7 +95,22 @@ class BaseRanker(Described, BaseEstimator):
             return scores(self.coef_)
         return np.column_stack([scores(coef) for coef in self.coef_])
 
-    def rank(self, X: Any, qid: Any = None) -> NDArray[np.int64]:
+    def decision_function(self, X: Features) -> FloatArray:
+        """Return the scores of `predict`, by the name under which scikit-learn's scorers ask.
+
+        So ``scoring="roc_auc"`` and ``"average_precision"`` judge a ranker of binary labels.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_targets), float64
+        """
+        return self.predict(X)
+
+    def rank(self, X: Features, qid: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the position of each row within its query, 1 = best; ties in row order.
 
         Parameters
@@ -121,13 +142,13 @@ class BaseRanker(Described, BaseEstimator):
 
     def score(
         self,
-        X: Any,
-        y: Any,
+        X: Features,
+        y: ArrayLike | Pairs,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        winner_weight: Any = None,
-        loser_weight: Any = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        winner_weight: ArrayLike | None = None,
+        loser_weight: ArrayLike | None = None,
     ) -> float:
         """Return the pairwise accuracy of the scores over the ranker's own order graph.
 
@@ -224,9 +245,13 @@ class BaseRanker(Described, BaseEstimator):
         return isinstance(self.kernel, str) and self.kernel == "precomputed"
 
     @property
+    def _is_linear(self) -> bool:
+        return self.kernel is None or (isinstance(self.kernel, str) and self.kernel == "linear")
+
+    @property
     def _maps_features(self) -> bool:
         """Whether weights multiply features of a kernel, not X itself."""
-        return self.kernel is not None
+        return not self._is_linear
 
     def _check_kernel(self) -> None:
         """Check the parameters of the kernel, where there is one."""

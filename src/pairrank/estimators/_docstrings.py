@@ -19,8 +19,8 @@ reduction : "auto", "rows", "query" or "sum", default "auto"
     rows and ten million. "sum": 1, the paper's plain sum. "query": W/n_queries times the sum over
     queries of their mean pair loss. W is the total row weight, T the total pair weight. "auto" is
     "rows" for labels and "sum" for Pairs, where every further comparison adds evidence.
-kernel : None, "rbf", "poly", "precomputed" or callable, default None
-    k(x, x') for scores that are not linear in x; None is linear. With "precomputed", X is the
+kernel : None, "linear", "rbf", "poly", "precomputed" or callable, default None
+    k(x, x') for scores that are not linear in x; None is "linear". With "precomputed", X is the
     kernel matrix of the training rows, and k(rows, training rows) for predictions. See
     `pairrank.kernels.FeatureMap` for this parameter and for gamma, degree, coef0, kernel_features
     and n_components.
@@ -62,8 +62,15 @@ gap_ : float
     How far `objective_` may be above the minimum, at most; known from cutting planes only.
 n_pairs_ : int
     The number of preferences.
+validation_metric : str or None, default None
+    The metric that judges the validation rows at each iteration, such as "ndcg@10" (see
+    `pairrank.model_selection.get_query_scorer`). None is the pairwise accuracy that `score` has.
+patience : int or None, default None
+    Keep the weights of the best validation score, and stop after so many changes of the weights
+    without a better one; `fit` then needs X_val and y_val. None: validation rows only watch.
 validation_scores_ : ndarray of shape (n_iter_ + 1,)
-    Pairwise accuracy on the validation rows at each iteration, where validation rows were given.
+    The metric on the validation rows at each iteration, where there are such rows; an error or a
+    cost is negated.
 feature_map_ : FeatureMap
     The features of the kernel, where there is one.
 n_features_in_ : int
@@ -79,9 +86,6 @@ cv : int, splitter or iterable of (training rows, test rows), optional
 scoring : str or callable, default "pairwise_accuracy"
     "pairwise_accuracy" over the ranker's own graph, "wmw", "mean_ndcg", "ndcg@10",
     "kendall_tau", or a scorer; see `pairrank.model_selection.get_query_scorer`.
-scores_ : ndarray of shape (n_folds, n_values)
-    The score of each fold at each value. NaN where the training or test rows of the fold hold no
-    pair; the mean is over the other folds.
 """)
 """Descriptions of parameters and attributes that mean the same in several estimators."""
 

@@ -6,23 +6,31 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY
-from functools import partial
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import _validation as validation
 from pairrank import threads
-from pairrank._protocols import Callback, FloatArray, Status
-from pairrank.estimators._base import BaseRanker
+from pairrank._protocols import Callback, Features, FloatArray, Status
+from pairrank.estimators._base import BaseRanker, Graph, Kernel, Seed
 from pairrank.estimators._descent import Method, combined, minimize, progress_printer, values_agree
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._rows import Judge, Rows, Watch, aligned, columns_of, row_scores
+from pairrank.estimators._rows import (
+    Judge,
+    Rows,
+    Watch,
+    aligned,
+    columns_of,
+    metric_judge,
+    row_scores,
+)
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.losses import as_loss
-from pairrank.metrics import pairwise_accuracy
+from pairrank.metrics._names import metric_named
 from pairrank.objective import Problem
 from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 
@@ -58,38 +66,40 @@ class SolvedRanker(BaseRanker, ABC):
     """A ranker whose weights a solver finds.
 
     A ranker defines `_preferences` and `_solver_of`, extends `_check_parameters`, and where needed
-    overrides `_hold_out`, `_judges` and `_conclude`.
+    overrides `_hold_out`, `_accuracy` and `_conclude`.
     """
 
     _: KW_ONLY
     tol: float = 1e-3
     max_iter: int = 1000
-    kernel: Any = None
+    kernel: Kernel = None
     gamma: float | Literal["scale"] | None = None
     degree: int = 3
     coef0: float = 1.0
     kernel_features: Literal["auto", "exact", "nystroem"] = "auto"
     n_components: int | None = None
+    validation_metric: str | None = None
+    patience: int | None = None
     verbose: int = 0
-    random_state: Any = None
+    random_state: Seed = None
 
     _least_iterations = 0
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: Features,
+        y: ArrayLike | Pairs,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        winner_weight: Any = None,
-        loser_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        qid_val: Any = None,
-        sample_weight_val: Any = None,
-        winner_weight_val: Any = None,
-        loser_weight_val: Any = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        winner_weight: ArrayLike | None = None,
+        loser_weight: ArrayLike | None = None,
+        X_val: Features | None = None,
+        y_val: ArrayLike | Pairs | None = None,
+        qid_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        winner_weight_val: ArrayLike | None = None,
+        loser_weight_val: ArrayLike | None = None,
         callback: Callback | None = None,
     ) -> Self:
         """Learn the weights from every pair.
@@ -111,7 +121,7 @@ class SolvedRanker(BaseRanker, ABC):
             Further factors of the pairs that a row wins, and of those that it loses: 0 where it
             never wins, or never loses. RankRLS, MPRank, SVRank and ConvexHullRanker refuse them.
         X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
-            Validation rows, for `validation_scores_` and for stopping early.
+            Validation rows, for `validation_scores_` and for stopping early (see `patience`).
         callback : callable, optional
             Called with a `Step` (ConvexHullRanker: a `BoundStep`) after every iteration; returning
             True stops the fit.
@@ -161,6 +171,10 @@ class SolvedRanker(BaseRanker, ABC):
         validation.check_number(self.max_iter, "max_iter", low=least, inclusive=True, integer=True)
         self._check_kernel()
         validation.check_choices(self)
+        if self.validation_metric is not None:
+            metric_named(self.validation_metric)
+        if self.patience is not None:
+            validation.check_number(self.patience, "patience", low=1, inclusive=True, integer=True)
 
     @abstractmethod
     def _preferences(self, rows: Rows) -> Any:
@@ -173,15 +187,33 @@ class SolvedRanker(BaseRanker, ABC):
     @property
     def _stops_early(self) -> bool:
         """Whether the best iterate on validation rows is kept, and `patience` may end the fit."""
-        return False
+        return self.patience is not None
 
     def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
         """Return the rows to learn from and the validation rows, drawn if none were given."""
+        if held is None and self._stops_early:
+            raise PairrankError(
+                f"patience={self.patience} stops the fit by validation rows, and there are none: "
+                "pass X_val and y_val (and qid_val) to fit, or leave patience=None"
+            )
         return rows, held
 
     def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
-        """Return the functions that judge validation scores, one per target."""
-        return [partial(pairwise_accuracy, held.y, graph=self.graph, **held.layout)]
+        """Return the functions that judge each target; a single column is used for all targets."""
+        columns = columns_of(held.y)
+        if len(columns) == n_targets > 1:
+            return [self._judge(held._replace(y=column)) for column in columns]
+        return [self._judge(held)] * n_targets
+
+    def _judge(self, held: Rows) -> Judge:
+        """Return the function that judges the scores of validation rows; higher is better."""
+        if self.validation_metric is None:
+            return self._accuracy(held)
+        return metric_judge(metric_named(self.validation_metric), held, self)
+
+    def _accuracy(self, held: Rows) -> Judge:
+        """Return the accuracy that judges where `validation_metric` is None."""
+        return metric_judge(metric_named("pairwise_accuracy"), held, self)
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes."""
@@ -207,7 +239,7 @@ class SolvedRanker(BaseRanker, ABC):
     def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
         """Return the callbacks that score iterates on the validation rows, one per target."""
         scores = row_scores(features if held.X is None else self._features(held.X), held.places)
-        patience = int(self.patience) if self._stops_early else None
+        patience = int(self.patience) if self._stops_early and self.patience else None
         return [Watch(judge, scores, patience) for judge in judges]
 
     def _starts(self, n_targets: int, n_features: int) -> Any:
@@ -301,7 +333,7 @@ class PairLossRanker(SolvedRanker):
     """
 
     _: KW_ONLY
-    graph: Any = "full"
+    graph: Graph = "full"
     reduction: Literal["auto", "rows", "query", "sum"] = "auto"
     solver: str = "auto"
     pair_sum: str = "auto"

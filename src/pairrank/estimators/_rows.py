@@ -13,7 +13,9 @@ from scipy.sparse.linalg import LinearOperator
 from pairrank._protocols import FloatArray, Step
 from pairrank._validation import ALIGNED
 from pairrank.design import Design
-from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError, PairrankWarning
+from pairrank.metrics._inputs import arguments_of
+from pairrank.metrics._names import Metric
 from pairrank.preferences import Levels, Pairs, Preferences
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
@@ -44,6 +46,11 @@ class Rows(NamedTuple):
         """The `ALIGNED` arguments that are given, by name, as preferences and metrics take them."""
         parts = {name: getattr(self, name) for name in ALIGNED}
         return {name: part for name, part in parts.items() if part is not None}
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.X.shape[0] if self.places is None else self.places.size)
 
     @property
     def kept_weight(self) -> FloatArray | None:
@@ -205,6 +212,37 @@ def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatA
     return scores
 
 
+def metric_judge(metric: Metric, held: Rows, ranker: Any) -> Judge:
+    """Return a metric as a function of the scores of validation rows; higher is better.
+
+    Its options are the ranker's parameters. What the metric refuses raises its error here, before
+    any work, and so do rows that it cannot judge. Scores that are not finite give NaN, as do equal
+    scores where the metric needs differences.
+    """
+    taken, name = arguments_of(metric.function), metric.function.__name__
+    for each in held.layout:
+        if each not in taken:
+            raise PairrankError(
+                f"{each}_val is given, but {name} knows no {each}: leave it out, or take another "
+                "validation_metric"
+            )
+    options, sign = metric.arguments(ranker), 1.0 if metric.greater_is_better else -1.0
+
+    def judge(scores: FloatArray) -> float:
+        if not np.isfinite(scores).all():
+            return float("nan")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NoPairsWarning)
+            return sign * float(metric.function(held.y, scores, **held.layout, **options))
+
+    if np.isnan(judge(np.arange(held.n_rows, dtype=np.float64))):
+        raise NoPairsError(
+            f"the validation rows have nothing that {name} can judge: give rows of at least two "
+            "labels in a query"
+        )
+    return judge
+
+
 class RankingAccuracy:
     """1 less the ranking error on validation rows, as a function of their scores.
 
@@ -263,7 +301,8 @@ class Watch:
     """A callback that scores each iterate on validation rows and keeps the best.
 
     `scores` maps coefficients to the scores of the validation rows. It stops the solver after
-    `patience` successive iterates without improvement; None: never.
+    `patience` successive iterates without improvement; None: never. Iterations that leave the
+    weights unchanged, or all zero, do not count: cutting planes often need several to move.
     """
 
     def __init__(
@@ -276,15 +315,24 @@ class Watch:
         self.curve: list[float] = []
         self.best: FloatArray | None = None
         self.best_iteration, self.highest = 0, -np.inf
+        self._last: FloatArray | None = None
+        self._waited = 0
         self.ran_out = False
 
     def __call__(self, step: Step) -> bool:
         """Score one more iterate; weights that are all zero are never the best."""
         assert step.coef is not None
+        if self._last is not None and np.array_equal(step.coef, self._last):
+            self.curve.append(self.curve[-1])
+            return False
+        self._last = step.coef
         score = self.judge(self.scores(step.coef))
         self.curve.append(score)
-        if score > self.highest and step.coef.any():
+        if not step.coef.any():
+            return False
+        self._waited += 1
+        if score > self.highest:
             self.best, self.best_iteration, self.highest = step.coef, step.n_iter, score
-        waited = step.n_iter - self.best_iteration
-        self.ran_out = self.patience is not None and waited >= self.patience
+            self._waited = 0
+        self.ran_out = self.patience is not None and self._waited >= self.patience
         return self.ran_out

@@ -13,7 +13,7 @@ from pairrank import _validation as validation
 from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._rows import Judge, RankingAccuracy, Rows, columns_of
+from pairrank.estimators._rows import Judge, RankingAccuracy, Rows
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Pairs
 from pairrank.preferences.roles import OF_DIFFERENCES
@@ -34,10 +34,14 @@ class TargetsMixin(BaseRanker):
 coef_ : ndarray of shape (n_features,) or (n_targets, n_features), float64
     The weights; with a kernel, those of its features. Where a "precomputed" kernel matrix is solved
     as it is (not by SVRank or n = 1): dual coefficients, one per training row.
+validation_metric : str or None, default None
+    The metric that judges the validation rows at each iteration, such as "ndcg@10" (see
+    `pairrank.model_selection.get_query_scorer`). None is pairwise accuracy, the mean over queries,
+    of Pairs over all comparisons: 1 less the ranking error (Eq. 1 of Airola et al. 2010; of Pairs
+    Eq. 2 over their number).
 validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
-    Pairwise accuracy on the validation rows at each iteration, where there are such rows: the mean
-    over queries, of Pairs over all comparisons. It is 1 less the ranking error (Eq. 1 of Airola et
-    al. 2010; of Pairs Eq. 2 over their number). NaN after the last iteration of a target.
+    The metric on the validation rows at each iteration, where there are such rows; an error or a
+    cost is negated. NaN after the last iteration of a target.
 """)
 
     def __sklearn_tags__(self) -> Any:
@@ -49,7 +53,7 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
     @property
     def _maps_features(self) -> bool:
         """A precomputed kernel matrix is solved as it is."""
-        return self.kernel is not None and not self._is_precomputed
+        return not self._is_linear and not self._is_precomputed
 
     def _check_rows(self, X: Any, y: Any, layout: Mapping[str, Any], *, reset: bool = True) -> Rows:
         rows = super()._check_rows(X, y, layout, reset=reset)
@@ -59,11 +63,8 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
             return rows._replace(y=rows.y.bound(rows.X.shape[0], ties=False))
         return rows
 
-    def _judges(self, held: Rows, n_targets: int) -> list[Judge]:
-        """Return the functions that judge each target; a single column is used for all targets."""
-        if len(columns_of(held.y)) == n_targets > 1:
-            return [RankingAccuracy(column, **held.layout) for column in columns_of(held.y)]
-        return [RankingAccuracy(held.y, **held.layout)] * n_targets
+    def _accuracy(self, held: Rows) -> Judge:
+        return RankingAccuracy(held.y, **held.layout)
 
     def _check_y(self, y: Any, n_rows: int | None) -> FloatArray:
         return checked_targets(y, n_rows)

@@ -23,7 +23,7 @@ class MPRank(MagnitudeRanker):
     its sign. Of `Pairs` it minimises |w|^2 + C/T times the sum of weight |magnitude - d|^n,
     d = s_i - s_j, T their total weight. No pair is listed.
 
-    With n = 2 and one query it is `RankRLS` with alpha = m/(2 C).
+    With n = 2 and one query it is `RankRLS` with alpha = m/(2 C), by default 16.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class MPRank(MagnitudeRanker):
 
     Attributes
     ----------
-    coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
+    coef_, C_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes
@@ -77,7 +77,7 @@ class MPRank(MagnitudeRanker):
     @property
     def _maps_features(self) -> bool:
         """For n = 2 a precomputed kernel is solved as it is."""
-        return self.kernel is not None and not (self.n == 2 and self._is_precomputed)
+        return not self._is_linear and not (self.n == 2 and self._is_precomputed)
 
     def _loss(self) -> Square | Tube:
         return Square() if self.n == 2 else super()._loss()

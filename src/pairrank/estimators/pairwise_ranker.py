@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import Literal
 
+from pairrank._protocols import MarginCost
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 
@@ -55,7 +56,19 @@ class PairwiseRanker(PairLossRanker):
     array([2, 1, 1, 2])
     """
 
-    loss: Any = "exponential"
+    loss: (
+        Literal[
+            "squared_hinge",
+            "hinge",
+            "logistic",
+            "probit",
+            "raykar",
+            "exponential",
+            "modified_huber",
+            "huberised_hinge",
+        ]
+        | MarginCost
+    ) = "exponential"
     _: KW_ONLY
     C: float = 1.0
     eps: float = 1e-6

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 from pairrank.estimators._rows import Rows
@@ -105,7 +105,7 @@ class RankNCG(PairLossRanker):
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
     covariance: Literal["laplace", "rows", "queries"] | None = None
 
-    def predict_pair_proba(self, Xi: Any, Xj: Any) -> FloatArray:
+    def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.
 
         Parameters
@@ -136,12 +136,17 @@ class RankNCG(PairLossRanker):
             return -loss.phi(second - first, order=1)
 
     def _check_parameters(self) -> None:
-        if self.covariance is not None and self.kernel is not None:
+        if self.covariance is not None and not self._is_linear:
             raise PairrankError(
                 f"covariance={self.covariance!r} is of the weights of X's features, and a ranker "
                 "with a kernel has no such weights: leave covariance=None or kernel=None"
             )
         super()._check_parameters()
+        if self.covariance is not None and self.patience is not None:
+            raise PairrankError(
+                f"covariance={self.covariance!r} is that of the optimum, which a fit that stops "
+                "early does not reach: leave covariance=None or patience=None"
+            )
 
     def _preferences(self, rows: Rows) -> Preferences:
         if self.covariance is not None:

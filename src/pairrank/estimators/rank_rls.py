@@ -102,7 +102,6 @@ class RankRLS(TargetsMixin, SolvedRanker):
         super()._check_parameters()
         unused = self.regularization == "iteration"
         validation.check_number(self.alpha, "alpha", inclusive=unused)
-        validation.check_number(self.patience, "patience", low=1, inclusive=True, integer=True)
         validation.check_number(self.validation_fraction, "validation_fraction")
         if self.validation_fraction >= 1:
             raise PairrankError(

@@ -39,8 +39,15 @@ class Metric(NamedTuple):
         return "k" in inspect.signature(self.function).parameters
 
     def arguments(self, model: Any = None) -> dict[str, Any]:
-        """Return the options, and the model's parameters where an option is not given."""
-        of_model = {name: getattr(model, name) for name in self.own if hasattr(model, name)}
+        """Return the options, and the model's parameters where an option is not given.
+
+        A value that `fit` derived, such as `epsilon_`, comes before the parameter itself.
+        """
+        of_model = {
+            name: getattr(model, f"{name}_", getattr(model, name))
+            for name in self.own
+            if hasattr(model, name)
+        }
         return {**of_model, **self.options}
 
 

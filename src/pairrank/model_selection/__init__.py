@@ -1,5 +1,6 @@
 """Choosing models by folds of queries: splitters, scorers, paths, CV estimators."""
 
+from pairrank.model_selection.classifier import PairwiseClassifier as PairwiseClassifier
 from pairrank.model_selection.cv import RankNCGCV as RankNCGCV
 from pairrank.model_selection.cv import RankSVMCV as RankSVMCV
 from pairrank.model_selection.greedy_rank_rls import GreedyRankRLS as GreedyRankRLS

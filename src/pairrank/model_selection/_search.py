@@ -6,37 +6,62 @@ import inspect
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Self
+from dataclasses import KW_ONLY
+from os import PathLike
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.validation import check_is_fitted
 
 from pairrank._docstrings import entries
-from pairrank._protocols import FloatArray
-from pairrank.estimators._base import BaseRanker
+from pairrank._protocols import Features, FloatArray
+from pairrank.estimators._base import BaseRanker, Graph, Kernel, Seed
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, aligned
-from pairrank.exceptions import NoPairsError, NoPairsWarning, ZeroWeightsWarning
+from pairrank.exceptions import (
+    NoPairsError,
+    NoPairsWarning,
+    PairrankError,
+    ZeroWeightsWarning,
+)
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import Split, splits_of
+from pairrank.preferences import Pairs
 
 Learn = Callable[[FloatArray], None]
 """Learns from all rows with the chosen value of each target."""
 
 
+@ranker
 class SearchedRanker(BaseRanker, ABC):
     """A ranker whose regularisation is chosen by cross-validation, in folds of whole queries.
 
     A subclass names in its class statement the `ranker` that it searches for, its `strength` (the
-    parameter that is chosen; with an s, the values to try), the default `values`, `weakest_last`
-    (whether the largest value regularises least; the strongest of equally good values is chosen),
-    the ranker's parameters that it is `without`, and further parameters with their defaults. Its
-    constructor and the descriptions of its parameters are derived from the ranker's.
+    parameter that is chosen; with an s, the values to try) and `weakest_last` (whether the largest
+    value regularises least; the strongest of equally good values is chosen). It declares the values
+    and those of the ranker's parameters that it has; their descriptions are the ranker's.
     """
 
+    _: KW_ONLY
+    cv: Any = None
+    scoring: str | Callable[..., float] = "pairwise_accuracy"
+    kernel: Kernel = None
+    gamma: float | Literal["scale"] | None = None
+    degree: int = 3
+    coef0: float = 1.0
+    kernel_features: Literal["auto", "exact", "nystroem"] = "auto"
+    n_components: int | None = None
+    random_state: Seed = None
+
     _descriptions: ClassVar = entries("""
+validation_scores_ : ndarray of shape (n_folds, n_values)
+    The score of each fold at each value. NaN where the training or test rows of the fold hold no
+    pair; the mean is over the other folds.
 best_score_ : float
     The mean over folds at the chosen value.
 best_estimator_ : estimator
@@ -46,38 +71,29 @@ best_estimator_ : estimator
     _strength: ClassVar[str]
     _weakest_last: ClassVar[bool]
 
-    cv: Any
-    scoring: Any
     alpha_per_target = False
-    scores_: np.ndarray
 
     def __init_subclass__(
         cls,
         *,
         ranker: type | None = None,
         strength: str = "",
-        values: tuple[float, ...] = (),
         weakest_last: bool = False,
-        without: tuple[str, ...] = ("warm_start",),
-        **own: Any,
     ) -> None:
         if ranker is not None:
             cls._ranker_class, cls._strength, cls._weakest_last = ranker, strength, weakest_last
             cls._documented_by = (ranker,)
-            own = {"cv": None, "scoring": "pairwise_accuracy", **own}
-            left_out = {strength, *without}
-            cls.__init__ = _constructor(f"{strength}s", values, own, ranker, left_out)  # type: ignore[method-assign]
         super().__init_subclass__()
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: Features,
+        y: ArrayLike | Pairs,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        winner_weight: Any = None,
-        loser_weight: Any = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        winner_weight: ArrayLike | None = None,
+        loser_weight: ArrayLike | None = None,
     ) -> Self:
         """Choose the regularisation by cross-validation, then learn from all rows.
 
@@ -118,6 +134,20 @@ best_estimator_ : estimator
         learn(chosen)
         return self
 
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write `best_estimator_`, the ranker with the chosen value, to a model file.
+
+        `load_model` returns that ranker, which predicts as the search does. A PairrankError says if
+        each target has an alpha of its own: a ranker has one.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise PairrankError(
+                "every target has an alpha of its own, and the ranker of a model file has one: "
+                "search with alpha_per_target=False, or fit and save a ranker for each target"
+            )
+        self.best_estimator_.save(path)
+
     @abstractmethod
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
         """Return the scores, (n_folds, n_values, n_targets), and how to learn from all rows."""
@@ -143,34 +173,42 @@ best_estimator_ : estimator
         if not self._weakest_last:
             place = grid.size - 1 - judge[:, ::-1].argmax(axis=1)
         best = judge[np.arange(len(judge)), place]
-        self.scores_ = scores if len(means) > 1 else scores[:, :, 0]
+        self.validation_scores_ = scores if len(means) > 1 else scores[:, :, 0]
         self.best_score_ = best if each else float(best[0])
         setattr(self, f"{self._strength}_", grid[place] if each else float(grid[place[0]]))
         return np.broadcast_to(grid[place], len(means))
 
 
-class FoldSearch(SearchedRanker):
+@ranker
+class FoldSearch(SearchedRanker, ABC):
     """A search that fits the path of values in every fold, each fit starting from the last."""
+
+    _: KW_ONLY
+    graph: Graph = "full"
+    reduction: Literal["auto", "rows", "query", "sum"] = "auto"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    verbose: int = 0
 
     _not_in_folds: ClassVar[dict[str, Any]] = {}
     """Parameters that only the fit on all rows has, and their values in folds."""
 
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
-        ranker, scorer = self._ranker(), get_query_scorer(self.scoring)
-        ranker._check_parameters()
-        ranker._preferences(rows)
+        model, scorer = self._ranker(), get_query_scorer(self.scoring)
+        model._check_parameters()
+        model._preferences(rows)
         tried = {"param": self._strength, "values": grid, "scoring": scorer}
-        judged = clone(ranker).set_params(**self._not_in_folds)
+        judged = clone(model).set_params(**self._not_in_folds)
         splits = splits_of(self.cv, rows.X, rows.y, rows.qid, self.random_state)
         scores = [_scores_of_fold(judged, rows, split, tried) for split in splits]
 
         def learn(values: FloatArray) -> None:
             for name in _learnt(getattr(self, "best_estimator_", None)):
                 self.__dict__.pop(name, None)
-            ranker.set_params(**{self._strength: float(values[0])})
-            ranker.fit(rows.X, rows.y, **rows.layout)
-            self.best_estimator_ = ranker
-            for name, value in _learnt(ranker).items():
+            model.set_params(**{self._strength: float(values[0])})
+            model.fit(rows.X, rows.y, **rows.layout)
+            self.best_estimator_ = model
+            for name, value in _learnt(model).items():
                 setattr(self, name, value)
 
         return np.array(scores)[:, :, None], learn
@@ -204,30 +242,3 @@ def _scores_of_fold(ranker: Any, rows: Rows, split: Split, tried: dict[str, Any]
     if path.interrupted:
         raise KeyboardInterrupt("the search was interrupted before its folds could be compared")
     return np.asarray(path.scores)
-
-
-def _constructor(
-    name: str, values: tuple[float, ...], own: dict[str, Any], ranker: type, without: set[str]
-) -> Callable[..., None]:
-    """Return an `__init__` of the values to try, the search's own and the ranker's parameters."""
-    kind = inspect.Parameter
-    inner = inspect.signature(ranker, eval_str=True).parameters.values()
-    parameters = [
-        kind("self", kind.POSITIONAL_OR_KEYWORD),
-        kind(name, kind.POSITIONAL_OR_KEYWORD, default=values, annotation=Any),
-        *(kind(key, kind.KEYWORD_ONLY, default=value) for key, value in own.items()),
-        *(each for each in inner if each.name not in without),
-    ]
-    signature = inspect.Signature(parameters)
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        bound = signature.bind(self, *args, **kwargs)
-        bound.apply_defaults()
-        for key, value in list(bound.arguments.items())[1:]:
-            setattr(self, key, value)
-
-    __init__.__signature__ = signature  # type: ignore[attr-defined]
-    __init__.__annotations__ = {
-        each.name: each.annotation for each in parameters if each.annotation is not kind.empty
-    }
-    return __init__

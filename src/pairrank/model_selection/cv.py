@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import KW_ONLY
+from typing import ClassVar, Literal
 
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank._protocols import FloatArray
+from pairrank._protocols import Features, FloatArray
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators.rank_ncg import RankNCG
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.model_selection._search import FoldSearch
@@ -16,7 +19,8 @@ PRECISIONS = tuple(10.0**power for power in range(-4, 6))
 """alpha = 1e-4 .. 1e5; the paper names no values."""
 
 
-class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, weakest_last=True):
+@ranker
+class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", weakest_last=True):
     """RankSVM whose C is chosen by cross-validation over whole queries.
 
     In every fold the values of C are fitted in ascending order, each from the last solution. The C
@@ -34,7 +38,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, w
         The chosen C, the smallest of equals.
     Cs_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_, best_score_, best_estimator_
+    validation_scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
     feature_map_, n_features_in_, feature_names_in_
 
@@ -53,8 +57,17 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", values=PAPER_VALUES, w
     0.1
     """
 
+    Cs: ArrayLike = PAPER_VALUES
+    _: KW_ONLY
+    loss: Literal["squared_hinge", "hinge"] = "squared_hinge"
+    solver: Literal["auto", "tron", "bundle"] = "auto"
+    pair_sum: Literal["auto", "cells", "sorted", "selection_tree", "level_counting", "direct"] = (
+        "auto"
+    )
 
-class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS):
+
+@ranker
+class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha"):
     """RankNCG whose alpha, the paper's lambda, is chosen by cross-validation (its Section 6).
 
     In every fold the alphas are fitted in ascending order, each from the last solution. The alpha
@@ -75,7 +88,7 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS)
         The chosen alpha, the largest of equals.
     alphas_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_, best_score_, best_estimator_
+    validation_scores_, best_score_, best_estimator_
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
     feature_map_, n_features_in_, feature_names_in_
 
@@ -95,9 +108,17 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha", values=PRECISIONS)
     1.0
     """
 
+    alphas: ArrayLike = PRECISIONS
+    _: KW_ONLY
+    loss: Literal["logistic", "probit", "raykar"] = "logistic"
+    eps: float = 1e-6
+    solver: Literal["auto", "ncg", "tron"] = "auto"
+    pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
+    covariance: Literal["laplace", "rows", "queries"] | None = None
+
     _not_in_folds: ClassVar = {"covariance": None}
 
-    def predict_pair_proba(self, Xi: Any, Xj: Any) -> FloatArray:
+    def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.
 
         Parameters

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar, Self
+from os import PathLike
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from numpy.typing import ArrayLike, NDArray
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import FloatArray
-from pairrank.estimators._base import BaseRanker
-from pairrank.estimators._rows import Rows, columns_of
-from pairrank.estimators._targets import checked_targets
+from pairrank._protocols import Features, FloatArray
+from pairrank.estimators._base import Seed
+from pairrank.estimators._rows import aligned, columns_of
+from pairrank.estimators._targets import TargetsMixin
+from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import RowArguments
 from pairrank.model_selection.rls_equations import CentredRows, Comparisons, least_squares
 from pairrank.model_selection.rls_greedy import BlocksLeftOut, PairsLeftOut
 from pairrank.model_selection.splits import (
@@ -26,15 +26,15 @@ from pairrank.model_selection.splits import (
     method_of,
     splits_of,
 )
-from pairrank.preferences import Differences, Pairs, refuse_roles
+from pairrank.preferences import Differences, Pairs
 
 LeftOut = BlocksLeftOut | PairsLeftOut
 _SMALL = 200
 _EQUAL = 1e-12
 
 
-class GreedyRankRLS(SelectorMixin, BaseEstimator):
-    r"""Greedy forward selection of features for RankRLS, by its error on what is left out.
+class GreedyRankRLS(SelectorMixin, TargetsMixin):
+    r"""RankRLS on few features, chosen one by one by its error on what is left out.
 
     Starting from none, the feature is added whose addition gives the least squared error
 
@@ -69,9 +69,11 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
     errors_ : ndarray of shape (n_features_to_select_ + 1,)
         The error above with 0, 1, ... features, divided by the total weight of the rows (of Pairs,
         of the comparisons).
-    coef_ : ndarray of shape (n_chosen,) or (n_targets, n_chosen)
-        RankRLS's weights on the chosen features, as `transform` orders them.
+    coef_ : ndarray of shape (n_features,) or (n_targets, n_features)
+        RankRLS's weights on the chosen features, 0 for all others.
     n_features_to_select_ : int
+    n_pairs_ : int
+        The number of differences, n_q^2 per query, or of comparisons.
     cv_ : object
         The way to leave rows out that `cv` stands for.
     n_features_in_ : int
@@ -98,15 +100,13 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
     (array([0]), array([0, 1, 2, 0, 1, 3]))
     """
 
-    __metadata_request__fit: ClassVar = dict.fromkeys(RowArguments.__annotations__, True)
-
     def __init__(
         self,
         n_features_to_select: int | float | None = None,
         alpha: float = 1.0,
         *,
         cv: Any = None,
-        random_state: Any = None,
+        random_state: Seed = None,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.alpha = alpha
@@ -115,13 +115,13 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
 
     def fit(
         self,
-        X: Any,
-        y: Any,
+        X: Features,
+        y: ArrayLike | Pairs,
         *,
-        qid: Any = None,
-        sample_weight: Any = None,
-        winner_weight: Any = None,
-        loser_weight: Any = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        winner_weight: ArrayLike | None = None,
+        loser_weight: ArrayLike | None = None,
     ) -> Self:
         """Choose the features.
 
@@ -147,46 +147,35 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
             Before any work, if input or a parameter is wrong, all labels are equal, or there is
             too little to leave out.
         """
+        layout = aligned(locals())
         validation.check_number(self.alpha, "alpha")
-        refuse_roles(winner_weight, loser_weight)
-        X = validation.check_features(self, X, reset=True)
-        y = y if isinstance(y, Pairs) else checked_targets(y, X.shape[0])
-        qid = validation.check_query_ids(qid, X.shape[0])
-        weight = validation.check_weights(sample_weight, X.shape[0])
-        wanted = self._wanted(X.shape[1])
-        rows = Rows(X, y, qid, weight)
+        rows = self._check_rows(X, y, layout)
+        wanted = self._wanted(rows.X.shape[1])
         problem = least_squares(rows)
         self.cv_ = self._method(problem)
-        if not isinstance(y, Pairs):
-            Differences.build(columns_of(y)[0], **rows.layout).require_pairs(columns_of(y))
+        if not isinstance(rows.y, Pairs):
+            columns = columns_of(rows.y)
+            Differences.build(columns[0], **rows.layout).require_pairs(columns)
         one_query = problem.query_start.size == 2
         with np.errstate(over="ignore", invalid="ignore"):
-            left_out = self._left_out(problem, (X, y, None if one_query else qid))
+            left_out = self._left_out(problem, (rows.X, rows.y, None if one_query else rows.qid))
             self._choose(left_out, wanted, float(np.square(problem.root).sum()))
-        self.coef_ = _weights(problem, np.flatnonzero(self.support_), float(self.alpha))
+        chosen = np.flatnonzero(self.support_)
+        weights = _weights(problem, chosen, float(self.alpha))
+        coefs = np.zeros((len(weights), self.n_features_in_))
+        coefs[:, chosen] = weights
+        self.coef_ = coefs if len(coefs) > 1 else coefs[0]
+        self.n_pairs_ = problem.n_pairs
         return self
 
-    export = BaseRanker.export
-
-    def linear_coef(self) -> FloatArray:
-        """Return the weights of all features, 0 for those that were not chosen.
-
-        Returns
-        -------
-        ndarray of shape (n_features,) or (n_targets, n_features), float64
-        """
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the RankRLS with these weights to a model file; see `load_model`."""
         check_is_fitted(self)
-        coef = np.zeros((*self.coef_.shape[:-1], self.support_.size))
-        coef[..., self.support_] = self.coef_
-        return coef
-
-    def __sklearn_tags__(self) -> Any:
-        """Tell scikit-learn that sparse X and several targets are accepted, and y is required."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.multi_output = True
-        return tags
+        ranker = RankRLS(self.alpha)
+        for name in ("coef_", "n_pairs_", "n_features_in_", "feature_names_in_"):
+            if hasattr(self, name):
+                setattr(ranker, name, getattr(self, name))
+        ranker.save(path)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self)
@@ -287,14 +276,13 @@ class GreedyRankRLS(SelectorMixin, BaseEstimator):
 def _weights(
     problem: CentredRows | Comparisons, features: NDArray[np.intp], alpha: float
 ) -> FloatArray:
-    """Return RankRLS's weights on some features; O(m k^2)."""
+    """Return RankRLS's weights on some features, (n_targets, k); O(m k^2)."""
     columns = np.hstack([problem.columns(slice(at, at + 1)) for at in features.tolist()])
     gram = columns.T @ columns + alpha * np.eye(features.size)
     try:
-        weights = np.linalg.solve(gram, columns.T @ problem.b).T.astype(np.float64)
+        return np.linalg.solve(gram, columns.T @ problem.b).T.astype(np.float64)
     except np.linalg.LinAlgError:
         raise PairrankError(
             f"the selected features depend on one another and alpha = {alpha:g} is lost beside "
             "them in float64: raise alpha, or scale the features down"
         ) from None
-    return weights if len(weights) > 1 else weights[0]

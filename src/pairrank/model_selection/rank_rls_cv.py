@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import KW_ONLY
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import _safe_indexing
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.design import Design
+from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
@@ -41,18 +44,8 @@ PAPER_ALPHAS = tuple(2.0**power for power in range(-10, 11))
 _SMALL = 1000
 
 
-class RankRLSCV(
-    TargetsMixin,
-    SearchedRanker,
-    ranker=RankRLS,
-    strength="alpha",
-    values=PAPER_ALPHAS,
-    without=(
-        *("regularization", "solver", "max_iter", "tol", "patience"),
-        *("validation_fraction", "warm_start", "verbose"),
-    ),
-    alpha_per_target=False,
-):
+@ranker
+class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     """RankRLS whose alpha is chosen by cross-validation, from one eigendecomposition.
 
     Queries or pairs of rows are left out in turn, in closed form: up to rounding, the scores are
@@ -85,7 +78,7 @@ class RankRLSCV(
         The chosen alpha, the largest of equals.
     alphas_ : ndarray of shape (n_values,)
         The values tried, ascending.
-    scores_ : ndarray of shape (n_folds, n_values) or (n_folds, n_values, n_targets)
+    validation_scores_ : ndarray of shape (n_folds, n_values) or (n_folds, n_values, n_targets)
         The score of each fold at each alpha; n_folds is 1 without folds. NaN where a fold holds no
         pair; the mean is over the other folds.
     best_score_ : float, or ndarray of shape (n_targets,) with `alpha_per_target`
@@ -122,10 +115,14 @@ class RankRLSCV(
     (1024.0, 1.0)
     """
 
+    alphas: ArrayLike = PAPER_ALPHAS
+    _: KW_ONLY
+    alpha_per_target: bool = False
+
     @property
     def _maps_features(self) -> bool:
         """A precomputed kernel matrix becomes features too."""
-        return self.kernel is not None
+        return not self._is_linear
 
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
         validation.check_choice(self.alpha_per_target, "alpha_per_target", (False, True))
@@ -184,13 +181,13 @@ class RankRLSCV(
         return dual
 
     def _as_ranker(self) -> RankRLS:
-        ranker = self._ranker(alpha=self.alpha_, solver="direct")
+        single = self._ranker(alpha=self.alpha_, solver="direct")
         learnt = ("coef_", "n_pairs_", "feature_map_", "n_features_in_", "feature_names_in_")
         for name in learnt:
             if hasattr(self, name):
-                setattr(ranker, name, getattr(self, name))
-        ranker.n_iter_, ranker.status_ = 1, "converged"
-        return ranker
+                setattr(single, name, getattr(self, name))
+        single.n_iter_, single.status_ = 1, "converged"
+        return single
 
 
 def _require_pairs(rows: Rows) -> None:

@@ -27,6 +27,8 @@ class BoundStep(NamedTuple):
     """The best lower bound of the objective so far, from the dual."""
     coef: FloatArray | None
     seconds: float
+    limits: FloatArray | None = None
+    """The limits of the best point, as in `LimitSolution`; None in a history."""
 
 
 class LimitSolution(NamedTuple):
@@ -140,7 +142,8 @@ class _Run:
         seconds = time.perf_counter() - self._begin
         step = BoundStep(n_iter, self._least, self._bound, None, seconds)
         self._history.append(step)
-        if self._callback and self._callback(step._replace(coef=self._best[0].copy())):
+        coef, limits = self._best
+        if self._callback and self._callback(step._replace(coef=coef.copy(), limits=limits.copy())):
             return Status.STOPPED
         if self._least - self._bound <= self._tol * self._least:
             return Status.CONVERGED

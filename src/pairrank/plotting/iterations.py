@@ -1,9 +1,8 @@
-"""Plots of the validation error at each iteration."""
+"""IterationCurveDisplay: validation scores at each iteration."""
 
 from __future__ import annotations
 
 import warnings
-from inspect import signature
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,9 +11,11 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank._protocols import Status
+from pairrank._protocols import Features, Status
 from pairrank._validation import ALIGNED
 from pairrank.exceptions import PairrankError
+from pairrank.plotting._common import STRENGTHS, pyplot_of
+from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+_ERROR = "ranking error"
+
+
 class IterationCurveDisplay:
-    """Ranking error by iteration, one curve per alpha (Airola et al. 2010, Figs. 1 and 2).
+    """Ranking error by iteration, one curve per strength (Airola et al. 2010, Figs. 1 and 2).
 
     The curves compare early stopping with the penalty, and show where more iterations overfit.
     Create it with `from_estimator`.
@@ -31,9 +35,12 @@ class IterationCurveDisplay:
     Parameters
     ----------
     curves : list of array-like, each of shape (n_iterations + 1,)
-        Errors, starting with the error of zero weights; NaN is not drawn.
+        Errors, starting with the error of zero weights; NaN is not drawn. With another `metric`,
+        its scores, higher is better.
     labels : list of str
         The legend of each curve.
+    metric : str, default "ranking error"
+        What the curves are: "ranking error", or the name of the ranker's `validation_metric`.
 
     Attributes
     ----------
@@ -44,14 +51,15 @@ class IterationCurveDisplay:
 
     See Also
     --------
-    pairrank.RankRLS : The curves are 1 minus its `validation_scores_`.
+    pairrank.RankRLS : The curves are 1 minus its `validation_scores_`, or with another
+        `validation_metric` these scores.
 
     Examples
     --------
     >>> from pairrank import RankRLS
     >>> X, y = [[0.0, 1.0], [1.0, 0.0], [2.0, 1.0], [3.0, 0.0]], [0, 1, 1, 2]
     >>> display = IterationCurveDisplay.from_estimator(
-    ...     RankRLS(), X, y, alphas=[0.0, 1.0], X_val=X, y_val=y, draw=False)
+    ...     RankRLS(), X, y, values=[0.0, 1.0], X_val=X, y_val=y, draw=False)
     >>> display.labels, [float(curve[0]) for curve in display.curves]
     (['no penalty', 'alpha = 1'], [0.5, 0.5])
     """
@@ -60,55 +68,60 @@ class IterationCurveDisplay:
     figure_: Figure | SubFigure
     lines_: list[Line2D]
 
-    def __init__(self, curves: list[ArrayLike], labels: list[str]) -> None:
+    def __init__(self, curves: list[ArrayLike], labels: list[str], *, metric: str = _ERROR) -> None:
         if len(curves) != len(labels):
             raise PairrankError(f"there are {len(curves)} curves and {len(labels)} labels")
         self.curves = [_as_curve(curve, at) for at, curve in enumerate(curves)]
         self.labels = list(labels)
+        self.metric = metric
 
     @classmethod
     def from_estimator(
         cls,
         estimator: Any,
-        X: Any = None,
-        y: Any = None,
+        X: Features | None = None,
+        y: ArrayLike | Pairs | None = None,
         *,
-        alphas: ArrayLike | None = None,
-        qid: Any = None,
-        sample_weight: Any = None,
-        X_val: Any = None,
-        y_val: Any = None,
-        qid_val: Any = None,
-        sample_weight_val: Any = None,
+        values: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        winner_weight: ArrayLike | None = None,
+        loser_weight: ArrayLike | None = None,
+        X_val: Features | None = None,
+        y_val: ArrayLike | Pairs | None = None,
+        qid_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        winner_weight_val: ArrayLike | None = None,
+        loser_weight_val: ArrayLike | None = None,
         draw: bool = True,
         ax: Axes | None = None,
         mark_best: bool = True,
         **line_kw: Any,
     ) -> Self:
-        """Draw the curve of a fitted ranker, or fit RankRLS at each alpha and draw them all.
+        """Draw the curve of a fitted ranker, or fit it at each of some values and draw them all.
 
         Parameters
         ----------
-        estimator : RankRLS, or any ranker or Pipeline fitted with validation rows
-            Without X, the fitted estimator. With X, a RankRLS: clones of it are fitted at each
-            alpha until they converge or reach max_iter; patience is ignored.
+        estimator : ranker, or Pipeline fitted with validation rows
+            Without X, the fitted estimator. With X, a ranker: clones of it are fitted at each
+            value until they converge or reach max_iter; patience is ignored.
         X : array-like, CSR matrix or frame of shape (n_rows, n_features), optional
             Training rows.
         y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs, optional
             Their labels.
-        alphas : array-like of float, optional
-            The alphas to fit; 0 is no penalty. None: the estimator's own alpha, or 0 with
-            ``regularization="iteration"``.
-        qid, sample_weight : array-like of shape (n_rows,), optional
+        values : array-like of float, optional
+            The values of alpha, C or nu to fit; of RankRLS, alpha = 0 is no penalty. None: the
+            estimator's own, or 0 with ``regularization="iteration"``.
+        qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
             Queries and weights of the training rows.
-        X_val, y_val, qid_val, sample_weight_val : optional
+        X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
             The validation rows, needed where X is given.
         draw : bool
             False: do not draw; call `plot` later.
         ax : matplotlib Axes, optional
             Where to draw; None: a new figure.
         mark_best : bool
-            Mark the least error of each curve.
+            Mark the best point of each curve.
         **line_kw : Any
             Passed to matplotlib's `plot`.
 
@@ -125,21 +138,23 @@ class IterationCurveDisplay:
 
         Notes
         -----
-        Costs one fit by conjugate gradients for each alpha.
+        Costs one fit for each value, of RankRLS by conjugate gradients.
         """
         given = locals()
         if draw:
-            _pyplot()
+            pyplot_of()
         if X is None:
-            if alphas is not None or y is not None:
-                raise PairrankError("alphas and y need X: give X, y, X_val and y_val")
-            display = cls(*_of_fitted(estimator))
+            if values is not None or y is not None:
+                raise PairrankError("values and y need X: give X, y, X_val and y_val")
+            ranker = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
+            check_is_fitted(ranker)
+            display = cls(*_of_fitted(ranker), metric=_metric_of(ranker))
         else:
             if y is None or X_val is None or y_val is None:
                 raise PairrankError("a fit needs X, y, X_val and y_val: give all four")
             names = {name + twin for name in ALIGNED for twin in ("", "_val")} & given.keys()
             rows = {name: given[name] for name in ("X_val", "y_val", *sorted(names))}
-            display = cls(*_of_fits(estimator, X, y, alphas, rows))
+            display = cls(*_of_fits(estimator, X, y, values, rows), metric=_metric_of(estimator))
         return display.plot(ax, mark_best=mark_best, **line_kw) if draw else display
 
     def plot(self, ax: Axes | None = None, *, mark_best: bool = True, **line_kw: Any) -> Self:
@@ -147,7 +162,7 @@ class IterationCurveDisplay:
 
         The parameters are those of `from_estimator`; an ImportError says that matplotlib is needed.
         """
-        pyplot = _pyplot()
+        pyplot = pyplot_of()
         if ax is None:
             _, ax = pyplot.subplots()
         self.lines_ = []
@@ -155,9 +170,10 @@ class IterationCurveDisplay:
             (line,) = ax.plot(np.arange(curve.size), curve, **{"label": label, **line_kw})
             self.lines_.append(line)
             if mark_best:
-                best = int(np.nanargmin(curve))
+                choose = np.nanargmin if self.metric == _ERROR else np.nanargmax
+                best = int(choose(curve))
                 ax.plot(best, curve[best], marker="o", color=line.get_color(), label="_best")
-        ax.set(xlabel="iteration", ylabel="ranking error on the validation rows")
+        ax.set(xlabel="iteration", ylabel=f"{self.metric} on the validation rows")
         if len(self.curves) > 1:
             ax.legend()
         self.ax_, self.figure_ = ax, ax.figure
@@ -171,46 +187,62 @@ def _as_curve(values: ArrayLike, at: int) -> NDArray[np.float64]:
     return curve
 
 
-def _of_fitted(estimator: Any) -> tuple[list[ArrayLike], list[str]]:
+def _metric_of(ranker: Any) -> str:
+    """Return what the ranker's curves show."""
+    return getattr(ranker, "validation_metric", None) or _ERROR
+
+
+def _of_fitted(ranker: Any) -> tuple[list[ArrayLike], list[str]]:
     """Return the curves of a fitted ranker, one per target, and their labels."""
-    ranker = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    check_is_fitted(ranker)
-    if not hasattr(ranker, "validation_scores_"):
+    if not hasattr(ranker, "history_") or not hasattr(ranker, "validation_scores_"):
         raise PairrankError(
-            f"this {type(ranker).__name__} holds no validation scores to draw: fit it with X_val "
-            "and y_val"
+            f"this {type(ranker).__name__} holds no validation scores of iterations to draw: fit a "
+            "ranker with X_val and y_val"
         )
-    curve, name = 1 - ranker.validation_scores_, next(iter(signature(type(ranker)).parameters))
+    curve = ranker.validation_scores_
+    if _metric_of(ranker) == _ERROR:
+        curve = 1 - curve
+    name = _strength_of(ranker)
     early = getattr(ranker, "regularization", None) == "iteration"
-    return _labelled(curve, _name_of(0.0 if early else getattr(ranker, name), name))
+    value = 0.0 if early else getattr(ranker, f"{name}_", getattr(ranker, name))
+    return _labelled(curve, _name_of(value, name))
+
+
+def _strength_of(ranker: Any) -> str:
+    """Return the name of the parameter that sets how strongly a ranker is regularised."""
+    known = ranker.get_params(deep=False)
+    names = [name for name in STRENGTHS if name in known and "max_iter" in known]
+    if not names:
+        raise PairrankError(
+            f"a {type(ranker).__name__} is no ranker that iterates: give one, such as RankSVM, or "
+            "for a Pipeline fit it with validation rows and leave out X"
+        )
+    return names[0]
 
 
 def _of_fits(
-    estimator: Any, X: Any, y: Any, alphas: ArrayLike | None, rows: dict[str, Any]
+    estimator: Any, X: Any, y: Any, values: ArrayLike | None, rows: dict[str, Any]
 ) -> tuple[list[ArrayLike], list[str]]:
-    """Fit at every alpha until convergence, and return the curves and their labels."""
-    known = estimator.get_params()
-    missing = [name for name in ("alpha", "regularization", "patience") if name not in known]
-    if missing:
-        raise PairrankError(
-            f"a {type(estimator).__name__} has no parameter {missing[0]!r}: only RankRLS is fitted "
-            "at several alphas"
-        )
+    """Fit at every value until convergence, and return the curves and their labels."""
+    name, known = _strength_of(estimator), estimator.get_params()
+    of_squares = "regularization" in known
+    if values is None:
+        values = 0.0 if known.get("regularization") == "iteration" else known[name]
+    if not np.size(values):
+        raise PairrankError("values is empty: give at least one")
     curves: list[ArrayLike] = []
     labels: list[str] = []
-    if alphas is None:
-        alphas = 0.0 if known["regularization"] == "iteration" else known["alpha"]
-    if not np.size(alphas):
-        raise PairrankError("alphas is empty: give at least one")
-    for alpha in np.ravel(alphas).tolist():
-        kind = {"regularization": "tikhonov", "alpha": alpha}
-        if alpha == 0:
-            kind = {"regularization": "iteration", "patience": known["max_iter"]}
-        ranker = clone(estimator).set_params(solver="cg", **kind)
+    for value in np.ravel(np.asarray(values)).tolist():
+        changed = {name: value, "patience": None}
+        if of_squares:
+            changed = {"regularization": "tikhonov", name: value, "solver": "cg"}
+        if of_squares and value == 0:
+            changed |= {"regularization": "iteration", "patience": known["max_iter"]}
+        ranker = clone(estimator).set_params(**changed)
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", Status.MAX_ITER.value, ConvergenceWarning)
             ranker.fit(X, y, **rows)
-        more = _labelled(1 - ranker.validation_scores_, _name_of(alpha))
+        more = _of_fitted(ranker)
         curves, labels = curves + more[0], labels + more[1]
     return curves, labels
 
@@ -229,14 +261,3 @@ def _name_of(value: float, name: str = "alpha") -> str:
     if fraction == 0.5 and not 0 <= power - 1 <= 3:
         return rf"{name} = $2^{{{power - 1}}}$"
     return f"{name} = {value:g}"
-
-
-def _pyplot() -> Any:
-    """Return matplotlib's pyplot, or say how to install it."""
-    try:
-        from matplotlib import pyplot
-    except ImportError as error:
-        raise ImportError(
-            "plots need matplotlib, which is not installed: pip install 'pairrank[plot]'"
-        ) from error
-    return pyplot

@@ -1,0 +1,123 @@
+"""Defaults that follow the data: C and epsilon of labels' spread, nu of the number of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from pairrank import ConvexHullRanker, MPRank, Pairs, RankRLS, SVRank, load_model
+
+MAGNITUDES = [MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)]
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 4))
+    y = X @ [2.0, -1.0, 0.5, 0.0] + rng.normal(size=120)
+    return X, y, np.repeat(np.arange(5), [10, 20, 30, 30, 30])
+
+
+def deviation(y, qid, weight):
+    """The root of the mean square distance of labels from the mean of their query."""
+    squares = np.zeros(y.size)
+    for query in np.unique(qid):
+        inside = qid == query
+        squares[inside] = (y[inside] - np.average(y[inside], weights=weight[inside])) ** 2
+    return np.sqrt(np.average(squares, weights=weight))
+
+
+@pytest.mark.parametrize("ranker", MAGNITUDES, ids=str)
+def test_C_and_epsilon_are_shares_of_the_deviation_within_queries(rows, ranker):
+    X, y, qid = rows
+    weight = np.random.default_rng(1).integers(0, 3, 120).astype(float)
+    y = y + 100 * qid
+    fitted = clone(ranker).fit(X, y, qid=qid, sample_weight=weight)
+    s = deviation(y, qid, weight)
+    C = weight.sum() / 5 * s ** (2 - ranker.n) / 32
+    assert pytest.approx(C, rel=1e-12) == fitted.C_
+    given = clone(ranker).set_params(C=fitted.C_)
+    if isinstance(ranker, SVRank):
+        assert fitted.epsilon_ == pytest.approx(0.1 * s, rel=1e-12)
+        given.set_params(epsilon=fitted.epsilon_)
+    given.fit(X, y, qid=qid, sample_weight=weight)
+    np.testing.assert_array_equal(given.coef_, fitted.coef_)
+    assert (ranker.C, ranker.get_params().get("epsilon")) == (None, None)
+
+
+def distance_from_optimum(fitted):
+    """A bound by the penalty |w|^2: f(w) - f* >= |w - w*|^2, |gradient| >= 2 |w - w*|."""
+    if hasattr(fitted, "gap_"):
+        return np.sqrt(fitted.gap_)
+    return 0.5 * fitted.history_[-1].gradient_norm
+
+
+@pytest.mark.parametrize("ranker", MAGNITUDES, ids=str)
+@pytest.mark.parametrize("unit", [1e-6, 1e5, 1e120])
+def test_scores_follow_the_unit_of_the_labels(rows, ranker, unit):
+    X, y, qid = rows
+    tight = clone(ranker).set_params(tol=1e-7)
+    one, other = (clone(tight).fit(X, labels, qid=qid) for labels in (y, unit * y))
+    allowed = distance_from_optimum(one) + distance_from_optimum(other) / unit
+    assert np.linalg.norm(other.coef_ / unit - one.coef_) <= allowed + 1e-9
+
+
+@pytest.mark.parametrize("ranker", MAGNITUDES, ids=str)
+def test_a_row_of_weight_2_is_two_rows_by_default(rows, ranker):
+    X, y, qid = rows
+    weight = np.arange(120) % 3
+    tight = clone(ranker).set_params(tol=1e-8)
+    weighted = clone(tight).fit(X, y, qid=qid, sample_weight=weight)
+    many, labels, queries = (part.repeat(weight, axis=0) for part in rows)
+    repeated = clone(tight).fit(many, labels, qid=queries)
+    assert pytest.approx(repeated.C_, rel=1e-12) == weighted.C_
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, atol=1e-5)
+
+
+def test_squares_of_one_query_or_of_comparisons_are_rank_rls_with_alpha_16(rows):
+    X, y, _ = rows
+    np.testing.assert_allclose(MPRank().fit(X, y).coef_, RankRLS(16.0).fit(X, y).coef_, rtol=1e-6)
+    votes = Pairs(np.arange(99), np.arange(1, 100), magnitude=y[:99] - y[1:100])
+    one, other = (each.fit(X, votes) for each in (MPRank(tol=1e-9), RankRLS(16.0, tol=1e-9)))
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("ranker", MAGNITUDES, ids=str)
+def test_comparisons_without_a_size_have_defaults_too(rows, ranker):
+    X, _y, _ = rows
+    fitted = clone(ranker).fit(X, Pairs(np.arange(99), np.arange(1, 100)))
+    assert pytest.approx(2 * 99 * np.sqrt(0.5) ** (2 - ranker.n) / 32) == fitted.C_
+    ties = Pairs(np.arange(99), np.arange(1, 100), magnitude=np.zeros(99))
+    with pytest.warns(UserWarning, match="all zero"):
+        assert np.isfinite(clone(ranker).fit(X, ties).C_)
+
+
+def test_the_mean_squared_slack_costs_10_by_default(rows):
+    X, y, qid = rows
+    labels, weight = np.digitize(y, [-1.0, 1.0]), 1.0 + np.arange(120) % 3
+    fitted = ConvexHullRanker().fit(X, labels, qid=qid, sample_weight=weight)
+    assert fitted.nu_ == pytest.approx(10 / weight.sum())
+    given = ConvexHullRanker(fitted.nu_).fit(X, labels, qid=qid, sample_weight=weight)
+    np.testing.assert_allclose(given.coef_, fitted.coef_, rtol=1e-12)
+
+
+def test_rows_that_the_hull_ignores_do_not_count(rows):
+    X, y, _ = rows
+    labels, qid = np.digitize(y, [-1.0, 1.0]), np.zeros(120)
+    fitted = ConvexHullRanker().fit(X, labels)
+    many, of_one_class = np.append(X, X[:30], axis=0), np.append(labels, np.full(30, 1))
+    more = ConvexHullRanker().fit(many, of_one_class, qid=np.append(qid, np.ones(30)))
+    assert more.nu_ == pytest.approx(fitted.nu_)
+
+
+@pytest.mark.parametrize("ranker", [*MAGNITUDES, ConvexHullRanker()], ids=str)
+def test_a_model_file_keeps_what_was_derived(rows, ranker, tmp_path):
+    X, y, _ = rows
+    fitted = clone(ranker).fit(X, np.round(y))
+    fitted.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    for name in ("C_", "epsilon_", "nu_"):
+        assert getattr(loaded, name, None) == getattr(fitted, name, None)
+    if isinstance(fitted, MPRank | SVRank):
+        assert loaded.stability_bound(X, y) == fitted.stability_bound(X, y)

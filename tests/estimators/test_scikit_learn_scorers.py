@@ -1,0 +1,105 @@
+"""scikit-learn's scorers of binary labels judge rankers by their `decision_function`."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.metrics import average_precision_score, get_scorer, roc_auc_score
+from sklearn.model_selection import GridSearchCV, KFold, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pairrank import (
+    ConvexHullRanker,
+    GreedyRankRLS,
+    MPRank,
+    PairwiseRanker,
+    QueryKFold,
+    RankNCG,
+    RankNCGCV,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+    SVRank,
+)
+
+RANKERS = [
+    ConvexHullRanker(),
+    GreedyRankRLS(2),
+    MPRank(),
+    PairwiseRanker(),
+    RankNCG(),
+    RankNCG(kernel="rbf"),
+    RankNCGCV([0.1, 1.0], cv=2),
+    RankRLS(),
+    RankRLSCV([0.1, 1.0]),
+    RankSVM(),
+    RankSVMCV([0.1, 1.0], cv=2),
+    SVRank(n=2),
+]
+FOLDS = StratifiedKFold(3)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 4))
+    return X, (X[:, 0] + rng.normal(size=90) > 0.5).astype(int)
+
+
+@pytest.mark.parametrize("ranker", RANKERS, ids=lambda ranker: str(ranker)[:30])
+@pytest.mark.parametrize("form", [clone, lambda ranker: make_pipeline(StandardScaler(), ranker)])
+def test_areas_under_curves_are_those_of_the_scores(rows, ranker, form):
+    X, y = rows
+    model = form(ranker)
+    for scoring, area in (
+        ("roc_auc", roc_auc_score),
+        ("average_precision", average_precision_score),
+    ):
+        found = cross_val_score(model, X, y, cv=FOLDS, scoring=scoring, error_score="raise")
+        for value, (train, test) in zip(found, FOLDS.split(X, y), strict=True):
+            scores = clone(model).fit(X[train], y[train]).predict(X[test])
+            assert value == pytest.approx(area(y[test], scores))
+
+
+def test_the_area_under_the_roc_curve_is_the_pairwise_accuracy(rows):
+    X, y = rows
+    ranker = RankSVM().fit(X, y)
+    assert get_scorer("roc_auc")(ranker, X, y) == pytest.approx(ranker.score(X, y))
+    names = np.array(["bad", "good"])[y]
+    assert get_scorer("roc_auc")(ranker, X, names) == pytest.approx(ranker.score(X, y))
+
+
+def test_a_search_takes_the_candidate_of_the_largest_area(rows):
+    X, y = rows
+    grid = {"ranksvm__C": [1e-6, 1e-2, 1.0], "ranksvm__kernel": ["rbf", "linear"]}
+    model = make_pipeline(StandardScaler(), RankSVM())
+    search = GridSearchCV(model, grid, scoring="roc_auc", cv=FOLDS, error_score="raise").fit(X, y)
+    means = search.cv_results_["mean_test_score"]
+    assert np.isfinite(means).all()
+    assert search.best_index_ == means.argmax()
+    assert np.ptp(means) > 0
+
+
+def test_queries_reach_the_fit_beside_a_scorer_that_ignores_them(rows):
+    X, y = rows
+    qid = np.arange(90) // 9
+    with config_context(enable_metadata_routing=True):
+        found = cross_val_score(
+            RankSVM(), X, y, cv=QueryKFold(3), scoring="roc_auc", params={"qid": qid}
+        )
+    for value, (train, test) in zip(found, QueryKFold(3).split(X, qid=qid), strict=True):
+        ranker = RankSVM().fit(X[train], y[train], qid=qid[train])
+        assert value == pytest.approx(roc_auc_score(y[test], ranker.predict(X[test])))
+
+
+def test_several_targets_have_a_column_of_decisions_each(rows):
+    X, y = rows
+    Y = np.column_stack((y, X[:, 1] > 0))
+    ranker = RankRLS().fit(X, Y)
+    assert ranker.decision_function(X).shape == (90, 2)
+    found = cross_val_score(RankRLS(), X, Y, cv=KFold(3), scoring="roc_auc", error_score="raise")
+    assert (found > 0.6).all()
