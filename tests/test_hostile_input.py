@@ -157,7 +157,8 @@ def test_rankers_answer_or_refuse(ranker, role):
 METRICS = [
     metrics.pairwise_accuracy, metrics.wmw_score, metrics.kendall_tau, metrics.ndcg_score,
     metrics.mean_ndcg, metrics.msd, metrics.m1d, metrics.tube_cost, metrics.hinge_rank_cost,
-    metrics.hinge_magnitude_cost,
+    metrics.hinge_magnitude_cost, metrics.auc_score, metrics.mean_average_precision,
+    metrics.mean_reciprocal_rank, metrics.rank_biased_precision, metrics.expected_reciprocal_rank,
 ]  # fmt: skip
 
 

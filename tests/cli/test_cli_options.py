@@ -144,7 +144,10 @@ def test_messages_of_estimators_name_options():
         (["--model", "pairwise", "--loss", "x"], "'x' is not one of squared_hinge, hinge"),
         (["--model", "nosuch"], "'nosuch' is not one of ranksvm, rankncg"),
         (["--nosuch", "1"], "No such option: --nosuch"),
-        (["--metric", "accuracy"], "there is no metric 'accuracy'; use one of pairwise_accuracy"),
+        (
+            ["--metric", "accuracy"],
+            "no metric 'accuracy' (did you mean pairwise_accuracy?)",
+        ),
         (["--metric", "ndcg@0"], "there is no metric 'ndcg@0'"),
     ],
 )
@@ -161,7 +164,14 @@ def test_preferences_are_built_once(folder, tmp_path, monkeypatch):
     assert len(built) == 1
 
 
-@pytest.mark.parametrize("name", [*METRICS, "ndcg@3"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"{name}@3" if metric.needs_k else name for name, metric in METRICS.items()),
+        "ndcg@3",
+        "err@3:max_label=4",
+    ],
+)
 def test_every_metric_judges_in_training_and_evaluation(folder, tmp_path, name):
     train = ["train", folder / "train.txt", "-o", tmp_path / "m", "--json"]
     trained = json.loads(run(*train, "--valid", folder / "valid.txt", "--metric", name).stdout)

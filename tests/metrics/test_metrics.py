@@ -270,7 +270,7 @@ def test_queries_without_a_relevant_row_count_as_asked():
         assert metric(y, s, qid=qid, sample_weight=[0, 0, 2, 2]) == 1.0
         with pytest.raises(PairrankError, match="one weight per query"):
             metric(y, s, qid=qid, sample_weight=[1, 2, 1, 1])
-    with pytest.warns(NoPairsWarning, match="positive label"):
+    with pytest.warns(NoPairsWarning, match="relevant row"):
         assert math.isnan(ndcg_score([0, 0], [1, 2], empty="skip"))
 
 

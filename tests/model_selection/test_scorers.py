@@ -129,9 +129,79 @@ def test_a_request_can_be_changed_without_touching_the_ready_scorer(judged):
         plain.set_score_request(groups=True)
 
 
-@pytest.mark.parametrize("name", ["accuracy", "ndcg@", "ndcg@0", "ndcg@ten", "mean_ndcg@3", None])
+@pytest.mark.parametrize("name", ["accuracy", "mean_ndcg@3", "precision@", "auc@1", "", None])
 def test_an_unknown_name_lists_the_known(name):
-    with pytest.raises(PairrankError, match="mean_ndcg, ndcg, msd"):
+    with pytest.raises(PairrankError, match="there is no metric"):
+        selection.get_query_scorer(name)
+    if name != "precision@":
+        with pytest.raises(PairrankError, match=r"mean_ndcg, ndcg, map, .*, ndcg@k, map@k"):
+            selection.get_query_scorer(name)
+
+
+@pytest.mark.parametrize("name", ["ndcg@", "ndcg@0", "ndcg@ten", "ndcg@-1", "precision", "recall@"])
+def test_a_position_is_a_whole_number(name):
+    with pytest.raises(PairrankError, match=r"needs a position of 1 or more, such as .*@10"):
+        selection.get_query_scorer(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("ndgc@10", "did you mean ndcg@10"),
+        ("nDCG", "did you mean ndcg"),
+        ("ap@5", "did you mean map@5"),
+        ("rr", "did you mean mrr"),
+        ("P@5", "did you mean pairwise_accuracy or precision@5"),
+        ("p", "did you mean pairwise_accuracy or precision@k"),
+        ("roc_auc", "did you mean auc"),
+        ("mean_reciprocal_rank", "did you mean mrr"),
+        ("pairwise_acuracy", "did you mean pairwise_accuracy"),
+        ("zzz", "no metric 'zzz'; use"),
+    ],
+)
+def test_near_names_are_suggested(name, near):
+    with pytest.raises(PairrankError, match=near):
+        selection.get_query_scorer(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("precision@5:relevant_from=2", {"k": 5, "relevant_from": 2}),
+        ("rbp:persistence=0.5,empty=skip", {"persistence": 0.5, "empty": "skip"}),
+        ("err@3:max_label=8", {"k": 3, "max_label": 8}),
+        ("ndcg@5:gain=linear,discount=letor", {"k": 5, "gain": "linear", "discount": "letor"}),
+        ("kendall_tau:variant=a", {"variant": "a"}),
+        ("tube_cost:epsilon=1e-1,n=2", {"epsilon": 0.1, "n": 2}),
+        ("pairwise_accuracy:average=queries,graph=chain", {"average": "queries", "graph": "chain"}),
+    ],
+)
+def test_a_name_sets_options(name, options, judged):
+    X, y, qid, _ = judged
+    scorer = selection.get_query_scorer(name)
+    assert scorer.metric.options == options
+    sign = 1 if scorer.metric.greater_is_better else -1
+    wanted = sign * scorer.metric.function(y, X[:, 0], qid=qid, **options)
+    assert scorer(FirstFeature().fit(X, y), X, y, qid=qid) == wanted
+
+
+@pytest.mark.parametrize(
+    ("name", "complaint"),
+    [
+        ("rbp:patience=1", "'patience=1' is not one of its options; it takes persistence=..., rel"),
+        ("rbp:persistence", "'persistence' is not one of its options"),
+        ("rbp:", "'' is not one of its options"),
+        ("rbp:persistence=", "'persistence=' is not one of its options"),
+        ("rbp:qid=1", "'qid=1' is not one of its options"),
+        ("rbp:persistence=0.1,persistence=0.2", "sets persistence twice"),
+        ("rbp:persistence=2", "metric 'rbp:persistence=2': persistence must be less than 1"),
+        ("ndcg@3:k=5", "'k=5' is not one of its options"),
+        ("ndcg:gain=loud", "gain must be one of"),
+        ("msd:n=1", "'n=1' is not one of its options; it takes average=..."),
+    ],
+)
+def test_options_that_a_metric_does_not_take_are_refused(name, complaint):
+    with pytest.raises(PairrankError, match=complaint):
         selection.get_query_scorer(name)
 
 
@@ -157,11 +227,19 @@ def test_the_tube_s_cost_takes_the_ranker_s_own_tube(judged):
 
 @pytest.mark.parametrize("name", METRICS)
 def test_every_metric_of_the_table_has_a_scorer(name, judged):
-    X, y, qid, _ = judged
-    scorer, metric = selection.get_query_scorer(name), METRICS[name]
-    wanted = metric.function(y, X[:, 0], qid=qid) * (1 if metric.greater_is_better else -1)
-    assert scorer(FirstFeature().fit(X, y), X, y, qid=qid) == wanted
-    assert name in metric.function.__name__
+    X, y, qid, weight = judged
+    metric = METRICS[name]
+    options = {"k": 3} if metric.needs_k else {}
+    scorer = selection.get_query_scorer(f"{name}@3" if options else name)
+    sign = 1 if metric.greater_is_better else -1
+    wanted = sign * metric.function(y, X[:, 0], qid=qid, sample_weight=weight, **options)
+    assert scorer(FirstFeature(), X, y, qid=qid, sample_weight=weight) == wanted
+    with config_context(enable_metadata_routing=True):
+        params = {"qid": qid, "sample_weight": weight}
+        found = cross_val_score(
+            RankSVM(0.1), X, y, cv=QueryKFold(3), scoring=scorer, params=params, error_score="raise"
+        )
+    assert np.isfinite(found).all()
 
 
 def test_every_metric_with_a_k_is_known_at_each_position(judged, monkeypatch):
@@ -174,5 +252,5 @@ def test_every_metric_with_a_k_is_known_at_each_position(judged, monkeypatch):
     model = FirstFeature().fit(X, y)
     assert selection.get_query_scorer("top_share@7")(model, X, y, qid=qid) == 7.0
     assert selection.get_query_scorer("ndcg@3")(model, X, y) == ndcg_score(y, X[:, 0], k=3)
-    with pytest.raises(PairrankError, match=r"ndcg@k, top_share@k$"):
+    with pytest.raises(PairrankError, match=r"rbp@k, top_share@k$"):
         selection.get_query_scorer("kendall_tau@3")

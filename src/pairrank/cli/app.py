@@ -10,10 +10,11 @@ import typer
 from pairrank.cli._commands import ModelCommand, spread
 from pairrank.cli._errors import GuardedGroup
 from pairrank.cli.demo import demo
+from pairrank.cli.evaluate import evaluate
 from pairrank.cli.export import export
 from pairrank.cli.files import convert, info
 from pairrank.cli.recommend import recommend
-from pairrank.cli.scoring import evaluate, predict
+from pairrank.cli.scoring import predict
 from pairrank.cli.train import train
 from pairrank.cli.warmup import warmup
 

@@ -2,6 +2,7 @@
 
 from pairrank.io._atomic import atomic_write as atomic_write
 from pairrank.io._atomic import refuse_read_only as refuse_read_only
+from pairrank.io.columns import write_columns as write_columns
 from pairrank.io.dispatch import format_of as format_of
 from pairrank.io.dispatch import read_rows as read_rows
 from pairrank.io.dispatch import write_rows as write_rows

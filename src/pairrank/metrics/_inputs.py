@@ -127,6 +127,15 @@ class Judged(NamedTuple):
             return None
         return query_codes(self.qid if self.weight is None else self.qid[self.weight > 0])[0]
 
+    @property
+    def query_of(self) -> NDArray[np.int32]:
+        """The place of each row's query among the identifiers, (n_rows,); 0 for weight 0."""
+        result = np.zeros(self.scores.size, dtype=np.int32)
+        if self.qid is not None:
+            kept = slice(None) if self.weight is None else np.flatnonzero(self.weight > 0)
+            result[kept] = query_codes(self.qid[kept])[1]
+        return result
+
 
 def check_rows(
     y_true: Any, scores: Any, rows: RowArguments, *, text: bool = False, no_roles: str = ""

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from pairrank.exceptions import PairrankError
+from pairrank.metrics._inputs import arguments_of
+from pairrank.metrics.cascade import expected_reciprocal_rank
+from pairrank.metrics.classes import auc_score
 from pairrank.metrics.correlation import kendall_tau
 from pairrank.metrics.differences import (
     hinge_magnitude_cost,
@@ -15,19 +20,31 @@ from pairrank.metrics.differences import (
     msd,
     tube_cost,
 )
+from pairrank.metrics.likelihood import pairwise_log_loss
 from pairrank.metrics.ndcg import mean_ndcg, ndcg_score
 from pairrank.metrics.pairwise import pairwise_accuracy, wmw_score
+from pairrank.metrics.relevance import (
+    mean_average_precision,
+    mean_reciprocal_rank,
+    precision_at_k,
+    rank_biased_precision,
+    recall_at_k,
+)
+from pairrank.preferences.roles import ROLES
 
 _NO_OPTIONS: Mapping[str, Any] = {}
+_NOT_NAMED = ("k", "groups", "per_query")
+"""Options of metrics that a name does not give as "option=value"."""
 
 
 class Metric(NamedTuple):
     """A function of `pairrank.metrics` and how to use it."""
 
     function: Callable[..., Any]
-    judges: Literal["preferences", "gains", "numbers"] = "numbers"
+    judges: Literal["preferences", "lists", "gains", "numbers"] = "numbers"
     """What it compares scores with: preferences (an order graph, also of text labels, or Pairs),
-    gains (labels of at least 0; queries may have weights, rows may not), or any numbers."""
+    ranked lists (any numbers; queries may have weights, rows may not), gains (the same with labels
+    of at least 0), or any numbers."""
     greater_is_better: bool = True
     own: tuple[str, ...] = ()
     """Arguments whose defaults are the model's parameters of the same names."""
@@ -37,6 +54,37 @@ class Metric(NamedTuple):
     def has_k(self) -> bool:
         """Whether it can be cut at the first k positions, and so has the names "name@k"."""
         return "k" in inspect.signature(self.function).parameters
+
+    @property
+    def needs_k(self) -> bool:
+        """Whether it has no value without k."""
+        k = inspect.signature(self.function).parameters.get("k")
+        return k is not None and k.default is k.empty
+
+    def rows_of(self, rows: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the queries and weights that it can use.
+
+        Rows of ranked lists have no weights of their own, and only pairs have winners and losers.
+        """
+        taken = arguments_of(self.function)
+        left_out = ("sample_weight", *ROLES) if self.judges in ("lists", "gains") else ()
+        return {name: part for name, part in rows.items() if name in taken and name not in left_out}
+
+    @property
+    def weighs_roles(self) -> bool:
+        """Whether it takes weights by role."""
+        return set(ROLES) <= set(arguments_of(self.function))
+
+    @property
+    def named_options(self) -> list[str]:
+        """The options that a name can give."""
+        taken = inspect.signature(self.function).parameters.values()
+        rows = arguments_of(self.function)
+        return [
+            each.name
+            for each in taken
+            if each.kind is each.KEYWORD_ONLY and each.name not in (*rows, *_NOT_NAMED)
+        ]
 
     def arguments(self, model: Any = None) -> dict[str, Any]:
         """Return the options, and the model's parameters where an option is not given.
@@ -54,38 +102,123 @@ class Metric(NamedTuple):
 METRICS: dict[str, Metric] = {
     "pairwise_accuracy": Metric(pairwise_accuracy, "preferences", own=("graph",)),
     "wmw": Metric(wmw_score, "preferences", own=("graph",)),
+    "auc": Metric(auc_score),
+    "log_loss": Metric(pairwise_log_loss, "preferences", greater_is_better=False, own=("graph",)),
     "kendall_tau": Metric(kendall_tau),
     "mean_ndcg": Metric(mean_ndcg, "gains"),
     "ndcg": Metric(ndcg_score, "gains"),
+    "map": Metric(mean_average_precision, "lists"),
+    "average_precision": Metric(mean_average_precision, "lists"),
+    "mrr": Metric(mean_reciprocal_rank, "lists"),
+    "precision": Metric(precision_at_k, "lists"),
+    "recall": Metric(recall_at_k, "lists"),
+    "err": Metric(expected_reciprocal_rank, "gains"),
+    "rbp": Metric(rank_biased_precision, "lists"),
     "msd": Metric(msd, greater_is_better=False),
     "m1d": Metric(m1d, greater_is_better=False),
     "tube_cost": Metric(tube_cost, greater_is_better=False, own=("epsilon", "n")),
     "hinge_rank_cost": Metric(hinge_rank_cost, greater_is_better=False),
     "hinge_magnitude_cost": Metric(hinge_magnitude_cost, greater_is_better=False),
 }
-"""Name -> metric; "name@k" is a metric with `k` at position k, such as "ndcg@10"."""
+"""Name -> metric. A metric with `k` also has the names "name@k", such as "ndcg@10"; some have only
+these. ":option=value,option=value" at the end of a name sets further options."""
 
 
 def metric_names() -> str:
     """Return all names for messages and help, separated by commas."""
-    return ", ".join([*METRICS, *(f"{name}@k" for name, each in METRICS.items() if each.has_k)])
+    return ", ".join(_templates())
+
+
+def _templates() -> list[str]:
+    whole = [name for name, each in METRICS.items() if not each.needs_k]
+    return [*whole, *(f"{name}@k" for name, each in METRICS.items() if each.has_k)]
 
 
 def metric_named(name: Any) -> Metric:
-    """Return the metric of a name in METRICS, or of "name@k".
+    """Return the metric of a name: one in METRICS, perhaps with "@k" and ":option=value,...".
 
     Raises
     ------
     PairrankError
-        If there is no such metric.
+        If there is no such metric, or it does not take an option.
+
+    Examples
+    --------
+    >>> metric_named("precision@5:relevant_from=2").options
+    {'k': 5, 'relevant_from': 2}
     """
-    known, at, depth = str(name).partition("@")
+    position, colon, settings = str(name).partition(":")
+    known, at, depth = position.partition("@")
     metric = METRICS.get(known)
-    if metric is not None and not at:
-        return metric
-    if metric is not None and metric.has_k and depth.isdecimal() and int(depth):
-        return metric._replace(options={"k": int(depth)})
-    raise PairrankError(f"there is no metric {name!r}; use one of {metric_names()}")
+    if metric is None or (at and not metric.has_k):
+        raise PairrankError(
+            f"there is no metric {name!r}{_near(position)}; use one of {metric_names()}"
+        )
+    if (metric.needs_k and not at) or (at and not (depth.isdecimal() and int(depth))):
+        raise PairrankError(
+            f"there is no metric {name!r}: {known} needs a position of 1 or more, such as "
+            f"{known}@10"
+        )
+    options: dict[str, Any] = {"k": int(depth)} if at else {}
+    if not colon:
+        return metric._replace(options=options)
+    options |= _options_of(metric, str(name), settings)
+    _refuse_values(metric, options, str(name))
+    return metric._replace(options=options)
+
+
+def _near(name: str) -> str:
+    """Return the names that are most like a wrong one, as a question; "" if none is."""
+    typed, _, depth = name.lower().partition("@")
+    known = {each: each for each in METRICS}
+    functions = {metric.function.__name__: each for each, metric in METRICS.items()}
+    alike = difflib.get_close_matches(typed, known | functions, n=3)
+    alike += [each for each in known if typed and each.startswith(typed)]
+    depth = depth if depth.isdecimal() and int(depth) else ""
+    near = dict.fromkeys((functions | known)[each] for each in alike)
+    shown = [_at(each, depth) for each in near]
+    return f" (did you mean {' or '.join(shown)}?)" if shown else ""
+
+
+def _at(name: str, depth: str) -> str:
+    """Return the name of a metric at a position, if it takes one."""
+    metric = METRICS[name]
+    return f"{name}@{depth or 'k'}" if metric.needs_k or (metric.has_k and depth) else name
+
+
+def _options_of(metric: Metric, name: str, settings: str) -> dict[str, Any]:
+    """Return the options in "option=value,option=value" with values as numbers where they are."""
+    options = {}
+    for setting in settings.split(","):
+        option, equals, text = setting.partition("=")
+        if option not in metric.named_options or not (equals and text):
+            listed = ", ".join(f"{each}=..." for each in metric.named_options)
+            raise PairrankError(
+                f"metric {name!r}: {setting!r} is not one of its options; it takes {listed}"
+            )
+        if option in options:
+            raise PairrankError(f"metric {name!r} sets {option} twice; give it once")
+        options[option] = _value(text)
+    return options
+
+
+def _value(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    return text
+
+
+def _refuse_values(metric: Metric, options: Mapping[str, Any], name: str) -> None:
+    """Raise the metric's own PairrankError for options out of range, by a call with two rows."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            metric.function([0.0, 0.0], [0.0, 1.0], **options)
+        except PairrankError as error:
+            raise PairrankError(f"metric {name!r}: {error}") from None
 
 
 def metric_of(function: Callable[..., Any], options: Mapping[str, Any]) -> Metric:

@@ -22,7 +22,6 @@ from pairrank.metrics._inputs import (
 )
 from pairrank.metrics.groups import accuracy_of_groups
 from pairrank.preferences import Graph, Levels, OrderGraph, Pairs, as_graph
-from pairrank.preferences._codes import query_codes
 from pairrank.preferences.roles import Roles
 
 TIE_SHARE = {"half": 0.5, "correct": 1.0, "error": 0.0}
@@ -172,12 +171,7 @@ def _each_group_weighs_one(levels: Levels) -> Levels:
 
 def _judge_pairs(pairs: Pairs, judged: Judged) -> NDArray[Any]:
     """Return (concordant, tied, discordant) weights of each query."""
-    n_rows, weight = judged.scores.size, judged.weight
-    bound = pairs.preferred().bound(n_rows, qid=judged.qid, **judged.weights)
-    if judged.qid is None:
+    bound = pairs.preferred().bound(judged.scores.size, qid=judged.qid, **judged.weights)
+    if judged.identifiers is None:
         return bound.concordance(judged.scores)
-    kept = slice(None) if weight is None else np.flatnonzero(weight > 0)
-    identifiers, codes = query_codes(judged.qid[kept])
-    query_of = np.zeros(n_rows, dtype=np.int32)
-    query_of[kept] = codes
-    return bound.concordance(judged.scores, query_of, identifiers.size)
+    return bound.concordance(judged.scores, judged.query_of, judged.identifiers.size)

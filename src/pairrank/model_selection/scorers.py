@@ -108,9 +108,12 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     Parameters
     ----------
     scoring : str or callable
-        "pairwise_accuracy", "wmw", "kendall_tau", "mean_ndcg", "ndcg"; "msd", "m1d", "tube_cost",
-        "hinge_rank_cost", "hinge_magnitude_cost", which are negated; "name@k" for any whole number
-        k if the metric has the option k, such as "ndcg@10"; or a scorer (estimator, X, y, ...).
+        "pairwise_accuracy", "wmw", "auc", "kendall_tau", "mean_ndcg", "ndcg", "map",
+        "average_precision", "mrr", "err", "rbp"; "log_loss", "msd", "m1d", "tube_cost",
+        "hinge_rank_cost", "hinge_magnitude_cost", which are negated; "precision@k", "recall@k", and
+        "name@k" for every metric with the option k, such as "ndcg@10"; any of these with
+        ":option=value,option=value", such as "rbp:persistence=0.9"; or a scorer
+        (estimator, X, y, ...).
 
     Returns
     -------
@@ -125,6 +128,8 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     --------
     >>> get_query_scorer("ndcg@5")
     make_query_scorer(ndcg_score, k=5)
+    >>> get_query_scorer("err@10:max_label=4")
+    make_query_scorer(expected_reciprocal_rank, k=10, max_label=4)
     """
     if callable(scoring):
         return scoring
@@ -133,8 +138,8 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     return QueryScorer(metric_named(scoring))
 
 
-READY = {name: QueryScorer(metric) for name, metric in METRICS.items()}
-"""The scorers of all metrics by name."""
+READY = {name: QueryScorer(metric) for name, metric in METRICS.items() if not metric.needs_k}
+"""The scorers of all metrics that need no position, by name."""
 
 pairwise_accuracy_scorer = READY["pairwise_accuracy"]
 wmw_scorer = READY["wmw"]

@@ -163,11 +163,22 @@ class Pairs:
         """
         if self.magnitude is None:
             return self
+        result = self.signed()
+        weight = 1.0 if self.weight is None else self.weight
+        result.weight, result.magnitude = np.where(self.magnitude == 0, 0.0, weight), None
+        return result
+
+    def signed(self) -> Pairs:
+        """Return the same comparisons with magnitudes 1 and, for ties, 0.
+
+        A negative magnitude prefers the other row.
+        """
+        if self.magnitude is None:
+            return self
         result, turned = self._resized(self.n_rows), self.magnitude < 0
         result.i = np.where(turned, self.j, self.i)
         result.j = np.where(turned, self.i, self.j)
-        weight = 1.0 if self.weight is None else self.weight
-        result.weight, result.magnitude = np.where(self.magnitude == 0, 0.0, weight), None
+        result.magnitude = np.where(self.magnitude == 0, 0.0, 1.0)
         return result
 
     def require_pairs(self) -> None:

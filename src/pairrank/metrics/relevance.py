@@ -1,0 +1,257 @@
+"""Metrics of ranked lists by which rows are relevant: MAP, MRR, precision, recall, RBP."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairrank._protocols import FloatArray
+from pairrank._validation import check_number
+from pairrank.exceptions import PairrankError
+from pairrank.metrics._inputs import metric
+from pairrank.metrics._queries import (
+    OF_QUERIES,
+    Lists,
+    QueryArguments,
+    check_relevant_from,
+    is_relevant,
+    mean_of_lists,
+)
+
+ValueOfLists = Callable[[Lists, NDArray[np.bool_], int], FloatArray]
+"""From ranked lists, which of their rows are relevant, and a cutoff, to one value per query."""
+
+
+def _mean_of_relevance(
+    value: ValueOfLists,
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    k: int | None,
+    relevant_from: float | None,
+    how: QueryArguments,
+) -> Any:
+    """Return the mean over the queries of a value of their relevant rows."""
+    check_relevant_from(relevant_from)
+
+    def of_lists(lists: Lists) -> FloatArray:
+        cutoff = lists.longest if k is None else min(int(k), lists.longest)
+        return value(lists, is_relevant(lists.labels, relevant_from), cutoff)
+
+    return mean_of_lists(of_lists, y_true, scores, k, **how)
+
+
+_relevance_metric = metric(OF_QUERIES, like=mean_of_lists)
+
+
+@_relevance_metric
+def mean_average_precision(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    k: int | None = None,
+    relevant_from: float | None = None,
+    **how: Unpack[QueryArguments],
+) -> Any:
+    """Return the mean over queries of average precision, MAP.
+
+    A query's average precision is the sum of the precisions at the positions of its relevant rows
+    (those of the first k positions), divided by the number of all its relevant rows. Tied scores
+    get the expected value over their orders. Without qid it is the average precision of all rows,
+    which on scores without ties is that of scikit-learn.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows. A tied row is relevant with the group's share of relevant rows, and
+    so are, on average, the tied rows before it.
+
+    References
+    ----------
+    McSherry & Najork 2008 for tied scores.
+
+    Examples
+    --------
+    >>> round(mean_average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1]), 4)
+    0.8333
+    """
+
+    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
+        from pairrank.compiled.ranked_lists import average_precisions
+
+        return average_precisions(lists.keys, relevant, lists.starts, cutoff)
+
+    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
+
+
+@_relevance_metric
+def mean_reciprocal_rank(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    k: int | None = None,
+    relevant_from: float | None = None,
+    **how: Unpack[QueryArguments],
+) -> Any:
+    """Return the mean over queries of 1/(position of the first relevant row), MRR.
+
+    It is 0 where no relevant row is among the first k. Tied scores get the expected value over
+    their orders.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows: the position of the first of r relevant rows among n tied rows has
+    a negative hypergeometric distribution.
+
+    References
+    ----------
+    McSherry & Najork 2008 for tied scores.
+
+    Examples
+    --------
+    >>> mean_reciprocal_rank([0, 1, 1, 0], [4, 3, 2, 1])
+    0.5
+    >>> mean_reciprocal_rank([0, 1], [1, 1])  # the mean of 1 and 1/2
+    0.75
+    """
+
+    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
+        from pairrank.compiled.ranked_lists import reciprocal_ranks
+
+        return reciprocal_ranks(lists.keys, relevant, lists.starts, cutoff)
+
+    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
+
+
+@_relevance_metric
+def precision_at_k(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    k: int,
+    relevant_from: float | None = None,
+    **how: Unpack[QueryArguments],
+) -> Any:
+    """Return the mean over queries of the share of relevant rows among the first k.
+
+    The number of relevant rows among the first k is divided by k, also where a query has fewer
+    rows. Tied scores get the expected value over their orders.
+
+    Parameters
+    ----------
+    k : int
+        The number of positions that count.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows.
+
+    References
+    ----------
+    McSherry & Najork 2008 for tied scores.
+
+    Examples
+    --------
+    >>> precision_at_k([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=2)
+    0.5
+    """
+
+    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
+        return _sums(lists, relevant, np.full(cutoff, 1.0)) / float(k)
+
+    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
+
+
+@_relevance_metric
+def recall_at_k(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    k: int,
+    relevant_from: float | None = None,
+    **how: Unpack[QueryArguments],
+) -> Any:
+    """Return the mean over queries of the share of relevant rows that are among the first k.
+
+    Tied scores get the expected value over their orders.
+
+    Parameters
+    ----------
+    k : int
+        The number of positions that count.
+
+    Notes
+    -----
+    Costs O(m log m) for m rows.
+
+    References
+    ----------
+    McSherry & Najork 2008 for tied scores.
+
+    Examples
+    --------
+    >>> recall_at_k([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], k=1)
+    0.5
+    """
+
+    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
+        found = _sums(lists, relevant, np.full(cutoff, 1.0))
+        return found / _sums(lists, relevant, np.full(lists.longest, 1.0))
+
+    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
+
+
+@_relevance_metric
+def rank_biased_precision(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    persistence: float = 0.8,
+    k: int | None = None,
+    relevant_from: float | None = None,
+    **how: Unpack[QueryArguments],
+) -> Any:
+    r"""Return the mean over queries of rank-biased precision, RBP.
+
+    .. math:: (1 - p) \sum_i r_i p^{i - 1},
+
+    where r_i is 1 if the row at position i <= k is relevant, else 0. It is the share of relevant
+    rows among those that a user sees who goes on to the next row with probability p. Tied scores
+    get the expected value over their orders.
+
+    Parameters
+    ----------
+    persistence : float
+        p, in (0, 1).
+
+    Notes
+    -----
+    Costs O(m log m) for m rows. The best value of a query is 1 - p^r for its r relevant rows.
+
+    References
+    ----------
+    Moffat & Zobel 2008, "Rank-biased precision for measurement of retrieval effectiveness".
+
+    Examples
+    --------
+    >>> rank_biased_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.1], persistence=0.5)
+    0.625
+    """
+    check_number(persistence, "persistence")
+    if persistence >= 1:
+        raise PairrankError(f"persistence must be less than 1 (got {persistence!r})")
+
+    def value(lists: Lists, relevant: NDArray[np.bool_], cutoff: int) -> FloatArray:
+        with np.errstate(under="ignore"):
+            factors = (1.0 - persistence) * np.power(float(persistence), np.arange(float(cutoff)))
+        return _sums(lists, relevant, factors)
+
+    return _mean_of_relevance(value, y_true, scores, k, relevant_from, how)
+
+
+def _sums(lists: Lists, relevant: NDArray[np.bool_], factors: FloatArray) -> FloatArray:
+    """Return each query's expected sum of factors over the positions of its relevant rows."""
+    from pairrank.compiled.gains import sums_over_positions
+
+    return sums_over_positions(lists.keys, relevant.astype(np.float64), lists.starts, factors)
