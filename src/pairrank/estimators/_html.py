@@ -25,6 +25,7 @@ _STYLE = """<style>
 .pairrank-fit table { background: none; border-collapse: collapse; color: inherit;
   display: inline-table; margin: 0 2em 0.75em 0; vertical-align: top; }
 .pairrank-fit caption { caption-side: top; color: inherit; font-weight: bold; padding: 0.25em 0.5em;
+  white-space: nowrap;
   text-align: left; }
 .pairrank-fit th, .pairrank-fit td { background: none; border: 0;
   border-bottom: 1px solid rgba(128, 128, 128, 0.35); color: inherit; padding: 0.15em 0.5em;

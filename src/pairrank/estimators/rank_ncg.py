@@ -132,9 +132,23 @@ class RankNCG(PairLossRanker):
             raise PairrankError(
                 f"Xi has {first.size} rows and Xj {second.size}: row k of each makes pair k"
             )
+        return self.preference_proba(first - second)
+
+    def preference_proba(self, margins: FloatArray) -> FloatArray:
+        """Return the probabilities of preferences by how much higher the scores are.
+
+        Parameters
+        ----------
+        margins : ndarray of shape (n_pairs,), float64
+            The score of each pair's first row minus that of its second.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), float64
+        """
         loss = Probit() if self.loss == "probit" else Logistic()
         with np.errstate(over="ignore"):
-            return -loss.phi(second - first, order=1)
+            return -loss.phi(-margins, order=1)
 
     def _check_parameters(self) -> None:
         if self.covariance is not None and not self._is_linear:
