@@ -61,6 +61,7 @@ _MODULES = (
     "model_selection",
     "plotting",
     "recommend",
+    "report",
     "survival",
 )
 

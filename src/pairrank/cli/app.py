@@ -13,6 +13,7 @@ from pairrank.cli.demo import demo
 from pairrank.cli.evaluate import evaluate
 from pairrank.cli.export import export
 from pairrank.cli.files import convert, info
+from pairrank.cli.page import report
 from pairrank.cli.recommend import recommend
 from pairrank.cli.scoring import predict
 from pairrank.cli.train import train
@@ -26,7 +27,18 @@ app = typer.Typer(
     help="Learn to rank from preferences: every pair, at the price of a pointwise model.",
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
-for command in (train, predict, evaluate, recommend, export, info, convert, demo, warmup):
+for command in (
+    train,
+    predict,
+    evaluate,
+    report,
+    recommend,
+    export,
+    info,
+    convert,
+    demo,
+    warmup,
+):
     has_model = command in (train, recommend)
     app.command(cls=ModelCommand if has_model else None)(spread(command))
 

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
+from pairrank.preferences import Levels, Pairs, as_graph
 from pairrank.report.pair_sample import Drawn, draw_pairs
 from pairrank.report.subject import Subject, subject_of
-from pairrank.preferences import Levels, Pairs, as_graph
 
 N_BINS = 10
 MOST_PAIRS = 200_000
@@ -133,14 +133,54 @@ def calibrate(
     margins = scores[drawn.winner] - scores[drawn.loser]
     won = np.where(margins == 0, 0.5, margins > 0)
     probability = subject.ranker.preference_proba(np.abs(margins))
+    return _binned(won, probability, drawn.weight, n_bins, drawn.is_sample)
+
+
+def calibration_of(
+    outcomes: ArrayLike, probabilities: ArrayLike, n_bins: int = N_BINS
+) -> PairCalibration:
+    """Return the calibration of probabilities that the first row of each pair is preferred.
+
+    Parameters
+    ----------
+    outcomes : array-like of shape (n_pairs,)
+        1 if the first row is preferred, 0 if the second is, 0.5 for a tie.
+    probabilities : array-like of shape (n_pairs,)
+        From 0 to 1.
+    n_bins : int
+        The number of bins of equal width from 0.5 to 1.
+
+    Returns
+    -------
+    PairCalibration
+
+    Raises
+    ------
+    PairrankError
+        If a number is out of range, or there are not as many outcomes as probabilities.
+    """
+    validation.check_number(n_bins, "n_bins", integer=True)
+    predicted = validation.check_numbers(probabilities, "probabilities")
+    observed = validation.check_numbers(outcomes, "outcomes", predicted.size)
+    for name, values in (("probabilities", predicted), ("outcomes", observed)):
+        if not values.size or values.min() < 0 or values.max() > 1:
+            raise PairrankError(f"{name} must hold numbers from 0 to 1, at least one")
+    turned = predicted < 0.5
+    observed = np.where(turned, 1 - observed, np.where(predicted == 0.5, 0.5, observed))
+    predicted = np.where(turned, 1 - predicted, predicted)
+    return _binned(observed, predicted, np.ones(predicted.size), int(n_bins), is_sample=False)
+
+
+def _binned(
+    won: FloatArray, probability: FloatArray, weight: FloatArray, n_bins: int, is_sample: bool
+) -> PairCalibration:
     edges = np.linspace(0.5, 1.0, n_bins + 1)
     at = np.clip(np.searchsorted(edges, probability, side="right") - 1, 0, n_bins - 1)
-    weight = np.bincount(at, drawn.weight, n_bins)
-    filled = weight > 0
-    means = (
-        np.bincount(at, drawn.weight * each, n_bins)[filled] / weight[filled]
+    weights = np.bincount(at, weight, n_bins)
+    filled = weights > 0
+    predicted, observed = (
+        np.bincount(at, weight * each, n_bins)[filled] / weights[filled]
         for each in (probability, won)
     )
-    return PairCalibration(
-        edges, *means, np.bincount(at, minlength=n_bins)[filled], drawn.is_sample
-    )
+    n_pairs = np.bincount(at, minlength=n_bins)[filled]
+    return PairCalibration(edges, predicted, observed, n_pairs, is_sample)

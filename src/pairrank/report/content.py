@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.metrics.comparison import Comparison
@@ -126,8 +127,9 @@ def content_of(material: Material) -> Content:
     lines = [_line(name, material, scores, other_scores) for name in material.metrics]
     main, rival = lines[0].measure, lines[0].other
     queries = queries_of(qid, n_rows)
+    values = np.where(_has_preference(preferences, queries), main.by_query, np.nan)
     worst, best = worst_and_best(
-        main.by_query, queries.sizes, greater_is_better=main.greater_is_better, most=MOST_QUERIES
+        values, queries.sizes, greater_is_better=main.greater_is_better, most=MOST_QUERIES
     )
     shown = [
         shown_queries(
@@ -164,6 +166,12 @@ def content_of(material: Material) -> Content:
         calibration_picture=_calibration_picture(calibration),
         pairs=Sample(drawn.winner.size, int(preferences.n_pairs), drawn.is_sample),
     )
+
+
+def _has_preference(preferences: Levels | Pairs, queries: Queries) -> NDArray[np.bool_]:
+    """Return whether a query has a preference, (n_queries,)."""
+    wins, _ = preferences.wins_and_losses()
+    return np.bincount(queries.query_of, wins, queries.sizes.size) > 0
 
 
 def _line(
@@ -267,9 +275,7 @@ def _margins(y: Any, scores: FloatArray, drawn: Drawn) -> Picture | None:
         return None
     margins = scores[drawn.winner] - scores[drawn.loser]
     title = "Histogram of the winner's score less the loser's, over the comparisons"
-    return pictures.histogram(
-        margins, "winner's score less loser's", title, ylabel="comparisons"
-    )
+    return pictures.histogram(margins, "winner's score less loser's", title, ylabel="comparisons")
 
 
 def _weight_picture(weights: list[Weight]) -> Picture | None:

@@ -139,12 +139,13 @@ def report(
             raise PairrankError(
                 f"X_other has {rival.X.shape[0]} rows, but X {n_rows}: give the same rows"
             )
+    probabilities = subject.gives_probabilities and (rival is None or rival.gives_probabilities)
     material = Material(
         subject,
         judged,
         layout,
         graph if graph is not None else getattr(subject.ranker, "graph", "full"),
-        asked or usual_metrics(judged, layout, probabilities=subject.gives_probabilities),
+        asked or usual_metrics(judged, layout, probabilities=probabilities),
         rival,
         names or _names(subject.ranker, None if rival is None else rival.ranker),
         random_state,

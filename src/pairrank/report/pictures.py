@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -62,11 +63,10 @@ def histogram(
         if count:
             marks.append(axes.bar(left, right, float(count), "fill"))
     if outline is not None:
-        corners = [(left, count) for left, count in zip(edges[:-1], outline, strict=True)]
-        steps = [f"M{axes.x(low)} {axes.y(0)}"]
-        steps += [f"V{axes.y(float(count))}H{axes.x(right)}" for (_, count), right in
-                  zip(corners, edges[1:], strict=True)]  # fmt: skip
-        marks.append(Mark("path", {"d": " ".join([*steps, f"V{axes.y(0)}"]), "class": "other"}))
+        steps = [f"M{axes.x(low)} {axes.y(0.0)}"]
+        for count, right in zip(outline, edges[1:], strict=True):
+            steps.append(f"V{axes.y(float(count))}H{axes.x(right)}")
+        marks.append(Mark("path", {"d": " ".join([*steps, f"V{axes.y(0.0)}"]), "class": "other"}))
     return Picture(title, 200.0, marks)
 
 
@@ -86,7 +86,7 @@ def calibration_curve(found: PairCalibration, title: str) -> Picture:
     marks = axes.frame("predicted probability", "observed share")
     marks.append(axes.line(0.5, 0.5, 1.0, 1.0, "guide"))
     points = list(zip(found.predicted.tolist(), found.observed.tolist(), strict=True))
-    for before, after in zip(points, points[1:], strict=False):
+    for before, after in pairwise(points):
         marks.append(axes.line(*before, *after, "curve"))
     largest = float(found.n_pairs.max())
     for point, count in zip(points, found.n_pairs.tolist(), strict=True):
@@ -128,7 +128,7 @@ def weight_bars(weights: Sequence[Weight], title: str) -> Picture:
     longest = max(len(_short(weight.name)) for weight in weights)
     left = 20.0 + 6.6 * longest
     axes = Axes((low, high) if low < high else (-1.0, 1.0), (0.0, 1.0), height, left=left)
-    marks = axes.frame("weight times standard deviation of the feature", "")
+    marks = axes.frame("weight times standard deviation", "")
     for number, (weight, span) in enumerate(zip(weights, spans, strict=True)):
         middle = _TOP + lane * (number + 0.5)
         start, end = sorted((axes.x(0.0), axes.x(weight.effect)))
@@ -223,8 +223,8 @@ def ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
     power = 10.0 ** math.floor(math.log10(span / most))
     step = next(power * each for each in (1, 2, 5, 10) if span / (power * each) <= most * 1.001)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
-    values = [round(number * step, 12 - math.floor(math.log10(step))) for number in
-              range(first, last + 1)]  # fmt: skip
+    digits = 12 - math.floor(math.log10(step))
+    values = [round(number * step, digits) for number in range(first, last + 1)]
     return [(value, f"{value:.6g}") for value in values]
 
 

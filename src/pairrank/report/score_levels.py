@@ -58,8 +58,8 @@ def score_levels(y: NDArray[Any], scores: FloatArray, query_of: NDArray[Any] | N
     for code, name in enumerate(names):
         own = scores[codes == code]
         shares = np.histogram(np.clip(own, low, high), edges)[0] / own.size
-        quantiles = np.quantile(own, [0.1, 0.5, 0.9]).tolist()
-        found.append(Level(name, own.size, float(own.mean()), *quantiles, shares))
+        tenth, median, ninth = map(float, np.quantile(own, [0.1, 0.5, 0.9]))
+        found.append(Level(name, own.size, float(own.mean()), tenth, median, ninth, shares))
     return Levels(found, low, high, n_left_out, query_of is not None)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,10 +84,9 @@ def subject_of(model: Any, X: Any) -> Subject:
     return Subject(getattr(model, "best_estimator_", model), X, names or feature_names(model))
 
 
-class _unnamed(warnings.catch_warnings):
+@contextmanager
+def _unnamed() -> Iterator[None]:
     """Silence the warning about rows without names, whose columns were matched before."""
-
-    def __enter__(self) -> Any:
-        log = super().__enter__()
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="X (does not have|has) .*feature names")
-        return log
+        yield
