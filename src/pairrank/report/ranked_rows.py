@@ -98,6 +98,8 @@ def shown_queries(
     other_scores: FloatArray | None = None,
 ) -> list[ShownQuery]:
     """Return the queries at some places with their rows; O(n_rows) for each."""
+    if not places:
+        return []
     worth = worth_of(y, preferences)
     means = _means(subject, queries, places) if subject.is_linear else None
     found = []
