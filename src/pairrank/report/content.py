@@ -204,7 +204,7 @@ def _parameters(subject: Subject) -> list[tuple[str, str]]:
     given: Mapping[str, Any] = subject.ranker.get_params(deep=False)
     usual = type(subject.ranker)().get_params(deep=False)
     changed = [
-        (name, repr(value)[:_LONGEST_VALUE])
+        (name, str(value)[:_LONGEST_VALUE])
         for name, value in given.items()
         if name in ("C", "alpha", "nu") or repr(value) != repr(usual[name])
     ]

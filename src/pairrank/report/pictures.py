@@ -19,6 +19,8 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 48.0, 12.0, 8.0, 38.0
 _LONGEST_NAME = 22
 MOST_POINTS = 1_000
 HISTOGRAM_BINS = 24
+_LEAST_COUNT = 4
+"""The axis of counts goes at least so far, so that its numbers are whole."""
 
 
 class Mark(NamedTuple):
@@ -56,7 +58,7 @@ def histogram(
     edges = np.linspace(low, high, HISTOGRAM_BINS + 1)
     counts = np.histogram(values, edges)[0]
     outline = None if other is None else np.histogram(other, edges)[0]
-    most = float(max(counts.max(), 0 if outline is None else outline.max(), 1))
+    most = float(max(counts.max(), 0 if outline is None else outline.max(), _LEAST_COUNT))
     axes = Axes((low, high), (0.0, most), 200.0)
     marks = axes.frame(xlabel, ylabel)
     for count, left, right in zip(counts, edges[:-1], edges[1:], strict=True):
