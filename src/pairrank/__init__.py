@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.pair_sums.erfc import fast_erfc_sum as fast_erfc_sum
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
+    from pairrank.plotting import PairCalibrationDisplay as PairCalibrationDisplay
+    from pairrank.plotting import QueryMetricDisplay as QueryMetricDisplay
     from pairrank.plotting import RegularizationPathDisplay as RegularizationPathDisplay
+    from pairrank.plotting import WeightsDisplay as WeightsDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
     from pairrank.survival import survival_target as survival_target
@@ -37,13 +40,16 @@ _LAZY = {
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",
+    "PairCalibrationDisplay": "pairrank.plotting",
     "Pairs": "pairrank.preferences",
     "PairwiseClassifier": "pairrank.model_selection",
     "QueryKFold": "pairrank.model_selection",
+    "QueryMetricDisplay": "pairrank.plotting",
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
     "RegularizationPathDisplay": "pairrank.plotting",
+    "WeightsDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
     "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",

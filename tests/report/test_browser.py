@@ -16,7 +16,9 @@ pytest.importorskip("jinja2", reason="reports need jinja2")
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: install the package chromium")
+pytestmark = pytest.mark.skipif(
+    CHROMIUM is None, reason="no Chromium: install the package chromium"
+)
 
 PROBE = """<script>
 document.documentElement.dataset.overflow =

@@ -35,9 +35,7 @@ def listed(y, qid, graph, winner, loser):
 def problems():
     return st.tuples(
         st.lists(
-            st.tuples(
-                st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)
-            ),
+            st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2)),
             min_size=2,
             max_size=25,
         ),
