@@ -17,6 +17,7 @@ import pairrank
 SOURCE = Path(pairrank.__file__).parent
 OPTIONAL = {
     "plotting": "matplotlib",
+    "page": "jinja2",
     "torch_losses": "torch",
     "boosting": "lightgbm",
     "distributed": "dask",

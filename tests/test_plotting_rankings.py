@@ -1,4 +1,4 @@
-"""Displays of weights, of metrics by query and of calibration: what is drawn is what is measured."""
+"""Displays of weights, metrics by query and calibration: what is drawn is what is measured."""
 
 from __future__ import annotations
 
