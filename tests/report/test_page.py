@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -212,10 +213,20 @@ def test_bad_input_is_refused(data, ranker):
         report(RankRLS().fit(data.X, np.column_stack([data.y, -data.y])), *given)
     with pytest.raises(NoPairsError):
         report(ranker, data.X, np.ones(len(data.y)))
+    with pytest.raises(PairrankError, match="feature f1 overflows"):
+        report(ranker, data.X * 1e200, data.y)
     names, order = text_labels(data)
     fitted = RankSVM(graph=order).fit(data.X, names)
     with pytest.raises(PairrankError, match="cannot judge labels that are text"):
         report(fitted, data.X, names, metrics="map")
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e12, 1e100])
+def test_features_of_any_usual_size_have_a_page(data, ranker, factor):
+    text = report(ranker, data.X * factor, data.y, qid=data.qid).html
+    assert Page(text).faults == []
+    assert not {"nan", "inf"} & set(re.findall(r"[a-z]+", text.split("<main>")[1]))
+    assert len(text) < 60_000
 
 
 def test_the_file_is_written_whole_or_not_at_all(data, ranker, tmp_path):

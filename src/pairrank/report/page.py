@@ -182,6 +182,6 @@ def number_text(value: Any) -> str:
     """Return a number as text of four digits, whole numbers with separators; "–" for none."""
     if value is None or value != value:
         return "–"
-    if isinstance(value, int) or (float(value).is_integer() and abs(value) >= 1e4):
+    if isinstance(value, int) or (1e4 <= abs(value) < 1e12 and float(value).is_integer()):
         return f"{int(value):,}"
     return f"{value:.4g}"

@@ -9,6 +9,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import gen_batches
 
 from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
 from pairrank.report.subject import Subject
 
 MOST_WEIGHTS = 25
@@ -32,10 +33,18 @@ class Weight(NamedTuple):
 
 
 def largest_weights(subject: Subject, other: Subject | None = None) -> list[Weight]:
-    """Return the weights of largest effect; O(n_rows n_features), or O(non-zeros)."""
+    """Return the weights of largest effect; O(n_rows n_features), or O(non-zeros).
+
+    Raises a PairrankError if a feature is too large for its standard deviation.
+    """
     weights = subject.ranker.linear_coef()
     deviations = _standard_deviations(subject.X)
     effects = weights * deviations
+    if not np.isfinite(effects).all():
+        at = int(np.argmin(np.isfinite(effects)))
+        raise PairrankError(
+            f"the standard deviation of feature {subject.names[at]} overflows: scale it down"
+        )
     errors = getattr(subject.ranker, "standard_errors_", None)
     beside = None
     if other is not None and other.is_linear and other.names == subject.names:
@@ -58,8 +67,9 @@ def largest_weights(subject: Subject, other: Subject | None = None) -> list[Weig
 
 
 def _standard_deviations(X: Any) -> FloatArray:
-    """Return the standard deviation of each feature, from blocks of rows."""
+    """Return the standard deviation of each feature, from blocks of rows; inf if it overflows."""
     scaler = StandardScaler(with_mean=False)
-    for block in gen_batches(X.shape[0], _ROWS_A_BLOCK):
-        scaler.partial_fit(X[block])
+    with np.errstate(over="ignore", invalid="ignore"):
+        for block in gen_batches(X.shape[0], _ROWS_A_BLOCK):
+            scaler.partial_fit(X[block])
     return np.sqrt(scaler.var_)
