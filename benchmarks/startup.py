@@ -2,7 +2,8 @@
 
 Imports are timed inside fresh processes in turn, interpreter start left out. The first fit starts
 from an empty NUMBA_CACHE_DIR, so that all is compiled; "later" is the first fit of another process
-that finds the cache, beside a second, warm fit of the same process.
+that finds the cache, beside the faster of two warm fits of the same process. Some fits take about a
+minute; ``--all`` measures every ranker on every kind of rows.
 """
 
 from __future__ import annotations
@@ -51,7 +52,14 @@ RANKERS = {
     "SVRank(n=2)": SOME,
     "ConvexHullRanker()": SOME,
 }
-FIRST_BAR, LATER_BAR = 10.0, 0.5
+FEW = {
+    "RankSVM()": ("one query, 5 levels", "sparse, real labels"),
+    "RankNCG()": ("one query, 5 levels", "queries of 100"),
+    "RankRLS()": ("queries of 100",),
+    "ConvexHullRanker()": ("one query, 5 levels",),
+}
+"""The fits that are measured without ``--all``."""
+FIRST_BAR, LATER_BAR = 6.0, 0.3
 
 
 def run(code: str, cache: str | None = None) -> list[float]:
@@ -87,9 +95,9 @@ def import_rows(repeat: int) -> Iterator[list[object]]:
         ]
 
 
-def fit_rows(repeat: int) -> Iterator[list[object]]:
+def fit_rows(fits: dict[str, tuple[str, ...]], repeat: int) -> Iterator[list[object]]:
     """Yield first fits with an empty cache, and first and warm fits with a full one."""
-    for ranker, data in ((ranker, data) for ranker, some in RANKERS.items() for data in some):
+    for ranker, data in ((ranker, data) for ranker, some in fits.items() for data in some):
         code = FIT.format(data=DATA[data], ranker=ranker, name=ranker.partition("(")[0])
         with tempfile.TemporaryDirectory() as cache:
             compiled = run(code, cache)[0]
@@ -108,15 +116,16 @@ def _verdict(holds: bool) -> str:
 def main() -> None:
     """Print both tables as Markdown."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--all", action="store_true", help="every ranker and kind of rows")
+    parser.add_argument("--repeat", type=int, default=3, help="later processes of each fit")
     options = parser.parse_args()
     print("## Start-up\n")
     print(harness.header() + "\n")
     columns = ["statement", "s", f"`{REFERENCE}` s", "ratio", "bar"]
-    print(harness.table(columns, import_rows(5 if options.quick else 21)) + "\n")
-    columns = ["fit", "first, compiling s (bar 10)", "first in a later process s", "warm s"]
-    columns += ["later above warm s (bar 0.5)", "bars"]
-    print(harness.table(columns, fit_rows(1 if options.quick else 3)))
+    print(harness.table(columns, import_rows(2 * options.repeat + 1)) + "\n")
+    columns = ["fit", f"first, compiling s (bar {FIRST_BAR:g})", "first in a later process s"]
+    columns += ["warm s", f"later above warm s (bar {LATER_BAR:g})", "bars"]
+    print(harness.table(columns, fit_rows(RANKERS if options.all else FEW, options.repeat)))
 
 
 if __name__ == "__main__":

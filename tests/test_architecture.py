@@ -21,8 +21,8 @@ LAYERS: dict[str, float] = {
     "estimators": 4.0,
     "model_selection": 4.1,
     "recommend": 4.2,
-    **dict.fromkeys(["survival", "clicks", "report"], 4.3),
-    **dict.fromkeys(["plotting", "cli", "distributed", "torch_losses", "boosting"], 5),
+    **dict.fromkeys(["survival", "clicks", "ratings", "report"], 4.3),
+    **dict.fromkeys(["plotting", "cli", "distributed", "torch_losses", "boosting", "pyterrier"], 5),
     **dict.fromkeys(["__init__", "__main__"], 6),
 }
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""
@@ -37,9 +37,12 @@ STRANGERS = {
 }
 """Rooms of one layer (or below) that must not know one another."""
 
-SKLEARN_ROOMS = {"_validation", "kernels", "datasets", "estimators", "model_selection", "recommend"}
+SKLEARN_ROOMS = {
+    *("_validation", "kernels", "datasets", "estimators", "model_selection", "recommend"),
+    "ratings",
+}
 LEAVES = {"plotting", "cli", "distributed", "torch_losses", "boosting"}
-FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend"}
+FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend", "ratings"}
 LIBRARIES: dict[str, set[str]] = {
     "sklearn": SKLEARN_ROOMS | LEAVES | {"threads", "export", "report"},
     "numba": {"compiled"},
@@ -54,6 +57,7 @@ LIBRARIES: dict[str, set[str]] = {
     "typer": {"cli"},
     "rich": {"cli"},
     "click": set(),
+    "pyterrier": {"pyterrier"},
     "clarabel": set(),
     "joblib": SKLEARN_ROOMS,
     "threadpoolctl": SKLEARN_ROOMS | {"threads"},

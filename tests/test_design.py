@@ -23,7 +23,7 @@ from pairrank import (
     RankSVMCV,
     SVRank,
 )
-from pairrank.design import Design
+from pairrank.design import CompactDesign, Design, compacted, norm_of
 from pairrank.kernels import Kernel
 from pairrank.objective.kernel_design import KernelDesign
 
@@ -126,6 +126,49 @@ def test_float32_rows_lose_nothing_that_float64_rows_keep(dtype):
     double = X.astype(np.float64)
     np.testing.assert_array_equal(Design(X).scores(w), Design(double).scores(w))
     np.testing.assert_array_equal(Design(X).transposed(values), Design(double).transposed(values))
+
+
+def few_entries(n_rows, n_features):
+    rng = np.random.default_rng(0)
+    return sparse.random_array(
+        (n_rows, n_features), density=0.2, format="csr", rng=rng, data_sampler=rng.normal
+    )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_products_of_compact_rows_are_off_by_the_rounding_of_float32(dtype, monkeypatch):
+    monkeypatch.setattr("pairrank.design._LEAST_COMPACT", 1)
+    monkeypatch.setattr("pairrank.design._BLOCK_ENTRIES", 100)
+    X = few_entries(200, 30).astype(dtype)
+    exact, rough = Design(X), compacted(Design(X))
+    assert isinstance(rough, CompactDesign)
+    rng = np.random.default_rng(1)
+    w, v = rng.normal(size=30), rng.normal(size=200)
+    unit = 2.0**-24 * (dtype == np.float64) + 200 * 2.0**-52
+    assert (abs(rough.scores(w) - exact.scores(w)) <= unit * (abs(X) @ abs(w))).all()
+    assert (abs(rough.transposed(v) - exact.transposed(v)) <= unit * (abs(X).T @ abs(v))).all()
+
+
+@pytest.mark.parametrize(
+    ("X", "least"),
+    [
+        (few_entries(40, 30).toarray(), 1),
+        (few_entries(40, 30), 1000),
+        (few_entries(4, 70_000), 1),
+        (few_entries(40, 30) * 1e31, 1),
+        (few_entries(40, 30) * 1e300, 1),
+    ],
+    ids=["dense", "small", "many features", "large values", "values beyond float32"],
+)
+def test_rows_that_gain_nothing_or_do_not_fit_are_not_compacted(X, least, monkeypatch):
+    monkeypatch.setattr("pairrank.design._LEAST_COMPACT", least)
+    design = Design(X)
+    assert compacted(design) is design
+
+
+def test_norms_neither_overflow_nor_underflow():
+    for size in (0.0, 1e-300, 1e-90, 1.0, 1e90, 1e300):
+        assert norm_of(np.array([3.0, -4.0]) * size) == pytest.approx(5.0 * size, rel=1e-15)
 
 
 def test_rows_that_cannot_be_written_are_read():

@@ -8,6 +8,7 @@ import joblib
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -58,6 +59,10 @@ def small_blocks(monkeypatch):
         (_bound, "_FEW_ROWS", 1),
         (models, "_LARGE", 1),
         (models, "_ROWS_IN_CACHE", 64),
+        (models, "_ROWS_A_BLOCK", 50),
+        ("pairrank.design", "_LEAST_COMPACT", 1),
+        ("pairrank.estimators._descent", "_LINE_ROWS", 300),
+        ("pairrank.preferences._codes", "_ROWS_A_BLOCK", 50),
         (sorted_sums, "ROWS_A_PART", 30),
         (spans, "ROWS_A_BATCH", 30),
         (sigmoid_pairs, "PAIRS_A_THREAD", 100),
@@ -103,6 +108,18 @@ def test_a_fit_has_the_same_bits_on_any_number_of_threads(
 ):
     X, y, qid = rows(with_queries)
     one, *others = on_each(lambda: clone(ESTIMATORS[name]).fit(X, y, qid=qid).coef_)
+    for other in others:
+        assert_array_equal(other, one)
+
+
+@pytest.mark.parametrize("n_levels", [2, 5, 700])
+@pytest.mark.parametrize("name", ["squared hinge", "logistic"])
+def test_a_fit_of_sparse_rows_has_the_same_bits_on_any_number_of_threads(
+    small_blocks, on_each, name, n_levels
+):
+    X, y, _ = rows(False, n_levels)
+    X = sparse.csr_array(np.where(abs(X) > 0.5, X, 0.0))
+    one, *others = on_each(lambda: clone(ESTIMATORS[name]).fit(X, y).coef_)
     for other in others:
         assert_array_equal(other, one)
 

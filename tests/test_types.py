@@ -18,6 +18,8 @@ from pairrank import (
     ConvexHullRanker, GreedyRankRLS, MPRank, OrderGraph, Pairs, PairwiseClassifier, PairwiseRanker,
     RankNCG, RankNCGCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV, SVRank,
 )
+from pairrank.datasets import discretize
+from pairrank.metrics import pairwise_accuracy
 
 X, y = np.zeros((3, 2)), [0, 1, 2]
 RankNCG(loss="probit", kernel="linear", graph="chain", random_state=np.random.RandomState(0))
@@ -57,6 +59,8 @@ WRONG = [
     "RankSVM().predict(object())",
     "RankSVMCV().fit([[1.0]], [1], sample_weight=object())",
     "GreedyRankRLS().fit(object(), [1])",
+    'discretize([1.0, 2.0], 2, by="size")',
+    "pairwise_accuracy(object(), [1.0])",
 ]
 
 

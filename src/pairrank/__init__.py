@@ -27,16 +27,20 @@ if TYPE_CHECKING:
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
     from pairrank.plotting import PairCalibrationDisplay as PairCalibrationDisplay
     from pairrank.plotting import QueryMetricDisplay as QueryMetricDisplay
+    from pairrank.plotting import RatingsDisplay as RatingsDisplay
     from pairrank.plotting import RegularizationPathDisplay as RegularizationPathDisplay
     from pairrank.plotting import WeightsDisplay as WeightsDisplay
+    from pairrank.plotting import WinMatrixDisplay as WinMatrixDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
+    from pairrank.ratings import BradleyTerry as BradleyTerry
     from pairrank.survival import survival_target as survival_target
 
 __version__ = "0.1.0"
 
 _LAZY = {
     **{name: f"pairrank.estimators.{module}" for name, module in RANKERS.items()},
+    "BradleyTerry": "pairrank.ratings",
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",
@@ -45,9 +49,11 @@ _LAZY = {
     "PairwiseClassifier": "pairrank.model_selection",
     "QueryKFold": "pairrank.model_selection",
     "QueryMetricDisplay": "pairrank.plotting",
+    "RatingsDisplay": "pairrank.plotting",
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
+    "WinMatrixDisplay": "pairrank.plotting",
     "RegularizationPathDisplay": "pairrank.plotting",
     "WeightsDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
@@ -66,6 +72,7 @@ _MODULES = (
     "metrics",
     "model_selection",
     "plotting",
+    "ratings",
     "recommend",
     "report",
     "survival",

@@ -108,7 +108,7 @@ def check_labels(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[
     if kind not in "USTO" or not any(isinstance(label, str) for label in given):
         return check_numbers(y, name, n_rows)
     for row, label in enumerate(given):
-        if _is_missing(label):
+        if is_missing(label):
             raise PairrankError(f"{name} is missing in row {row}: drop the row, or give its label")
         if not isinstance(label, str):
             raise PairrankError(f"{name} mixes text with {label!r} in row {row}")
@@ -157,7 +157,7 @@ def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDAr
     identifiers = _one_dimensional(identifiers, name, n_rows)
     is_object = identifiers.dtype.kind == "O"
     if is_object:
-        missing = np.array(list(map(_is_missing, identifiers)), dtype=bool)
+        missing = np.array(list(map(is_missing, identifiers)), dtype=bool)
     else:
         missing = identifiers != identifiers  # NaN and NaT
     if missing.any():
@@ -330,8 +330,8 @@ def _refuse_kinds(values: Any, name: str) -> None:
     if values.dtype.kind in "UST":
         raise PairrankError(f"{name} must hold numbers, got text")
     for row, value in enumerate(values.ravel() if values.dtype.kind == "O" else ()):
-        if isinstance(value, _NO_NUMBERS) or _is_missing(value):
-            shown = "a missing value" if _is_missing(value) else repr(value)
+        if isinstance(value, _NO_NUMBERS) or is_missing(value):
+            shown = "a missing value" if is_missing(value) else repr(value)
             raise PairrankError(f"{name} must hold numbers, got {shown} in row {row}")
 
 
@@ -357,7 +357,7 @@ def _one_dimensional(
     return array
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, NaT, pandas' NA or masked."""
     if value is None or value is np.ma.masked:
         return True
@@ -378,9 +378,7 @@ def _from_sequence(values: Iterable[Any]) -> NDArray[Any]:
         drops = plain.dtype.kind == "U" and any(value.endswith("\0") for value in values)
         if not drops and (plain.dtype.kind in "iu" or kinds != {int}):
             return plain
-    result = np.empty(len(values), dtype=object)
-    result[:] = values
-    return result
+    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _finite(floats: FloatArray, name: str) -> FloatArray:

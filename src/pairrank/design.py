@@ -17,6 +17,12 @@ _ENTRIES_PER_FEATURE = 16
 """The least entries per feature in a block, so that adding blocks costs little."""
 _UNITS = 2.0
 """The most rounding errors per term of a product that were observed to add up."""
+_LEAST_COMPACT = 1 << 20
+_COMPACT_FEATURES = 1 << 16
+_COMPACT_VALUE = 1e30
+"""Values beyond this are not rounded to float32, which overflows at 3e38."""
+_SAFE = 1e-200
+"""A square above this, and below its inverse, neither lost terms nor overflowed."""
 
 
 class Design:
@@ -133,6 +139,45 @@ class Design:
         return self.X.data, self.X.indices, self.X.indptr[rows.start : rows.stop + 1]
 
 
+class CompactDesign(Design):
+    """CSR rows in float32 with indices of 16 bits, for products that may be approximate.
+
+    Rows that exceed a processor's cache are multiplied as fast as they are read, and here they take
+    half the bytes. Values are rounded to 24 bits. It takes 6 bytes per entry beyond X.
+    """
+
+    def __init__(self, X: Any) -> None:
+        super().__init__(X)
+        self._data, self._indices = np.empty(X.nnz, np.float32), np.empty(X.nnz, np.uint16)
+
+        def copy(entries: slice) -> float:
+            self._indices[entries] = X.indices[entries]
+            part = self._data[entries]
+            with np.errstate(over="ignore"):
+                part[:] = X.data[entries]
+            return max(float(part.max()), -float(part.min()))
+
+        self.largest = max(threads.run(copy, threads.blocks(X.nnz, _BLOCK_ENTRIES)))
+        """The largest absolute value."""
+
+    def _sparse_rows(self, rows: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        return self._data, self._indices, self.X.indptr[rows.start : rows.stop + 1]
+
+
+def compacted(design: Design) -> Design:
+    """Return a `CompactDesign` if X is sparse, large and fits into one, else the given design."""
+    if not design.is_sparse or design.n_features > _COMPACT_FEATURES:
+        return design
+    if design.n_entries < _LEAST_COMPACT:
+        return design
+    compact = CompactDesign(design.X)
+    return compact if compact.largest < _COMPACT_VALUE else design
+
+
 def norm_of(values: FloatArray) -> float:
     """Return the Euclidean norm without overflow or underflow."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        square = float(values @ values)
+    if _SAFE < square < 1.0 / _SAFE:
+        return float(np.sqrt(square))
     return float(linalg.norm(values, check_finite=False))

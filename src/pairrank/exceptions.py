@@ -37,6 +37,10 @@ class ZeroWeightsWarning(PairrankWarning):
     """A fit ended with zero weights, so that all rows have the same score."""
 
 
+class UndeterminedWarning(PairrankWarning):
+    """Some differences of scores are not determined by any comparison."""
+
+
 class CacheWarning(PairrankWarning):
     """Compiled code cannot be cached on disk, so it is compiled again."""
 

@@ -178,7 +178,7 @@ def test_faults_of_score_files_and_tables_are_named(folder, tmp_path):
     assert not table.exists()
     write_svmlight(tmp_path / "one.txt", plain._replace(qid=np.ones(60, dtype=int)))
     said = refused("evaluate", folder / "good", tmp_path / "one.txt", "--against", folder / "poor")
-    assert "one.txt: 1 queries count for both models" in said
+    assert "one.txt: the queries that count for both models are 1" in said
 
 
 def test_metrics_of_pairs_take_weights_by_role_too(folder, tmp_path):

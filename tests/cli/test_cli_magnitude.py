@@ -56,7 +56,7 @@ def test_the_fit_is_that_of_the_estimator(folder, tmp_path, model, options, para
     np.testing.assert_allclose(saved.coef_, plain.coef_, rtol=1e-7)
     assert {key: saved.get_params()[key] for key in params} == params
     told = {"model": type(plain).__name__, "queries": 6, "levels": 3, "n_pairs": 600, "n": plain.n}
-    told |= {"C": plain.C, "objective": pytest.approx(plain.objective_), "status": plain.status_}
+    told |= {"C": plain.C_, "objective": pytest.approx(plain.objective_), "status": plain.status_}
     assert {name: record[name] for name in told} == told
     assert ("epsilon" in record) == (model == "svrank")
     assert ("duality gap" in record) == (plain.n == 1)

@@ -10,7 +10,7 @@ import pytest
 
 from cli_rows import make_rows
 from cli_runs import misused, run
-from pairrank import RankSVM, load_model
+from pairrank import ConvexHullRanker, MPRank, RankSVM, load_model
 from pairrank.cli._models import MODELS, flag_of
 from pairrank.io import read_svmlight, write_svmlight
 
@@ -144,3 +144,40 @@ def test_a_choice_that_the_model_lacks_is_refused(folder, tmp_path, name, option
     else:
         assert f"Model {name} has no option {option}" in said
     assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "ranker"),
+    [
+        ("ranksvm", RankSVM(C=1e3, patience=1)),
+        ("hull", ConvexHullRanker(patience=1)),
+        ("mprank", MPRank(patience=1, n=1)),
+    ],
+)
+def test_patience_stops_a_fit_by_the_metric_on_the_validation_rows(tmp_path, model, ranker):
+    parts = [make_rows(seed) for seed in (0, 1)]
+    for name, rows in zip(("train", "valid"), parts, strict=True):
+        write_svmlight(tmp_path / f"{name}.txt", rows)
+    given = {name: ["-C", "1000"] for name in ("ranksvm",)} | {"mprank": ["--n", "1"]}
+    command = [
+        *("train", tmp_path / "train.txt", "-o", tmp_path / "m", "--model", model, "--json"),
+        *("--valid", tmp_path / "valid.txt", "--metric", "mean_ndcg", "--patience", "1"),
+        *given.get(model, []),
+    ]
+    record = json.loads(run(*command).stdout)
+    train, valid = parts
+    ranker.set_params(validation_metric="mean_ndcg").fit(
+        train.X, train.y, qid=train.qid, X_val=valid.X, y_val=valid.y, qid_val=valid.qid
+    )
+    np.testing.assert_allclose(load_model(tmp_path / "m").coef_, ranker.coef_, rtol=1e-9)
+    assert record["best iteration"] == ranker.best_iteration_
+    assert record["valid mean_ndcg"] == pytest.approx(
+        ranker.validation_scores_[ranker.best_iteration_]
+    )
+    assert "validation error" not in record
+
+
+def test_patience_without_validation_rows_is_refused(tmp_path):
+    write_svmlight(tmp_path / "train.txt", make_rows(0))
+    said = misused("train", tmp_path / "train.txt", "-o", tmp_path / "m", "--patience", "2")
+    assert "--patience needs validation rows: give --valid FILE." in said

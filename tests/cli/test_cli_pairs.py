@@ -82,6 +82,19 @@ def test_a_model_is_judged_by_comparisons(folder, tmp_path):
     assert record == {"wmw": accuracy, "n_pairs": N_PAIRS}
 
 
+def test_a_tie_counts_as_one_comparison(folder, tmp_path):
+    votes = tmp_path / "votes.csv"
+    votes.write_text("i,j,weight,magnitude\n0,1,1,1\n2,1,1,0\n3,0,1,0\n")
+    train = ["train", folder / "bare.csv", "--pairs", votes, "-o", tmp_path / "m", "--json"]
+    assert json.loads(run(*train, "--model", "rankncg").stdout)["n_pairs"] == 3
+    judge = ["--pairs", votes, "--metric", "log_loss", "--json"]
+    record = json.loads(run("evaluate", tmp_path / "m", folder / "bare.csv", *judge).stdout)
+    assert record["n_pairs"] == 3
+    scores = make_rows(0).X @ load_model(tmp_path / "m").coef_
+    pairs = Pairs([0, 2, 3], [1, 1, 0], magnitude=[1, 0, 0], n_rows=60)
+    assert record["log_loss"] == pytest.approx(metrics.pairwise_log_loss(pairs, scores))
+
+
 @pytest.mark.parametrize("search", [[], ["--search"]])
 def test_validation_rows_have_comparisons_or_labels(folder, tmp_path, search):
     train = ["train", folder / "rows.txt", "--pairs", folder / "pairs.csv", "-o", tmp_path / "m"]

@@ -90,7 +90,7 @@ def test_without_validation_rows_the_estimator_draws_its_own(folder, tmp_path, w
 
 @pytest.mark.parametrize(("way", "metric"), [
     ("tikhonov", "pairwise_accuracy"), ("tikhonov", "msd"), ("hybrid", "msd"),
-    ("tikhonov", "m1d"), ("tikhonov", "tube_cost"),
+    ("hybrid", "pairwise_accuracy"), ("tikhonov", "m1d"), ("tikhonov", "tube_cost"),
 ])  # fmt: skip
 def test_a_search_picks_alpha(folder, tmp_path, way, metric):
     options = ["--search", "--valid", folder / "valid.txt", "--metric", metric, "--json"]
@@ -99,15 +99,19 @@ def test_a_search_picks_alpha(folder, tmp_path, way, metric):
     X_val, y_val, qid_val = rows_of(folder, "valid")
     valid = {"X_val": X_val, "y_val": y_val, "qid_val": qid_val} if way == "hybrid" else {}
 
+    by_accuracy = metric == "pairwise_accuracy"
+    stop = None if by_accuracy else metric
+
     def judged(alpha):
-        plain = RankRLS(alpha=alpha, regularization=way).fit(X, y, qid=qid, **valid)
+        plain = RankRLS(alpha=alpha, regularization=way, validation_metric=stop)
+        plain.fit(X, y, qid=qid, **valid)
         return getattr(metrics, metric)(y_val, plain.predict(X_val), qid=qid_val)
 
     values = {alpha: judged(alpha) for alpha in MODELS["rankrls"].values()}
-    best = max(values.values()) if metric == "pairwise_accuracy" else min(values.values())
+    best = max(values.values()) if by_accuracy else min(values.values())
     picked = max(alpha for alpha, value in values.items() if value == best)
     assert (record["alpha"], record[f"valid {metric}"]) == (picked, best)
-    assert ("validation error" in record) == (way == "hybrid")
+    assert ("validation error" in record) == (way == "hybrid" and by_accuracy)
 
 
 def test_the_search_shows_what_it_minimises(folder, tmp_path):
@@ -256,7 +260,9 @@ def test_options_that_do_not_fit_are_wrong_usage(tmp_path, options, said):
     assert said in misused(*training(tmp_path, tmp_path, *options))
 
 
-@pytest.mark.parametrize("option", [["--regularization", "hybrid"], ["--patience", "3"]])
+@pytest.mark.parametrize(
+    "option", [["--regularization", "hybrid"], ["--validation-fraction", "0.2"]]
+)
 @pytest.mark.parametrize("model", ["ranksvm", "rankncg"])
 def test_its_options_are_no_other_models(model, option):
     said = misused("train", "x", "-o", "m", "--model", model, *option)

@@ -25,12 +25,13 @@ def written(tmp_path, monkeypatch, name, content):
 
 
 def test_sides_and_ties_are_read(tmp_path, monkeypatch):
-    content = b"winner,left,right\nleft,a,b\nright,a,c\ntie,b,c\n"
+    content = b"worker,winner,left,right\n7,left,a,b\n7,right,a,c\n9,tie,b,c\n"
     parts = load_comparisons_csv(written(tmp_path, monkeypatch, "llmfao", content), tmp_path)
     assert parts.feature_names == ["a", "b", "c"]
     assert parts.y.i.tolist() == [0, 2, 1]
     assert parts.y.j.tolist() == [1, 0, 2]
     assert parts.y.magnitude.tolist() == [1.0, 1.0, 0.0]
+    assert parts.y.groups.tolist() == ["7", "7", "9"]
     assert (parts.X.toarray() == np.eye(3)).all()
 
 
@@ -46,7 +47,9 @@ def test_a_winner_that_is_no_side_is_named(tmp_path, monkeypatch):
 def test_real_comparisons_are_all_there(data_home):
     pictures, models = load("gifgif", data_home), load("llmfao", data_home)
     assert (pictures.y.n_pairs, pictures.y.magnitude) == (106_887, None)
+    assert pictures.y.groups is None
     assert models.y.n_pairs == 8931
+    assert len(set(models.y.groups)) > 100
     assert (models.y.magnitude == 0.0).sum() == 3471
 
 

@@ -235,6 +235,8 @@ def test_equal_counts_never_split_ties():
 def test_equal_widths_close_bins_on_the_right():
     assert discretize([0.0, 1.0, 1.1, 2.0, 4.0], 4, by="width").tolist() == [0, 0, 1, 1, 3]
     assert discretize([2.0, 2.0], 3, by="width").tolist() == [0, 0]
+    huge = [-1e308, -0.6e308, 0.1e308, 1e308, 0.6e308]
+    assert discretize(huge, 4, by="width").tolist() == [0, 0, 2, 3, 3]
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from pairrank import OrderGraph, Pairs, RankNCG, RankNCGCV
+from pairrank import OrderGraph, Pairs, RankNCG, RankNCGCV, load_model
 from pairrank.estimators import covariance
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import PairrankError, UndeterminedWarning
 from pairrank.losses import Logistic, Probit
 
 pytestmark = pytest.mark.numeric
@@ -257,6 +257,7 @@ def test_an_interrupted_fit_does_not_go_on_to_its_covariance():
     assert not hasattr(ranker, "coef_cov_")
 
 
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.UndeterminedWarning")
 def test_it_stays_semidefinite_where_comparisons_are_few():
     rng = np.random.default_rng(10)
     for _ in range(30):
@@ -296,3 +297,176 @@ def test_weights_are_repetitions_beside_weights_by_role(kind):
     several = {name: part[repeated] for name, part in roles.items()}
     ranker.fit(X[repeated], y[repeated], qid=qid[repeated], **several)
     np.testing.assert_allclose(weighted, ranker.coef_cov_, rtol=1e-5, atol=1e-7 * weighted.max())
+
+
+def games(seed=0, n_players=10, n_games=1500, n_voters=50, taste=0.0):
+    """Return the winners, losers and voters of games, and the voters' mean strengths."""
+    rng = np.random.default_rng(seed)
+    strength = np.linspace(-1.0, 1.0, n_players)
+    voter = rng.integers(0, n_voters, n_games)
+    a = rng.integers(0, n_players, n_games)
+    b = (a + rng.integers(1, n_players, n_games)) % n_players
+    seen = strength + taste * rng.normal(size=(n_voters, n_players))
+    won = rng.random(n_games) < 1 / (1 + np.exp(seen[voter, b] - seen[voter, a]))
+    return np.where(won, a, b), np.where(won, b, a), voter
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("sparse_rows", [False, True])
+def test_by_clusters_it_is_what_comparisons_define(grouped, sparse_rows, monkeypatch):
+    monkeypatch.setattr(covariance, "_BLOCK_ENTRIES", 70)
+    rng = np.random.default_rng(0)
+    X = 1e3 + rng.normal(size=(30, 3))
+    i, j = rng.integers(0, 30, (2, 200))
+    i, j = i[i != j], j[i != j]
+    weight, tie = rng.exponential(size=i.size), rng.random(i.size) < 0.3
+    voter = rng.integers(0, 8, i.size)
+    pairs = Pairs(i, j, weight, np.where(tie, 0.0, 1.0), groups=voter if grouped else None,
+                  n_rows=30)  # fmt: skip
+    ranker = RankNCG(0.3, covariance="clusters", tol=1e-9)
+    ranker.fit(sparse.csr_array(X) if sparse_rows else X, pairs)
+    assert ranker.n_pairs_ == i.size
+    x = X[i] - X[j]
+    d = x @ ranker.coef_
+    phi = Logistic().phi
+    slope = np.where(tie, 0.5 * (phi(d, order=1) - phi(-d, order=1)), phi(d, order=1))
+    gradients = (weight * slope)[:, None] * x
+    if grouped:
+        gradients = np.array([gradients[voter == v].sum(axis=0) for v in np.unique(voter)])
+    centred = gradients - gradients.mean(axis=0)
+    spread = centred.T @ centred * len(centred) / (len(centred) - 1)
+    bread = np.linalg.inv(0.3 * np.eye(3) + x.T @ (x * (weight * phi(d, order=2))[:, None]))
+    wanted = bread @ spread @ bread
+    np.testing.assert_allclose(ranker.coef_cov_, wanted, rtol=1e-7, atol=1e-9 * wanted.max())
+
+
+@pytest.mark.parametrize("reduction", ["sum", "rows", "query"])
+def test_a_whole_weight_is_a_number_of_comparisons(reduction):
+    i, j, _ = games(n_players=5, n_games=300)
+    tie = np.arange(300) % 4 == 0
+    codes = (i * 5 + j) * 2 + tie
+    _, first, counts = np.unique(codes, return_index=True, return_counts=True)
+    qid = np.zeros(5)
+    ranker = RankNCG(1e-3, covariance="clusters", reduction=reduction, tol=1e-10)
+    listed = ranker.fit(np.eye(5), Pairs(i, j, magnitude=~tie * 1.0), qid=qid).coef_cov_
+    assert ranker.n_pairs_ == 300
+    weighed = Pairs(i[first], j[first], counts, ~tie[first] * 1.0)
+    found = ranker.fit(np.eye(5), weighed, qid=qid).coef_cov_
+    np.testing.assert_allclose(found, listed, rtol=1e-6, atol=1e-9 * listed.max())
+
+
+@pytest.mark.parametrize("kind", ["laplace", "clusters"])
+def test_errors_of_players_are_those_of_scores_that_sum_to_zero(kind):
+    i, j, voter = games()
+    pairs, players = Pairs(i, j, groups=voter), np.eye(10)
+    small, large = (
+        RankNCG(alpha, covariance=kind, tol=1e-10).fit(players, pairs) for alpha in (1e-8, 1e-4)
+    )
+    np.testing.assert_allclose(small.standard_errors_, large.standard_errors_, rtol=1e-4)
+    np.testing.assert_allclose(np.abs(small.flat_directions_), np.full((1, 10), 10**-0.5))
+    np.testing.assert_allclose(small.coef_cov_.sum(axis=0), 0.0, atol=1e-12)
+    # against a reference: a design of nine players beside the tenth, whose score is 0
+    rest = players[:, :9]
+    reference = RankNCG(1e-8, covariance=kind, tol=1e-10).fit(rest, pairs)
+    found = small.pair_standard_errors(players[:9], players[[9] * 9])
+    np.testing.assert_allclose(found, reference.standard_errors_, rtol=1e-5)
+    sparse_rows = sparse.csr_array(players)
+    again = small.pair_standard_errors(sparse_rows[:9], sparse_rows[[9] * 9])
+    np.testing.assert_allclose(again, found, rtol=1e-12)
+
+
+@pytest.mark.parametrize("taste", [0.0, 1.0])
+def test_by_voters_it_agrees_with_a_bootstrap_of_voters(taste):
+    i, j, voter = games(taste=taste)
+    pairs = Pairs(i, j, groups=voter)
+    ranker = RankNCG(1e-3, covariance="clusters", tol=1e-7).fit(np.eye(10), pairs)
+    rng, members = np.random.default_rng(0), [np.flatnonzero(voter == v) for v in range(50)]
+    coefs = []
+    for _ in range(300):
+        drawn = np.concatenate([members[v] for v in rng.integers(0, 50, 50)])
+        coefs.append(RankNCG(1e-3).fit(np.eye(10), pairs.select(drawn)).coef_)
+    # a standard deviation of 300 draws is within 1/sqrt(600) = 4 %; so three of these
+    spread = np.std(coefs, axis=0, ddof=1)
+    assert np.mean(ranker.standard_errors_ / spread) == pytest.approx(1.0, abs=0.12)
+    alone = RankNCG(1e-3, covariance="clusters").fit(np.eye(10), Pairs(i, j))
+    if taste:
+        assert (alone.standard_errors_ < 0.9 * ranker.standard_errors_).mean() > 0.5
+
+
+def test_players_that_never_meet_are_told_apart():
+    i, j, _ = games()
+    apart = np.where(np.arange(1500) % 2, 0, 10)
+    with pytest.warns(UndeterminedWarning, match="not determined"):
+        ranker = RankNCG(covariance="laplace").fit(np.eye(21), Pairs(i + apart, j + apart))
+    assert ranker.flat_directions_.shape == (3, 21)  # two leagues and a player without a game
+    RankNCG(covariance="laplace").fit(np.eye(11), Pairs(i, j, n_rows=11))  # it warns of nothing
+    between = ranker.pair_standard_errors(np.eye(21)[[0, 0, 0]], np.eye(21)[[1, 10, 20]])
+    assert np.isfinite(between).tolist() == [True, False, False]
+
+
+def test_a_feature_that_no_pair_depends_on_has_no_finite_error():
+    X, y, qid = drawn(14)
+    X[:, 1] = qid
+    with pytest.warns(UndeterminedWarning, match="constant within queries"):
+        ranker = RankNCG(covariance="rows").fit(X, y, qid=qid)
+    assert np.isfinite(ranker.standard_errors_).tolist() == [True, False, True]
+    without = RankNCG(covariance="rows").fit(X[:, [0, 2]], y, qid=qid)
+    np.testing.assert_allclose(ranker.standard_errors_[[0, 2]], without.standard_errors_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_collinear_and_constant_features_leave_differences_determined(form):
+    X, y, _ = drawn(15)
+    plain = RankNCG(covariance="rows", tol=1e-8).fit(X, y)
+    wide = np.column_stack((X, X[:, 0] * 1e3, np.ones(150)))
+    ranker = RankNCG(covariance="rows", tol=1e-8).fit(form(wide), y)  # it warns of nothing
+    assert ranker.flat_directions_.shape == (2, 5)
+    assert np.isfinite(ranker.standard_errors_).tolist() == [True] * 4 + [False]
+    found = ranker.pair_standard_errors(form(wide[:9]), form(wide[9:18]))
+    assert np.isfinite(found).all()
+    # the prior is weaker along the first feature, which is there twice
+    np.testing.assert_allclose(found, plain.pair_standard_errors(X[:9], X[9:18]), rtol=0.05)
+
+
+def test_by_rows_players_are_refused_and_clusters_of_labels_too():
+    i, j, _ = games()
+    with pytest.raises(PairrankError, match=r'10 compared rows of 10 features.*"clusters"'):
+        RankNCG(covariance="rows").fit(np.eye(10), Pairs(i, j))
+    with pytest.raises(PairrankError, match="y holds labels"):
+        RankNCG(covariance="clusters").fit(np.eye(3), [0, 1, 2])
+    with pytest.raises(PairrankError, match="at least two groups"):
+        RankNCG(covariance="clusters").fit(np.eye(10), Pairs(i, j, groups=np.zeros(1500)))
+    with pytest.raises(PairrankError, match="there is no covariance"):
+        RankNCG().fit(np.eye(10), Pairs(i, j)).pair_standard_errors(np.eye(10), np.eye(10))
+    fitted = RankNCG(covariance="laplace").fit(np.eye(10), Pairs(i, j))
+    with pytest.raises(PairrankError, match="Xi has 10 rows and Xj 9"):
+        fitted.pair_standard_errors(np.eye(10), np.eye(10)[:9])
+
+
+def test_a_saved_ranker_keeps_its_errors(tmp_path):
+    i, j, voter = games()
+    pairs = Pairs(i, j, groups=voter, n_rows=11)
+    ranker = RankNCG(covariance="clusters").fit(np.eye(11), pairs)
+    assert np.isinf(ranker.standard_errors_[10])
+    ranker.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    for name in ("coef_cov_", "standard_errors_", "flat_directions_"):
+        np.testing.assert_array_equal(getattr(loaded, name), getattr(ranker, name))
+    ends = np.eye(11)[[0, 1]], np.eye(11)[[1, 10]]
+    np.testing.assert_array_equal(
+        loaded.pair_standard_errors(*ends), ranker.pair_standard_errors(*ends)
+    )
+
+
+@pytest.mark.parametrize("loss", ["logistic", "probit", "raykar"])
+@pytest.mark.parametrize("kind", ["laplace", "rows", "clusters"])
+def test_sparse_rows_of_comparisons_have_the_same_covariance(loss, kind):
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((40, 4)) < 0.4, rng.normal(size=(40, 4)), 0.0)
+    i, j = rng.integers(0, 40, (2, 300))
+    kept = i != j
+    pairs = Pairs(i[kept], j[kept], rng.exponential(size=kept.sum()), n_rows=40)
+    ranker = RankNCG(0.5, loss=loss, covariance=kind, reduction="rows", tol=1e-9, solver="ncg")
+    dense = ranker.fit(X, pairs).coef_cov_
+    found = ranker.fit(sparse.csr_array(X), pairs).coef_cov_
+    np.testing.assert_allclose(found, dense, rtol=1e-6, atol=1e-9 * dense.max())

@@ -85,7 +85,7 @@ def test_squares_of_one_query_or_of_comparisons_are_rank_rls_with_alpha_16(rows)
 
 @pytest.mark.parametrize("ranker", MAGNITUDES, ids=str)
 def test_comparisons_without_a_size_have_defaults_too(rows, ranker):
-    X, _y, _ = rows
+    X, *_ = rows
     fitted = clone(ranker).fit(X, Pairs(np.arange(99), np.arange(1, 100)))
     assert pytest.approx(2 * 99 * np.sqrt(0.5) ** (2 - ranker.n) / 32) == fitted.C_
     ties = Pairs(np.arange(99), np.arange(1, 100), magnitude=np.zeros(99))

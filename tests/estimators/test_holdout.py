@@ -180,6 +180,21 @@ def test_of_comparisons_those_of_whole_queries_or_some_are_drawn():
     assert both == set(zip(pairs.i, pairs.j, strict=True))
 
 
+def test_of_comparisons_with_groups_whole_groups_are_drawn():
+    i, voter = np.arange(40), np.arange(40) % 10
+    magnitude = np.where(voter < 5, 1.0, 0.0)
+    pairs = Pairs(i, (i + 1) % 40, magnitude=magnitude, groups=voter)
+    for qid in (None, np.zeros(40)):
+        left, tested = (part.y for part in kept_back(pairs, qid))
+        assert len(set(tested.groups)) == 1
+        assert set(tested.groups) <= set(range(5))
+        assert not set(tested.groups) & set(left.groups)
+        assert left.n_pairs + tested.n_pairs == 40
+    alone = Pairs([0, 1], [1, 2], groups=["a", "a"])
+    with pytest.raises(PairrankError, match="validation groups cannot be drawn from 1"):
+        kept_back(alone)
+
+
 @pytest.mark.parametrize(
     ("y", "qid", "weight", "message"),
     [

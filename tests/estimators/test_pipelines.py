@@ -10,6 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pairrank import Pairs, QueryKFold, RankSVM
+from pairrank.exceptions import PairrankWarning
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,8 @@ def test_comparisons_are_split_by_rows_and_by_queries(rows):
     same = qid[:, None] == qid[None, :]
     i, j = np.nonzero((y[:, None] > y[None, :]) & same)
     pairs = Pairs(i, j, n_rows=400)
-    scores = cross_val_score(RankSVM(), X, pairs, cv=KFold(3, shuffle=True, random_state=0))
+    with pytest.warns(PairrankWarning, match="split comparisons instead"):
+        scores = cross_val_score(RankSVM(), X, pairs, cv=KFold(3, shuffle=True, random_state=0))
     assert scores.min() > 0.7
     with config_context(enable_metadata_routing=True):
         search = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=QueryKFold(4))

@@ -136,7 +136,8 @@ def test_what_an_earlier_fit_left_is_removed():
     ranker = RankNCG(covariance="rows", kernel=None).fit(X, y, X_val=X, y_val=y)
     before = set(vars(ranker))
     ranker.set_params(covariance=None).fit(X, y)
-    assert before - set(vars(ranker)) == {"coef_cov_", "standard_errors_", "validation_scores_"}
+    removed = {"coef_cov_", "standard_errors_", "flat_directions_", "validation_scores_"}
+    assert before - set(vars(ranker)) == removed
     search = RankNCGCV([1.0], cv=2, covariance="rows").fit(X, y)
     assert hasattr(search, "standard_errors_")
     assert not hasattr(search.set_params(covariance=None).fit(X, y), "standard_errors_")

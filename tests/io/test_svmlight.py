@@ -221,7 +221,8 @@ def test_indices_count_from_one_unless_a_zero_is_there():
 
 
 def test_rows_are_padded_to_n_features_and_more_are_refused():
-    assert read("1 1:5\n", n_features=3, sparse=False).X.tolist() == [[5, 0, 0]]
+    padded = read("1 1:5\n0 2:1\n", n_features=3, sparse=False).X
+    assert padded.tolist() == [[5, 0, 0], [0, 1, 0]]
     assert read("1\n", n_features=2, sparse=False).X.tolist() == [[0, 0]]
     with pytest.raises(FileFormatError, match=r"line 2: index 4, though 3 features"):
         read("1 1:5\n1 4:6\n2 1:1\n", n_features=3)

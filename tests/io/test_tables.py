@@ -153,7 +153,10 @@ def test_cells_may_hold_commas_quotes_and_line_breaks():
         ("a,label\n1,2\n1,3\n-inf,3\n", "line 4: column 'a': '-inf' is not a finite number"),
         ("a,label\n1,2\nx,3\n", "line 3: column 'a': 'x' is not a finite number"),
         ("a,label\n1,2\n1_0,3\n", "line 3: column 'a': '1_0' is not a finite number"),
-        ("a,b,c,label\n1,x,p,2\n2,y,q,3\n", "columns 'b', 'c' hold text"),
+        (
+            "a,b,c,label\n1,x,p,2\n2,y,q,3\n",
+            "columns hold text or dates: 'b', 'c'; .* --drop-text",
+        ),
         ("a,label\n1,\n", "line 2: column 'label' is empty"),
         ("a,label\n1,2\n1,x\n", "line 3: the label 'x' is not a finite number"),
         ("a,label\n1,2\n1,nan\n", "line 3: the label 'nan' is not a finite number"),
@@ -225,7 +228,7 @@ def test_an_unknown_column_is_refused_in_every_format(format):
         ({"label": ["x", None], "a": [1, 2]}, "row 1 .*column 'label' is empty"),
         (
             {"label": [1.0, 2.0], "a": [1, 2], "b": ["x", "y"]},
-            "features must be numbers, .* 'b' .string.; drop",
+            "features must be numbers, .* hold text or dates: 'b'; .* --drop-text",
         ),
         ({"label": [], "a": []}, "no rows"),
         ({"label": [2**53, 2**53 + 1], "a": [1, 2]}, "row 1 .*label 9007199254740993 is not exact"),

@@ -173,7 +173,7 @@ def test_two_models_are_compared_over_the_queries_of_both():
         ({"confidence_level": 0}, "confidence_level must be greater than 0"),
         ({"random_state": -1}, "random_state must be at least 0"),
         ({"name": "nosuch"}, "there is no metric 'nosuch'"),
-        ({"qid": None}, "1 queries count for both models: a comparison needs two"),
+        ({"qid": None}, "the queries that count for both models are 1: a comparison needs"),
         ({"other": [1.0]}, "y_true has 12 entries but there are 1 scores"),
     ],
 )
@@ -194,7 +194,7 @@ def test_infinite_values_are_refused():
 
 
 def test_queries_that_never_count_are_refused():
-    with pytest.raises(PairrankError, match="0 queries count"):
+    with pytest.raises(PairrankError, match="both models are 0"):
         metrics.compare_scores([1, 1, 0, 0], [1, 2, 1, 2], [2, 1, 2, 1], "auc", qid=[1, 1, 2, 2])
     with pytest.warns(NoPairsWarning):
         assert math.isnan(metrics.evaluate([1, 1], [1, 2], "auc")["auc"])

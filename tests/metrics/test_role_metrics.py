@@ -146,8 +146,8 @@ def test_too_many_groups_are_refused():
     ("name", "reason"),
     [
         ("kendall_tau", "pairs of equal labels"),
-        ("ndcg_score", "gains of positions"),
-        ("mean_ndcg", "gains of positions"),
+        ("ndcg_score", "sum over positions"),
+        ("mean_ndcg", "sum over positions"),
         *((name, "in both directions") for name in ("msd", "m1d", "tube_cost")),
         *((name, "in both directions") for name in ("hinge_rank_cost", "hinge_magnitude_cost")),
     ],

@@ -62,7 +62,9 @@ def test_probabilities_are_those_of_calibrated_classifier_cv(rows, method, weigh
 
 
 @pytest.mark.parametrize(
-    "names", [["no", "yes"], [False, True], [-1, 1], [2.0, 7.0]], ids=lambda names: str(names)
+    "names",
+    [["no", "yes"], [False, True], [-1, 1], [0.5, 7.0], [-1e308, 1e308]],
+    ids=lambda names: str(names),
 )
 def test_two_classes_of_any_type_are_predicted_as_they_are(rows, names):
     X, codes = rows

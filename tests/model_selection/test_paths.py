@@ -325,13 +325,18 @@ def test_the_search_judges_by_its_own_graph(judged):
     assert 0.5 < search.best_score_ <= 1.0
 
 
-def test_the_search_takes_comparisons(judged):
+def test_the_search_takes_comparisons_by_whole_queries(judged):
     X, y, qid = judged
     i, j = np.nonzero((y[:, None] > y[None, :]) & (qid[:, None] == qid[None, :]))
     pairs = Pairs(i, j, n_rows=y.size)
-    search = RankSVMCV(GRID, cv=3, tol=1e-6, reduction="rows").fit(X, pairs, qid=qid)
-    labels = RankSVMCV(GRID, cv=3, tol=1e-6).fit(X, y, qid=qid)
-    assert search.validation_scores_ == pytest.approx(labels.validation_scores_, abs=2e-3)
+    search = RankSVMCV([0.01, 1.0], cv=3, tol=1e-6).fit(X, pairs, qid=qid)
+    for row, (train, test) in zip(
+        search.validation_scores_, QueryKFold(3).split(X, qid=qid), strict=True
+    ):
+        for C, score in zip([0.01, 1.0], row, strict=True):
+            ranker = RankSVM(C, tol=1e-8).fit(X[train], pairs[train], qid=qid[train])
+            wanted = ranker.score(X[test], pairs[test], qid=qid[test])
+            assert score == pytest.approx(wanted, abs=2e-3)
 
 
 def test_a_fold_without_a_pair_to_judge_by_is_left_out():

@@ -14,7 +14,7 @@ from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from pairrank import Pairs, QueryKFold, RankSVM
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.metrics import pairwise_accuracy
 
 IDENTIFIERS = st.lists(st.sampled_from("abcdefgh"), min_size=4, max_size=60)
@@ -190,11 +190,12 @@ def test_comparisons_are_split_with_their_rows(judged):
         assert pairs[train].n_pairs + pairs[test].n_pairs == pairs.n_pairs
 
 
-def test_comparisons_without_queries_are_split_by_rows(judged):
+def test_comparisons_without_queries_are_split_by_rows_with_a_warning(judged):
     X, y, qid = judged
     i, j = np.nonzero((y[:, None] > y[None, :]) & (qid[:, None] == qid[None, :]))
     search = GridSearchCV(RankSVM(), {"C": [0.01, 1.0]}, cv=3)
-    search.fit(X, Pairs(i, j, n_rows=y.size))
+    with pytest.warns(PairrankWarning, match="RankNCGCV"):
+        search.fit(X, Pairs(i, j, n_rows=y.size))
     assert search.best_score_ > 0.85
 
 

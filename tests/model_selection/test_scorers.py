@@ -149,6 +149,8 @@ def test_a_position_is_a_whole_number(name):
     [
         ("ndgc@10", "did you mean ndcg@10"),
         ("nDCG", "did you mean ndcg"),
+        ("ndcg10", "did you mean ndcg@10"),
+        ("ndgc@x", "did you mean ndcg"),
         ("ap@5", "did you mean map@5"),
         ("rr", "did you mean mrr"),
         ("P@5", "did you mean pairwise_accuracy or precision@5"),

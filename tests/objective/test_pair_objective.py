@@ -13,6 +13,7 @@ from pairrank.design import Design
 from pairrank.exceptions import ZeroWeightsWarning
 from pairrank.losses import Hinge, Logistic, Square, SquaredHinge, Tube
 from pairrank.objective import (
+    BandedModel,
     GivenInverse,
     InverseDiagonal,
     PairObjective,
@@ -184,6 +185,56 @@ def test_a_sample_whose_hessian_has_no_factorisation_is_left():
     assert not model.refine()
     exact = PairObjective(problem).at(w).hessian().matvec(w)
     np.testing.assert_array_equal(PairObjective(problem, model).at(w).hessian().matvec(w), exact)
+
+
+def many_levels(rng, n_rows=300, n_features=40):
+    X = sparse.random_array((n_rows, n_features), density=0.3, format="csr", rng=rng)
+    y = X @ rng.normal(size=n_features) + 0.1 * rng.normal(size=n_rows)
+    return Problem(X, Levels.build(y).reduced("rows"), SquaredHinge())
+
+
+def test_a_rounded_hessian_becomes_exact_when_it_is_refined(monkeypatch):
+    monkeypatch.setattr("pairrank.design._LEAST_COMPACT", 1)
+    rng = np.random.default_rng(0)
+    problem = many_levels(rng)
+    w, v = rng.normal(size=(2, 40))
+    exact = PairObjective(problem).at(w).hessian().matvec(v)
+    objective = PairObjective(problem, is_rough=True)
+    rounded = objective.at(w).hessian().matvec(v)
+    assert 0 < np.linalg.norm(rounded - exact) <= 1e-5 * np.linalg.norm(exact)
+    assert objective.refine()
+    np.testing.assert_array_equal(objective.at(w).hessian().matvec(v), exact)
+    assert not objective.refine()
+
+
+def test_nothing_is_refined_where_nothing_was_rounded():
+    assert not PairObjective(many_levels(np.random.default_rng(0)), is_rough=True).refine()
+
+
+def test_bands_are_refined_until_every_level_counts(monkeypatch):
+    rng = np.random.default_rng(0)
+    problem = many_levels(rng)
+    w, v = 0.1 * rng.normal(size=(2, 40))
+    exact = PairObjective(problem).at(w).hessian().matvec(v)
+    objective = PairObjective(problem, BandedModel(problem, 8))
+    errors = []
+    for _ in range(3):
+        errors.append(np.linalg.norm(objective.at(w).hessian().matvec(v) - exact))
+        assert objective.refine()
+    assert errors[0] > errors[1] > errors[2] > 0
+    np.testing.assert_array_equal(objective.at(w).hessian().matvec(v), exact)
+    assert not objective.refine()
+
+
+def test_a_costly_hessian_is_reused_further_away_than_a_cheap_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4000, 3))
+    problem = Problem(X, Levels.build(rng.integers(0, 3, 4000)).reduced("rows"), SquaredHinge())
+    w, step = np.zeros(3), np.array([0.1, 0.0, 0.0])
+    for cheap, is_reused in ((np.inf, False), (0.0, True)):
+        monkeypatch.setattr("pairrank.objective.models._CHEAP", cheap)
+        model = SampledModel(problem, 500, rng)
+        assert (model.matrix(w) is model.matrix(w + step)) == is_reused
 
 
 def test_a_changed_problem_keeps_its_features():

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from definitions import preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankError, PairrankWarning
-from pairrank.pair_sums import sigmoid_pairs
+from pairrank.pair_sums import exact_pairs
+from pairrank.pair_sums.exact_pairs import SigmoidPairs
 from pairrank.pair_sums.papers import beaulieu_queries
 from pairrank.pair_sums.papers.beaulieu_queries import BeaulieuQueries
-from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
 from pairrank.preferences import Levels, OrderGraph
 from strategies import KINDS, problems, scores_of
 
@@ -33,7 +33,7 @@ def make_plan(patch: Any, plan: str) -> None:
     """Send small queries, edges and levels where large ones go."""
     if plan != "as chosen":
         patch.setattr(beaulieu_queries, "FEW_PAIRS", 0)
-        patch.setattr(sigmoid_pairs, "TIED_ROWS", 3)
+        patch.setattr(exact_pairs, "TIED_ROWS", 3)
     if plan == "own sums by series":
         patch.setattr(beaulieu_queries, "SMALL_GROUP", 1)
 

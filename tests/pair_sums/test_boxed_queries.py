@@ -18,7 +18,7 @@ from pairrank.losses import Logistic
 from pairrank.pair_sums import bind, box_grid, box_halves, box_sum, boxes, costs
 from pairrank.pair_sums.box_grid import BoxGrid
 from pairrank.pair_sums.boxes import BoxedQueries
-from pairrank.pair_sums.sigmoid_pairs import SigmoidPairs
+from pairrank.pair_sums.exact_pairs import SigmoidPairs
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.preferences._codes import totals_around
 from strategies import KINDS, Problem, problems, scores_of
@@ -40,16 +40,16 @@ class Refused(BoxGrid):
 
 PLANS: dict[str, dict[tuple[Any, str], Any]] = {
     "as_it_is": {},
-    "levels": {(costs, "LARGE_LEVEL"): 1, (costs, "LARGE_EDGE"): 0},
-    "segments": {(costs, "LARGE_LEVEL"): 10**9, (costs, "LARGE_EDGE"): 10**9},
-    "mixed": {(costs, "LARGE_LEVEL"): 4, (costs, "LARGE_EDGE"): 12},
-    "fine": {(box_sum, "FEW_BOXES"): 10**4, (costs, "LARGE_LEVEL"): 3},
+    "levels": {(costs, "LARGE_LEVELS"): 2 * [1], (costs, "LARGE_EDGE"): 0},
+    "segments": {(costs, "LARGE_LEVELS"): 2 * [10**9], (costs, "LARGE_EDGE"): 10**9},
+    "mixed": {(costs, "LARGE_LEVELS"): 2 * [4], (costs, "LARGE_EDGE"): 12},
+    "fine": {(box_sum, "FEW_BOXES"): 10**4, (costs, "LARGE_LEVELS"): 2 * [3]},
     "occupied": {(box_sum, "FEW_BOXES"): 0, (costs, "LARGE_EDGE"): 5},
-    "too many": {(box_grid, "MANY_BOXES"): 0, (costs, "LARGE_LEVEL"): 1},
+    "too many": {(box_grid, "MANY_BOXES"): 0, (costs, "LARGE_LEVELS"): 2 * [1]},
     "halves": {(boxes, "BoxGrid"): Refused, (box_halves, "FEW_PAIRS"): 6},
     "cancelling": {
         (boxes, "ROUNDING"): 1.0,
-        (costs, "LARGE_LEVEL"): 10**9,
+        (costs, "LARGE_LEVELS"): 2 * [10**9],
         (box_halves, "FEW_PAIRS"): 0,
     },
 }

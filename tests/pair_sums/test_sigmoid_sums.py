@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from definitions import Sums
+from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Raykar
 from pairrank.pair_sums import bind, sigmoid_pairs
 from pairrank.preferences import Levels
@@ -97,7 +98,7 @@ def test_raykar_sharpens_both_its_sums(route):
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_each_query_goes_where_it_costs_less(loss):
-    sizes = np.array([5, 20, 5000, 100, 20_000, 500])
+    sizes = np.array([5, 20, 5000, 200, 20_000, 500])
     y = np.random.default_rng(0).integers(0, 4, sizes.sum()) * 1.0
     levels = Levels.build(y, np.repeat(np.arange(6), sizes))
     bound = bind(LOSSES[loss], levels)
@@ -147,7 +148,7 @@ def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
     whole = bind(Logistic(), levels, pair_sum="direct")
     monkeypatch.setattr(sigmoid_pairs, "PAIRS_AT_ONCE", 8_000)
     parts = bind(Logistic(), levels, pair_sum="direct")
-    assert len(parts._pairs.batches) > 4
+    assert len(parts._pairs.parts[0].batches) > 4
     value, gradient = whole.at(problem.scores)[:2]
     again, other = parts.at(problem.scores)[:2]
     assert again == pytest.approx(value, rel=1e-14)
@@ -160,7 +161,24 @@ def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
 
 def test_a_long_chain_of_few_pairs_is_one_piece_of_work(monkeypatch):
     """Each piece looks at every row of its query, so that many would cost the rows squared."""
-    monkeypatch.setattr(sigmoid_pairs, "PAIRS_AT_ONCE", 20_000)
-    levels = Levels.build(np.arange(2000.0), graph="chain")
+    monkeypatch.setattr(sigmoid_pairs, "PAIRS_AT_ONCE", 100_000)
+    levels = Levels.build(np.arange(2000) // 25 * 1.0, graph="chain")
     (part,) = bind(Logistic(), levels, pair_sum="direct")._parts
-    assert len(part.jobs) == 1
+    assert [len(jobs.jobs) for jobs in part.parts] == [1]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "probit"])
+@pytest.mark.parametrize("n_queries", [1, 2])
+@pytest.mark.parametrize("far", [np.nan, np.inf, -1e306])
+def test_box_sums_find_scores_out_of_range_themselves(loss, n_queries, far):
+    """A query of boxes has no other check of its scores, whichever row and query is wrong."""
+    n_rows = 6000
+    levels = Levels.build(np.arange(n_rows) // 2 % 2 * 1.0, np.arange(n_rows) % n_queries)
+    bound = sum_of(loss, "boxes", levels)
+    scores = np.linspace(-1.0, 1.0, n_rows)
+    scores[n_rows - 1] = far
+    value, gradient = bound.at(scores)[:2]
+    assert value == np.inf
+    assert np.isnan(gradient).all()
+    with pytest.raises(PairrankError, match="scale the features down"):
+        bound.at(scores).curvature()

@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing, indexable
 
-from pairrank import Pairs
-from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank import Pairs, RankNCG
+from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences import draw_sample
 
 pytestmark = pytest.mark.numeric
@@ -159,3 +159,63 @@ def test_a_sample_of_comparisons_weighs_as_much_as_all():
 def test_a_clone_of_pairs_is_a_copy(pairs):
     copy = clone(pairs, safe=False)
     np.testing.assert_array_equal(copy.i, pairs.i)
+
+
+def test_groups_are_kept_through_indexing_binding_and_selection():
+    groups = ["a", "b", ("c", 1), "a"]
+    pairs = Pairs([2, 0, 3, 4], [0, 1, 1, 2], magnitude=[1, 0, 1, 1], groups=groups)
+    assert pairs[[0, 1, 2]].groups.tolist() == ["a", "b"]
+    assert pairs.select([3, 1]).groups.tolist() == ["a", "b"]
+    assert pairs.select(np.array([True, False, True, False])).groups.tolist() == ["a", ("c", 1)]
+    bound = pairs.bound(5, sample_weight=np.array([1.0, 1, 1, 0, 1]))
+    assert bound.groups.tolist() == ["a", "b", "a", "b"]
+    assert bound.comparison.tolist() == [0, 1, 2, 1]
+    assert pairs.preferred().groups.tolist() == groups
+    for wrong, message in ((["a"], "groups has 1 entries, but there are 4"), ("aaaa", "groups")):
+        with pytest.raises(PairrankError, match=message):
+            Pairs(pairs.i, pairs.j, groups=wrong)
+    with pytest.raises(PairrankError, match="missing"):
+        Pairs([0, 1], [1, 0], groups=["a", None])
+
+
+def test_a_tie_is_one_comparison_wherever_comparisons_are_counted():
+    pairs = Pairs([0, 1, 2], [1, 2, 0], magnitude=[1, 0, 0], groups=[1, 1, 2])
+    assert repr(pairs) == "Pairs(n_pairs=3, n_rows=3, n_ties=2, n_groups=2)"
+    bound = pairs.bound(3)
+    assert (bound.n_pairs, bound.n_comparisons) == (5, 3)
+    assert repr(bound) == "Pairs(n_pairs=3, n_rows=3, n_groups=2)"
+    never_wins = pairs.bound(3, winner_weight=np.array([1.0, 0.0, 1.0]))
+    assert never_wins.n_comparisons == 3  # one half of a tie is left
+    never_meets = pairs.bound(3, winner_weight=np.array([1.0, 0.0, 0.0]))
+    assert never_meets.n_comparisons == 2
+    ranker = RankNCG().fit(np.eye(3), pairs)
+    assert ranker.n_pairs_ == 3
+
+
+def test_losing_most_pairs_in_a_split_of_rows_warns():
+    rng = np.random.default_rng(0)
+    i = rng.integers(0, 50, 400)
+    pairs = Pairs(i, (i + rng.integers(1, 50, 400)) % 50)
+    with pytest.warns(PairrankWarning, match="comparisons of these 10 rows are lost.*RankNCGCV"):
+        pairs[:10]
+    assert pairs[:40].n_pairs > 200  # two thirds of the rows and more lose less than half
+    within = Pairs(np.arange(0, 50, 2), np.arange(1, 50, 2))
+    assert within[:10].n_pairs == 5  # whole queries lose none
+
+
+def test_the_sum_over_comparisons_grows_with_their_number():
+    """20 players; one wins 37 of 38 games against another, whatever the number of games."""
+    strength = np.linspace(0.0, np.log(37.0), 20)
+    cells = [(a, b) for a in range(20) for b in range(20) if a != b]
+    i, j = np.array(cells).T
+    share = 1 / (1 + np.exp(strength[j] - strength[i]))
+    found = {}
+    for n_games in (1e5, 1e6, 1e7):
+        pairs = Pairs(i, j, weight=share * n_games / 380)
+        ranker = RankNCG(tol=1e-8).fit(np.eye(20), pairs)
+        found[n_games] = float(ranker.predict_pair_proba(np.eye(20)[[19]], np.eye(20)[[0]])[0])
+        as_sum = RankNCG(tol=1e-8, reduction="sum").fit(np.eye(20), pairs)
+        np.testing.assert_array_equal(ranker.coef_, as_sum.coef_)
+    assert found[1e5] < found[1e6] < found[1e7] < 37 / 38
+    assert found[1e7] == pytest.approx(37 / 38, abs=1e-4)
+    assert RankNCG(reduction="rows").fit(np.eye(20), pairs).coef_.max() < 1.0

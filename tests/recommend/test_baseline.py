@@ -170,9 +170,9 @@ def test_a_damaged_file_of_rankers_is_refused(tmp_path):
 def test_the_baseline_beats_item_means_on_few_real_ratings(data_home):
     """Ten training ratings per user: the ranker alone does worse than item means there."""
     table = RatingsTable.build(load_ratings("ml-100k", data_home))
-    protocol = Protocol((60, 10**6), 200, 200, (18, 22))
+    protocol = Protocol((60, 10**6), 200, 150, (18, 26))
     problems = protocol.draw(table, random_state=0)
     alone = evaluate_users(problems, RankRLS(250.0))
     both = evaluate_users(problems, RankRLS(250.0), baseline="item-mean")
     assert alone.mean("accuracy") < both.mean("accuracy", item_means=True)
-    assert both.mean("accuracy") > both.mean("accuracy", item_means=True) - 0.01
+    assert both.mean("accuracy") > both.mean("accuracy", item_means=True)

@@ -20,8 +20,9 @@ from pairrank.losses import LOSSES
 
 _OF_A_KERNEL = ("rbf", "poly")
 _NONE = "none"
-_NOT_OFFERED = ("warm_start", "verbose")
-"""Parameters without an option: no earlier fit exists, and progress is always shown."""
+_NOT_OFFERED = ("warm_start", "verbose", "validation_metric")
+"""Parameters without an option: no earlier fit exists, progress is always shown, and --metric
+judges validation rows."""
 
 _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),

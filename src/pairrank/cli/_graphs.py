@@ -44,6 +44,8 @@ def graph_of(graph: Any, labels: Any) -> Graph:
     >>> graph_of(read_graph("0<1<2,0<5"), np.array([0.0, 1.0]))
     OrderGraph([(0.0, 1.0), (1.0, 2.0), (0.0, 5.0)])
     """
+    if labels is None:
+        raise PairrankError("the rows have no labels: name their column with --label")
     is_text = np.asarray(labels).dtype.kind not in "biuf"
     if is_text and not isinstance(graph, OrderGraph):
         some = " and ".join(repr(str(label)) for label in np.unique(labels)[:2])

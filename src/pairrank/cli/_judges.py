@@ -97,5 +97,5 @@ def load_rows_of(
 
 
 def features_of(ranker: Ranker) -> tuple[Any, ...]:
-    """Return the number and the names of a model's features."""
-    return ranker.estimator.n_features_in_, *(ranker.names or ())
+    """Return the number of a model's features, what svmlight text counts from, and their names."""
+    return ranker.estimator.n_features_in_, ranker.zero_based, *(ranker.names or ())

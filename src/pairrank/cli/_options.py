@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 
 from pairrank.cli._graphs import read_graph
 from pairrank.exceptions import PairrankError
@@ -64,29 +65,43 @@ def parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
     )
 
 
-def _column(holds: str) -> Any:
-    return option("Data", f"CSV, Parquet: the column of {holds}.", metavar="COLUMN")
+def _column(holds: str, default: str = "") -> Any:
+    text = f"CSV, Parquet: the column of {holds}.{default}"
+    return option("Data", escape(text), metavar="COLUMN")
 
 
 Columns = dict[str, Any]
 """The values of COLUMNS: arguments of `read_rows`. A command's parameter `columns` holds them."""
 
 FORMAT = choice("auto", "svmlight", "csv", "parquet")
-_DROP = option("Data", "CSV, Parquet: not a feature; may be repeated.", metavar="COLUMN")
+_DROP = option(
+    "Data", "CSV, Parquet: columns that are not features, A,B; may be repeated.", metavar="COLUMN"
+)
+_DROP_TEXT = option("Data", "CSV, Parquet: columns of text are not features.", "--drop-text")
+_QUERY_SIZES = option(
+    "Data",
+    "Rows per query, one number per line, if DATA has no queries; if left out, the file DATA.query "
+    "or DATA.group, if there is one.",
+    metavar="FILE",
+)
 _FORMAT = option("Data", "The data's format; auto: by the file's name.", **FORMAT)
 _DTYPE = option("Data", "The features' precision in memory.", **choice("float32", "float64"))
 COLUMNS = (
     *(
         parameter(
             role,
-            Annotated[str | None, _column(column.holds)],
-            "label" if role == "label" else None,
+            Annotated[
+                str | None, _column(column.holds, " [default: label]" if role == "label" else "")
+            ],
+            None,
         )
         for role, column in ROW_COLUMNS.items()
     ),
     parameter("time", Annotated[str | None, _column("times, which may be censored")], None),
     parameter("event", Annotated[str | None, _column("events: 1 observed, 0 censored")], None),
     parameter("drop", Annotated[list[str] | None, _DROP], None),
+    parameter("drop_text", Annotated[bool, _DROP_TEXT], False),
+    parameter("query_sizes", Annotated[str | None, _QUERY_SIZES], None),
     parameter("format", Annotated[str, _FORMAT], "auto"),
     parameter("dtype", Annotated[str, _DTYPE], "float64"),
 )

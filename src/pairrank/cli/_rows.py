@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairrank.cli._censored import read_as_labels, with_targets
+from pairrank.cli._columns import arguments_of, check_features, split_names
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.io.rows import ROW_COLUMNS
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES
 
@@ -30,29 +30,36 @@ def load_rows(
     n_features: int | None = None,
     features: Sequence[str] | None = None,
     pairs: str | None = None,
+    zero_based: bool | None = None,
+    docids: bool = False,
+    comments: bool = False,
 ) -> Rows:
     """Return the rows of a file or of standard input ("-"), with `y` the labels or comparisons.
 
-    `n_features` and `features` are the number and the names of a model's features: svmlight rows
-    are padded to the number, and only the named columns of CSV and Parquet are read. `pairs` is a
-    file of comparisons of the rows; labels are then ignored.
+    `n_features` and `features` are the number and the names of a model's features: only the named
+    columns of CSV and Parquet are read. `zero_based` says whether its svmlight text counted
+    features from 0. `pairs` is a file of comparisons of the rows; labels are then ignored. With
+    `docids` every row must have a document identifier; `comments` keeps those of svmlight text.
     """
     from pairrank._validation import ALIGNED
     from pairrank.io import read_pairs, read_rows
 
-    for path in (source, pairs):
+    inputs = (source, pairs, columns["query_sizes"])
+    check_inputs(*inputs)
+    for path in inputs:
         if path not in (None, "-") and not Path(path).exists():
             raise PairrankError(f"cannot read {path!r}: there is no such file; check the path")
-    options = dict(columns)
+    options = arguments_of(source, columns, docids=docids)
     is_censored = read_as_labels(options, pairs)
     if pairs is not None:
-        options |= {"label": None, "ignore": [columns["label"]] if columns["label"] else []}
-    options["drop"] = () if features is not None else columns["drop"] or ()
+        options |= {"label": None, "ignore": [options["label"]] if options["label"] else []}
+    options["drop"] = () if features is not None else split_names(columns["drop"])
+    options["zero_based"] = "auto" if zero_based is None else zero_based
     options["dtype"] = np.dtype(columns["dtype"])
-    rows = read_rows(source, features=features, n_features=n_features, **options)
+    rows = read_rows(source, features=features, n_features=n_features, comments=comments, **options)
     with named(source):
         if features is None:
-            _refuse_roles_as_features(rows)
+            check_features(rows.feature_names or ())
         for name, part in rows.layout.items():
             ALIGNED[name](part, rows.X.shape[0])
         rows = with_targets(rows) if is_censored else rows
@@ -60,16 +67,6 @@ def load_rows(
         return rows
     compared: Any = read_pairs(pairs, n_rows=rows.X.shape[0])
     return rows._replace(y=compared)
-
-
-def _refuse_roles_as_features(rows: Rows) -> None:
-    """Refuse features with the names that `convert` gives to queries, weights and so on."""
-    for role in ROW_COLUMNS:
-        if role != "label" and role in (rows.feature_names or ()):
-            raise PairrankError(
-                f"column {role!r} would be a feature; pass {flag_of(role)} {role} or --drop {role} "
-                "(rename it if it is a feature)"
-            )
 
 
 def check_inputs(*sources: str | None) -> None:
@@ -123,7 +120,10 @@ def names_in(text: str, flag: str) -> list[str]:
 
 
 def count_preferences(rows: Rows, graph: Any, source: str) -> int:
-    """Return the number of preferences of the rows, without ties; raise an error if it is 0."""
+    """Return the number of preferences, of Pairs that of comparisons with their ties.
+
+    An error is raised if none prefers a row.
+    """
     with named(source):
         if not isinstance(rows.y, Pairs):
             order = graph_of(graph, rows.y)
@@ -133,9 +133,9 @@ def count_preferences(rows: Rows, graph: Any, source: str) -> int:
             return int(levels.n_pairs)
         if rows.y.magnitude is not None and not rows.y.magnitude.any():
             raise NoPairsError("every comparison is a tie (magnitude 0): none prefers a row")
-        pairs = rows.y.preferred().bound(rows.X.shape[0], **rows.layout)
-        pairs.require_pairs()
-        return int(pairs.n_pairs)
+        n_rows = rows.X.shape[0]
+        rows.y.preferred().bound(n_rows, **rows.layout).require_pairs()
+        return rows.y.signed().bound(n_rows, **rows.layout).n_comparisons
 
 
 def weights_by_role(columns: Columns) -> str:

@@ -14,6 +14,7 @@ from pairrank.cli.evaluate import evaluate
 from pairrank.cli.export import export
 from pairrank.cli.files import convert, info
 from pairrank.cli.page import report
+from pairrank.cli.ratings import ratings
 from pairrank.cli.recommend import recommend
 from pairrank.cli.scoring import predict
 from pairrank.cli.train import train
@@ -28,16 +29,8 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
 for command in (
-    train,
-    predict,
-    evaluate,
-    report,
-    recommend,
-    export,
-    info,
-    convert,
-    demo,
-    warmup,
+    *(train, predict, evaluate, report, recommend, ratings, export),
+    *(info, convert, demo, warmup),
 ):
     has_model = command in (train, recommend)
     app.command(cls=ModelCommand if has_model else None)(spread(command))

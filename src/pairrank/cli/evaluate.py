@@ -81,10 +81,10 @@ def evaluate(
     """  # fmt: skip
     asked = [*(metric or ()), *(["wmw"] if wmw else [])]
     check_asked(asked, pairs, graph, columns)
-    check_inputs(model, data, pairs, against)
+    check_inputs(model, data, pairs, against, columns["query_sizes"])
     resampling = check_resamples(against, resamples, seed)
     if per_query is not None:
-        check_table(per_query, model, data, pairs, against)
+        check_table(per_query, model, data, pairs, against, columns["query_sizes"])
     judges = [judge_of(path) for path in (model, against) if path is not None]
     loaded = load_rows_of(judges, data, columns, pairs)
     rows, own = loaded[0], judges[0].estimator

@@ -68,7 +68,8 @@ def export(
     given = None
     if check is not None:
         others = {column.name: column.default for column in options.COLUMNS}
-        rows = ranker.load_rows(check, {**others, "label": label, "qid": qid})
+        named = {**others, "label": label or "", "qid": qid}
+        rows = ranker.load_rows(check, named, recall=("qid",))
         given = rows.X, rows.qid
     result = write(ranker.estimator, output, format, feature_names=names, name=name, check=given)
     if result is not None and not result.changes:

@@ -9,8 +9,15 @@ import typer
 from scipy import sparse
 
 from pairrank.cli import _options as options
+from pairrank.cli._errors import named
 from pairrank.cli._report import print_facts, print_json
 from pairrank.cli._rows import check_output, count_preferences, facts_of, load_rows
+from pairrank.exceptions import PairrankError
+from pairrank.io import format_of
+from pairrank.io.dispatch import FORMATS
+
+QRELS = "qrels"
+"""The format and the suffix of TREC qrels, which rows are converted to."""
 
 
 def info(
@@ -32,11 +39,15 @@ def info(
 
 def describe_model(path: str) -> dict[str, Any]:
     """Return a model's class, parameters, sizes and facts of its training."""
+    from pairrank.estimators.model_files import COLUMNS
     from pairrank.io import read_model
 
     record = read_model(path)
     facts: dict[str, Any] = {"model": record.estimator}
-    facts |= {name.rstrip("_"): value for name, value in record.info.items()}
+    info = dict(record.info)
+    remembered = info.pop(COLUMNS, {})
+    facts |= {name.rstrip("_"): value for name, value in info.items()}
+    facts |= {f"column of {role}": column for role, column in remembered.items()}
     facts |= {f"param {name}": value for name, value in record.params.items()}
     facts |= {f"shape of {name}": np.shape(array) for name, array in record.arrays.items()}
     return facts
@@ -62,12 +73,36 @@ def convert(
     *,
     to: Annotated[
         str,
-        options.option("Output", "TARGET's format; auto: by the file's name.", **options.FORMAT),
+        options.option(
+            "Output",
+            "TARGET's format; auto: by the file's name.",
+            **options.choice("auto", *FORMATS, QRELS),
+        ),
     ] = "auto",
     columns: options.Columns,
 ) -> None:
-    """Write the rows of SOURCE to TARGET in another format: svmlight, CSV or Parquet."""
-    from pairrank.io import write_rows
+    """Write the rows of SOURCE to TARGET in another format: svmlight, CSV, Parquet or TREC qrels.
 
-    check_output(target, source)
-    write_rows(target, load_rows(source, columns), format=to)
+    Document identifiers are kept: those of --docid, or of svmlight comments, # docid = X.
+    """
+    from pairrank.io import document_ids, to_qrels, write_qrels, write_rows
+
+    check_output(target, source, columns["query_sizes"])
+    as_qrels = to == QRELS or (to == "auto" and is_qrels(target))
+    kind = QRELS if as_qrels else format_of(target, to)
+    rows = load_rows(source, columns, docids=as_qrels, comments=True)
+    with named(source):
+        if as_qrels:
+            if rows.qid is None:
+                raise PairrankError("qrels need queries: name their column with --qid")
+            write_qrels(target, to_qrels(rows.qid, rows.docid, rows.y))
+            return
+        if rows.comments is not None and kind != "svmlight":
+            rows = rows._replace(docid=document_ids(rows.comments))
+    write_rows(target, rows, format=kind)
+
+
+def is_qrels(target: str) -> bool:
+    """Whether the name of a file is that of qrels, also compressed."""
+    stem, _, suffix = target.lower().rpartition(".")
+    return suffix == QRELS or stem.endswith(f".{QRELS}")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from pairrank.cli import _options as options
+from pairrank.cli._columns import JUDGING, has_names, recalled, with_origin
+from pairrank.cli._errors import UsageError, named
 from pairrank.cli._rows import (
     check_inputs,
     check_output,
     load_rows,
 )
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io import atomic_write, to_run, write_run
 from pairrank.metrics._names import Metric, metric_named
 from pairrank.preferences import Pairs
 
@@ -27,16 +30,41 @@ def predict(
     data: options.Data,
     *,
     output: Annotated[str, options.output("One score per line; - is stdout.", "SCORES")] = "-",
+    run: Annotated[
+        str | None,
+        options.option(
+            "Output",
+            "Write a TREC run of this name: query Q0 document rank score TAG, best first, equal "
+            "scores in falling order of the document.",
+            metavar="TAG",
+        ),
+    ] = None,
     label: options.Unlabelled = None,
     columns: options.Columns,
 ) -> None:
-    """Write the score of every row of DATA, in order; higher is better."""  # fmt: skip
-    from pairrank.io import atomic_write
+    """Write the score of every row of DATA, in order; higher is better.
 
+    A run names documents by the comments of svmlight text, # docid = X, or by --docid.
+    """  # fmt: skip
+    if run is not None and len(run.split()) != 1:
+        raise UsageError("--run takes a name without blanks.")
     check_inputs(model, data)
-    check_output(output, model, data)
+    check_output(output, model, data, columns["query_sizes"])
     ranker = Ranker(model)
-    scores = ranker.scores(ranker.load_rows(data, {"label": label, **columns}))
+    given = {**columns, "label": label or ""}
+    if run is None:
+        write_scores(output, ranker.scores(ranker.load_rows(data, given, recall=())))
+        return
+    rows = ranker.load_rows(data, given, recall=("qid", "docid"), docids=True)
+    with named(data):
+        if rows.qid is None:
+            raise PairrankError("--run needs queries: name their column with --qid")
+        scores = to_run(rows.qid, rows.docid, ranker.scores(rows))
+        write_run(output, scores, tag=run)
+
+
+def write_scores(output: str, scores: Any) -> None:
+    """Write one score per line."""
     with atomic_write(output, "w") as file:
         for start in range(0, len(scores), 65536):
             block = scores[start : start + 65536].tolist()
@@ -84,16 +112,41 @@ class Ranker:
     """A model from a file; it reads rows with features matched by name or position."""
 
     def __init__(self, path: str) -> None:
-        from pairrank.estimators.model_files import load_model
+        from pairrank.estimators.model_files import read_ranker
 
-        self.estimator = load_model(path)
+        self.estimator, self.columns, self.zero_based = read_ranker(path)
         names = getattr(self.estimator, "feature_names_in_", None)
         self.names = None if names is None else [str(name) for name in names]
 
-    def load_rows(self, source: str, columns: options.Columns, pairs: str | None = None) -> Rows:
-        """Return the rows of a file with the model's features, in the model's order."""
-        n_features = int(self.estimator.n_features_in_)
-        return load_rows(source, columns, n_features=n_features, features=self.names, pairs=pairs)
+    def load_rows(
+        self,
+        source: str,
+        columns: options.Columns,
+        pairs: str | None = None,
+        *,
+        recall: Collection[str] = JUDGING,
+        docids: bool = False,
+    ) -> Rows:
+        """Return the rows of a file with the model's features, in the model's order.
+
+        Columns that no option names are those of the training, if their role is in `recall`.
+        """
+        asked = columns
+        if has_names(source, columns):
+            known = {role: name for role, name in self.columns.items() if role in recall}
+            asked = recalled(columns, known, pairs=pairs is not None)
+        try:
+            return load_rows(
+                source,
+                asked,
+                n_features=int(self.estimator.n_features_in_),
+                features=self.names,
+                zero_based=self.zero_based,
+                pairs=pairs,
+                docids=docids,
+            )
+        except FileFormatError as error:
+            raise with_origin(error, asked, columns) from None
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row, higher is better."""

@@ -13,6 +13,7 @@ import typer
 
 from pairrank._protocols import Status
 from pairrank.cli import _options as options
+from pairrank.cli._columns import to_remember
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import MODELS, learns_differences, make_ranker
@@ -75,13 +76,16 @@ def train(
 
     Ctrl-C ends the fit and keeps the best weights so far.
     """  # fmt: skip
+    from pairrank.estimators.model_files import save_model
+
     ranker = make_ranker(model, params, search=search)
     if pairs is not None:
         check_pairs(model, params)
     check_validation(ranker, metric, valid, valid_pairs, search=search)
     check_roles(model, columns)
     check_inputs(data, pairs, valid, valid_pairs)
-    check_output(output, data, pairs, valid, valid_pairs, as_json=as_json)
+    inputs = (data, pairs, valid, valid_pairs, columns["query_sizes"])
+    check_output(output, *inputs, as_json=as_json)
     rows = load_rows(data, columns, pairs=pairs)
     if pairs is None and not learns_differences(ranker):
         with named(data):
@@ -98,7 +102,7 @@ def train(
         summary[f"valid {metric}"] = measure(metric, judged, ranker.predict(judged.X), ranker)
     if rows.feature_names is not None:
         ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
-    ranker.save(output)
+    save_model(ranker, output, columns=to_remember(data, columns), zero_based=rows.zero_based)
     if not whole:
         print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
     title = f"Trained on {rows.X.shape[0]:,} rows"
@@ -150,7 +154,15 @@ def load_judged(
     Raises a PairrankError if the metric cannot judge them, or they have no preference.
     """
     n_features, names = rows.X.shape[1], rows.feature_names
-    judged = load_rows(source, columns, n_features=n_features, features=names, pairs=pairs)
+    columns = {**columns, "query_sizes": None}
+    judged = load_rows(
+        source,
+        columns,
+        n_features=n_features,
+        features=names,
+        zero_based=rows.zero_based,
+        pairs=pairs,
+    )
     count_preferences(judged, getattr(ranker, "graph", "full"), pairs or source)
     with named(source):
         check_metrics([metric], judged)

@@ -19,6 +19,8 @@ from pairrank.compiled._lanes import lane_sum
 _FIRST_TABLE = 1024
 _BLOCK = 512
 """The boxes of this many rows are found before their powers are added."""
+_FAST_ENTRIES = 1024
+"""Several tables of moments have at most this many entries together."""
 _STRETCH = 4096
 """This many rows are summed before they are added to the total, to keep rounding small."""
 
@@ -97,86 +99,103 @@ def _find(table, keys, key):
 
 
 @compiled
-def fine_places(scores, code, per_fine, first, n_boxes, at, u):
-    """Write four times each row's fine box to `at` int32, and its place in it to `u`.
+def _places(scores, code, per_fine, first, n_boxes, at, u):
+    """Write each row's fine box to `at` int32, and its place in it to `u`.
 
-    `code` is empty where every row has code 0; `per_fine` is 1/h, `first` the key of the first
-    box, `n_boxes` their number for each code.
+    The other arguments are those of `fine_moments`.
     """
     for i in range(len(scores)):
         x = scores[i] * per_fine
         below = np.floor(x)
         u[i] = x - below - 0.5
-        at[i] = np.int32(4.0 * (below - first))
-    if len(code):
-        for i in range(len(code)):
-            at[i] += np.int32(4 * n_boxes) * code[i]
+        at[i] = np.int32(below - first)
+    for i in range(len(code)):
+        at[i] += np.int32(n_boxes) * np.int32(code[i])
 
 
 @compiled
-def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes, at, u):
+def _tables_of(size):
+    """Return how many tables of moments rows are added to in turn: 1, 2 or 4.
+
+    With several tables, additions to one box wait less for each other. But together they must leave
+    room in the first-level cache: 8 KB, unless a single table is larger.
+    """
+    return 4 if 4 * size <= _FAST_ENTRIES else 2 if 2 * size <= _FAST_ENTRIES else 1
+
+
+@compiled
+def _empty_into(total, part):
+    """Add a part of a sum to its total, and zero the part."""
+    for k in range(len(total)):
+        total[k] += part[k]
+        part[k] = 0.0
+
+
+@compiled
+def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes):
     """Return the moments of fine boxes, (n_codes * n_boxes * 4,), O(m + boxes).
 
-    The weights are weight - shift, or 1 - shift if `weight` is empty. `at` and `u` are from
-    `fine_places`, or empty. Other arguments are those of `fine_places`. Rows go to four tables in
-    turn, so that additions to one box do not wait for each other.
+    `code` is empty if every row has code 0; `per_fine` is 1/h, `first` the key of the first box,
+    `n_boxes` their number for each code. The weights are weight - shift, or 1 - shift if `weight`
+    is empty.
     """
     size = n_codes * n_boxes * 4
+    n_tables = _tables_of(size)
     total = np.zeros(size)
-    tables = np.zeros(4 * size)
+    tables = np.zeros(n_tables * size)
     stretch = max(_STRETCH, 8 * size)
-    at_here, u_here = np.empty(_BLOCK, np.int32), np.empty(_BLOCK)
+    at, u = np.empty(_BLOCK, np.int32), np.empty(_BLOCK)
     waiting = 0
     for start in range(0, len(scores), _BLOCK):
         stop = min(start + _BLOCK, len(scores))
-        if len(at):
-            at_here, u_here = at[start:stop], u[start:stop]
+        _places(scores[start:stop], code[start:stop], per_fine, first, n_boxes, at, u)
+        if len(weight):
+            here = weight[start:stop]
+            for i in range(len(here)):
+                entry = (i & (n_tables - 1)) * size + 4 * np.int64(at[i])
+                add_powers(tables, entry, here[i] - shift, u[i])
+        elif shift == 0.0:
+            for i in range(stop - start):
+                entry = (i & (n_tables - 1)) * size + 4 * np.int64(at[i])
+                add_powers(tables, entry, 1.0, u[i])
         else:
-            fine_places(
-                scores[start:stop], code[start:stop], per_fine, first, n_boxes, at_here, u_here
-            )
-        here = weight[start:stop]
-        for i in range(stop - start):
-            q = (here[i] if len(weight) else 1.0) - shift
-            add_powers(tables, (i & 3) * size + at_here[i], q, u_here[i])
+            for i in range(stop - start):
+                entry = (i & (n_tables - 1)) * size + 4 * np.int64(at[i])
+                add_powers(tables, entry, 1.0 - shift, u[i])
         waiting += stop - start
         if waiting >= stretch or stop == len(scores):
-            for k in range(size):
-                total[k] += (tables[k] + tables[size + k]) + (
-                    tables[2 * size + k] + tables[3 * size + k]
-                )
-            for k in range(4 * size):
-                tables[k] = 0.0
+            for begin in range(0, n_tables * size, size):
+                _empty_into(total, tables[begin : begin + size])
             waiting = 0
     return total
 
 
 @compiled
-def add_fine(
-    scores, code, weight, v, shift, n_boxes, per_fine, first, factor, one, other, result, at, u
-):
+def add_fine(scores, code, weight, v, shift, n_boxes, per_fine, first, one, other, result):
     """Add polynomials of fine boxes, at the rows, to `result` (m,), O(m).
 
-    A row gets factor * weight * one(u); with `v` (m,) not empty, factor * weight * ((v - shift) *
-    one(u) - other(u)). `one` and `other` are laid out as moments are; the rest as for
-    `fine_moments`.
+    A row gets weight * one(u); with `v` (m,) not empty, weight * ((v - shift) * one(u) - other(u)).
+    `one` and `other` are laid out as moments are; the rest as for `fine_moments`.
     """
-    at_here, u_here = np.empty(_BLOCK, np.int32), np.empty(_BLOCK)
+    at, u, found = np.empty(_BLOCK, np.int32), np.empty(_BLOCK), np.empty(_BLOCK)
     for start in range(0, len(scores), _BLOCK):
         stop = min(start + _BLOCK, len(scores))
-        if len(at):
-            at_here, u_here = at[start:stop], u[start:stop]
+        _places(scores[start:stop], code[start:stop], per_fine, first, n_boxes, at, u)
+        here, w, y = result[start:stop], weight[start:stop], v[start:stop]
+        if len(w) == 0 and len(y) == 0:
+            for i in range(len(here)):
+                here[i] += cubic(one, 4 * np.int64(at[i]), u[i])
+            continue
+        if len(y):
+            for i in range(len(y)):
+                found[i] = cubic_less(one, other, 4 * np.int64(at[i]), y[i] - shift, u[i])
         else:
-            fine_places(
-                scores[start:stop], code[start:stop], per_fine, first, n_boxes, at_here, u_here
-            )
-        here = result[start:stop]
-        w, y = weight[start:stop], v[start:stop]
+            for i in range(len(here)):
+                found[i] = cubic(one, 4 * np.int64(at[i]), u[i])
+        for i in range(len(w)):
+            found[i] *= w[i]
         for i in range(len(here)):
-            found = cubic(one, at_here[i], u_here[i])
-            if len(y):
-                found = (y[i] - shift) * found - cubic(other, at_here[i], u_here[i])
-            here[i] += factor * (w[i] * found) if len(w) else factor * found
+            here[i] += found[i]
 
 
 @compiled
@@ -202,16 +221,13 @@ def coarse_moments(scores, code, weight, shift, slot, n_codes, per_fine, childre
             for k in range(len(moments)):
                 moments[k] += here
                 before, here = here, twice * here - before
-        for k in range(size):
-            total[k] += part[k]
-            part[k] = 0.0
+        _empty_into(total, part)
     return total
 
 
 @compiled
 def add_coarse(
-    scores, code, weight, v, shift, slot, per_fine, children, n_boxes, degree, factor, one, other,
-    result,
+    scores, code, weight, v, shift, slot, per_fine, children, n_boxes, degree, one, other, result
 ):  # fmt: skip
     """Add series of coarse boxes, at the rows, to `result` (m,), O(m P); see `add_fine`."""
     for i in range(len(scores)):
@@ -223,7 +239,7 @@ def add_coarse(
         if len(v):
             less = _series(other[box * degree : box * degree + degree], twice)
             found = (v[i] - shift) * found - less
-        result[i] += factor * (weight[i] * found) if len(weight) else factor * found
+        result[i] += weight[i] * found if len(weight) else found
 
 
 @compiled
@@ -258,13 +274,23 @@ def _load(builder, context, array_type, array, at):
     return pointer, numbers
 
 
+def _splat(builder, x):
+    """Return a vector of four times x."""
+    one = builder.insert_element(ir.Constant(_FOUR, ir.Undefined), x, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(one, one, _places_of([0] * 4))
+
+
+def _places_of(numbers):
+    return ir.Constant(ir.VectorType(_INDEX, len(numbers)), numbers)
+
+
 def _powers(builder, q, u):
     """Return q, q u, q u^2, q u^3."""
-    vector = ir.Constant(_FOUR, ir.Undefined)
-    uu, qu = builder.fmul(u, u), builder.fmul(q, u)
-    for k, x in enumerate((q, qu, builder.fmul(q, uu), builder.fmul(qu, uu))):
-        vector = builder.insert_element(vector, x, ir.Constant(_INDEX, k))
-    return vector
+    ones = ir.Constant(_FOUR, [1.0] * 4)
+    odd = builder.shuffle_vector(_splat(builder, u), ones, _places_of([4, 1, 6, 3]))
+    square = _splat(builder, builder.fmul(u, u))
+    high = builder.shuffle_vector(square, ones, _places_of([4, 5, 2, 3]))
+    return builder.fmul(_splat(builder, q), builder.fmul(odd, high))
 
 
 @intrinsic
@@ -280,13 +306,29 @@ def add_powers(typing_context, table, at, q, u):
     return types.void(table, types.int64, types.float64, types.float64), generate
 
 
+_ONE = ir.Constant(_FOUR.element, 1.0)
+
+
 @intrinsic
 def cubic(typing_context, table, at, u):
     """Return the cubic with coefficients table[at : at + 4], lowest first, at u."""
 
     def generate(context, builder, signature, arguments):
         _, numbers = _load(builder, context, signature.args[0], *arguments[:2])
-        powers = _powers(builder, ir.Constant(_FOUR.element, 1.0), arguments[2])
-        return lane_sum(builder, builder.fmul(numbers, powers))
+        return lane_sum(builder, builder.fmul(numbers, _powers(builder, _ONE, arguments[2])))
 
     return types.float64(table, types.int64, types.float64), generate
+
+
+@intrinsic
+def cubic_less(typing_context, table, less, at, factor, u):
+    """Return factor times the cubic of one table less that of another, at u."""
+
+    def generate(context, builder, signature, arguments):
+        (first, second), (at, factor, u) = arguments[:2], arguments[2:]
+        _, numbers = _load(builder, context, signature.args[0], first, at)
+        _, lower = _load(builder, context, signature.args[1], second, at)
+        both = builder.fsub(builder.fmul(_splat(builder, factor), numbers), lower)
+        return lane_sum(builder, builder.fmul(both, _powers(builder, _ONE, u)))
+
+    return types.float64(table, less, types.int64, types.float64, types.float64), generate

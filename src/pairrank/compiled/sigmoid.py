@@ -129,28 +129,26 @@ def mills_ratio(x):
 
 
 @inlined_reassociating
-def share_at(kind, d):
-    """Return S(-d) of one margin."""
+def share_and_cost(kind, d):
+    """Return S(-d) and phi(d) of one margin, which share an exponential."""
     x = abs(d)
     if kind == LOGISTIC:
         e = decay(x)
         small = e / (1.0 + e)
-    else:
-        small = normal_density(PROBIT_SCALE * x) * mills_ratio(PROBIT_SCALE * x)
-    return small if d >= 0.0 else 1.0 - small
-
-
-@inlined_reassociating
-def cost_at(kind, d):
-    """Return phi(d) of one margin."""
-    x = abs(d)
-    if kind == LOGISTIC:
-        cost = log_one_plus(decay(x))
+        bump = log_one_plus(e)
     else:
         x = PROBIT_SCALE * x
         density = normal_density(x)
-        cost = (density - min(x, 64.0) * (density * mills_ratio(x))) * (1.0 / PROBIT_SCALE)
-    return cost + max(-d, 0.0)
+        small = density * mills_ratio(x)
+        bump = (density - min(x, 64.0) * small) * (1.0 / PROBIT_SCALE)
+    share = small if d >= 0.0 else 1.0 - small
+    return share, bump + max(-d, 0.0)
+
+
+@inlined_reassociating
+def share_at(kind, d):
+    """Return S(-d) of one margin."""
+    return share_and_cost(kind, d)[0]
 
 
 @inlined_reassociating
@@ -167,8 +165,7 @@ def curvature_at(kind, d):
 def shares_and_costs(kind, d, share, cost):
     """Write S(-d) and phi(d) of every margin."""
     for k in range(len(d)):
-        share[k] = share_at(kind, d[k])
-        cost[k] = cost_at(kind, d[k])
+        share[k], cost[k] = share_and_cost(kind, d[k])
 
 
 @compiled_reassociating

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating
-from pairrank.compiled.sigmoid import LOGISTIC, cost_at, curvature_at, share_at
+from pairrank.compiled.sigmoid import LOGISTIC, curvature_at, share_and_cost, share_at
 
 VECTOR = 8
 ALL_LOWER, EARLIER = -1, -2
@@ -68,11 +68,11 @@ def _gradient(kind, begin, to, at, n_rows, within, scores, weights, sums):
         total, costs = 0.0, 0.0
         for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
             d = s_i - s_j[j] if j < n else 0.0
-            share = share_at(kind, d)
+            share, cost = share_and_cost(kind, d)
             w = w_j[j] if j < n else 0.0
             total += w * share
             others[j] += w_i * share if j < n else 0.0
-            costs += w * cost_at(kind, d)
+            costs += w * cost
         own[i] -= total
         value += w_i * costs
     return value

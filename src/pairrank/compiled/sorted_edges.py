@@ -40,11 +40,13 @@ def find_positions(a, b, margin, end_of_a, first_of_b):
 
 
 @compiled
-def distance_sums(scores, weight, from_top, squared, sums, squares, counts):
-    """Write S of each row of a group, if squared Q, and the number or weight of the rows summed.
+def distance_sums(scores, weight, from_top, lines):
+    """Write the number or weight of the rows summed, S if there are two lines, Q if three.
 
-    These are the rows above it and itself (from_top), or the rows below it and itself.
+    The rows summed are those above a row and itself (from_top), or those below it and itself.
     """
+    with_sums, squared = len(lines) > 1, len(lines) > 2
+    counts, sums, squares = lines[0], lines[1 if with_sums else 0], lines[2 if squared else 0]
     n, n_rest, s, s_rest, q, q_rest = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     last = len(scores) - 1
     for k in range(len(scores)):
@@ -60,7 +62,8 @@ def distance_sums(scores, weight, from_top, squared, sums, squares, counts):
             n, n_rest = add(n, n_rest, weight[at])
         else:
             n += 1.0
-        sums[at] = s + s_rest
+        if with_sums:
+            sums[at] = s + s_rest
         if squared:
             squares[at] = q + q_rest
         counts[at] = n + n_rest
@@ -80,14 +83,14 @@ def pair_gradient(
         Empty if all are 1.
     end_of_a, first_of_b : ndarray of int32
         From `find_positions`.
-    sums_a, sums_b : ndarray of shape (3, n_a) and (3, n_b)
-        Lines S, Q and n of `distance_sums`, of a from its top, and of b from its bottom.
+    sums_a, sums_b : ndarray of shape (2, n_a) and (1, n_b), if squared (3, n_a) and (2, n_b)
+        Lines n, S and Q of `distance_sums`, of a from its top, and of b from its bottom.
     grad_a, grad_b : ndarray
         As in `sums_in_blocks`.
     """
     n_a = len(a)
     value, rest = 0.0, 0.0
-    sums, squares, counts = sums_a[0], sums_a[1], sums_a[2]
+    counts, sums, squares = sums_a[0], sums_a[1], sums_a[2 if squared else 1]
     for i in range(len(b)):
         p = first_of_b[i]
         if p < n_a:
@@ -96,7 +99,7 @@ def pair_gradient(
             grad_b[i] -= linear if squared else counts[p]
             cost = squares[p] + c * (sums[p] + linear) if squared else linear
             value, rest = add(value, rest, weight_b[i] * cost if len(weight_b) else cost)
-    sums, counts = sums_b[0], sums_b[2]
+    counts, sums = sums_b[0], sums_b[1 if squared else 0]
     for j in range(n_a):
         q = end_of_a[j] - 1
         if q >= 0:
@@ -143,10 +146,11 @@ def gradient_over_edges(
     squared : bool
     starts, positions : ndarray of int64 and of int32
         Gets the positions of edge e from starts[e] on, of its low group first.
-    work : ndarray of shape (6, n_rows or more)
+    work : ndarray of shape (3 or more, n_rows or more), if squared (5 or more, n_rows or more)
         Scratch.
     """
     value = 0.0
+    for_a = 3 if squared else 2
     summed = np.zeros((2, len(group_start) - 1), np.bool_)
     for edge in range(len(edges)):
         group, other = edges[edge, 0], edges[edge, 1]
@@ -156,12 +160,12 @@ def gradient_over_edges(
         a, b = scores[low:low_end], scores[high:high_end]
         weight_a = weight[low:low_end] if len(weight) else weight
         weight_b = weight[high:high_end] if len(weight) else weight
-        sums_a, sums_b = work[:3, low:low_end], work[3:, high:high_end]
+        sums_a, sums_b = work[:for_a, low:low_end], work[for_a : 2 * for_a - 1, high:high_end]
         if not summed[0, group]:
-            distance_sums(a, weight_a, True, squared, sums_a[0], sums_a[1], sums_a[2])
+            distance_sums(a, weight_a, True, sums_a)
             summed[0, group] = True
         if not summed[1, other]:
-            distance_sums(b, weight_b, False, False, sums_b[0], sums_b[1], sums_b[2])
+            distance_sums(b, weight_b, False, sums_b)
             summed[1, other] = True
         find_positions(a, b, margin, end_of_a, first_of_b)
         value += scale[edges[edge, 2]] * pair_gradient(

@@ -127,6 +127,7 @@ def gradient_over_tree(
     O(rows log levels), 10 ns per row and level of the tree.
     """
     value = 0.0
+    for_a = 3 if squared else 2
     scores, carried, runs, sums = work[0], work[1][: len(weight)], work[2], work[3:]
     scores[: len(sorted_scores)] = sorted_scores
     carried[:] = weight
@@ -138,9 +139,9 @@ def gradient_over_tree(
         a, b = runs[1 : n_a + 1], runs[n_a + 3 : n + 3]
         weight_a = carried[low:middle] if len(weight) else carried
         weight_b = carried[middle:high] if len(weight) else carried
-        sums_a, sums_b = sums[:, :n_a], sums[:, n_a:n]
-        distance_sums(a, weight_a, True, squared, sums_a[0], sums_a[1], sums_a[2])
-        distance_sums(b, weight_b, False, False, sums_b[0], sums_b[1], sums_b[2])
+        sums_a, sums_b = sums[:for_a, :n_a], sums[: for_a - 1, n_a:n]
+        distance_sums(a, weight_a, True, sums_a)
+        distance_sums(b, weight_b, False, sums_b)
         end_of_a, first_of_b = split(positions, start, n_a, n - n_a)
         grad_a, grad_b = gradient[low:middle], gradient[middle:high]
         value += scale[nodes[node, 3]] * pair_gradient(

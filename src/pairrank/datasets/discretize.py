@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pairrank.exceptions import PairrankError
 
 
-def discretize(y: Any, n_bins: int, *, by: str = "count") -> np.ndarray[Any, Any]:
+def discretize(
+    y: ArrayLike, n_bins: int, *, by: Literal["count", "width"] = "count"
+) -> np.ndarray[Any, Any]:
     """Cut a real target into bins, labelled 0 to n_bins - 1 from low to high.
 
     Parameters
@@ -54,6 +57,8 @@ def discretize(y: Any, n_bins: int, *, by: str = "count") -> np.ndarray[Any, Any
     if by == "count":
         return _by_count(values, n_bins)
     if by == "width":
+        if np.abs(values).max() > 0.5 * np.finfo(np.float64).max:
+            values = 0.5 * values  # so that the width of all bins together is finite
         edges = np.linspace(values.min(), values.max(), n_bins + 1)[1:-1]
         return np.searchsorted(edges, values, side="left").astype(np.int64)
     raise PairrankError(f"by must be 'count' or 'width' (got {by!r})")

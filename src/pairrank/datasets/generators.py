@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -50,7 +50,7 @@ def _kind(dtype: Any) -> Any:
     return np.float32 if np.dtype(dtype) == np.float32 else np.float64
 
 
-def _binned(X: Any, utility: Any, n_bins: int, by: str) -> Generated:
+def _binned(X: Any, utility: Any, n_bins: int, by: Literal["count", "width"]) -> Generated:
     y = discretize(utility, n_bins, by=by).astype(float)
     return Generated(X, y, None, utility, None)
 
@@ -69,7 +69,7 @@ def make_randnet(
     n_features: int = 50,
     n_hidden: int = 10,
     n_bins: int = 6,
-    by: str = "width",
+    by: Literal["count", "width"] = "width",
     random_state: Any = None,
 ) -> Generated:
     """Make rows labelled by a random net of two layers (Burges et al. 2005, Section 5.1).
@@ -120,7 +120,7 @@ def make_randpoly(
     *,
     n_features: int = 50,
     n_bins: int = 6,
-    by: str = "width",
+    by: Literal["count", "width"] = "width",
     random_state: Any = None,
 ) -> Generated:
     """Make rows labelled by a random cubic polynomial (Burges et al. 2005, Section 5.1).

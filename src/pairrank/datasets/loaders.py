@@ -151,7 +151,7 @@ def load_comparisons_csv(record: DatasetRecord, home: Path) -> Dataset:
     """Read comparisons between items; X is the identity, y the Pairs over the items.
 
     A file names the sides by `winner` and `loser`, or by `left`, `right` and a `winner` that is
-    "left", "right" or "tie".
+    "left", "right" or "tie". The setting `groups` names the column of the Pairs' groups.
     """
     from scipy import sparse
 
@@ -164,7 +164,9 @@ def load_comparisons_csv(record: DatasetRecord, home: Path) -> Dataset:
     decided = np.array([side[2] for side in sides])
     magnitude = None if decided.all() else decided.astype(np.float64)
     X = sparse.eye_array(names.size, format="csr")
-    y = Pairs(winner, loser, magnitude=magnitude, n_rows=names.size)
+    column = record.settings.get("groups")
+    groups = None if column is None else [row[column] for row in rows]
+    y = Pairs(winner, loser, magnitude=magnitude, groups=groups, n_rows=names.size)
     return Dataset(X, y, None, names.tolist(), record)
 
 

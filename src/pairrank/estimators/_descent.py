@@ -22,7 +22,14 @@ from pairrank._protocols import (
     StepLength,
 )
 from pairrank.design import Design
-from pairrank.objective import BandedModel, LineSample, PairObjective, Problem, SampledModel
+from pairrank.objective import (
+    BandedModel,
+    LineSample,
+    PairObjective,
+    Problem,
+    SampledModel,
+    sampled_hessian_cost,
+)
 from pairrank.preferences import Differences, Levels, draw_sample
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.continuation import ContinuedTron
@@ -30,8 +37,10 @@ from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.tron import Tron
 
 _MAX_DENSE_FEATURES = 2000
-_ROWS_PER_FEATURE = 100
-_LEAST_SAMPLE = 10_000
+_ROWS_PER_FEATURE = 50
+_WORTH_SAMPLING = 5.0
+"""A fit takes about six sampled Hessians where conjugate gradients take thirty exact products."""
+_LEAST_SAMPLE, _ENTRIES_OF_LEAST = 10_000, 400_000
 _ROWS_PER_SAMPLED_ROW = 100
 _LARGEST_SHARE = 50_000
 _LINE_ROWS = 20_000
@@ -41,7 +50,7 @@ _ROWS_OF_SEPARABLE = 8
 _MOST_CG = 20
 _FEW_ROWS = 2000
 _EXACT = 1e-12
-_LOOSE_CG = 0.3
+_LOOSE_CG = 0.2
 _BANDS = 64
 _LEAST_START = 5000
 _ROWS_PER_STARTING_ROW = 20
@@ -96,10 +105,12 @@ def minimize(
     may_separate = start is None and not isinstance(model, SampledModel) and _may_separate(problem)
     if method.solver == "auto" and values_agree(problem.loss) and may_separate:
         path = _continued(problem, method, generator)
-        return descend(PairObjective(problem, model), path, method, None, None, callback)
+        rough = PairObjective(problem, model, is_rough=True)
+        return descend(rough, path, method, None, None, callback)
     if method.solver != "tron" and problem.design.n_rows >= _LINE_ROWS:
         line = LineSample(problem, generator)
-    objective, solver = PairObjective(problem, model), _solver(problem, method, line)
+    objective = PairObjective(problem, model, is_rough=method.solver == "auto")
+    solver = _solver(problem, method, line)
     sampled = None
     if start is None and isinstance(model, SampledModel) and not model.is_whole:
         alone = replace(solver, step_length=None)
@@ -162,8 +173,10 @@ def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | B
     is_dense = isinstance(design, Design) and not design.is_sparse
     if is_dense and design.n_features <= _MAX_DENSE_FEATURES:
         share = min(design.n_rows // _ROWS_PER_SAMPLED_ROW, _LARGEST_SHARE)
-        wanted = max(_LEAST_SAMPLE, _ROWS_PER_FEATURE * design.n_features, share)
-        is_cheaper = _sampling_pays(min(wanted, design.n_rows), design.n_rows, design.n_features)
+        least = min(_LEAST_SAMPLE, _ENTRIES_OF_LEAST // max(1, design.n_features))
+        wanted = max(least, _ROWS_PER_FEATURE * design.n_features, share)
+        size = min(wanted, design.n_rows), design.n_rows, design.n_features
+        is_cheaper = sampled_hessian_cost(*size) <= _WORTH_SAMPLING
         return SampledModel(problem, wanted, generator) if is_cheaper else None
     if not isinstance(preferences, Levels) or preferences.edges is not None:
         return None
@@ -197,19 +210,6 @@ def _by_cutting_planes(
         few = replace(method, max_iter=_START_STEPS)
         sampled = descend(PairObjective(sample), Bundle(), few, None, None, None)
     return descend(objective, Bundle(), method, start, sampled, callback)
-
-
-def _sampling_pays(sample: int, n_rows: int, n_features: int) -> bool:
-    """Whether a sample's Hessian costs less than the exact products that it saves.
-
-    Measured nanoseconds: the sums of a column of the sample's Hessian take 10 per row, its matrix
-    product n_features/15; a product with the Hessian of every pair takes 1.6 per feature and row,
-    and 20 per row for the sums. A fit takes about six Hessians where conjugate gradients take
-    thirty products.
-    """
-    hessian = sample * n_features * (10 + n_features / 15)
-    product = n_rows * (20 + 1.6 * n_features)
-    return 6 * hessian <= 30 * product
 
 
 def progress_printer(verbose: int, n_pairs: int) -> Callable[[Any], object] | None:

@@ -20,7 +20,7 @@ reduction : "auto", "rows", "query" or "sum", default "auto"
     queries of their mean pair loss. W is the total row weight, T the total pair weight. "auto" is
     "rows" for labels and "sum" for Pairs, where every further comparison adds evidence.
 kernel : None, "linear", "rbf", "poly", "precomputed" or callable, default None
-    k(x, x') for scores that are not linear in x; None is "linear". With "precomputed", X is the
+    k(x, x') for scores that are not linear in x; None is linear. With "precomputed", X is the
     kernel matrix of the training rows, and k(rows, training rows) for predictions. See
     `pairrank.kernels.FeatureMap` for this parameter and for gamma, degree, coef0, kernel_features
     and n_components.
@@ -61,7 +61,7 @@ objective_ : float
 gap_ : float
     How far `objective_` may be above the minimum, at most; known from cutting planes only.
 n_pairs_ : int
-    The number of preferences.
+    The number of preferences; of Pairs, of comparisons, in which a tie counts as one.
 n_rows_, n_queries_ : int
     The numbers of training rows and of their queries.
 n_ties_ : int
@@ -86,8 +86,10 @@ alphas : array-like of float
     The values to try.
 cv : int, splitter or iterable of (training rows, test rows), optional
     An int (None: 5) means a QueryKFold where there is a qid. Without a qid, rows are dealt out at
-    random within each label, so that every fold spans all labels (Pairs: a shuffled KFold). Other
-    splitters than QueryKFold get the qid as their groups.
+    random within each label, so that every fold spans all labels. Other splitters than QueryKFold
+    get the qid as their groups. Of Pairs, comparisons are split, also by splitters and iterables:
+    whole groups, or else whole queries, or else single comparisons; see
+    `pairrank.model_selection.pair_folds`.
 scoring : str or callable, default "pairwise_accuracy"
     "pairwise_accuracy" over the ranker's own graph, "wmw", "mean_ndcg", "ndcg@10",
     "kendall_tau", or a scorer; see `pairrank.model_selection.get_query_scorer`.

@@ -38,7 +38,10 @@ from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only target), a start and a callback to a Solution."""
 
-_OPTIONAL = ("gap_", "validation_scores_", "coef_cov_", "standard_errors_", "limit_qid_")
+_OPTIONAL = (
+    *("gap_", "validation_scores_", "limit_qid_"),
+    *("coef_cov_", "standard_errors_", "flat_directions_"),
+)
 """Attributes that not every fit sets; those of an earlier fit are removed."""
 
 _TINY = 1e-100
@@ -148,7 +151,8 @@ class SolvedRanker(BaseRanker, ABC):
         features = self._learnt_features(rows.X)
         watches = [] if held is None else self._watches(held, judges, features)
         starts = self._starts(len(targets), features.shape[1])
-        self.n_pairs_ = preferences.n_pairs
+        of_pairs = isinstance(preferences, Pairs)
+        self.n_pairs_ = preferences.n_comparisons if of_pairs else preferences.n_pairs
         keep_counts(self, rows, preferences)
         printer = progress_printer(self.verbose, self.n_pairs_)
         solutions: list[Any] = []

@@ -80,7 +80,8 @@ def draw_held_rows(
 ) -> tuple[Rows, Rows]:
     """Hold out a fraction: whole queries; of a single query, rows or comparisons.
 
-    Only queries with a preference are drawn. Rows are drawn along their sorted labels (those of the
+    Pairs with groups are held out by whole groups, whatever the queries. Only queries and groups
+    with a preference are drawn. Rows are drawn along their sorted labels (those of the
     first target), so that the lowest and the highest label are among them. X is not copied: rows
     held out get weight 0.
 
@@ -89,6 +90,8 @@ def draw_held_rows(
     """
     y, weight = rows.y, rows.sample_weight
     codes = None if rows.qid is None else query_codes(rows.qid)[1]
+    if isinstance(y, Pairs) and y.groups is not None:
+        return _some_comparisons(rows, fraction, generator)
     if codes is not None and codes.max(initial=0) > 0:
         held = _whole_queries(y, codes, weight, fraction, generator)
     elif isinstance(y, Pairs):
@@ -164,20 +167,19 @@ def _some_rows(
 def _some_comparisons(
     rows: Rows, fraction: float, generator: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    pairs = rows.y
-    candidates = np.arange(pairs.n_pairs)
-    if pairs.magnitude is not None:
-        candidates = np.flatnonzero(pairs.magnitude)
+    pairs, units = rows.y, "comparisons"
+    unit_of = np.arange(pairs.n_pairs)
+    if pairs.groups is not None:
+        units, unit_of = "groups", query_codes(pairs.groups)[1]
+    prefers = slice(None) if pairs.magnitude is None else pairs.magnitude != 0
+    candidates = np.unique(unit_of[prefers])
     size = candidates.size
     if size < 2:
-        raise PairrankError(
-            f"validation comparisons cannot be drawn from {size} of them: {_REMEDY}"
-        )
+        raise PairrankError(f"validation {units} cannot be drawn from {size} of them: {_REMEDY}")
     drawn = _one_per_stretch(size, min(max(1, round(fraction * size)), size - 1), generator)
-    held = np.zeros(pairs.n_pairs, dtype=bool)
-    held[candidates[drawn]] = True
+    held = np.isin(unit_of, candidates[drawn])
     places = np.arange(pairs.n_rows, dtype=np.intp)
-    return rows._replace(y=_selected(pairs, ~held)), rows.drawn(_selected(pairs, held), places)
+    return rows._replace(y=pairs.select(~held)), rows.drawn(pairs.select(held), places)
 
 
 def _one_per_stretch(size: int, n_drawn: int, generator: np.random.Generator) -> NDArray[np.intp]:
@@ -185,12 +187,6 @@ def _one_per_stretch(size: int, n_drawn: int, generator: np.random.Generator) ->
     width = size / n_drawn
     places = (np.arange(n_drawn) + generator.random(n_drawn)) * width
     return np.minimum(places, size - 1).astype(np.intp)
-
-
-def _selected(pairs: Any, keep: NDArray[np.bool_]) -> Pairs:
-    weight = None if pairs.weight is None else pairs.weight[keep]
-    magnitude = None if pairs.magnitude is None else pairs.magnitude[keep]
-    return Pairs(pairs.i[keep], pairs.j[keep], weight, magnitude, n_rows=pairs.n_rows)
 
 
 def row_scores(X: Any, rows: NDArray[np.intp] | None = None) -> Callable[[FloatArray], FloatArray]:

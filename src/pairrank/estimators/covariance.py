@@ -1,4 +1,4 @@
-"""The covariance of a likelihood's weights: Laplace's, and sandwiches by rows or by queries."""
+"""The covariance of a likelihood's weights: Laplace's, and sandwiches by rows or clusters."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ from scipy import linalg, sparse
 
 from pairrank._protocols import FloatArray, LikelihoodSum, PairLoss
 from pairrank.design import Design
+from pairrank.estimators.sandwich import (
+    FLAT,
+    dyads,
+    flat_directions,
+    inverse_hessian,
+    sandwich,
+    scatter_of_totals,
+)
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind
 from pairrank.preferences import Pairs, Preferences
@@ -22,7 +30,7 @@ MOST_FEATURES = 10_000
 _BLOCK_ENTRIES = 1 << 23
 
 
-def check_covariance(kind: str, n_features: int, qid: NDArray[Any] | None) -> None:
+def check_covariance(kind: str, n_features: int, y: Any, qid: NDArray[Any] | None) -> None:
     """Raise a PairrankError if this covariance is impossible."""
     if n_features > MOST_FEATURES:
         raise PairrankError(
@@ -33,6 +41,30 @@ def check_covariance(kind: str, n_features: int, qid: NDArray[Any] | None) -> No
         raise PairrankError(
             'covariance="queries" needs at least two queries: pass qid, or use "rows"'
         )
+    if kind == "rows" and isinstance(y, Pairs) and _compared_rows(y) <= n_features:
+        raise PairrankError(
+            f'covariance="rows" treats rows as drawn at random, but {_compared_rows(y)} compared '
+            f"rows of {n_features} features can have a score each, as players do: use "
+            '"clusters" (by the groups of Pairs, or by comparisons) or "laplace"'
+        )
+    if kind != "clusters":
+        return
+    if not isinstance(y, Pairs):
+        raise PairrankError(
+            'covariance="clusters" is by the groups of Pairs, and y holds labels: use "rows", or '
+            '"queries" with qid'
+        )
+    if y.groups is not None and query_codes(y.groups)[0].size < 2:
+        raise PairrankError(
+            'covariance="clusters" needs at least two groups of Pairs; without groups each '
+            "comparison is a cluster of its own"
+        )
+
+
+def _compared_rows(pairs: Pairs) -> int:
+    compared = np.zeros(pairs.n_rows, dtype=bool)
+    compared[pairs.i] = compared[pairs.j] = True
+    return int(np.count_nonzero(compared))
 
 
 def coefficient_covariance(
@@ -47,7 +79,8 @@ def coefficient_covariance(
     eps: float = 1e-6,
     qid: NDArray[Any] | None = None,
     sample_weight: FloatArray | None = None,
-) -> FloatArray:
+    repetitions: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
     r"""Return the covariance of the weights that minimise a penalised likelihood of pairs.
 
     With H the Hessian of penalty/2 \|w\|^2 + pair sum at the weights,
@@ -60,20 +93,26 @@ def coefficient_covariance(
     .. math:: h_i = \sum_{(a, b) \ni i} g_{ab}, \qquad g_{ab} = \phi'(s_a - s_b) (x_a - x_b)
 
     counts a pair for each of its two rows (Hajek's projection of the sum over pairs, whose terms
-    are dependent because they share rows). For "queries" it counts a pair once.
+    are dependent because they share rows). For "queries" and "clusters" it counts a pair once.
 
     By rows, the square of a pair's gradient is counted for both of its rows. For `Pairs` it is
     subtracted once, as for any dyads (Fafchamps & Gubert 2007), unless the rest would be
     indefinite. For labels it stays: its relative size is about 1/(pairs per row), and it raises the
-    standard errors by at most sqrt(2). A row of weight w counts as w rows; G queries are corrected
-    by G/(G - 1).
+    standard errors by at most sqrt(2). A row of weight w counts as w rows; G queries or clusters
+    are corrected by G/(G - 1).
 
-    `kind` names the units that are treated as independent: "laplace" pairs, "rows" or "queries".
-    `qid` is for "queries", `sample_weight` for both sandwiches: the number of rows that a row
-    stands for, 0 for a row that was dropped. Weights by role are in the pairs. A PairrankError says
-    that the Hessian is not positive definite in float64. Costs O(m d^2) for m rows of d features,
-    and 2 d pair sums. Memory is blocks of columns; "rows" needs m d numbers. Columns are centred,
-    which changes no difference of two rows.
+    `kind` names the units that are treated as independent: "laplace" pairs, "rows", "queries", or
+    "clusters", the groups of `Pairs`; without groups each comparison is a cluster, both halves of a
+    tie together, and one of weight w counts as w comparisons if all weights are whole numbers.
+    `qid` is for "queries", `sample_weight` for the sandwiches by rows and queries: the number of
+    rows that a row stands for, 0 for a row that was dropped. Weights by role are in the pairs. A
+    PairrankError says that the Hessian is not positive definite in float64. Costs O(m d^2) for m
+    rows of d features, and 2 d pair sums. Memory is blocks of columns; "rows" needs m d numbers.
+    Columns are centred, which changes no difference of two rows.
+
+    The second result, (n_flat, d), are the directions in which the pair sum has no curvature, such
+    as a shift of all scores if every row has a weight of its own: no pair depends on them. The
+    covariance is 0 there, so it is that of the weights less their part in these directions.
 
     M. Fafchamps and F. Gubert, "The formation of risk sharing networks", Journal of Development
     Economics 83(2), 2007.
@@ -81,12 +120,24 @@ def coefficient_covariance(
     scores = Design(X).scores(coef)
     columns = _Columns(X)
     pair_sum = bind(loss, preferences, pair_sum=route, eps=eps)
-    hessian = _quadratic(columns, pair_sum.at(scores).curvature().matmat)
+    curvature = pair_sum.at(scores).curvature()
+    if isinstance(preferences, Pairs) and sparse.issparse(X):
+        hessian = _sparse_hessian(X, preferences, _slopes(preferences, loss, scores, order=2))
+    else:
+        hessian = _quadratic(columns, curvature.matmat)
+    flat = flat_directions(
+        hessian,
+        scale=_scales(columns, curvature.diagonal()),
+        tol=FLAT if isinstance(preferences, Pairs) else max(FLAT, 10.0 * eps),
+    )
     hessian.flat[:: columns.n_features + 1] += penalty
-    inverse = _inverse(hessian)
+    inverse = inverse_hessian(hessian, flat)
     if kind == "laplace":
-        return inverse
-    if kind == "rows":
+        return inverse, flat
+    if kind == "clusters":
+        assert isinstance(preferences, Pairs)
+        spread = _spread_of_clusters(X, preferences, loss, scores, repetitions)
+    elif kind == "rows":
         weight = np.ones(columns.n_rows) if sample_weight is None else sample_weight
         spread = _spread_of_rows(columns, pair_sum, scores, weight)
         if isinstance(preferences, Pairs):
@@ -97,7 +148,7 @@ def coefficient_covariance(
     else:
         assert qid is not None
         spread = _spread_of_queries(columns, pair_sum, scores, qid, sample_weight)
-    return inverse @ spread @ inverse
+    return sandwich(inverse, spread), flat
 
 
 class _Columns:
@@ -134,16 +185,44 @@ def _quadratic(columns: _Columns, times: Callable[[FloatArray], FloatArray]) -> 
     return 0.5 * (matrix + matrix.T)
 
 
-def _inverse(matrix: FloatArray) -> FloatArray:
-    try:
-        factor = linalg.cho_factor(matrix)
-    except (linalg.LinAlgError, ValueError):
-        raise PairrankError(
-            "the Hessian at the weights is not positive definite in float64, so they have no "
-            "covariance: raise alpha, or scale the features"
-        ) from None
-    inverse = linalg.cho_solve(factor, np.eye(matrix.shape[0]))
-    return 0.5 * (inverse + inverse.T)
+def _scales(columns: _Columns, diagonal: FloatArray) -> FloatArray:
+    """Return for each column the sum of its squares, weighted by the rows' curvatures."""
+    return np.concatenate([block**2 @ diagonal for _, block in columns] or [np.empty(0)])
+
+
+def _spread_of_clusters(
+    X: Any, pairs: Pairs, loss: PairLoss, scores: FloatArray, repetitions: FloatArray | None
+) -> FloatArray:
+    """Return the scatter of the gradients of groups, or else of comparisons."""
+    slope = _slopes(pairs, loss, scores)
+    if pairs.groups is not None:
+        codes: NDArray[Any] = query_codes(pairs.groups)[1]
+    else:
+        codes = np.arange(pairs.n_pairs) if pairs.comparison is None else pairs.comparison
+    n_clusters = int(codes.max()) + 1
+    ends = (np.concatenate((codes, codes)), np.concatenate((pairs.i, pairs.j)))
+    joined = sparse.csr_array(
+        (np.concatenate((slope, -slope)), ends), shape=(n_clusters, pairs.n_rows)
+    )
+    centred = X if sparse.issparse(X) else X - X.mean(axis=0, dtype=np.float64)
+    step = max(1, _BLOCK_ENTRIES // X.shape[1])
+    blocks = (joined[at : at + step] @ centred for at in range(0, n_clusters, step))
+    return scatter_of_totals(blocks, None if pairs.groups is not None else repetitions)
+
+
+def _sparse_hessian(X: Any, pairs: Pairs, curvature: FloatArray) -> FloatArray:
+    """Return X' L X by the differences of compared rows, each two rows once."""
+    codes = dyads(pairs.i, pairs.j)
+    _, first = np.unique(codes, return_index=True)
+    difference = (X[pairs.i[first]] - X[pairs.j[first]]).astype(np.float64)
+    weighted = sparse.diags_array(np.bincount(codes, curvature)) @ difference
+    return np.asarray((difference.T @ weighted).toarray(), dtype=np.float64)
+
+
+def _slopes(pairs: Pairs, loss: PairLoss, scores: FloatArray, order: int = 1) -> FloatArray:
+    """Return a derivative of each comparison's weighted loss by its difference of scores."""
+    slope = pairs.pair_scale * loss.phi(scores[pairs.i] - scores[pairs.j], order=order)
+    return slope if pairs.weight is None else slope * pairs.weight
 
 
 def _spread_of_rows(
@@ -167,8 +246,8 @@ def _own_parts(
 ) -> FloatArray:
     """Return the sum over all dyads of the square of the gradient of their comparisons."""
     i, j = pairs.i.astype(np.int64), pairs.j.astype(np.int64)
-    slope = pairs.pair_scale * loss.phi(scores[i] - scores[j], order=1)
-    slope = np.where(i < j, slope, -slope) * (1.0 if pairs.weight is None else pairs.weight)
+    slope = _slopes(pairs, loss, scores)
+    slope = np.where(i < j, slope, -slope)
     key = np.minimum(i, j) * columns.n_rows + np.maximum(i, j)
     dyads, place = np.unique(key, return_inverse=True)
     low, high = np.divmod(dyads, columns.n_rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,11 @@ _INFO: dict[str, type] = {
     "status_": str,
 }
 """Fitted attributes that are single values, and their types."""
+
+COLUMNS = "columns"
+"""The name of the columns by role among the information on the fit."""
+
+_ZERO_BASED = "zero_based"
 
 _MAP = "feature_map_"
 """The attribute with the features of a kernel, and the prefix of the names of their arrays."""
@@ -38,13 +44,14 @@ class _ArraySpec(NamedTuple):
 _ARRAYS = {
     "coef_": _ArraySpec("f", "tw"),
     "coef_cov_": _ArraySpec("f", "ww"),
-    "standard_errors_": _ArraySpec("f", "w"),
+    "standard_errors_": _ArraySpec("f", "w", finite=False),
+    "flat_directions_": _ArraySpec("f", "kw"),
     "feature_names_in_": _ArraySpec("U", "p"),
     "limits_": _ArraySpec("f", "g2", finite=False),
     "limit_labels_": _ArraySpec("biufU", "g"),
     "limit_qid_": _ArraySpec("biufU", "g"),
 }
-"""p: features, w: weights, g: groups of rows of one label."""
+"""p: features, w: weights, g: groups of rows of one label, k: flat directions."""
 
 _MAP_ARRAYS = {
     "projection": _ArraySpec("f", "bw"),
@@ -57,14 +64,38 @@ _MAP_ARRAYS = {
 """b: landmarks, n: their stored values, e: b + 1."""
 
 
-def save_model(estimator: Any, path: str | os.PathLike[str]) -> None:
+class SavedRanker(NamedTuple):
+    """The content of a model file: a fitted ranker, and the columns of its training rows by role.
+
+    A role is `label`, `qid` and so on. `zero_based` says whether svmlight text counted features
+    from 0. A model that was not trained on such a file remembers no columns, and None.
+    """
+
+    estimator: Any
+    columns: dict[str, str]
+    zero_based: bool | None = None
+
+
+def save_model(
+    estimator: Any,
+    path: str | os.PathLike[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    zero_based: bool | None = None,
+) -> None:
     """Write a fitted ranker to a model file, whole or not at all; "-" is standard output.
+
+    `columns` are the names of the training rows' columns by role, and `zero_based` says whether
+    their svmlight text counted features from 0: what is needed to read more rows.
 
     The history of the fit is not kept; query identifiers that are not numbers become text. Raises a
     PairrankError if model files do not support the estimator, a parameter is code, or the weights
     are not finite, and a FileAccessError if the file cannot be written.
     """
-    write_model(path, record_of(estimator))
+    record = record_of(estimator)
+    info: dict[str, Any] = {COLUMNS: dict(columns)} if columns else {}
+    info |= {_ZERO_BASED: zero_based} if zero_based is not None else {}
+    write_model(path, record._replace(info=record.info | info))
 
 
 def record_of(estimator: Any) -> ModelRecord:
@@ -109,19 +140,31 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         If the file is damaged, truncated, of another version or not a model file; if an array has a
         wrong dtype or shape, is not finite, or holds indices out of range.
     """
-    return ranker_of(read_model(path), path)
+    return read_ranker(path).estimator
 
 
-def ranker_of(record: ModelRecord, path: Any) -> Any:
-    """Return the fitted ranker of a record; `path` is for messages. Raises as `load_model`."""
+def read_ranker(path: str | os.PathLike[str]) -> SavedRanker:
+    """Read a model file; see `load_model`."""
+    return saved_of(read_model(path), path)
+
+
+def saved_of(record: ModelRecord, path: Any) -> SavedRanker:
+    """Return the ranker of a record; `path` is for messages. Raises as `load_model`."""
     estimator = unfitted_from(record.estimator, record.params, path)
+    columns, zero_based = record.info.get(COLUMNS, {}), record.info.get(_ZERO_BASED)
     try:
+        if not (_are_texts(columns) and isinstance(zero_based, bool | None)):
+            raise PairrankError("its columns are of a wrong type")
         _restore(estimator, record)
     except PairrankError as error:
         raise FileFormatError(
             f"{path}: the fitted model is damaged: {error}; fetch it or train it again"
         ) from None
-    return estimator
+    return SavedRanker(estimator, columns, zero_based)
+
+
+def _are_texts(columns: Any) -> bool:
+    return isinstance(columns, dict) and all(isinstance(name, str) for name in columns.values())
 
 
 def unfitted_from(name: str, params: dict[str, Any], path: Any) -> Any:

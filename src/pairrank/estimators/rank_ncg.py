@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._fit import PairLossRanker
 from pairrank.estimators._rows import Rows
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
-from pairrank.exceptions import PairrankError
+from pairrank.estimators.sandwich import contrast_errors, weight_errors
+from pairrank.exceptions import PairrankError, UndeterminedWarning
 from pairrank.losses import Logistic, Probit, as_loss
 from pairrank.preferences import Preferences
+
+_EPS = 1e-9
+"""The error of the sums of a covariance: a direction of less curvature counts as flat."""
 
 
 @ranker
@@ -49,7 +57,7 @@ class RankNCG(PairLossRanker):
     pair_sum : "auto", "boxes", "beaulieu" or "direct", default "auto"
         The algorithm of the pair sum: box sums, Beaulieu's series as in the paper (probit and
         raykar), or pair by pair. "auto" sums small queries directly, large ones by boxes.
-    covariance : None, "laplace", "rows" or "queries", default None
+    covariance : None, "laplace", "rows", "queries" or "clusters", default None
         How `coef_cov_` and `standard_errors_` are estimated, see Notes.
     tol : float, default 1e-3
         Stop when \|gradient\| <= tol \|gradient at 0\|.
@@ -61,7 +69,9 @@ class RankNCG(PairLossRanker):
     coef_cov_ : ndarray of shape (n_features, n_features)
         The covariance of `coef_`, where `covariance` asks for it and the fit was not interrupted.
     standard_errors_ : ndarray of shape (n_features,)
-        The square roots of its diagonal.
+        The square roots of its diagonal; infinite for weights that no pair depends on.
+    flat_directions_ : ndarray of shape (n_directions, n_features)
+        An orthonormal basis of the directions of `coef_` that no pair depends on; see Notes.
     validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes
@@ -77,12 +87,26 @@ class RankNCG(PairLossRanker):
       through them: a sandwich, the cluster-robust covariance. With labels, "rows" errs on the large
       side where a row is in few pairs, by sqrt(2) at most.
     - "laplace" is the inverse Hessian, the posterior covariance of the model. With
-      ``reduction="sum"`` it holds for `Pairs` that share no rows; ``reduction="rows"`` makes all
-      pairs together count as much as W observations.
+      ``reduction="sum"`` it holds for `Pairs` that are independent, as games of players with a
+      weight each, or pairs that share no rows; ``reduction="rows"`` makes all pairs together count
+      as much as W observations.
+    - "clusters" treats the groups of `Pairs` as independent: voters, sessions, tournaments. Without
+      groups, each comparison is one; its weight counts comparisons if all weights are whole.
 
-    All are asymptotic ("queries" in the number of queries: one query that holds most of the pairs
-    makes it far too small). They describe sampling error only, not the bias by alpha, and cost
-    O(m d^2); see `pairrank.estimators.covariance`.
+    For `Pairs`, "rows" is the dyadic covariance: comparisons that share a row at either end depend
+    on one another. It is for more rows than features; if each row has a weight of its own (X is the
+    identity), take "clusters".
+
+    Some directions of the weights may change no pair: if X is the identity, a shift of all weights,
+    and of each set of rows that is compared with no other. Standard errors are then those of
+    contrasts: of weights that sum to 0 (over each such set), as those of `coef_` do, since the
+    prior keeps them there. `pair_standard_errors` has those of differences of scores, such as from
+    a reference row. An UndeterminedWarning says if differences of scores between compared rows are
+    not determined.
+
+    All are asymptotic, "queries" and "clusters" in their number: one query that holds most of the
+    pairs makes the covariance far too small. They describe sampling error only, not the bias by
+    alpha, and cost O(m d^2); see `pairrank.estimators.covariance`.
 
     References
     ----------
@@ -104,7 +128,7 @@ class RankNCG(PairLossRanker):
     eps: float = 1e-6
     solver: Literal["auto", "ncg", "tron"] = "auto"
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
-    covariance: Literal["laplace", "rows", "queries"] | None = None
+    covariance: Literal["laplace", "rows", "queries", "clusters"] | None = None
 
     def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.
@@ -129,9 +153,7 @@ class RankNCG(PairLossRanker):
         """
         first, second = self.predict(Xi), self.predict(Xj)
         if first.size != second.size:
-            raise PairrankError(
-                f"Xi has {first.size} rows and Xj {second.size}: row k of each makes pair k"
-            )
+            raise PairrankError(_shapes_differ(first, second))
         return self.preference_proba(first - second)
 
     def preference_proba(self, margins: FloatArray) -> FloatArray:
@@ -150,6 +172,37 @@ class RankNCG(PairLossRanker):
         with np.errstate(over="ignore"):
             return -loss.phi(-margins, order=1)
 
+    def pair_standard_errors(self, Xi: Any, Xj: Any) -> FloatArray:
+        """Return the standard error of each difference of scores, of a row of Xi less one of Xj.
+
+        Parameters
+        ----------
+        Xi, Xj : array-like, CSR matrix or frame of shape (n_pairs, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), float64
+            Infinite for differences that no comparison determines, such as between items that are
+            not connected by comparisons.
+
+        Raises
+        ------
+        ValueError
+            If the ranker was fitted without `covariance`, or Xi and Xj differ in shape.
+
+        Notes
+        -----
+        Costs O(n_features^2) per pair.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "coef_cov_"):
+            raise PairrankError('there is no covariance: fit with covariance="clusters" or another')
+        first, second = (self._check_X(X, reset=False) for X in (Xi, Xj))
+        if first.shape != second.shape:
+            raise PairrankError(_shapes_differ(first, second))
+        difference = first.astype(np.float64) - second.astype(np.float64)
+        return contrast_errors(difference, self.coef_cov_, self.flat_directions_)
+
     def _check_parameters(self) -> None:
         if self.covariance is not None and not self._is_linear:
             raise PairrankError(
@@ -165,13 +218,16 @@ class RankNCG(PairLossRanker):
 
     def _preferences(self, rows: Rows) -> Preferences:
         if self.covariance is not None:
-            check_covariance(self.covariance, rows.X.shape[1], rows.qid)
+            check_covariance(self.covariance, rows.X.shape[1], rows.y, rows.qid)
         return super()._preferences(rows)
 
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         if self.covariance is None or self.status_ == "interrupted":
             return
-        self.coef_cov_ = coefficient_covariance(
+        repetitions = None
+        if self.covariance == "clusters":
+            repetitions = rows.y.bound(rows.X.shape[0], **rows.layout).repetitions()
+        self.coef_cov_, self.flat_directions_ = coefficient_covariance(
             features,
             preferences,
             as_loss(self.loss),
@@ -179,8 +235,35 @@ class RankNCG(PairLossRanker):
             kind=self.covariance,
             penalty=float(self.alpha),
             route=self.pair_sum,
-            eps=min(float(self.eps), 1e-6),
+            eps=min(float(self.eps), _EPS),
             qid=rows.qid,
             sample_weight=rows.kept_weight,
+            repetitions=repetitions,
         )
-        self.standard_errors_ = np.sqrt(np.maximum(self.coef_cov_.diagonal(), 0.0))
+        self.standard_errors_ = weight_errors(self.coef_cov_, self.flat_directions_)
+        compared = np.add(*preferences.wins_and_losses()) > 0
+        _warn_of_undetermined(features, self.flat_directions_, compared)
+
+
+def _warn_of_undetermined(X: Any, flat: FloatArray, compared: NDArray[np.bool_]) -> None:
+    """Warn if compared rows differ along flat directions: not all their scores are comparable."""
+    if not len(flat):
+        return
+    largest = abs(X).max(axis=0)
+    largest = largest.toarray().ravel() if sparse.issparse(largest) else largest
+    along = np.asarray(X @ flat.T, dtype=np.float64)[compared]
+    if (np.ptp(along, axis=0) <= 1e-6 * (np.abs(flat) @ largest)).all():
+        return
+    warnings.warn(
+        "some differences of scores are not determined, as between items that no chain of "
+        "comparisons connects, or by features that are constant within queries: no pair depends on "
+        f"{len(flat)} direction(s) of the weights (flat_directions_). Standard errors are of the "
+        "other directions; pair_standard_errors is infinite where a difference is not determined",
+        UndeterminedWarning,
+        stacklevel=4,
+    )
+
+
+def _shapes_differ(first: Any, second: Any) -> str:
+    rows = f"Xi has {first.shape[0]} rows and Xj {second.shape[0]}"
+    return f"{rows}: row k of each makes pair k"

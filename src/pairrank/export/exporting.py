@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator
 
 from pairrank import _validation as validation
 from pairrank.exceptions import OrderChangeWarning, PairrankError
-from pairrank.export.arithmetic import DOUBLE
 from pairrank.export.formats import FORMATS, Format, format_named
 from pairrank.export.linear import LinearModel
 from pairrank.export.order_check import OrderCheck, check_order
@@ -134,8 +133,5 @@ def _checked(model: Any, linear: LinearModel, how: Format, check: Any) -> OrderC
             f"check: X has {X.shape[1]} features, but the model {linear.weights.size}"
         )
     qid = validation.check_query_ids(check[1], X.shape[0])
-    if hasattr(model, "predict"):
-        expected = np.asarray(model.predict(check[0]), dtype=np.float64)
-    else:
-        expected = DOUBLE.scores(X, linear.weights, linear.offset)
+    expected = np.asarray(model.predict(check[0]), dtype=np.float64)
     return check_order(expected, how.arithmetic.scores(X, linear.weights, linear.offset), qid)

@@ -12,10 +12,19 @@ from typing import Any
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io.rows import is_finite, is_word, may_be_rounded, names_of, refuse_merged_labels
+from pairrank.io.rows import (
+    is_finite,
+    is_word,
+    listed,
+    may_be_rounded,
+    names_of,
+    number,
+    refuse_merged_labels,
+)
 
 _MAGIC = b"PAR1"
 _UNIT_SEPARATOR = "\x1f"
+_RECORDS_SEEN = 100
 _REMEDY = "impute a value, drop the row, or drop the column"
 
 
@@ -41,11 +50,11 @@ class Table:
     def check_numbers(self, columns: Sequence[str], role: str) -> None:
         """Raise a FileFormatError that names all columns other than numbers and booleans."""
         types = [(column, self.columns[column].type) for column in columns]
-        wrong = [f"{column!r} ({kind})" for column, kind in types if not is_numeric(kind)]
+        wrong = [column for column, kind in types if not is_numeric(kind)]
         if wrong:
             raise FileFormatError(
-                f"{self.name}: {role} must be numbers, but these columns are not: "
-                f"{', '.join(wrong)}; drop or encode them"
+                f"{self.name}: {role} must be numbers, but these columns are not: {listed(wrong)}; "
+                "name other columns, or turn them into numbers"
             )
 
     def numbers(self, column: str, *, finite: bool = True) -> np.ndarray[Any, Any]:
@@ -167,7 +176,17 @@ class ParquetData:
         self.data = data
         self.name = name
         with self._undamaged():
-            self.first: list[str] = list(pq.read_schema(io.BytesIO(data)).names)
+            self._schema = pq.read_schema(io.BytesIO(data))
+            self.first: list[str] = list(self._schema.names)
+
+    def text_columns(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns that hold something, and neither numbers nor booleans."""
+        import pyarrow as pa
+
+        kinds = {name: self._schema.field(name).type for name in columns}
+        return [
+            name for name, kind in kinds.items() if not (is_numeric(kind) or pa.types.is_null(kind))
+        ]
 
     def table(
         self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
@@ -251,6 +270,31 @@ class CsvText:
             raise FileFormatError(f"{self.name}: {error}; mend the file") from error
         return Table(self.name, found, self.place(skip=skip), explain)
 
+    def text_columns(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns in which more cells are words than numbers.
+
+        The first record names the columns. Those without a word in the first records are not read.
+        """
+        import pyarrow.compute as pc
+
+        words: set[str] = set()
+        for _, cells in itertools.islice(self._records(skip=True), _RECORDS_SEEN):
+            words.update(itertools.compress(self.first, map(is_word, cells)))
+        likely = [column for column in columns if column in words]
+        if not likely:
+            return []
+        table = self.table(self.first, [], likely, skip=True)
+        found = []
+        for column in likely:
+            cells = pc.value_counts(table.columns[column])
+            texts, counts = (cells.field(part).to_pylist() for part in ("values", "counts"))
+            surplus = sum(
+                count * (is_word(text) - (number(text) is not None))
+                for text, count in zip(texts, counts, strict=True)
+            )
+            found += [column] if surplus > 0 else []
+        return found
+
     def place(self, *, skip: bool) -> Callable[[int], str]:
         """Return the function that says where the row of a number is, header left out."""
 
@@ -295,7 +339,7 @@ class CsvText:
             words = [one for one, text in bad.items() if is_word(text)]
             if count == 0 and 1 < len(bad) == len(words):
                 raise FileFormatError(
-                    f"{where}: the columns {', '.join(map(repr, words))} hold text ({cell!r}), not "
+                    f"{where}: the columns {listed(words)} hold text ({cell!r}), not "
                     "numbers; drop or encode them"
                 )
             what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"

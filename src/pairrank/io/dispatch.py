@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 import numpy as np
 
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._atomic import STANDARD_STREAM
 from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of
+from pairrank.io.query_sizes import queries_of_sizes, query_sizes_of, read_query_sizes
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, named_columns
 
 FORMATS = ("svmlight", "csv", "parquet")
@@ -69,7 +70,10 @@ def read_rows(
     features: Sequence[str] | None = None,
     drop: Sequence[str] = (),
     ignore: Sequence[str] = (),
+    drop_text: bool = False,
+    query_sizes: str | os.PathLike[str] | None = None,
     n_features: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
     dtype: Any = np.float64,
     comments: bool = False,
     **columns: str | None,
@@ -78,7 +82,11 @@ def read_rows(
 
     CSV is UTF-8 text with a header. In CSV and Parquet, labels, queries and row weights are found
     by the name of their column, and every other column is a feature. svmlight text has no column
-    names: it ignores those of labels and queries, and refuses those of weights.
+    names: it ignores those of labels and queries, and refuses those of weights. With any `docid`
+    its document identifiers are read from the comments, `# docid = X` or `# X`.
+
+    Rows without queries take them from a side file, if there is one: LightGBM's `DATA.query` or
+    XGBoost's `DATA.group`, with the number of rows of each query, one per line.
 
     Parameters
     ----------
@@ -93,16 +101,24 @@ def read_rows(
         The feature columns, in this order. None: all other columns, in the file's order.
     drop, ignore : sequence of str
         Columns to leave out: those to drop must exist, those to ignore need not.
+    drop_text : bool
+        Whether to leave out columns of text as features; False refuses them. In CSV, a column is
+        text if it has more words than numbers.
+    query_sizes : str or path-like, optional
+        The side file; None looks for one beside a named file.
     n_features : int, optional
-        Columns of X: svmlight rows with fewer are padded, with more refused; CSV and Parquet must
-        have this many.
+        Columns of X. CSV and Parquet must have this many. svmlight text may have fewer if it leaves
+        out zeros; see `read_svmlight`.
+    zero_based : bool or "auto"
+        Whether svmlight text counts features from 0. "auto": if it has a feature 0.
     dtype : float64 or float32
         The dtype of X.
     comments : bool
         Whether to keep svmlight's comments.
     **columns : str, optional
-        `qid`, `weight`, `winner_weight`, `loser_weight`: the columns of queries, of row weights,
-        and of row weights in the pairs that a row wins and in those that it loses.
+        `qid`, `weight`, `winner_weight`, `loser_weight`, `docid`: the columns of queries, of row
+        weights, of row weights in the pairs that a row wins and in those that it loses, and of
+        document identifiers.
 
     Returns
     -------
@@ -115,7 +131,8 @@ def read_rows(
     FileFormatError
         If there is no row, a column is unknown, a cell is empty, a feature is not a finite number
         or overflows float32, or float64 would round a label to another; the message names the
-        column and the line (of Parquet the row, counted from 0).
+        column and the line (of Parquet the row, counted from 0). If a row lacks a document
+        identifier that is asked for, or the rows per query do not add up.
     FileAccessError
         If the file cannot be opened.
     PairrankError
@@ -138,23 +155,63 @@ def read_rows(
     named = named_columns({"label": label, **columns})
     kind = format_of(source, format)
     if kind == "svmlight":
-        from pairrank.io.svmlight import read_svmlight
+        given = {"n_features": n_features, "zero_based": zero_based, "dtype": dtype}
+        rows = _read_svmlight(source, named, comments, given)
+    else:
+        from pairrank.io.tables import Roles, read_table
 
-        for role in named.keys() - IN_SVMLIGHT:
-            raise PairrankError(
-                f"{name_of(source)}: svmlight text cannot hold {ROW_COLUMNS[role].holds}, so "
-                f"there is no column {named[role]!r}; give CSV or Parquet"
-            )
-        return read_svmlight(source, n_features=n_features, dtype=dtype, comments=comments)
-    from pairrank.io.tables import Roles, read_table
+        roles = Roles(named, features, drop, ignore, drop_text)
+        rows = read_table(source, kind, roles, dtype)
+        _check_width(source, rows, n_features)
+    return _with_queries(source, rows, query_sizes)
 
-    rows = read_table(source, kind, Roles(named, features, drop, ignore), dtype)
+
+def _read_svmlight(
+    source: Any, named: dict[str, str], comments: bool, given: dict[str, Any]
+) -> Rows:
+    """Return the rows of svmlight text, with document identifiers if they have a name."""
+    from pairrank.io.svmlight import read_svmlight
+    from pairrank.io.trec import document_ids
+
+    for role in named.keys() - IN_SVMLIGHT:
+        raise PairrankError(
+            f"{name_of(source)}: svmlight text cannot hold {ROW_COLUMNS[role].holds}, so "
+            f"there is no column {named[role]!r}; give CSV or Parquet"
+        )
+    wanted = "docid" in named
+    rows = read_svmlight(source, comments=comments or wanted, **given)
+    if not wanted:
+        return rows
+    docid = document_ids(rows.comments or ())
+    if docid is None:
+        raise FileFormatError(
+            f"{name_of(source)}: no row has a document identifier; write '# docid = X' after each"
+        )
+    return rows._replace(docid=docid, comments=rows.comments if comments else None)
+
+
+def _check_width(source: Any, rows: Rows, n_features: int | None) -> None:
     if n_features is not None and rows.X.shape[1] != n_features:
         raise PairrankError(
             f"{name_of(source)}: {rows.X.shape[1]} feature columns, but {n_features} are expected; "
             "name them with features, or leave the others out with drop"
         )
-    return rows
+
+
+def _with_queries(source: Any, rows: Rows, query_sizes: Any) -> Rows:
+    """Return rows with the queries of a side file, if it is given, or exists and is needed."""
+    if rows.qid is not None:
+        if query_sizes is not None:
+            raise PairrankError(
+                f"{name_of(source)}: the rows have queries of their own; leave out the rows per "
+                f"query in {query_sizes}"
+            )
+        return rows
+    sizes = query_sizes_of(source) if query_sizes is None else query_sizes
+    if sizes is None:
+        return rows
+    queries = queries_of_sizes(read_query_sizes(sizes), rows.X.shape[0], name_of(sizes))
+    return rows._replace(qid=queries)
 
 
 def write_rows(
@@ -167,7 +224,8 @@ def write_rows(
     """Write rows as svmlight text, CSV or Parquet, atomically; see `read_rows`.
 
     Numbers are exact when read again. In CSV and Parquet, features without names are called x1, x2,
-    ...; zeros of sparse X are written; comments are not written.
+    ...; zeros of sparse X are written; comments are not written. svmlight text gets document
+    identifiers as comments, `# docid = X`.
 
     Parameters
     ----------
@@ -179,8 +237,8 @@ def write_rows(
     format : {"auto", "svmlight", "csv", "parquet"}
         "auto" follows the suffix.
     **columns : str, optional
-        `label`, `qid`, `weight`, `winner_weight`, `loser_weight`: other names for these columns
-        of CSV and Parquet.
+        `label`, `qid`, `weight`, `winner_weight`, `loser_weight`, `docid`: other names for these
+        columns of CSV and Parquet.
 
     Raises
     ------

@@ -10,7 +10,7 @@ import numpy as np
 from pairrank.exceptions import FileFormatError
 from pairrank.io._arrow import CsvText, ParquetData, Table, is_parquet
 from pairrank.io._streams import name_of, read_bytes
-from pairrank.io.rows import is_word
+from pairrank.io.rows import is_word, listed
 from pairrank.preferences import Pairs
 
 _ROLES = ("i", "j", "weight", "magnitude")
@@ -88,7 +88,7 @@ def _read_table(data: bytes, name: str) -> tuple[Table, list[str]]:
         header = list(_ROLES[: len(header)])
     elif not {"i", "j"} <= set(header) <= set(_ROLES) or len(set(header)) < len(header):
         raise FileFormatError(
-            f"{name}: the columns are {', '.join(map(repr, header))}; pairs have i, j and, if any, "
+            f"{name}: the columns are {listed(header)}; pairs have i, j and, if any, "
             "weight and magnitude, and no other"
         )
     return content.table(header, header, [], skip=has_header), header

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._arrow import CsvText, ParquetData, Table, is_parquet
 from pairrank.io._streams import name_of, read_bytes
-from pairrank.io.rows import is_finite, is_word
+from pairrank.io.rows import is_finite, is_word, listed
 
 ROLES = ("user", "item", "rating")
 
@@ -189,7 +189,7 @@ def find_columns(name: str, first: Sequence[str], wanted: dict[str, Any]) -> tup
         else:
             raise FileFormatError(
                 f"{name}: no column {asked!r} to take as the {role}; the first line is "
-                f"{', '.join(map(repr, header))}: name one of these, or its place from 1"
+                f"{listed(header)}: name one of these, or its place from 1"
             )
         places.append(place)
     if max(places) >= len(header):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _PLAIN_INTEGER = re.compile(r"(0|-?[1-9][0-9]{0,17})\Z")
 _WHOLE_NUMBER = re.compile(r"\s*[+-]?[0-9]+(\.0*)?\s*\Z")
 _EXACT_UP_TO = 2.0**53
+_MOST_LISTED = 10
 
 
 class Rows(NamedTuple):
@@ -37,6 +39,10 @@ class Rows(NamedTuple):
         The text after `#` in svmlight text, one string per row, empty where there is none.
     winner_weight, loser_weight : ndarray of shape (n_rows,) or None
         Weights of rows in the pairs that they win, and in those that they lose, float64.
+    docid : ndarray of shape (n_rows,) or None
+        Identifier of each row's document: int64, float64 or text.
+    zero_based : bool or None
+        Whether svmlight text counts features from 0; None for other formats.
     """
 
     X: np.ndarray[Any, Any] | sparse.csr_array
@@ -47,6 +53,8 @@ class Rows(NamedTuple):
     comments: list[str] | None = None
     winner_weight: np.ndarray[Any, Any] | None = None
     loser_weight: np.ndarray[Any, Any] | None = None
+    docid: np.ndarray[Any, Any] | None = None
+    zero_based: bool | None = None
 
     @property
     def layout(self) -> dict[str, Any]:
@@ -82,11 +90,12 @@ ROW_COLUMNS = {
     "weight": RowColumn("weight", "numbers", "row weights"),
     "winner_weight": RowColumn("winner_weight", "numbers", "row weights in the pairs won"),
     "loser_weight": RowColumn("loser_weight", "numbers", "row weights in the pairs lost"),
+    "docid": RowColumn("docid", "identifiers", "document identifiers"),
 }
 """Parameter of `read_rows` -> column. A line here and a field of Rows add a column everywhere."""
 
-IN_SVMLIGHT = ("label", "qid")
-"""The columns that svmlight text can hold."""
+IN_SVMLIGHT = ("label", "qid", "docid")
+"""The columns that svmlight text can hold; a docid is in the comment of its row."""
 
 
 def named_columns(columns: Mapping[str, str | None]) -> dict[str, str]:
@@ -95,6 +104,35 @@ def named_columns(columns: Mapping[str, str | None]) -> dict[str, str]:
     if unknown:
         raise PairrankError(f"there is no column {unknown}; name {', '.join(ROW_COLUMNS)}")
     return {role: column for role, column in columns.items() if column is not None}
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names in quotes; of a long list the first ten and the number of the others.
+
+    Examples
+    --------
+    >>> listed(["a", "b"])
+    "'a', 'b'"
+    """
+    quoted = list(map(repr, names))
+    more = len(quoted) - _MOST_LISTED
+    return ", ".join(quoted[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
+
+
+def no_column(unknown: Sequence[str], known: Sequence[str]) -> str:
+    """Return the sentence about columns that do not exist, with a near name for a single one.
+
+    Examples
+    --------
+    >>> no_column(["Grad"], ["grade", "x1"])
+    "no column 'Grad' (did you mean 'grade'?); the columns are 'grade', 'x1'"
+    """
+    near = []
+    if len(unknown) == 1:
+        folded = {name.casefold(): name for name in known}
+        near = difflib.get_close_matches(unknown[0].casefold(), list(folded), n=1)
+    hint = f" (did you mean {folded[near[0]]!r}?)" if near else ""
+    return f"no column {listed(unknown)}{hint}; the columns are {listed(known)}"
 
 
 def check_rows(rows: Rows) -> None:

@@ -45,8 +45,9 @@ def read_svmlight(
     zero_based : bool or "auto"
         Whether indices count from 0. "auto": from 0 if there is an index 0, else from 1.
     n_features : int, optional
-        Columns of X: files with fewer are padded, those with more refused. None: as many as the
-        file has.
+        Columns of X. Files with more are refused. Files that leave out entries may also leave out
+        the last features, which are then 0; a file in which every row states the features 1 to
+        fewer is one of fewer features, and refused. None: as many as the file has.
     dtype : float64 or float32
         The dtype of X; labels are float64.
     sparse : bool or "auto"
@@ -58,14 +59,14 @@ def read_svmlight(
     -------
     Rows
         `X`, `y`, `qid` (int64 where all are plain whole numbers, else text as in the file, None
-        where there is none) and `comments`.
+        where there is none), `comments` and `zero_based`.
 
     Raises
     ------
     FileFormatError
         If a line is not valid (the message has its number), only some rows have a qid, there is no
-        row, an index is beyond `n_features`, a value overflows float32, float64 would round a label
-        to another, or compressed data is damaged.
+        row, there are more or fewer features than `n_features`, a value overflows float32, float64
+        would round a label to another, or compressed data is damaged.
     FileAccessError
         If the file cannot be opened.
 
@@ -293,15 +294,16 @@ class _Reader:
         indices = self.indices.take()
         indices -= np.int32(shift)
         build = self._csr if sparse else self._dense
-        return Rows(build(row_ends, indices, width), y, qid, None, None, self.comments)
+        X = build(row_ends, indices, width)
+        return Rows(X, y, qid, comments=self.comments, zero_based=shift == 0)
 
     def _shift(self, zero_based: Any) -> int:
         lowest, line = self.lowest
         starts_at_0 = lowest == 0
         if zero_based is False and starts_at_0:
             raise FileFormatError(
-                f"{self.name}, line {line}: index 0, though indices count from 1; "
-                "pass zero_based=True or 'auto'"
+                f"{self.name}, line {line}: index 0, though indices count from 1 (as in the rows "
+                "of the training, if there is a model); number the features alike"
             )
         return 0 if zero_based is True or starts_at_0 else 1
 
@@ -317,7 +319,18 @@ class _Reader:
                 f"{self.name}, line {line}: index {highest}, though {n_features} features are "
                 "expected; the file is of another set of features"
             )
+        if n_features is not None and 0 < len(self.values) == len(self.labels) * width:
+            self._refuse_narrow(width, highest, n_features)
         return width if n_features is None else n_features
+
+    def _refuse_narrow(self, width: int, highest: int, n_features: int) -> None:
+        """Refuse a file of fewer features, in which no row leaves out an entry."""
+        if width < n_features:
+            raise FileFormatError(
+                f"{self.name}: every row states {width} features, the last one of index {highest}, "
+                f"though {n_features} are expected; the file is of another set of features (if the "
+                "others are 0, state the last one in a row)"
+            )
 
     def _dense(self, row_ends: Any, indices: Any, width: int) -> Any:
         values = self.values.take()

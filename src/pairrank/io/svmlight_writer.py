@@ -11,6 +11,7 @@ import numpy as np
 from pairrank.exceptions import PairrankError
 from pairrank.io._streams import open_target
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, check_rows
+from pairrank.io.trec import DOCID
 
 _ROWS_A_BLOCK = 256
 
@@ -20,7 +21,8 @@ def write_svmlight(target: str | os.PathLike[str] | IO[bytes], rows: Rows) -> No
 
     Dense X is written with its zeros, CSR with its stored entries. If the last column of a CSR is
     empty, the first row gets an explicit 0 there, which keeps the number of columns. The format has
-    no feature names.
+    no feature names. Document identifiers are written as comments, `# docid = X`, before a comment
+    that does not have them already.
 
     Parameters
     ----------
@@ -33,7 +35,8 @@ def write_svmlight(target: str | os.PathLike[str] | IO[bytes], rows: Rows) -> No
     ------
     PairrankError
         If there are no labels, labels are text, there are weights (the format cannot hold them), a
-        value is not finite, a qid has blanks or `#`, or parts have different lengths.
+        value is not finite, a qid has blanks or `#`, a docid has blanks, or parts have different
+        lengths.
     FileAccessError
         If the file cannot be written.
 
@@ -87,12 +90,29 @@ def _heads(rows: Rows) -> list[str]:
 
 
 def _tails(rows: Rows) -> list[str] | None:
-    if rows.comments is None:
-        return None
-    for row, comment in enumerate(rows.comments):
+    """Return the comment of each row, with its document identifier."""
+    comments = rows.comments
+    for row, comment in enumerate(comments or ()):
         if "\n" in comment:
             raise PairrankError(f"the comment of row {row} has a line break; remove it")
-    return [f" #{comment}" if comment else "" for comment in rows.comments]
+    if rows.docid is not None:
+        ids = np.asarray(rows.docid).astype(str).tolist()
+        comments = list(map(_with_docid, ids, comments or [""] * len(ids), range(len(ids))))
+    if comments is None:
+        return None
+    return [f" #{comment}" if comment else "" for comment in comments]
+
+
+def _with_docid(docid: str, comment: str, row: int) -> str:
+    stated = f" docid = {docid} {comment}".rstrip()
+    for text in (comment, stated):
+        found = DOCID.search(text)
+        if found and docid in found.groups():
+            return text
+    raise PairrankError(
+        f"row {row} has the docid {docid!r}; in svmlight text a docid has no blanks and is not "
+        "empty"
+    )
 
 
 def _short(value: float) -> str:

@@ -6,7 +6,7 @@ import csv
 import io
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 import numpy as np
@@ -14,18 +14,30 @@ import numpy as np
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._arrow import CsvText, ParquetData, Table
 from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of, open_target, read_bytes
-from pairrank.io.rows import ROW_COLUMNS, Rows, check_dtype, check_rows, narrowed
+from pairrank.io.rows import (
+    ROW_COLUMNS,
+    Rows,
+    check_dtype,
+    check_rows,
+    listed,
+    narrowed,
+    no_column,
+)
 
 _CELLS_PER_BLOCK = 1 << 20
 
 
 class Roles(NamedTuple):
-    """Names of columns: those of ROW_COLUMNS by role, the features, and those to leave out."""
+    """Names of columns: those of ROW_COLUMNS by role, the features, and those to leave out.
+
+    `drop_text` leaves out features that hold text, unless `features` names them.
+    """
 
     columns: Mapping[str, str]
     features: Sequence[str] | None = None
     drop: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    drop_text: bool = False
 
 
 def read_table(
@@ -38,14 +50,13 @@ def read_table(
     if not content.first:
         raise FileFormatError(f"{name}: empty; a header with the columns' names is needed")
     columns = roles.columns
-    features = _features_of(name, content.first, roles)
+    features = _without_text(content, _features_of(name, content.first, roles), roles)
     texts = [column for role, column in columns.items() if ROW_COLUMNS[role].kind != "numbers"]
     numbers = [*features, *(column for column in columns.values() if column not in texts)]
     table = content.table(content.first, numbers, texts, skip=True)
     del content
     if len(table) == 0:
         raise FileFormatError(f"{name}: no rows below the header")
-    table.check_numbers(features, "features")
     X = np.empty((len(table), len(features)), dtype=dtype)
     for at, column in enumerate(features):
         X[:, at] = _narrowed_feature(table, column, dtype)
@@ -70,26 +81,50 @@ def _features_of(name: str, header: Sequence[str], roles: Roles) -> list[str]:
     doubled = _repeated(header)
     if doubled:
         raise FileFormatError(
-            f"{name}: the header names {_listed(doubled)} more than once; rename the columns"
+            f"{name}: the header names {listed(doubled)} more than once; rename the columns"
         )
     named = [*roles.columns.values(), *(roles.features or ())]
     unknown = [column for column in (*named, *roles.drop) if column not in set(header)]
     if unknown:
-        raise FileFormatError(
-            f"{name}: no column {_listed(unknown)}; the columns are {_listed(header)}"
-        )
+        raise FileFormatError(f"{name}: {no_column(unknown, header)}")
     shared = _repeated(named)
     if shared:
-        raise PairrankError(f"{name}: column {_listed(shared)} has two roles; give it one")
+        raise PairrankError(f"{name}: column {listed(shared)} has two roles; give it one")
     taken = {*named, *roles.drop, *roles.ignore}
     features = roles.features
     if features is None:
         features = [column for column in header if column not in taken]
     if not features:
         raise FileFormatError(
-            f"{name}: no column is left as a feature; the columns are {_listed(header)}"
+            f"{name}: no column is left as a feature; the columns are {listed(header)}"
         )
     return list(features)
+
+
+def _without_text(content: CsvText | ParquetData, features: list[str], roles: Roles) -> list[str]:
+    """Return the features, without those that hold text if they are to be left out."""
+    texts = content.text_columns(features)
+    if not texts:
+        return features
+    if roles.features is None and not roles.drop_text:
+        raise FileFormatError(
+            f"{content.name}: features must be numbers, but these columns hold text or dates: "
+            f"{listed(texts)}; name those of queries (--qid) and documents (--docid), leave out "
+            "the others with --drop-text (in Python drop_text=True), or encode each as numbers, "
+            "such as a column of 0 and 1 per value"
+        )
+    kept = [column for column in features if column not in set(texts)]
+    if roles.features is not None:
+        raise FileFormatError(
+            f"{content.name}: the features {listed(texts)} hold text or dates, not numbers; encode "
+            "them as numbers, as in the rows of the training"
+        )
+    if not kept:
+        raise FileFormatError(
+            f"{content.name}: every column that is left as a feature holds text or dates: "
+            f"{listed(texts)}; encode them as numbers"
+        )
+    return kept
 
 
 def write_table(
@@ -139,7 +174,7 @@ def _columns_to_write(
     doubled = _repeated(header)
     if doubled:
         raise PairrankError(
-            f"two columns would be named {_listed(doubled)}; pass other names for "
+            f"two columns would be named {listed(doubled)}; pass other names for "
             f"{', '.join(ROW_COLUMNS)}"
         )
     return header, leading
@@ -160,7 +195,3 @@ def _blocks(X: Any, leading: list[np.ndarray[Any, Any]], width: int) -> Iterator
 
 def _repeated(names: Sequence[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(repr(name) for name in names)

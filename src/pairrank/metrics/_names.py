@@ -169,12 +169,13 @@ def metric_named(name: Any) -> Metric:
 
 def _near(name: str) -> str:
     """Return the names that are most like a wrong one, as a question; "" if none is."""
-    typed, _, depth = name.lower().partition("@")
+    lowered = name.lower()
+    typed = lowered.rstrip("0123456789")
+    depth, typed = lowered[len(typed) :].lstrip("0"), typed.rstrip("@")
     known = {each: each for each in METRICS}
     functions = {metric.function.__name__: each for each, metric in METRICS.items()}
     alike = difflib.get_close_matches(typed, known | functions, n=3)
     alike += [each for each in known if typed and each.startswith(typed)]
-    depth = depth if depth.isdecimal() and int(depth) else ""
     near = dict.fromkeys((functions | known)[each] for each in alike)
     shown = [_at(each, depth) for each in near]
     return f" (did you mean {' or '.join(shown)}?)" if shown else ""

@@ -142,8 +142,8 @@ def compare_values(
     first, second = first[counted], second[counted]
     if first.size < 2:
         raise PairrankError(
-            f"{first.size} queries count for both models: a comparison needs two or more, so give "
-            "rows of several queries (qid)"
+            f"the queries that count for both models are {first.size}: a comparison needs at least "
+            "2, so give rows of several queries (qid)"
         )
     differences = first - second
     if not np.isfinite(differences).all():

@@ -111,4 +111,5 @@ def _of_comparisons(pairs: Pairs, judged: Judged, apart: bool) -> tuple[FloatArr
     if not apart or judged.identifiers is None:
         return np.array([losses @ weight]), np.array([weight.sum()])
     n_queries, query = len(judged.identifiers), judged.query_of[bound.i]
-    return np.bincount(query, losses * weight, n_queries), np.bincount(query, weight, n_queries)
+    sums, weights = (np.bincount(query, part, n_queries) for part in (losses * weight, weight))
+    return np.asarray(sums, dtype=np.float64), np.asarray(weights, dtype=np.float64)

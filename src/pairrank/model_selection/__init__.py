@@ -4,6 +4,7 @@ from pairrank.model_selection.classifier import PairwiseClassifier as PairwiseCl
 from pairrank.model_selection.cv import RankNCGCV as RankNCGCV
 from pairrank.model_selection.cv import RankSVMCV as RankSVMCV
 from pairrank.model_selection.greedy_rank_rls import GreedyRankRLS as GreedyRankRLS
+from pairrank.model_selection.pair_folds import pair_folds as pair_folds
 from pairrank.model_selection.path import RegularizationPath as RegularizationPath
 from pairrank.model_selection.path import regularization_path as regularization_path
 from pairrank.model_selection.rank_rls_cv import RankRLSCV as RankRLSCV

@@ -5,10 +5,10 @@ from __future__ import annotations
 import inspect
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY
 from os import PathLike
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,6 +28,7 @@ from pairrank.exceptions import (
     PairrankError,
     ZeroWeightsWarning,
 )
+from pairrank.model_selection.pair_folds import splits_of_pairs
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import Split, splits_of
@@ -41,6 +42,8 @@ Learn = Callable[[FloatArray], None]
 class SearchedRanker(BaseRanker, ABC):
     """A ranker whose regularisation is chosen by cross-validation, in folds of whole queries.
 
+    Pairs are folded by their groups, or by single comparisons.
+
     A subclass names in its class statement the `ranker` that it searches for, its `strength` (the
     parameter that is chosen; with an s, the values to try) and `weakest_last` (whether the largest
     value regularises least; the strongest of equally good values is chosen). It declares the values
@@ -49,7 +52,7 @@ class SearchedRanker(BaseRanker, ABC):
 
     _: KW_ONLY
     cv: Any = None
-    scoring: str | Callable[..., float] = "pairwise_accuracy"
+    scoring: str | Callable[..., float] | None = "pairwise_accuracy"
     kernel: Kernel = None
     gamma: float | Literal["scale"] | None = None
     degree: int = 3
@@ -104,7 +107,8 @@ best_estimator_ : estimator
         y : array-like of shape (n_rows,), or Pairs
             Of RankRLSCV also (n_rows, n_targets).
         qid : array-like of shape (n_rows,), optional
-            Query identifiers; None: all rows are one query, and folds are made of rows.
+            Query identifiers; None: all rows are one query, and folds are made of rows. Folds of
+            Pairs are made of comparisons: whole groups, else whole queries, else single ones.
         sample_weight : array-like of shape (n_rows,), optional
             Row weights, in training and in scoring.
         winner_weight, loser_weight : array-like of shape (n_rows,), optional
@@ -123,7 +127,7 @@ best_estimator_ : estimator
         layout = aligned(locals())
         name = f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
-        get_query_scorer(self.scoring)
+        get_query_scorer(self._scoring_of(y))
         rows = self._check_rows(X, y, layout)
         with warnings.catch_warnings():
             for category in (NoPairsWarning, ZeroWeightsWarning):
@@ -151,6 +155,10 @@ best_estimator_ : estimator
     @abstractmethod
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
         """Return the scores, (n_folds, n_values, n_targets), and how to learn from all rows."""
+
+    def _scoring_of(self, y: Any) -> Any:
+        """Return what folds are judged by: `scoring`, or the default for labels or Pairs."""
+        return self.scoring
 
     def _ranker(self, **parameters: Any) -> Any:
         """Return the ranker with the parameters that it shares with the search, and others."""
@@ -194,13 +202,13 @@ class FoldSearch(SearchedRanker, ABC):
     """Parameters that only the fit on all rows has, and their values in folds."""
 
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
-        model, scorer = self._ranker(), get_query_scorer(self.scoring)
+        model, scorer = self._ranker(), get_query_scorer(self._scoring_of(rows.y))
         model._check_parameters()
         model._preferences(rows)
         tried = {"param": self._strength, "values": grid, "scoring": scorer}
         judged = clone(model).set_params(**self._not_in_folds)
-        splits = splits_of(self.cv, rows.X, rows.y, rows.qid, self.random_state)
-        scores = [_scores_of_fold(judged, rows, split, tried) for split in splits]
+        folds = folds_of(self.cv, rows, self.random_state)
+        scores = [_scores_of_fold(judged, rows, fold, tried) for fold in folds]
 
         def learn(values: FloatArray) -> None:
             for name in _learnt(getattr(self, "best_estimator_", None)):
@@ -228,11 +236,35 @@ def part_of(rows: Rows, places: np.ndarray) -> Rows:
     return Rows(*(None if value is None else _safe_indexing(value, places) for value in rows))
 
 
-def _scores_of_fold(ranker: Any, rows: Rows, split: Split, tried: dict[str, Any]) -> np.ndarray:
+class Fold(NamedTuple):
+    """The training part and the test part of some rows, without X, and their places in X.
+
+    Folds of Pairs split the comparisons and keep all rows; `places` is None.
+    """
+
+    train: Rows
+    test: Rows
+    places: Split | None
+
+
+def folds_of(cv: Any, rows: Rows, seed: Any) -> Iterator[Fold]:
+    """Yield the folds that `cv` stands for: of comparisons if y are Pairs, else of rows."""
+    rows_only = rows._replace(X=None)
+    if isinstance(rows.y, Pairs):
+        for learnt, judged in splits_of_pairs(cv, rows.y, rows.qid, seed):
+            yield Fold(rows_only._replace(y=learnt), rows_only._replace(y=judged), None)
+        return
+    for split in splits_of(cv, rows.X, rows.y, rows.qid, seed):
+        train, test = (part_of(rows_only, places) for places in split)
+        yield Fold(train, test, split)
+
+
+def _scores_of_fold(ranker: Any, rows: Rows, fold: Fold, tried: dict[str, Any]) -> np.ndarray:
     """Return the scores of a fold's test rows along the path over its training rows."""
-    train, test = (part_of(rows._replace(X=None), places) for places in split)
-    X_train, _ = _safe_split(ranker, rows.X, None, split[0])
-    X_test, _ = _safe_split(ranker, rows.X, None, split[1], split[0])
+    train, test, X_train, X_test = fold.train, fold.test, rows.X, rows.X
+    if fold.places is not None:
+        X_train, _ = _safe_split(ranker, rows.X, None, fold.places[0])
+        X_test, _ = _safe_split(ranker, rows.X, None, fold.places[1], fold.places[0])
     validation = {f"{name}_val": value for name, value in test.layout.items()}
     given = {**train.layout, **validation, "X_val": X_test, "y_val": test.y, **tried}
     try:

@@ -242,16 +242,16 @@ def _two_classes(y: Any, n_rows: int, weight: FloatArray | None) -> tuple[NDArra
         raise PairrankError("classification requires y to be passed, but the target y is None")
     labels = column_or_1d(y, warn=True)
     validation.check_labels(labels, n_rows)
-    check_classification_targets(labels)
-    kept = labels if weight is None else labels[weight > 0]
-    kind, n_classes = type_of_target(labels), np.unique(kept).size
-    if kind != "binary":
-        raise PairrankError(
-            f"Only binary classification is supported. The type of the target is {kind}: wrap the "
-            "classifier in sklearn.multiclass.OneVsRestClassifier, or rank the classes in their "
-            "order"
-        )
-    if n_classes < 2:
-        raise PairrankError("y holds one class only: give rows of two classes")
     classes, codes = np.unique(labels, return_inverse=True)
+    if classes.size > 2:
+        with np.errstate(invalid="ignore"):
+            check_classification_targets(labels)
+        raise PairrankError(
+            "Only binary classification is supported. The type of the target is "
+            f"{type_of_target(labels)}: wrap the classifier in "
+            "sklearn.multiclass.OneVsRestClassifier, or rank the classes in their order"
+        )
+    kept = codes if weight is None else codes[weight > 0]
+    if np.unique(kept).size < 2:
+        raise PairrankError("y holds one class only: give rows of two classes")
     return classes, codes.astype(np.float64)

@@ -1,9 +1,10 @@
-"""RankSVMCV and RankNCGCV: rankers whose regularisation is chosen in folds of queries."""
+"""RankSVMCV and RankNCGCV: regularisation chosen in folds of queries or comparisons."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
@@ -14,6 +15,7 @@ from pairrank.estimators.rank_ncg import RankNCG
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.model_selection._search import FoldSearch
 from pairrank.model_selection.path import PAPER_VALUES
+from pairrank.preferences import Pairs
 
 PRECISIONS = tuple(10.0**power for power in range(-4, 6))
 """alpha = 1e-4 .. 1e5; the paper names no values."""
@@ -21,7 +23,7 @@ PRECISIONS = tuple(10.0**power for power in range(-4, 6))
 
 @ranker
 class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", weakest_last=True):
-    """RankSVM whose C is chosen by cross-validation over whole queries.
+    """RankSVM whose C is chosen by cross-validation over whole queries, or over comparisons.
 
     In every fold the values of C are fitted in ascending order, each from the last solution. The C
     of the highest mean score is then fitted on all rows. With the default reduction, C means the
@@ -80,7 +82,10 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha"):
     ----------
     alphas : array-like of float
         The values to try; by default 1e-4, 1e-3 .. 1e5.
-    covariance : None, "laplace", "rows" or "queries", default None
+    scoring : str, callable or None, default None
+        None is "log_loss" for Pairs and "pairwise_accuracy" for labels; see
+        `pairrank.model_selection.get_query_scorer`. Errors and losses are negated.
+    covariance : None, "laplace", "rows", "queries" or "clusters", default None
         As in `RankNCG`, for the ranker fitted on all rows; it ignores that alpha was chosen.
 
     Attributes
@@ -116,9 +121,15 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha"):
     eps: float = 1e-6
     solver: Literal["auto", "ncg", "tron"] = "auto"
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
-    covariance: Literal["laplace", "rows", "queries"] | None = None
+    covariance: Literal["laplace", "rows", "queries", "clusters"] | None = None
+    scoring: str | Callable[..., float] | None = None
 
     _not_in_folds: ClassVar = {"covariance": None}
+
+    def _scoring_of(self, y: Any) -> Any:
+        if self.scoring is None:
+            return "log_loss" if isinstance(y, Pairs) else "pairwise_accuracy"
+        return self.scoring
 
     def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
         """Return the probability that each row of Xi is preferred to the same row of Xj.
@@ -134,3 +145,18 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha"):
         """
         check_is_fitted(self)
         return self.best_estimator_.predict_pair_proba(Xi, Xj)
+
+    def pair_standard_errors(self, Xi: Features, Xj: Features) -> FloatArray:
+        """Return the standard error of each difference of scores, of a row of Xi less one of Xj.
+
+        Parameters
+        ----------
+        Xi, Xj : array-like, CSR matrix or frame of shape (n_pairs, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), float64
+            See `RankNCG.pair_standard_errors`; it ignores that alpha was chosen.
+        """
+        check_is_fitted(self)
+        return self.best_estimator_.pair_standard_errors(Xi, Xj)

@@ -53,10 +53,11 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
     alpha : float, default 1.0
         RankRLS's.
     cv : None, "leave-query-out", "leave-pair-out", int, splitter or iterable of splits
-        What is left out in turn: each query; every two rows of a single query, which costs O(rows)
-        times as much (of `Pairs`, each comparison, which does not); or folds, as in `RankSVMCV`,
-        with each row in one of them. None is "leave-query-out" if there are two queries; else
-        "leave-pair-out" for Pairs and up to 200 rows, and 10 folds of rows beyond.
+        What is left out in turn: each query (of `Pairs` with groups, each group); every two rows of
+        a single query, which costs O(rows) times as much (of `Pairs`, each comparison, which does
+        not); or folds, as in `RankSVMCV`, with each row in one of them. None is "leave-query-out"
+        if there are two queries or groups; else "leave-pair-out" for Pairs and up to 200 rows, and
+        10 folds of rows beyond.
     random_state : int, RandomState or None, default None
         Seeds folds; None is a fixed seed.
 
@@ -211,8 +212,8 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
         method = method_of(self.cv, n_queries, small=of_pairs or n_equations <= _SMALL, n_folds=10)
         if of_pairs and not isinstance(method, str):
             raise PairrankError(
-                'Pairs are left out by cv="leave-pair-out" or "leave-query-out", not in folds '
-                f"of rows: got cv={self.cv!r}"
+                'Pairs are left out by cv="leave-pair-out" or "leave-query-out", not in folds: '
+                f"got cv={self.cv!r}"
             )
         if method == LEAVE_PAIR_OUT and n_queries > 1 and not of_pairs:
             raise PairrankError(

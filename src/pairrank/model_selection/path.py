@@ -17,6 +17,7 @@ from pairrank._validation import as_float_array
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._inputs import rows_given, takes_rows
 from pairrank.model_selection.scorers import get_query_scorer, ranker_in, requested
+from pairrank.preferences import Pairs
 
 PAPER_VALUES = tuple(2.0**power for power in range(-15, 11))
 """C = 2^-15 .. 2^10, the search of Lee & Lin 2014, Section 4.4."""
@@ -115,9 +116,10 @@ def regularization_path(
     values : array-like of float, shape (n_values,)
         Its values, taken in ascending order.
     X_val, y_val : optional
-        Validation rows; without them nothing is scored and no value is best.
+        Validation rows; without them nothing is scored and no value is best. Pairs as `y_val`
+        without X_val compare training rows: comparisons that were held out, as by `pair_folds`.
     scoring : str or callable
-        A name that `get_query_scorer` knows, or a scorer.
+        A name that `get_query_scorer` knows, or a scorer. "log_loss" suits Pairs and `RankNCG`.
     warm_start : bool
         Start each fit from the solution of the last one, if the estimator can, and stop at a tenth
         of its `tol`: otherwise the start could already pass its test of convergence. False starts
@@ -128,7 +130,7 @@ def regularization_path(
     qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
         Queries and row weights of the training rows, as in the estimator's fit.
     qid_val, sample_weight_val, winner_weight_val, loser_weight_val : array-like, optional
-        Those of the validation rows.
+        Those of the validation rows; without X_val those of the training rows, unless given.
 
     Returns
     -------
@@ -158,10 +160,15 @@ def regularization_path(
     ({'C': 0.01}, array([1., 1.]))
     """
     grid = _as_grid(values)
-    if (X_val is None) != (y_val is None):
-        raise PairrankError("validation rows need both X_val and y_val")
     scorer = get_query_scorer(scoring)
     training, validation = rows_given(rows, "", "_val")
+    if X_val is None and isinstance(y_val, Pairs):
+        X_val, validation = X, {**training, **validation}
+    if (X_val is None) != (y_val is None):
+        raise PairrankError(
+            "validation rows need both X_val and y_val; y_val alone may be Pairs over the "
+            "training rows"
+        )
     training.update(fit_params or {})
     judged = requested(scorer, validation)
     model, stated = _clone_for(estimator, param, warm_start)

@@ -19,7 +19,7 @@ from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection._search import Learn, SearchedRanker, part_of
+from pairrank.model_selection._search import Fold, Learn, SearchedRanker, folds_of
 from pairrank.model_selection.rls_equations import CentredRows, least_squares
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
@@ -31,9 +31,7 @@ from pairrank.model_selection.scorers import (
 from pairrank.model_selection.splits import (
     LEAVE_PAIR_OUT,
     LEAVE_QUERY_OUT,
-    Split,
     method_of,
-    splits_of,
 )
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
@@ -58,11 +56,12 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     alphas : array-like of float
         The values to try; by default the paper's grid, 2^-10 .. 2^10.
     cv : None, "leave-query-out", "leave-pair-out", int, splitter or iterable of splits
-        "leave-query-out" predicts each query by the weights of all others, and scores all
-        predictions together. "leave-pair-out", for small data, predicts every two rows of a query
-        (of `Pairs`, each comparison) by the weights of all others. An int or a splitter makes
-        folds, as in `RankSVMCV`, with one eigendecomposition per fold. None is "leave-query-out"
-        if there are two queries; else "leave-pair-out" up to 1,000 rows, and 5 folds beyond.
+        "leave-query-out" predicts each query (of `Pairs` with groups, each group of comparisons) by
+        the weights of all others, and scores all predictions together. "leave-pair-out", for small
+        data, predicts every two rows of a query (of `Pairs`, each comparison) by the weights of all
+        others. An int or a splitter makes folds, as in `RankSVMCV`, with one eigendecomposition per
+        fold. None is "leave-query-out" if there are two queries or groups; else "leave-pair-out" up
+        to 1,000 rows, and 5 folds beyond.
     scoring : str or callable
         "pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", or a scorer (see
         `get_query_scorer`) that calls `predict` only. "leave-pair-out", and Pairs left out, allow
@@ -134,8 +133,8 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
         spectrum = Spectrum(least_squares(rows._replace(X=features)))
         self.cv_ = method
         if not isinstance(method, str):
-            splits = splits_of(method, rows.X, rows.y, rows.qid, self.random_state)
-            each = [_scores_of_fold(rows, features, split, grid, scorer) for split in splits]
+            folds = folds_of(method, rows, self.random_state)
+            each = [_scores_of_fold(fold, rows.X, features, grid, scorer) for fold in folds]
             scores = np.array(each)
         elif method == LEAVE_QUERY_OUT and not isinstance(rows.y, Pairs):
             scores = _scores_of_predictions(spectrum, grid, scorer, rows)[None]
@@ -148,11 +147,13 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
         weight = rows.sample_weight
         kept = np.ones(len(rows.y), dtype=bool) if weight is None else weight > 0
         n_queries = 1 if rows.qid is None else np.unique(query_codes(rows.qid[kept])[1]).size
+        if isinstance(rows.y, Pairs) and rows.y.groups is not None:
+            n_queries = query_codes(rows.y.groups)[0].size
         small = isinstance(rows.y, Pairs) or int(np.count_nonzero(kept)) <= _SMALL
         return method_of(self.cv, n_queries, small=small, n_folds=5)
 
     def _scorer(self, method: Any, y: Any) -> Any:
-        scorer = get_query_scorer(self.scoring)
+        scorer = get_query_scorer(self._scoring_of(y))
         closed = method == LEAVE_PAIR_OUT or (method == LEAVE_QUERY_OUT and isinstance(y, Pairs))
         if closed and scorer is not pairwise_accuracy_scorer:
             left = "pairs" if method == LEAVE_PAIR_OUT else "queries of comparisons"
@@ -243,19 +244,21 @@ def _scores_of_predictions(
     return _judged(map(by_row, leave_query_out(spectrum, grid)), rows, scorer)
 
 
-def _scores_of_fold(
-    rows: Rows, features: Any, split: Split, grid: FloatArray, scorer: Any
-) -> FloatArray:
+def _scores_of_fold(fold: Fold, X: Any, features: Any, grid: FloatArray, scorer: Any) -> FloatArray:
     """Return the scores of a fold's test rows, (n_values, n_targets); NaN where none are learnt."""
-    train, test = part_of(rows._replace(X=features), split[0]), part_of(rows, split[1])
+    train, test = fold.train, fold.test
     some_weight = train.sample_weight is None or bool((train.sample_weight > 0).any())
     if (isinstance(train.y, Pairs) and not train.y.n_pairs) or not some_weight:
-        return np.full((grid.size, len(columns_of(rows.y))), np.nan)
-    problem = least_squares(train)
-    design = Design(_safe_indexing(features, split[1]))
+        return np.full((grid.size, len(columns_of(train.y))), np.nan)
+    learnt, judged, X_test = features, features, X
+    if fold.places is not None:
+        learnt, judged = (_safe_indexing(features, places) for places in fold.places)
+        X_test = _safe_indexing(X, fold.places[1])
+    problem = least_squares(train._replace(X=learnt))
+    design = Design(judged)
     coefs = Spectrum(problem).coefs(grid)
     scores = [[design.scores(coef) for coef in at_alpha] for at_alpha in coefs]
-    result = _judged(np.array(scores).transpose(0, 2, 1), test, scorer)
+    result = _judged(np.array(scores).transpose(0, 2, 1), test._replace(X=X_test), scorer)
     result[:, ~problem.b.any(axis=0)] = np.nan
     return result
 

@@ -187,13 +187,13 @@ class Comparisons(Equations):
 
     @classmethod
     def build(cls, X: Any, pairs: Pairs, codes: NDArray[np.int32] | None) -> Comparisons:
-        """Lay bound comparisons out by the query of their rows."""
+        """Lay bound comparisons out by code, (n_pairs,): that of their query or group."""
         magnitude = np.ones(pairs.n_pairs) if pairs.magnitude is None else pairs.magnitude
         root = np.ones(pairs.n_pairs) if pairs.weight is None else np.sqrt(pairs.weight)
         order, ends = np.arange(pairs.n_pairs), np.array([], dtype=np.int64)
         if codes is not None:
-            order = np.argsort(codes[pairs.i], kind="stable")
-            ends = np.flatnonzero(np.diff(codes[pairs.i[order]])) + 1
+            order = np.argsort(codes, kind="stable")
+            ends = np.flatnonzero(np.diff(codes[order])) + 1
         starts = np.concatenate(([0], ends, [pairs.n_pairs]))
         root = root[order]
         b = (root * magnitude[order])[:, None]
@@ -222,11 +222,17 @@ class Comparisons(Equations):
         return dense(first - second) * self.root[part, None]
 
 
+def codes_of_comparisons(pairs: Pairs, qid: NDArray[Any] | None) -> NDArray[np.int32] | None:
+    """Return the code of each comparison's group, or else of its query; None without both."""
+    if pairs.groups is not None:
+        return query_codes(pairs.groups)[1]
+    return None if qid is None else query_codes(qid)[1][pairs.i]
+
+
 def least_squares(rows: Rows) -> CentredRows | Comparisons:
     """Return the least-squares problem of labels or comparisons; an error where there are none."""
     if isinstance(rows.y, Pairs):
         pairs = rows.y.bound(rows.X.shape[0], ties=False, **rows.layout)
         pairs.require_pairs()
-        codes = None if rows.qid is None else query_codes(rows.qid)[1]
-        return Comparisons.build(rows.X, pairs, codes)
+        return Comparisons.build(rows.X, pairs, codes_of_comparisons(pairs, rows.qid))
     return CentredRows.build(rows.X, rows.y.reshape(len(rows.y), -1), rows.qid, rows.sample_weight)

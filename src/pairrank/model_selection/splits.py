@@ -9,12 +9,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import BaseCrossValidator, KFold
+from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
 from pairrank._validation import check_choice, check_identifiers, check_number
 from pairrank.exceptions import PairrankError
-from pairrank.preferences import Pairs
 from pairrank.preferences._codes import query_codes
 
 Split = tuple[NDArray[np.intp], NDArray[np.intp]]
@@ -86,7 +85,7 @@ class QueryKFold(BaseCrossValidator):
             Only its rows are counted.
         y, groups : object
             Ignored. Queries are given as `qid`, so that the rankers get them too. Indexing Pairs by
-            the rows of a fold keeps the pairs inside the fold.
+            the rows of a fold keeps the pairs inside the fold: all of them, as queries are whole.
         qid : array-like of shape (n_rows,)
             Query identifiers, any hashable values in any order.
         """
@@ -97,15 +96,16 @@ class QueryKFold(BaseCrossValidator):
             n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
         except (TypeError, IndexError):
             raise PairrankError(f"X must have rows to split, got {X!r}") from None
-        return self._iterate(self._fold_of_rows(check_identifiers(qid, "qid", n_rows)))
+        return self._iterate(self.fold_of_rows(check_identifiers(qid, "qid", n_rows)))
 
     def _iterate(self, fold_of: NDArray[np.int64]) -> Iterator[Split]:
         for fold in range(self.n_splits):
             inside = fold_of == fold
             yield np.flatnonzero(~inside), np.flatnonzero(inside)
 
-    def _fold_of_rows(self, identifiers: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the fold whose test part holds each row."""
+    def fold_of_rows(self, identifiers: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the fold whose test part holds each row, for checked identifiers."""
+        self.get_n_splits()
         _, codes = query_codes(identifiers)
         _, first_row, sizes = np.unique(codes, return_index=True, return_counts=True)
         if sizes.size < self.n_splits:
@@ -114,11 +114,7 @@ class QueryKFold(BaseCrossValidator):
             )
         order = np.argsort(first_row)
         if self.shuffle:
-            try:
-                generator = check_random_state(self.random_state)
-            except ValueError as error:
-                raise PairrankError(f"random_state is not a seed: {error}") from None
-            order = generator.permutation(order)
+            order = generator_of(self.random_state).permutation(order)
         fold_of_query = np.empty(sizes.size, dtype=np.int64)
         if self.stratify_by_size:
             order = order[np.argsort(-sizes[order], kind="stable")]
@@ -127,6 +123,15 @@ class QueryKFold(BaseCrossValidator):
         else:
             fold_of_query[order] = np.arange(sizes.size) * self.n_splits // sizes.size
         return fold_of_query[codes]
+
+
+def generator_of(seed: Any) -> np.random.RandomState:
+    """Return the generator of a seed; a PairrankError if it is none."""
+    try:
+        generator: np.random.RandomState = check_random_state(seed)
+    except ValueError as error:
+        raise PairrankError(f"random_state is not a seed: {error}") from None
+    return generator
 
 
 def _no_qid(groups: Any) -> str:
@@ -140,10 +145,11 @@ def _no_qid(groups: Any) -> str:
 
 
 def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: Any) -> Iterable[Split]:
-    """Return the (training rows, test rows) that `cv` stands for.
+    """Return the (training rows, test rows) that `cv` stands for; `y` are labels.
 
     An int (None: 5) means a QueryKFold where there is a qid, else folds of rows. Splitters other
-    than QueryKFold get the qid as their groups, which they may ignore.
+    than QueryKFold get the qid as their groups, which they may ignore. Pairs are split by
+    `splits_of_pairs`.
     """
     cv = 5 if cv is None else cv
     if isinstance(cv, Integral):
@@ -151,44 +157,54 @@ def splits_of(cv: Any, X: Any, y: Any, qid: Any, seed: Any) -> Iterable[Split]:
         if qid is None:
             return _folds_of_rows(y, X.shape[0], int(cv), seed)
         cv = QueryKFold(int(cv))
-    if isinstance(cv, QueryKFold):
-        return cv.split(X, y, qid=qid)
+    return given_splits(cv, X.shape[0], "rows", qid, X, y)
+
+
+def given_splits(
+    cv: Any, n_rows: int, units: str, groups: NDArray[Any] | None, X: Any = None, y: Any = None
+) -> list[Split]:
+    """Return the checked splits of a splitter, or of an iterable of index pairs.
+
+    `units` are "rows" or "comparisons". Without X and y a splitter gets columns of zeros.
+    """
     is_text = isinstance(cv, (str, bytes))
     is_splitter = hasattr(cv, "split") and not is_text
     if is_text or isinstance(cv, Mapping) or not (is_splitter or isinstance(cv, Iterable)):
         raise PairrankError(
-            f"cv must be a number of folds, a splitter, or (training rows, test rows) pairs; got "
-            f"{cv!r}"
+            f"cv must be a number of folds, a splitter, or (training {units}, test {units}) pairs; "
+            f"got {cv!r}"
         )
+    X, y = (np.zeros((n_rows, 1)), np.zeros(n_rows)) if X is None else (X, y)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "The groups parameter is ignored", UserWarning)
-        splits = list(cv.split(X, y, qid) if is_splitter else cv)
+        if isinstance(cv, QueryKFold):
+            splits = list(cv.split(X, y, qid=groups))
+        else:
+            splits = list(cv.split(X, y, groups) if is_splitter else cv)
     if not splits:
-        raise PairrankError("cv holds no split: give (training rows, test rows) pairs")
-    return [_checked(split, at, X.shape[0]) for at, split in enumerate(splits)]
+        raise PairrankError(f"cv holds no split: give (training {units}, test {units}) pairs")
+    return [_checked(split, at, n_rows, units) for at, split in enumerate(splits)]
 
 
-def _checked(split: Any, at: int, n_rows: int) -> Split:
-    """Return a checked split as two arrays of row numbers."""
+def _checked(split: Any, at: int, n_rows: int, units: str) -> Split:
+    """Return a checked split as two arrays of places."""
     try:
         train, test = (np.arange(n_rows)[np.asarray(rows)] for rows in split)
     except (TypeError, ValueError, IndexError) as error:
         raise PairrankError(
-            f"split {at} of cv is not (training rows, test rows) of {n_rows} rows: {error}"
+            f"split {at} of cv is not (training {units}, test {units}) of {n_rows} {units}: {error}"
         ) from None
     for rows, name in ((train, "training"), (test, "test")):
         if rows.ndim != 1 or not rows.size:
-            raise PairrankError(f"split {at} of cv has no {name} rows in one dimension")
+            raise PairrankError(f"split {at} of cv has no {name} {units} in one dimension")
     return train, test
 
 
 def _folds_of_rows(y: Any, n_rows: int, n_folds: int, seed: Any) -> Iterator[Split]:
-    """Return folds of rows stratified by their (first) label; Pairs are split by KFold."""
+    """Return folds of rows stratified by their (first) label."""
     if n_folds > n_rows:
         raise PairrankError(f"{n_rows} rows cannot make {n_folds} folds: take a smaller cv")
     seed = 0 if seed is None else seed
-    if isinstance(y, Pairs):
-        return KFold(n_folds, shuffle=True, random_state=seed).split(y)
     labels = y if y.ndim == 1 else y[:, 0]
     order = check_random_state(seed).permutation(n_rows)
     fold_of = np.empty(n_rows, dtype=np.int64)

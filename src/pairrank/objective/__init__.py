@@ -9,6 +9,7 @@ from pairrank.objective.kernel_design import KernelDesign as KernelDesign
 from pairrank.objective.models import BandedModel as BandedModel
 from pairrank.objective.models import LineSample as LineSample
 from pairrank.objective.models import SampledModel as SampledModel
+from pairrank.objective.models import sampled_hessian_cost as sampled_hessian_cost
 from pairrank.objective.normal_equations import dual_matrix as dual_matrix
 from pairrank.objective.normal_equations import primal_matrix as primal_matrix
 from pairrank.objective.pair_objective import PairObjective as PairObjective

@@ -18,11 +18,17 @@ from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
 
 _ROUGH = 1e-4
 """The eps of the sample's curvature, far below the error of sampling."""
-_NEAR = 0.05
-"""The Hessian is reused where the standard deviation of the change of scores is at most this."""
+_NEAR, _NEARER = 0.2, 0.05
+"""The Hessian is reused where the standard deviation of the change of scores is at most this: the
+smaller number where a Hessian costs less than `_CHEAP` evaluations."""
+_CHEAP = 0.1
+_MOST_BANDS = 256
+_COARSER = 16
+"""How much wider the cells of bands are than those of a precise sum."""
 _BLOCKS, _LARGE = 4, 1 << 18
 """A matrix X of at least so many entries is cut into so many blocks of features."""
 _ROWS_IN_CACHE = 1024
+_ROWS_A_BLOCK = 1 << 17
 _LINE_ROWS = 4096
 _FURTHEST = 1e3
 _MAX_SECANTS = 10
@@ -99,21 +105,45 @@ class SampledModel:
         """Whether the scores differ by less than the error of sampling."""
         if self.is_whole or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
-        change = self._design.scores(w - known)
-        return bool(change.std() <= _NEAR)
+        design, change = self.problem.design, self._design.scores(w - known)
+        cost = sampled_hessian_cost(self._design.n_rows, design.n_rows, design.n_features)
+        return bool(change.std() <= (_NEAR if cost > _CHEAP else _NEARER))
 
     def _draw(self, n_rows: int) -> None:
         problem = self.problem
         assert not isinstance(problem.preferences, Differences)
         rows, drawn = draw_sample(problem.preferences, n_rows, self.generator)
         self.is_whole = drawn.n_pairs == problem.preferences.n_pairs
-        X = problem.features[rows]
-        X = X.toarray() if hasattr(X, "toarray") else X
+        X = _rows_at(problem.features, rows)
         self._sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=1e-6)
         self._design = self._sample.design
         self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
         self._columns = _transposed(X)
         self._cached = None
+
+
+def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
+    """Return the cost of the Hessian of a sample of dense rows, in products with that of all rows.
+
+    Measured nanoseconds: the sums of a column of the sample's Hessian take 10 per row, its matrix
+    product n_features/15; a product with the Hessian of every pair takes 1.6 per feature and row,
+    and 20 per row for the sums.
+    """
+    hessian = sample * n_features * (10 + n_features / 15)
+    return hessian / (n_rows * (20 + 1.6 * n_features))
+
+
+def _rows_at(X: Any, rows: NDArray[Any]) -> NDArray[Any]:
+    """Return some rows of X as a dense array."""
+    if hasattr(X, "toarray"):
+        return np.asarray(X[rows].toarray())
+    result = np.empty((rows.size, X.shape[1]), X.dtype)
+
+    def take(places: slice) -> None:
+        np.take(X, rows[places], axis=0, out=result[places], mode="clip")
+
+    threads.run(take, threads.blocks(rows.size, _ROWS_IN_CACHE))
+    return result
 
 
 def _transposed(X: NDArray[Any]) -> FloatArray:
@@ -168,30 +198,41 @@ class BandedModel:
     """The Hessian of every row, its many levels merged into a few bands.
 
     It leaves out the pairs within a band, about one in `n_bands`, and scales the others up. Its
-    curvature costs O(m log n_bands) instead of O(m log levels). It is used where X has too many
-    features for the Hessian of a sample, and Levels of the full order graph more levels than bands.
+    curvature costs O(m log n_bands) instead of O(m log levels), and O(m) where queries are large:
+    scores fall into wide cells then. `refine` takes four times as many bands, up to 256, then every
+    level. It is used where X has too many features for the Hessian of a sample, and Levels of the
+    full order graph more levels than bands.
     """
 
     def __init__(self, problem: Problem, n_bands: int) -> None:
-        assert isinstance(problem.preferences, Levels)
         self.problem = problem
-        self._pair_sum = bind(problem.loss, merge_levels(problem.preferences, n_bands))
-        self._uses_every_pair = False
+        self._merge(n_bands)
 
     def hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         """Return the Hessian of the bands; None once every pair's is used."""
-        if self._uses_every_pair:
+        if self._pair_sum is None:
             return None
         problem, curvature = self.problem, self._pair_sum.at(scores).curvature()
-        return ExactHessian(problem.design, curvature, problem.factor, problem.penalty)
+        return ExactHessian(problem.rough_design, curvature, problem.factor, problem.penalty)
 
     def inverse(self, w: FloatArray) -> None:
         """Return None: bands give no preconditioner."""
 
     def refine(self) -> bool:
-        """Use the Hessian of every pair; False if it is used already."""
-        changes, self._uses_every_pair = not self._uses_every_pair, True
-        return changes
+        """Use more bands, then the Hessian of every pair; False if that is used already."""
+        if self._pair_sum is None:
+            return False
+        self._merge(4 * self._n_bands)
+        return True
+
+    def _merge(self, n_bands: int) -> None:
+        levels, self._n_bands, self._pair_sum = self.problem.preferences, n_bands, None
+        assert isinstance(levels, Levels)
+        if n_bands > _MOST_BANDS or 2 * n_bands > levels.labels.size:
+            return
+        self._pair_sum = bind(self.problem.loss, merge_levels(levels, n_bands))
+        if hasattr(self._pair_sum, "finer"):
+            self._pair_sum.finer = 1.0 / _COARSER
 
 
 class LineSample:
@@ -235,7 +276,15 @@ class LineSample:
             return first + sampled(t) - at_zero + curvature * t
 
         multiple = _zero_of(derivative, first) if first < 0 else 1.0
-        return multiple, point.scores + multiple * change
+
+        scores = np.empty(change.size)
+
+        def move(rows: slice) -> None:
+            np.multiply(change[rows], multiple, out=scores[rows])
+            scores[rows] += point.scores[rows]
+
+        threads.run(move, threads.blocks(change.size, _ROWS_A_BLOCK))
+        return multiple, scores
 
 
 def _zero_of(derivative: Callable[[float], float], at_zero: float) -> float:

@@ -19,7 +19,7 @@ from pairrank._protocols import (
     Squares,
     Tubes,
 )
-from pairrank.design import Design, norm_of
+from pairrank.design import Design, compacted, norm_of
 from pairrank.losses import Square
 from pairrank.objective.hessians import (
     ENOUGH_ENTRIES,
@@ -66,6 +66,12 @@ class Problem:
             return KernelDesign(self.X)
         return Design(without_offset(self.X, self.preferences))
 
+    @functools.cached_property
+    def rough_design(self) -> Design | KernelDesign:
+        """The design for approximate Hessians: rounded where sparse X is large, else `design`."""
+        design = self.design
+        return design if isinstance(design, KernelDesign) else compacted(design)
+
     @property
     def features(self) -> Any:
         """The features that `design` multiplies by, or the kernel matrix."""
@@ -100,6 +106,20 @@ class Problem:
         return float(self.loss.phi(np.zeros(1), order=2)[0]) * (wins + losses)
 
     @functools.cached_property
+    def some_rows(self) -> Design:
+        """Every k-th row of X, with enough entries to judge its features by."""
+        assert isinstance(self.design, Design)
+        return Design(self.design.X[:: self.stride])
+
+    @functools.cached_property
+    def stride(self) -> int:
+        """The k of `some_rows`."""
+        design = self.design
+        assert isinstance(design, Design)
+        enough = max(ENOUGH_ENTRIES, _ENTRIES_PER_FEATURE * design.n_features)
+        return -(-design.n_entries // enough)
+
+    @functools.cached_property
     def uneven_diagonal(self) -> InverseDiagonal | None:
         """The inverse of the Hessian's diagonal at w = 0; None where it is even.
 
@@ -109,8 +129,8 @@ class Problem:
         design = self.design
         if isinstance(design, KernelDesign):
             return None
-        degree, every = self.curvature_at_zero(), _stride(design)
-        if is_even(spread_of_features(Design(design.X[::every]), degree[::every])):
+        degree = self.curvature_at_zero()
+        if is_even(spread_of_features(self.some_rows, degree[:: self.stride])):
             return None
         return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
 
@@ -118,10 +138,11 @@ class Problem:
 class PairObjective:
     r"""A `Problem` as an objective: penalty/2 \|w\|^2 is left to the solver.
 
-    `model` approximates the Hessian; None: that of every pair. `inverse` preconditions where the
-    model does not; None: the inverse of the Hessian's diagonal where features differ in size. A
-    gradient costs two products with X and a pair sum; so does a Hessian product. At w = 0 value
-    and gradient are computed once.
+    `model` approximates the Hessian; None: that of every pair. With `is_rough` the Hessian of every
+    pair may be rounded (see `Problem.rough_design`) until `refine` is called. `inverse`
+    preconditions where the model does not; None: the inverse of the Hessian's diagonal where
+    features differ in size. A gradient costs two products with X and a pair sum; so does a Hessian
+    product. At w = 0 value and gradient are computed once.
     """
 
     def __init__(
@@ -129,8 +150,11 @@ class PairObjective:
         problem: Problem,
         model: HessianModel | None = None,
         inverse: LinearMap | None = None,
+        *,
+        is_rough: bool = False,
     ) -> None:
         self.problem, self.model, self.inverse = problem, model, inverse
+        self._is_rough = is_rough
         self.design = problem.design
         self.n_features, self.precision = self.design.n_features, self.design.precision
         self.penalty, self.factor = problem.penalty, problem.factor
@@ -156,8 +180,12 @@ class PairObjective:
         return is_sharper
 
     def refine(self) -> bool:
-        """Ask the model for a better Hessian."""
-        return self.model is not None and self.model.refine()
+        """Ask the model for a better Hessian, then use that of every pair unrounded."""
+        if self.model is not None and self.model.refine():
+            return True
+        changes = self._is_rough and self.problem.rough_design is not self.design
+        self._is_rough = False
+        return changes
 
     def _point(
         self,
@@ -208,8 +236,8 @@ class PairObjective:
         design = self.design
         if isinstance(design, KernelDesign):
             return False
-        some = Design(design.X[:: _stride(design)])
-        size = np.sqrt(_stride(design) * some.squares_transposed(np.ones(some.n_rows)))
+        some, every = self.problem.some_rows, self.problem.stride
+        size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
         unit = max(_ROUNDING * design.precision, 2.0 * float(np.finfo(design.dtype).eps))
         off = zero.score_norm * size * unit
         return bool(((np.abs(zero.gradient) <= off) & (off < np.inf)).all())
@@ -231,11 +259,9 @@ class PairObjective:
     @functools.cached_property
     def _absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
-        preferences, design = self.problem.preferences, self.design
-        assert isinstance(design, Design)
-        every = _stride(design)
-        wins, losses = preferences.wins_and_losses()
-        absolute = Design(abs(design.X[::every])).transposed((wins + losses)[::every])
+        preferences, every = self.problem.preferences, self.problem.stride
+        wins, losses = (side[::every] for side in preferences.wins_and_losses())
+        absolute = Design(abs(self.problem.some_rows.X)).transposed(wins + losses)
         return every * float(np.linalg.norm(absolute)) / preferences.total_weight
 
     def _hessian(
@@ -245,16 +271,11 @@ class PairObjective:
         modelled = None if self.model is None else self.model.hessian(w, scores)
         if modelled is not None:
             return modelled
-        return ExactHessian(self.design, curvature(), self.factor, self.penalty)
+        design = self.problem.rough_design if self._is_rough else self.design
+        return ExactHessian(design, curvature(), self.factor, self.penalty)
 
     def _preconditioner(self, w: FloatArray) -> LinearMap | None:
         """Return the model's inverse, the given one, or that of an uneven diagonal."""
         inverse = None if self.model is None else self.model.inverse(w)
         inverse = self.inverse if inverse is None else inverse
         return self.problem.uneven_diagonal if inverse is None else inverse
-
-
-def _stride(design: Design) -> int:
-    """Return k so that every k-th row of X has enough entries to judge its features by."""
-    enough = max(ENOUGH_ENTRIES, _ENTRIES_PER_FEATURE * design.n_features)
-    return -(-design.n_entries // enough)

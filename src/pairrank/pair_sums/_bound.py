@@ -11,6 +11,8 @@ from pairrank import threads
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
 from pairrank.exceptions import PairrankError
 
+_RANGE_ROWS = 1 << 16
+"""The least and the greatest of so many scores are found while they are in the cache."""
 _FEW_ROWS = 4096
 """A product with fewer rows takes about as long as what Python does around it."""
 
@@ -21,6 +23,16 @@ def as_scores(scores: FloatArray, n_rows: int) -> FloatArray:
     if scores.shape != (n_rows,):
         raise PairrankError(f"scores have shape {scores.shape}, but there are {n_rows} rows")
     return scores
+
+
+def range_of(scores: FloatArray) -> tuple[float, float]:
+    """Return the least and the greatest score, NaN where one is NaN."""
+    parts = threads.run(
+        lambda rows: (scores[rows].min(), scores[rows].max()),
+        threads.blocks(scores.size, _RANGE_ROWS),
+    )
+    low, high = np.transpose(parts)
+    return float(low.min()), float(high.max())
 
 
 def no_curvature() -> PairrankError:
@@ -62,7 +74,10 @@ class BoundSum(ABC):
 
     def _in_range(self, scores: FloatArray) -> bool:
         """Return whether no score is NaN or greater than this sum can take."""
-        return not scores.size or bool(-self.most <= scores.min() and scores.max() <= self.most)
+        if not scores.size:
+            return True
+        low, high = range_of(scores)
+        return -self.most <= low and high <= self.most
 
     def _require_in_range(self, scores: FloatArray) -> FloatArray:
         """Return checked scores, or raise a PairrankError."""

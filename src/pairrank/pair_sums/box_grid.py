@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.compiled import box_grid
 from pairrank.pair_sums import costs
-from pairrank.pair_sums.box_sum import Boxes, coarse_blocks, limits_of
+from pairrank.pair_sums.box_sum import NO_CODE, Boxes, Code, coarse_blocks, limits_of
 from pairrank.pair_sums.profiles import BoxRule, Profile
 from pairrank.pair_sums.sigmoid_pairs import NONE
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import group_totals, totals_around
 
-_NO_CODE = np.empty(0, dtype=np.int32)
 _NO_TABLES = (np.empty((0, 0)), np.zeros(4))
 for _table in _NO_TABLES:
     _table.flags.writeable = False
@@ -25,16 +24,14 @@ for _table in _NO_TABLES:
 class BoxGrid:
     """One query's scores, part of those of all rows (n_rows,), in the boxes of a rule.
 
-    With `keep`, the box of every row is stored for many sums. `feasible` is False if the boxes
+    `feasible` is False if the boxes
     would need more memory than of the order of the rows; then no method may be called.
     """
 
-    def __init__(
-        self, plan: QueryPlan, rule: BoxRule, scores: FloatArray, *, keep: bool = False
-    ) -> None:
+    def __init__(self, plan: QueryPlan, rule: BoxRule, scores: FloatArray) -> None:
         self.plan, self.rule = plan, rule
         self.scores = np.ascontiguousarray(scores[plan.rows])
-        self.boxes = Boxes(rule, self.scores, plan.code, plan.n_codes, keep=keep)
+        self.boxes = Boxes(rule, self.scores, plan.code, plan.n_codes)
         most = max(MANY_BOXES, self.scores.size)
         self.feasible = plan.n_codes == 1 or self.boxes.keys.size * plan.n_codes <= most
 
@@ -76,6 +73,8 @@ Links = tuple[IntArray, IntArray, IntArray, IntArray]
 
 MANY_BOXES = 4096
 """The most boxes of all codes together, or the number of rows if it is larger."""
+FEW_CODES = 256
+"""The most codes that are kept in a byte per row."""
 GREATEST_SHARE = 7.0 / 8.0
 """The largest part of a segment's weight that one small level may have."""
 SEGMENT_FACTOR = 8.0
@@ -97,7 +96,7 @@ class QueryPlan:
     query: int
     rows: slice | NDArray[np.int32]
     """The rows of X, in the user's order."""
-    code: NDArray[np.int32]
+    code: Code
     """Each row's code, in that order, or empty if there is a single code."""
     weight: FloatArray
     """In that order; empty if all weights are 1."""
@@ -126,7 +125,7 @@ class QueryPlan:
 
 
 def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
-    """Return the plan of a query in O(rows + edges log edges); see `costs.LARGE_LEVEL`."""
+    """Return the plan of a query in O(rows + edges log edges); see `costs.LARGE_LEVELS`."""
     first, last = levels.query_group[query : query + 2]
     starts = levels.group_start[first : last + 1]
     here = slice(starts[0], starts[-1])
@@ -147,9 +146,10 @@ def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
         code_of, links = _codes_of_graph(sizes.size, edges[large] - first)
         segment = np.zeros(code_of.max() + 1, dtype=bool)
     code_start = np.append(0, np.cumsum(np.bincount(code_of, sizes))).astype(np.int64)
-    code = _NO_CODE
+    code: Code = NO_CODE
     if segment.size > 1:
-        code = _scattered(np.repeat(code_of, sizes).astype(np.int32), place)
+        small = np.uint8 if segment.size <= FEW_CODES else np.int32
+        code = _scattered(np.repeat(code_of.astype(small), sizes), place)
     in_segment = segment[code_of]
     segment_weight = lower_weight = balance = NONE
     if in_segment.any():

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.compiled.sigmoid_pairs import ALL_LOWER
 from pairrank.pair_sums.box_sum import Moments, evaluate, product_of, summarise
+from pairrank.pair_sums.exact_pairs import sum_of_edges
 from pairrank.pair_sums.profiles import COST, DERIVATIVE, Profile, box_rule
-from pairrank.pair_sums.sigmoid_pairs import JobSum, StatelessSum, sum_of_edges
+from pairrank.pair_sums.sigmoid_pairs import JobSum, StatelessSum
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]

@@ -12,12 +12,16 @@ from numpy.typing import NDArray
 from pairrank import threads
 from pairrank.compiled import box_grid, boxes
 from pairrank.exceptions import PairrankError
+from pairrank.pair_sums._bound import range_of
 from pairrank.pair_sums.profiles import FINE_DEGREE, MOST, BoxRule, Profile, box_rule
 from pairrank.pair_sums.sigmoid_pairs import NONE
 
 FloatArray = NDArray[np.float64]
 
-_NO_CODE = np.empty(0, dtype=np.int32)
+Code = NDArray[np.uint8] | NDArray[np.int32]
+
+NO_CODE = np.empty(0, dtype=np.uint8)
+_NO_SLOT = np.empty(0, dtype=np.int32)
 FEW_BOXES = 1024
 """All boxes between the extremes are used if there are at most this many, or a quarter of the
 points. Else only boxes with points are."""
@@ -28,6 +32,10 @@ _POINTS_PER_ENTRY = 16
 """The least points per entry of a table of moments, so that adding tables costs little."""
 
 
+class OutOfRangeError(PairrankError):
+    """A number is not finite, or too large for box sums."""
+
+
 class Boxes:
     """Points in the boxes of a rule, with moments of the boxes and sums at the points.
 
@@ -35,11 +43,9 @@ class Boxes:
     ----------
     rule : BoxRule
     points : float64 array of shape (n,)
-    code : int32 array of shape (n,) or (0,)
+    code : uint8 or int32 array of shape (n,) or (0,)
         Points of different codes are in separate boxes; empty if all codes are 0.
     n_codes : int
-    keep : bool
-        Store the box of every point, 12 bytes each, for many sums.
 
     Attributes
     ----------
@@ -48,7 +54,7 @@ class Boxes:
 
     Raises
     ------
-    PairrankError
+    OutOfRangeError
         If a point is not finite or beyond `MOST`.
     """
 
@@ -56,16 +62,14 @@ class Boxes:
         self,
         rule: BoxRule,
         points: FloatArray,
-        code: NDArray[np.int32] = _NO_CODE,
+        code: Code = NO_CODE,
         n_codes: int = 1,
-        *,
-        keep: bool = False,
     ) -> None:
         self.rule, self.points, self.code, self.n_codes = rule, points, code, n_codes
-        self._slot, self._at, self._u = _NO_CODE, _NO_CODE, NONE
-        least, greatest = points.min(), points.max()
+        self._slot = _NO_SLOT
+        least, greatest = range_of(points)
         if not (least >= -MOST and greatest <= MOST):
-            raise PairrankError(
+            raise OutOfRangeError(
                 f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} "
                 f"to {greatest:g}; scale the features down"
             )
@@ -77,9 +81,6 @@ class Boxes:
             self.keys = first + np.arange(count)
             self._fine = 1.0 / rule.fine, first * rule.children, self.keys.size * rule.children
             self._blocks = self._cut(self._fine[2] * 4)
-            if keep:
-                self._at, self._u = np.empty(points.size, np.int32), np.empty(points.size)
-                threads.run(self._keep_places, self._blocks)
         else:
             slot = np.empty(points.size, dtype=np.int32)
             self.keys, place = np.unique(
@@ -93,10 +94,6 @@ class Boxes:
         n_points, least = self.points.size, _POINTS_PER_ENTRY * n_entries * self.n_codes
         return threads.blocks(n_points, max(ROWS_A_BLOCK, least, -(-n_points // MOST_BLOCKS)))
 
-    def _keep_places(self, rows: slice) -> None:
-        here = (self.points[rows], self.code[rows])
-        boxes.fine_places(*here, *self._fine, self._at[rows], self._u[rows])
-
     def moments(self, weight: FloatArray, shift: float = 0.0) -> FloatArray:
         """Return the moments of all codes for weight - shift, (n,); an empty weight is 1."""
         rule, n_codes, width = self.rule, self.n_codes, 1.0 / self.rule.fine
@@ -104,8 +101,7 @@ class Boxes:
         def moments_of(rows: slice) -> FloatArray:
             here = (self.points[rows], self.code[rows], weight[rows], shift)
             if self._dense:
-                at, u = self._at[rows], self._u[rows]
-                return boxes.fine_moments(*here, n_codes, *self._fine, at, u)
+                return boxes.fine_moments(*here, n_codes, *self._fine)
             return boxes.coarse_moments(
                 *here, self._slot[rows], n_codes, width, rule.children, self.keys.size, rule.degree
             )
@@ -131,20 +127,19 @@ class Boxes:
         F and G are `series` and `less` evaluated at the points; all arrays are (n,).
         """
         rule = self.rule
-        down = (series, less)
+        down = (factor * series, factor * less)
         if self._dense:
             up, fine = children_map(rule), (self._fine[2], *self._fine[:2])
-            down = (box_grid.series_down(series, up), box_grid.series_down(less, up))
+            down = (box_grid.series_down(down[0], up), box_grid.series_down(down[1], up))
 
         def add_to(rows: slice) -> None:
             here = (self.points[rows], self.code[rows], weight[rows], v[rows], shift)
             if self._dense:
-                at, u = self._at[rows], self._u[rows]
-                boxes.add_fine(*here, *fine, factor, *down, result[rows], at, u)
+                boxes.add_fine(*here, *fine, *down, result[rows])
             else:
                 boxes.add_coarse(
                     *here, self._slot[rows], 1.0 / rule.fine, rule.children, self.keys.size,
-                    rule.degree, factor, *down, result[rows],
+                    rule.degree, *down, result[rows],
                 )  # fmt: skip
 
         threads.run(add_to, self._blocks)

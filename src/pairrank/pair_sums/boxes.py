@@ -12,8 +12,9 @@ from pairrank._protocols import FloatArray
 from pairrank.pair_sums import costs
 from pairrank.pair_sums.box_grid import SEGMENT_FACTOR, BoxGrid, make_plan
 from pairrank.pair_sums.box_halves import HalvedQuery
+from pairrank.pair_sums.exact_pairs import sum_of_edges, sum_of_ties
 from pairrank.pair_sums.profiles import COST, DERIVATIVE, EVEN, Profile, box_rule
-from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum, sum_of_edges, sum_of_ties
+from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import totals_around
 
@@ -22,7 +23,7 @@ PRODUCT_EPS = 1e-6
 ROUNDING = 1e-15
 """The rounding of even parts, relative to the sum of the absolute differences."""
 COARSER, LARGEST_DIRECT = 8, 2000
-"""The factor of LARGE_LEVEL where boxes are too many, and the largest level size that it gives."""
+"""The factor of LARGE_LEVELS where boxes are too many, and the largest level size that it gives."""
 _SAMPLE = 1000
 
 
@@ -48,8 +49,9 @@ class BoxedQueries:
 
     def __init__(self, levels: Levels, queries: NDArray[np.int64], kind: int, eps: float) -> None:
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
+        large = costs.LARGE_LEVELS[kind]
         self.parts = [
-            BoxedQuery(levels, query, kind, eps, float(scale[query]), costs.LARGE_LEVEL)
+            BoxedQuery(levels, query, kind, eps, float(scale[query]), large)
             for query in queries.tolist()
         ]
 
@@ -138,7 +140,7 @@ class BoxedQuery:
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
         """Return the derivatives of this order; the scores must not change."""
-        grid = BoxGrid(self.plan, self.rules[order], scores, keep=True)
+        grid = BoxGrid(self.plan, self.rules[order], scores)
         if not grid.feasible:
             return self._fallback().derivatives(order, scores)
         singles = (each for part in self.singles for each in part.derivatives(order, scores))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank import threads
 from pairrank._protocols import FloatArray
 from pairrank.compiled import cells as compiled
 
@@ -18,7 +17,6 @@ CELLS_PER_SPREAD = 4096
 _LARGEST_CELL = 2.0**52
 _SAMPLE = 4096
 _FEW_OUTSIDE = 16
-_RANGE_ROWS = 1 << 17
 
 
 @dataclass(frozen=True)
@@ -34,16 +32,6 @@ class Grid:
     def place(self) -> tuple[float, NDArray[np.int64], int, int]:
         """What compiled functions need to find the cell of a score."""
         return self.per_h, self.position, self.first, self.last
-
-
-def range_of(scores: FloatArray) -> tuple[float, float]:
-    """Return the least and the greatest score, NaN where one is NaN."""
-    parts = threads.run(
-        lambda rows: (scores[rows].min(), scores[rows].max()),
-        threads.blocks(scores.size, _RANGE_ROWS),
-    )
-    low, high = np.transpose(parts)
-    return float(low.min()), float(high.max())
 
 
 def cells_per_score(low: float, high: float, margins: FloatArray, cells: float) -> float:

@@ -14,13 +14,12 @@ from pairrank import threads
 from pairrank._protocols import Evaluated, FloatArray, PairSum
 from pairrank.compiled import cell_bands
 from pairrank.compiled import cells as compiled
-from pairrank.pair_sums._bound import OneByOne, as_scores, no_curvature
+from pairrank.pair_sums._bound import OneByOne, as_scores, no_curvature, range_of
 from pairrank.pair_sums.cell_grid import (
     CELLS_PER_MARGIN,
     Grid,
     cells_per_score,
     make_grid,
-    range_of,
 )
 from pairrank.pair_sums.cell_layout import InLayout, from_layout
 from pairrank.pair_sums.cell_plan import (

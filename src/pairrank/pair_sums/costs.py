@@ -6,19 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
+from pairrank.pair_sums.near_pairs import LARGEST_OFFSETS, partners_by_edges
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
-LARGE_LEVEL = 24
-"""Levels of at least this many rows have separate boxes; smaller ones share those of a segment."""
+LARGE_LEVELS = [128, 64]
+"""Levels of at least so many rows have separate boxes, for logistic and for probit; smaller ones
+share those of a segment, and the pairs within them are subtracted one by one."""
 LARGE_EDGE = 2_000
 """Edges of more pairs than this use boxes, others are summed pair by pair."""
-NEAR_PAIR, PAIR, DIRECT_ROW = 0.6, 2.0, 25.0
-"""Nanoseconds per pair of logistic scores without an exponential, per other pair, and per row.
+JOB_PAIR, JOB_ROW = (0.6, 1.5), 10.0
+"""Nanoseconds per pair of logistic (without row weights) and of probit, and per row, by jobs.
 
 All costs here are means of a gradient and a Hessian product.
 """
+OFFSET, OFFSET_ROW = (0.5, 1.5), 8.0
+"""Nanoseconds per row and offset, of logistic and of probit, and per row, of pairs of near rows."""
 BOXED_QUERY, BOXED_ROW, BOXED_LEVEL = 25_000.0, 4.0, 1_500.0
 """Nanoseconds of a box sum per query, per row, and per level (or edge) with separate boxes.
 
@@ -36,49 +40,72 @@ USUAL_TERMS = 16.0
 """The number of terms for scores of spread 6 at eps 1e-6."""
 EXACT = 1.3
 """The speed-up that a sum in one interval needs over pairs, which are exact."""
-SMALL_LEVEL_ROW, SMALL_EDGE_PAIR = 28.0, 10.0
-"""Nanoseconds per row of levels that share boxes, and per pair of edges without boxes."""
+SMALL_LEVEL_ROW = 12.0
+"""Nanoseconds per row of levels that share boxes, beside those of the pairs within levels."""
+MOST_SPANNED_ROWS = 8192
+"""Larger queries are not summed in one interval: their terms would leave the cache."""
 
 
-def pairs_of_queries(levels: Levels) -> FloatArray:
-    """Return the number of preferences of each query, (n_queries,), as float64."""
+def pairs_of_queries(levels: Levels, edges: IntArray | None = None) -> FloatArray:
+    """Return the number of preferences of each query, (n_queries,), as float64.
+
+    They are those of `edges` (low group, high group) only, if given.
+    """
+    edges = levels.edges if edges is None else edges
     sizes = np.diff(levels.group_start).astype(np.float64)
-    if levels.edges is None:
+    if edges is None:
         rows = np.diff(levels.query_start).astype(np.float64)
         return (rows * rows - _by_query(levels, sizes * sizes)) / 2.0
-    low, high = levels.edges.T
+    low, high = edges.T
     return _by_query_of(levels, low, sizes[low] * sizes[high])
 
 
 def direct_cost(levels: Levels, kind: int) -> FloatArray:
     """Return the approximate nanoseconds of each query pair by pair, (n_queries,)."""
-    from pairrank.compiled.sigmoid import LOGISTIC
+    rows = np.diff(levels.query_start).astype(np.float64)
+    a_pair = JOB_PAIR[kind] if levels.weight is None else JOB_PAIR[1]
+    if levels.edges is None:
+        by_jobs = a_pair * pairs_of_queries(levels) + JOB_ROW * rows
+        by_offsets = (OFFSET_ROW + OFFSET[kind] * rows) * rows
+        return np.where(rows <= LARGEST_OFFSETS[kind] + 1, by_offsets, by_jobs)
+    return _by_query_of(levels, levels.edges[:, 0], _edge_cost(levels, kind, levels.edges))
 
-    a_pair = NEAR_PAIR if kind == LOGISTIC and levels.weight is None else PAIR
-    return a_pair * pairs_of_queries(levels) + DIRECT_ROW * np.diff(levels.query_start)
+
+def _edge_cost(levels: Levels, kind: int, edges: IntArray) -> FloatArray:
+    """Return the approximate nanoseconds of each edge pair by pair, (n_edges,)."""
+    low, high = edges.T
+    sizes = np.diff(levels.group_start).astype(np.float64)
+    a_pair = JOB_PAIR[kind] if levels.weight is None else JOB_PAIR[1]
+    by_jobs = a_pair * sizes[low] * sizes[high] + JOB_ROW * (sizes[low] + sizes[high])
+    _, near = partners_by_edges(levels, edges, LARGEST_OFFSETS[kind])
+    by_offsets = (OFFSET_ROW + OFFSET[kind] * (sizes[low] + sizes[high])) * sizes[low]
+    return np.where(near, by_offsets, by_jobs)
 
 
-def boxed_cost(levels: Levels) -> FloatArray:
+def boxed_cost(levels: Levels, kind: int) -> FloatArray:
     """Return the approximate nanoseconds of each query by boxes, (n_queries,)."""
     sizes = np.diff(levels.group_start).astype(np.float64)
     cost = BOXED_QUERY + BOXED_ROW * np.diff(levels.query_start)
     if levels.edges is None:
-        large = sizes >= LARGE_LEVEL
-        return cost + _by_query(levels, np.where(large, BOXED_LEVEL, SMALL_LEVEL_ROW * sizes))
+        small = (SMALL_LEVEL_ROW + JOB_PAIR[kind] * sizes) * sizes
+        return cost + _by_query(levels, np.where(sizes >= LARGE_LEVELS[kind], BOXED_LEVEL, small))
     low, high = levels.edges.T
-    pairs = sizes[low] * sizes[high]
-    of_edge = np.where(pairs > LARGE_EDGE, BOXED_LEVEL, SMALL_EDGE_PAIR * pairs)
+    of_edge = np.where(
+        sizes[low] * sizes[high] > LARGE_EDGE, BOXED_LEVEL, _edge_cost(levels, kind, levels.edges)
+    )
     return cost + _by_query_of(levels, low, of_edge)
 
 
 def spanned_cost(levels: Levels, terms: float = USUAL_TERMS) -> FloatArray:
     """Return the approximate nanoseconds of each query in one interval, (n_queries,).
 
-    The cost is infinite for graphs other than the full one, which such sums do not support.
+    The cost is infinite for very large queries, and for graphs other than the full one, which such
+    sums do not support.
     """
     if levels.edges is not None:
         return np.full(levels.n_queries, np.inf)
     rows, groups = np.diff(levels.query_start), np.diff(levels.query_group)
+    rows = np.where(rows <= MOST_SPANNED_ROWS, rows, np.inf)
     of_rows = (SPANNED_ROW[0] + SPANNED_ROW[1] * terms) * rows
     return of_rows + (SPANNED_LEVEL[0] + SPANNED_LEVEL[1] * terms**2) * groups
 

@@ -124,7 +124,7 @@ def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArr
     with_pairs = costs.pairs_of_queries(levels) > 0.0
     if pair_sum != "auto":
         return {pair_sum: np.flatnonzero(with_pairs)}
-    direct, boxed = costs.direct_cost(levels, kind), costs.boxed_cost(levels)
+    direct, boxed = costs.direct_cost(levels, kind), costs.boxed_cost(levels, kind)
     spanned = costs.spanned_cost(levels)
     in_spans = (costs.EXACT * spanned < direct) & (spanned < boxed)
     in_boxes = (boxed < direct) & ~in_spans

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import Evaluated, FloatArray, LikelihoodSum
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
+from pairrank.pair_sums.box_sum import OutOfRangeError
 from pairrank.pair_sums.profiles import LEAST_EPS, MOST
 from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum
 from pairrank.preferences import Levels
@@ -18,7 +19,7 @@ IntArray = NDArray[np.int64]
 
 KINDS = {"logistic": LOGISTIC, "probit": PROBIT}
 PARTS = {
-    "direct": ("sigmoid_pairs", "SigmoidPairs"),
+    "direct": ("exact_pairs", "SigmoidPairs"),
     "spans": ("spans", "SpannedQueries"),
     "boxes": ("boxes", "BoxedQueries"),
     "beaulieu": ("papers.beaulieu_queries", "BeaulieuQueries"),
@@ -38,13 +39,27 @@ class SigmoidSum(BoundSum):
     def __init__(self, levels: Levels, kind: int, queries: dict[str, IntArray], eps: float) -> None:
         self.levels, self.kind, self.eps, self.n_rows = levels, kind, eps, levels.n_rows
         self.queries = {name: chosen for name, chosen in queries.items() if chosen.size}
+        boxed = self.queries.get("boxes", np.empty(0, dtype=np.int64))
+        n_boxed = int(np.diff(levels.query_start)[boxed].sum())
+        self._boxes_check = len(self.queries) == 1 and n_boxed == self.n_rows > 0
         self._pairs = self._bind("direct") if "direct" in self.queries else None
         self._bind_parts()
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
         gradient = np.zeros(scores.size)
-        value = sum(part.value_and_gradient(scores, gradient) for part in self._parts)
+        try:
+            value = sum(part.value_and_gradient(scores, gradient) for part in self._parts)
+        except OutOfRangeError:
+            return np.inf, np.full(scores.size, np.nan)
         return float(value), gradient
+
+    def _in_range(self, scores: FloatArray) -> bool:
+        """Return whether all scores can be summed, or True if box sums of all rows check that.
+
+        They need the least and the greatest score anyway, and a pass over the scores is a tenth of
+        their cost.
+        """
+        return self._boxes_check or super()._in_range(scores)
 
     def sharpen(self) -> bool:
         """Divide eps by 100, down to 1e-13; False if that is impossible."""

@@ -1,4 +1,4 @@
-"""Exact sigmoidal sums pair by pair: the fastest for small queries."""
+"""Exact sigmoidal sums pair by pair, for jobs of pairs; what the parts of a sum have in common."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
-from pairrank.compiled.sigmoid_pairs import ALL_LOWER, EARLIER, VECTOR, add_pairs
-from pairrank.pair_sums.costs import pairs_of_queries
+from pairrank.compiled.sigmoid_pairs import VECTOR, add_pairs
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -20,8 +19,6 @@ PAIRS_AT_ONCE = 1 << 27
 """The approximate number of pairs between checks for an interrupt, 0.1 to 0.5 s."""
 PAIRS_A_THREAD = 1 << 20
 """The approximate number of pairs that a thread sums at once."""
-TIED_ROWS = 4096
-"""The approximate number of rows of a job of ties."""
 NONE = np.empty(0)
 """No weights, or no vector."""
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
@@ -139,77 +136,6 @@ class JobSum(StatelessSum):
         if self._share_rows:
             return sum(map(add_batch, self.batches))
         return sum(threads.run(add_batch, self.batches))
-
-
-def sum_of_edges(
-    levels: Levels, query: int, kind: int, scale: float, edges: IntArray
-) -> StatelessSum:
-    """Return the pairs of some edges (low group, high group) of a query, pair by pair."""
-    first, last = levels.query_group[query : query + 2]
-    sizes = np.diff(levels.group_start)
-    n_rows = levels.query_start[query + 1] - levels.query_start[query]
-    pairs = sizes[edges[:, 0]] * sizes[edges[:, 1]]
-    n_jobs = min(len(edges), 1)
-    jobs = np.array(n_jobs * [(first, last, 0, len(edges), 0, n_rows)], dtype=np.int64)
-    return JobSum(
-        levels, kind, jobs.reshape(-1, 6), np.full(n_jobs, scale),
-        np.full(n_jobs, float(pairs.sum())), edges=np.ascontiguousarray(edges),
-    )  # fmt: skip
-
-
-def sum_of_ties(levels: Levels, kind: int, scale: float, groups: IntArray) -> StatelessSum:
-    """Return the pairs within some groups, as if later rows were preferred to earlier ones.
-
-    Sums over all rows of a query, in a total order of its rows, have them in excess. `groups`
-    ascend; runs of successive groups are jobs of some thousand rows.
-    """
-    sizes = np.diff(levels.group_start)[groups]
-    piece = np.cumsum(sizes) // TIED_ROWS
-    new = (np.diff(groups, prepend=-2) > 1) | (np.diff(piece, prepend=-1) > 0)
-    begin, end = groups[new], groups[np.roll(new, -1)] + 1
-    rule = np.full(begin.size, EARLIER)
-    rows = levels.group_start[end] - levels.group_start[begin]
-    jobs = np.column_stack((begin, end, rule, rule, 0 * rows, rows))
-    pairs = np.bincount(np.cumsum(new) - 1, 0.5 * sizes * (sizes - 1.0)).astype(np.float64)
-    return JobSum(levels, kind, jobs, np.full(begin.size, scale), pairs)
-
-
-class SigmoidPairs(JobSum):
-    """The pairs of some queries, under any order graph, weights and scales.
-
-    `eps` is ignored, because the sum is exact.
-    """
-
-    def __init__(self, levels: Levels, queries: IntArray, kind: int, eps: float) -> None:
-        scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
-        jobs, query, pairs = _jobs_of(levels, queries)
-        super().__init__(levels, kind, jobs, scale[query], pairs)
-
-
-def _jobs_of(levels: Levels, queries: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return one job per query with pairs, or several for a query with very many pairs.
-
-    Also return the query and the number of pairs of each.
-    """
-    group = levels.query_group
-    bounds = np.full(levels.n_queries + 1, ALL_LOWER, dtype=np.int64)
-    if levels.edges is not None:
-        bounds = np.searchsorted(levels.edges[:, 0], group)
-    several = (group[queries + 1] - group[queries] > 1) & (
-        (bounds[queries + 1] > bounds[queries]) | (levels.edges is None)
-    )
-    queries = queries[several]
-    sizes = np.diff(levels.query_start)[queries]
-    pairs = pairs_of_queries(levels)[queries]
-    parts = np.minimum(np.ceil(pairs / PAIRS_AT_ONCE), sizes).astype(np.int64)
-    step = -(-sizes // np.maximum(parts, 1))
-    of_query = np.repeat(np.arange(queries.size), parts)
-    part = np.arange(of_query.size) - np.repeat(np.cumsum(parts) - parts, parts)
-    query = queries[of_query]
-    begin = part * step[of_query]
-    end = np.minimum(begin + step[of_query], sizes[of_query])
-    ends = (group[query], group[query + 1], bounds[query], bounds[query + 1], begin, end)
-    return np.column_stack(ends).astype(np.int64), query, (pairs / parts)[of_query]
 
 
 def batches(work: FloatArray | IntArray, size: float) -> list[slice]:

@@ -67,7 +67,7 @@ class SortedScores:
     ) -> None:
         self.hinge, self.schedule, self._work, self._scores = hinge, schedule, work, scores
         levels, edges, nodes = hinge.levels, schedule.edges, schedule.nodes
-        size, spare = levels.row_of.size, _lines(work, levels)
+        size, spare = levels.row_of.size, _lines(work, levels, schedule, hinge.squared)
         self._sorted, self._rows = own("sorted", size), own("rows", size, np.int32)
         sort_scores(levels, schedule.segments, scores, self._sorted, self._rows, spare)
         self._merged_rows = self._rows
@@ -109,7 +109,7 @@ class SortedScores:
         value = 0.0
         if len(schedule.segments):
             laid = self._laid(weight) if weight.size else weight
-            gradient, lines = self._zeros(), _lines(self._work, levels)
+            gradient, lines = self._zeros(), _lines(self._work, levels, schedule, squared)
             if len(schedule.edges):
                 value += gradient_over_edges(
                     schedule.edges, scale, levels.group_start, self._sorted, laid, margin, squared,
@@ -132,7 +132,8 @@ class SortedScores:
         """
         (levels, margin, _, _, _), schedule = self.hinge, self.schedule
         if len(schedule.segments):
-            laid, gamma, lines = self._laid(x), self._zeros(), _lines(self._work, levels)
+            laid, gamma = self._laid(x), self._zeros()
+            lines = _lines(self._work, levels, schedule, self.hinge.squared)
             if len(schedule.edges):
                 gamma_over_edges(
                     schedule.edges, levels.group_start, self._sorted, laid, margin, self._found,
@@ -172,10 +173,11 @@ class SortedScores:
         return zeros
 
 
-def _lines(work: Scratch, levels: Levels) -> FloatArray:
-    """Return the scratch of all compiled loops, (6, n_rows + n_groups + 3)."""
+def _lines(work: Scratch, levels: Levels, schedule: Schedule, squared: bool) -> FloatArray:
+    """Return the scratch of all compiled loops, (3 to 6, n_rows + n_groups + 3)."""
     size = levels.row_of.size + levels.group_start.size + 3
-    return work("lines", 6 * size).reshape(6, size)
+    n_lines = 6 if len(schedule.nodes) else 5 if squared else 3
+    return work("lines", n_lines * size).reshape(n_lines, size)
 
 
 def sort_scores(

@@ -14,8 +14,9 @@ from pairrank._protocols import FloatArray
 from pairrank.compiled import spans
 from pairrank.pair_sums.boxes import PRODUCT_EPS, BoxedQueries
 from pairrank.pair_sums.costs import boxed_cost, direct_cost, most_terms
+from pairrank.pair_sums.exact_pairs import SigmoidPairs
 from pairrank.pair_sums.profiles import COST, CURVATURE, SIGMOID, Profile
-from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative, QuerySum, SigmoidPairs, batches
+from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative, QuerySum, batches
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -44,7 +45,7 @@ class SpannedQueries:
         self._scale = scale[queries]
         self._batches = batches(np.diff(levels.query_start)[queries], ROWS_A_BATCH)
         self._weight = NONE if levels.weight is None else levels.weight
-        direct, boxed = direct_cost(levels, kind), boxed_cost(levels)
+        direct, boxed = direct_cost(levels, kind), boxed_cost(levels, kind)
         self._large = (boxed < direct)[queries]
         self._most = most_terms(levels, np.minimum(direct, boxed))[queries]
         self._others: tuple[NDArray[np.bool_], list[QuerySum]] | None = None

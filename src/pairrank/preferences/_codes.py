@@ -7,11 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank import threads
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences.roles import Roles
 
 FloatArray = NDArray[np.float64]
 _SMALL_SPAN = 1 << 16
+_ROWS_A_BLOCK = 1 << 17
+"""Threads share the rows in blocks of so many."""
 _LARGEST_SCALE = 1e200
 """The largest factor on pairs: their sums and squares must not overflow."""
 
@@ -22,9 +25,16 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     O(m) for whole numbers of small span, else O(m log m).
     """
     if y.dtype.kind in "biuf" and y.size:
-        low, high = float(y.min()), float(y.max())
-        if high - low < min(_SMALL_SPAN, max(1024, y.size)) and (y == np.rint(y)).all():
-            offsets = (y - y.dtype.type(low)).astype(np.int32) if low else y.astype(np.int32)
+        blocks = threads.blocks(y.size, _ROWS_A_BLOCK)
+        ends = threads.run(lambda rows: (y[rows].min(), y[rows].max()), blocks)
+        low, high = float(min(ends)[0]), float(max(end[1] for end in ends))
+        if high - low < min(_SMALL_SPAN, max(1024, y.size)) and _are_whole(y, blocks):
+            offsets = np.empty(y.size, dtype=np.int32)
+
+            def shift(rows: slice) -> None:
+                offsets[rows] = y[rows] - y.dtype.type(low) if low else y[rows]
+
+            threads.run(shift, blocks)
             present = np.bincount(offsets) > 0
             codes = np.cumsum(present, dtype=np.int32) - 1
             labels = np.flatnonzero(present) + low
@@ -32,6 +42,10 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
         return _sorted_codes(y.astype(np.float64, copy=False))
     labels, inverse = np.unique(y, return_inverse=True)
     return labels, inverse.astype(np.int32)
+
+
+def _are_whole(y: NDArray[Any], blocks: list[slice]) -> bool:
+    return all(threads.run(lambda rows: bool((y[rows] == np.rint(y[rows])).all()), blocks))
 
 
 def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

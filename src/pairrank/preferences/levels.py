@@ -199,8 +199,22 @@ class Levels:
 
     def _by_row(self, of_groups: FloatArray, weight: FloatArray | None) -> FloatArray:
         """Return one value per group as one per row, times its weight, in the user's order."""
-        by_row = np.repeat(of_groups, np.diff(self.group_start))
-        return self.from_layout(by_row if weight is None else by_row * weight)
+        if self.in_order:
+            by_row = np.repeat(of_groups, np.diff(self.group_start))
+            return by_row if weight is None else by_row * weight
+        from pairrank.compiled.layout import scatter
+
+        result, starts = np.zeros(self.n_rows), self.group_start
+
+        def write(rows: slice) -> None:
+            first = int(np.searchsorted(starts, rows.start, side="right")) - 1
+            last = int(np.searchsorted(starts, rows.stop))
+            sizes = np.diff(starts[first : last + 1].clip(rows.start, rows.stop))
+            values = np.repeat(of_groups[first:last], sizes)
+            scatter(values if weight is None else values * weight[rows], self.row_of[rows], result)
+
+        threads.run(write, threads.blocks(self.row_of.size, _ROWS_A_BLOCK))
+        return result
 
     def from_layout(self, values: FloatArray) -> FloatArray:
         """Return one value per row of the layout in the user's order; dropped rows get 0."""

@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank import _validation as validation
-from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences._codes import query_codes, scale_to
+from pairrank.preferences._pair_inputs import as_groups, as_numbers, check_queries, checked_rows
+from pairrank.preferences.names import pair_codes
 from pairrank.preferences.roles import refuse_roles, weights_of_rows
 
 FloatArray = NDArray[np.float64]
 _LARGEST_PRODUCT = 1e200
+_MOST_COUNTED = 2.0**53
+_OPTIONAL = ("weight", "magnitude", "groups", "comparison")
+"""Arrays with one value per entry of i and j, or None."""
 
 
 class Pairs:
     """Explicit comparisons: row i[k] is preferred to row j[k].
 
     It is passed as `y` and counts as one value per row: it has a shape and a length. Indexing by
-    rows keeps the pairs with both ends among the rows, renumbered, so that grid search and
-    cross-validation split it like labels.
+    rows keeps the pairs with both ends among the rows, renumbered, so that searches over whole
+    queries split it like labels. To choose models over items that are compared with one another,
+    split comparisons: `RankNCGCV` and `RankSVMCV` do, by `groups` if they are given.
 
     Parameters
     ----------
@@ -29,10 +36,14 @@ class Pairs:
         The preferred row and the other row.
     weight : array-like of float, shape (n_pairs,), optional
         Weights, 0 or between 1e-100 and 1e100; None: 1 each. They multiply the product of the
-        rows' weights.
+        rows' weights. Weight 2 equals the comparison twice.
     magnitude : array-like of float, shape (n_pairs,), optional
         The difference of scores that square and tube losses aim at; None: 1 each. 0 is a tie: the
-        other losses count it in both directions at half the weight, and accept 0 and 1 only.
+        other losses count it in both directions at half the weight, and accept 0 and 1 only. A tie
+        is one comparison in all counts and standard errors.
+    groups : array-like of shape (n_pairs,), optional
+        What made each comparison: a session, a voter, a tournament; any hashable values. Model
+        choice keeps a group together, and ``covariance="clusters"`` treats groups as independent.
     n_rows : int, optional
         The number of rows; None: the largest index + 1.
 
@@ -40,7 +51,7 @@ class Pairs:
     ------
     PairrankError
         If lengths differ, an index is not a whole number or out of range, i[k] equals j[k], a
-        weight is negative or out of range, or a number is not finite.
+        weight is negative or out of range, a number is not finite, or a group is missing.
 
     Notes
     -----
@@ -51,8 +62,10 @@ class Pairs:
     >>> pairs = Pairs([2, 0, 3], [0, 1, 1])
     >>> pairs
     Pairs(n_pairs=3, n_rows=4)
-    >>> pairs[[0, 2, 3]].i, pairs[[0, 2, 3]].j
-    (array([1], dtype=int32), array([0], dtype=int32))
+    >>> pairs[[0, 1, 2]].i, pairs[[0, 1, 2]].j
+    (array([2, 0], dtype=int32), array([0, 1], dtype=int32))
+    >>> Pairs([0, 1, 2], [1, 2, 0], magnitude=[1, 0, 1], groups=["ann", "bob", "ann"])
+    Pairs(n_pairs=3, n_rows=3, n_ties=1, n_groups=2)
     """
 
     def __init__(
@@ -62,35 +75,36 @@ class Pairs:
         weight: ArrayLike | None = None,
         magnitude: ArrayLike | None = None,
         *,
+        groups: Any = None,
         n_rows: int | None = None,
     ) -> None:
-        first, second = _as_index(i, "i"), _as_index(j, "j")
-        if first.size != second.size:
-            raise PairrankError(f"i has {first.size} entries and j {second.size}: one pair each")
-        highest = int(max(first.max(initial=-1), second.max(initial=-1)))
-        if n_rows is not None:
-            validation.check_number(n_rows, "n_rows", inclusive=True, integer=True)
-        self.n_rows = highest + 1 if n_rows is None else int(n_rows)
-        if self.n_rows >= 2**31:
-            raise PairrankError(f"{self.n_rows} rows are too many: at most 2**31 - 1")
-        for name, index in (("i", first), ("j", second)):
-            outside = (index < 0) | (index >= self.n_rows)
-            if outside.any():
-                at = int(outside.argmax())
-                rows = f"rows go from 0 to {self.n_rows - 1}" if self.n_rows else "n_rows is 0"
-                raise PairrankError(f"{name}[{at}] = {index[at]} is not a row: {rows}")
-        same = first == second
-        if same.any():
-            at = int(same.argmax())
-            raise PairrankError(f"pair {at} compares row {first[at]} with itself; remove it")
-        self.i: NDArray[np.int32] = first.astype(np.int32, copy=False)
-        self.j: NDArray[np.int32] = second.astype(np.int32, copy=False)
-        self.weight = _as_numbers(weight, "weight", first.size)
-        self.magnitude = _as_numbers(magnitude, "magnitude", first.size)
+        self.i, self.j, self.n_rows = checked_rows(i, j, n_rows)
+        self.weight = as_numbers(weight, "weight", self.i.size)
+        self.magnitude = as_numbers(magnitude, "magnitude", self.i.size)
         if self.weight is not None:
             validation.check_weight_range(self.weight, "weight")
+        self.groups = None if groups is None else as_groups(groups, self.i.size)
+        self.comparison: NDArray[np.int64] | None = None
         self.pair_scale = 1.0
         self.row_weight = float(self.n_rows)
+
+    @classmethod
+    def from_names(cls, winner: Any, loser: Any, **parts: Any) -> tuple[Pairs, NDArray[Any]]:
+        """Return comparisons of named items, and the items in the order of their rows.
+
+        `winner` and `loser` are array-likes or columns of frames with any hashable names; `parts`
+        are `weight`, `magnitude` and `groups` of the constructor. The items are sorted if all are
+        numbers or all are text, else in the order of appearance. A PairrankError names the row of a
+        missing name, or of an item that is compared with itself. Costs O(n_pairs).
+
+        Examples
+        --------
+        >>> pairs, items = Pairs.from_names(["b", "c"], ["a", "b"])
+        >>> pairs.i.tolist(), pairs.j.tolist(), items
+        ([1, 2], [0, 1], array(['a', 'b', 'c'], dtype='<U1'))
+        """
+        items, i, j = pair_codes(winner, loser)
+        return cls(i, j, n_rows=items.size, **parts), items
 
     @property
     def shape(self) -> tuple[int]:
@@ -104,8 +118,15 @@ class Pairs:
 
     @property
     def n_pairs(self) -> int:
-        """The number of comparisons."""
+        """The number of entries of i and j."""
         return int(self.i.size)
+
+    @property
+    def n_comparisons(self) -> int:
+        """The number of comparisons: a tie counts as one, also where it has an entry per half."""
+        if self.comparison is None:
+            return self.n_pairs
+        return int(self.comparison.max(initial=-1)) + 1
 
     @property
     def pair_weight(self) -> float:
@@ -116,20 +137,42 @@ class Pairs:
         return self.n_rows
 
     def __repr__(self) -> str:
-        return f"Pairs(n_pairs={self.n_pairs}, n_rows={self.n_rows})"
+        text = f"n_pairs={self.n_comparisons}, n_rows={self.n_rows}"
+        if self.magnitude is not None:
+            text += f", n_ties={np.count_nonzero(self.magnitude == 0)}"
+        if self.groups is not None:
+            text += f", n_groups={query_codes(self.groups)[0].size}"
+        return f"Pairs({text})"
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError("Pairs are comparisons, not an array of labels; this function needs labels")
 
     def __getitem__(self, key: Any) -> Pairs:
-        """Return the pairs with both ends among the given rows, renumbered in their order."""
+        """Return the pairs with both ends among the given rows, renumbered in their order.
+
+        A PairrankWarning says if most pairs of these rows are lost, as in random folds of items.
+        """
         rows = self._rows(key)
         place = np.full(self.n_rows, -1, dtype=np.int32)
         place[rows] = np.arange(rows.size, dtype=np.int32)
         if np.count_nonzero(place >= 0) != rows.size:
             raise PairrankError("a row is selected twice: comparisons cannot be resampled by rows")
         i, j = place[self.i], place[self.j]
-        return self._kept((i >= 0) & (j >= 0), i, j, rows.size)
+        both, n_either = (i >= 0) & (j >= 0), int(np.count_nonzero((i >= 0) | (j >= 0)))
+        n_lost = n_either - int(np.count_nonzero(both))
+        if n_lost > n_either / 2:
+            warnings.warn(
+                f"{n_lost} of the {n_either} comparisons of these {rows.size} rows are lost, since "
+                "their other row is left out. Folds of rows cannot judge items that are compared "
+                "with one another: RankNCGCV and RankSVMCV split comparisons instead",
+                PairrankWarning,
+                stacklevel=2,
+            )
+        return self._kept(both, i, j, rows.size)
+
+    def select(self, comparisons: Any) -> Pairs:
+        """Return some of the comparisons, by a mask, a slice or places; all rows are kept."""
+        return self._kept(comparisons, self.i, self.j, self.n_rows)
 
     @property
     def total_weight(self) -> float:
@@ -219,7 +262,7 @@ class Pairs:
         if self.n_rows > n_rows:
             raise PairrankError(f"the pairs count {self.n_rows} rows but X has {n_rows}")
         result = self._resized(n_rows)
-        codes = None if qid is None else _check_queries(result, qid)
+        codes = None if qid is None else check_queries(result.i, result.j, qid)
         if not ties:
             refuse_roles(winner_weight, loser_weight)
         sample_weight, roles = weights_of_rows(sample_weight, winner_weight, loser_weight)
@@ -245,6 +288,25 @@ class Pairs:
         result.row_weight, result.pair_scale = self.row_weight, self.pair_scale
         return result
 
+    def repetitions(self) -> FloatArray | None:
+        """Return the weight of each comparison if these are numbers of repetitions, else None.
+
+        They are if all are whole and one is above 1. A tie has the weight of both its halves.
+        """
+        weight = self.weight
+        if weight is None:
+            return None
+        if self.comparison is not None:
+            weight = np.bincount(self.comparison, weight).astype(np.float64)
+        counted = 1.0 < weight.max(initial=0.0) < _MOST_COUNTED
+        return weight if counted and (weight == np.rint(weight)).all() else None
+
+    def reweighed(self, weight: NDArray[Any]) -> Pairs:
+        """Return the comparisons with other weights, (n_pairs,), without those of weight 0."""
+        result = self._resized(self.n_rows)
+        result.weight = weight.astype(np.float64)
+        return result.of_positive_weight()
+
     def _rows(self, key: Any) -> NDArray[np.int64]:
         if isinstance(key, tuple):
             if len(key) != 1 and not (len(key) == 2 and key[1] is Ellipsis):
@@ -254,13 +316,14 @@ class Pairs:
             raise PairrankError("Pairs are indexed by many rows at once, not by a single one")
         return np.arange(self.n_rows)[key if isinstance(key, slice) else np.asarray(key)]
 
-    def _kept(
-        self, keep: NDArray[np.bool_], i: NDArray[np.int32], j: NDArray[np.int32], n_rows: int
-    ) -> Pairs:
+    def _kept(self, keep: Any, i: NDArray[np.int32], j: NDArray[np.int32], n_rows: int) -> Pairs:
         result = object.__new__(Pairs)
         result.i, result.j = i[keep], j[keep]
-        result.weight = None if self.weight is None else self.weight[keep]
-        result.magnitude = None if self.magnitude is None else self.magnitude[keep]
+        for name in _OPTIONAL:
+            part = getattr(self, name)
+            setattr(result, name, None if part is None else part[keep])
+        if result.comparison is not None:
+            result.comparison = np.unique(result.comparison, return_inverse=True)[1]
         result.n_rows, result.row_weight, result.pair_scale = n_rows, float(n_rows), 1.0
         return result
 
@@ -297,6 +360,10 @@ class Pairs:
             result.i = np.concatenate((self.i, self.j[tie]))
             result.j = np.concatenate((self.j, self.i[tie]))
             result.weight = np.concatenate((weight, weight[tie]))
+            every = np.arange(tie.size)
+            result.comparison = np.concatenate((every, every[tie]))
+            if self.groups is not None:
+                result.groups = np.concatenate((self.groups, self.groups[tie]))
         return result
 
     def _reduce(
@@ -310,42 +377,3 @@ class Pairs:
         kept = codes if sample_weight is None else codes[sample_weight > 0]
         factor = scale_to(self.row_weight / np.unique(kept).size, np.bincount(query, weight))
         self.weight = weight * factor[query]
-
-
-def _check_queries(pairs: Pairs, qid: NDArray[Any]) -> NDArray[np.int32]:
-    identifiers, codes = query_codes(qid)
-    across = codes[pairs.i] != codes[pairs.j]
-    if across.any():
-        at = int(across.argmax())
-        first, second = identifiers[codes[[pairs.i[at], pairs.j[at]]]].tolist()
-        raise PairrankError(
-            f"pair {at} compares rows {pairs.i[at]} and {pairs.j[at]} of different queries "
-            f"({first!r} and {second!r}); remove it, or give no qid"
-        )
-    return codes
-
-
-def _as_index(values: ArrayLike, name: str) -> NDArray[Any]:
-    index = validation.as_array(values, name)
-    if index.ndim != 1:
-        raise PairrankError(f"{name} must have one dimension, got shape {index.shape}")
-    if index.dtype.kind in "iu":
-        return index.astype(np.int64) if index.dtype == np.uint64 else index
-    if index.dtype.kind == "O":
-        index = validation.as_float_array(index, name)
-    whole = index.dtype.kind == "f" and (np.abs(index) < 2**31).all() and (index % 1 == 0).all()
-    if index.size and not whole:
-        raise PairrankError(f"{name} must hold row numbers (whole numbers from 0)")
-    return index.astype(np.int64)
-
-
-def _as_numbers(values: ArrayLike | None, name: str, size: int) -> FloatArray | None:
-    if values is None:
-        return None
-    numbers = validation.as_float_array(values, name)
-    if numbers.shape != (size,):
-        raise PairrankError(f"{name} has shape {numbers.shape}, but there are {size} pairs")
-    if not np.isfinite(numbers).all():
-        at = int((~np.isfinite(numbers)).argmax())
-        raise PairrankError(f"{name}[{at}] = {numbers[at]} is not finite")
-    return numbers

@@ -26,7 +26,7 @@ OF_COSTS = (
     "costs of differences are means over every pair of a query in both directions, so no row wins "
     f"or loses; {_METRICS}"
 )
-OF_GAINS = f"NDCG sums the gains of positions, not pairs; {_METRICS}"
+OF_GAINS = f"metrics of ranked lists sum over positions, not pairs; {_METRICS}"
 OF_TIES = f"Kendall's tau counts pairs of equal labels too, which no row wins; {_METRICS}"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.estimators.model_files import ranker_of, record_of, unfitted_from, unfitted_of
+from pairrank.estimators.model_files import record_of, saved_of, unfitted_from, unfitted_of
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.io.model_file import pack_model, unpack_model
@@ -109,7 +109,7 @@ def _fits_of(arrays: dict[str, Any], path: Any) -> list[UserFit]:
     columns = arrays["users"], ends, arrays["model_sizes"], arrays["converged"], arrays["lines"]
     for user, end, size, converged, (centre, slope) in zip(*columns, strict=True):
         model = data[end - size : end]
-        ranker = ranker_of(unpack_model(model, str(path)), path) if model else None
+        ranker = saved_of(unpack_model(model, str(path)), path).estimator if model else None
         fits.append(UserFit(int(user), ranker, bool(converged), float(centre), float(slope)))
     return fits
 

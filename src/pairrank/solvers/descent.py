@@ -23,7 +23,7 @@ from pairrank._protocols import (
 _DOUBLE = 1e-9
 """An objective less precise than this computes sums in float32."""
 _SMALL = 0.1
-"""The error of a gradient may be at most this part of the gradient's target."""
+"""A gradient at its target may have an error of this part of the target; a smaller one, more."""
 
 
 class Place(NamedTuple):
@@ -174,7 +174,10 @@ class Descent(ABC):
     def _ended(self, target: float) -> Status | None:
         """Return the status if the gradient is below its target and accurate enough."""
         while self.norm <= target:
-            if self.point.gradient_error <= _SMALL * target or not self.sharpen():
+            error = self.point.gradient_error
+            if min(error - _SMALL * target, error + self.norm - target) <= 0.0:
+                return self.closed
+            if not self.sharpen():
                 return self.closed
         return None
 

@@ -13,14 +13,9 @@ from pairrank.compiled.sigmoid import PROBIT, PROBIT_SCALE
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.boxes import BoxedQueries
 from pairrank.pair_sums.costs import pairs_of_queries
+from pairrank.pair_sums.exact_pairs import SigmoidPairs, sum_of_edges, sum_of_ties
 from pairrank.pair_sums.papers.beaulieu import SeriesSum
-from pairrank.pair_sums.sigmoid_pairs import (
-    NONE,
-    Derivative,
-    SigmoidPairs,
-    sum_of_edges,
-    sum_of_ties,
-)
+from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import group_totals, totals_around
 

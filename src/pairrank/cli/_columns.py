@@ -1,0 +1,127 @@
+"""Columns of a data file: named by options, remembered by a model file, or left out."""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pairrank.cli._errors import UsageError
+from pairrank.cli._models import flag_of
+from pairrank.cli._options import Columns
+from pairrank.exceptions import FileFormatError, PairrankError, PairrankWarning
+from pairrank.io import format_of
+from pairrank.io.rows import ROW_COLUMNS, listed
+
+REMEMBERED = (*ROW_COLUMNS, "time", "event")
+"""The roles whose columns a model file remembers."""
+
+JUDGING = tuple(role for role in REMEMBERED if role != "docid")
+"""The roles among them that measuring a model needs."""
+
+_TARGETS = ("label", "time", "event")
+"""Roles that say what is preferred to what; comparisons replace them."""
+
+_HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_IDENTIFIER = re.compile(r"(.*[_\-. ])?(id|docno)|(q|query|doc|item|user)id", re.IGNORECASE)
+
+
+def has_names(source: str, columns: Columns) -> bool:
+    """Whether the columns of a data file have names: those of svmlight text have none."""
+    return format_of(source, columns["format"]) != "svmlight"
+
+
+def to_remember(source: str, columns: Columns) -> dict[str, str]:
+    """Return the columns by role that a model file remembers of its training rows."""
+    if not has_names(source, columns):
+        return {}
+    found = {role: columns[role] for role in REMEMBERED if columns[role]}
+    return found if "time" in found else {"label": "label", **found}
+
+
+def recalled(columns: Columns, remembered: Mapping[str, str], *, pairs: bool) -> Columns:
+    """Return the options of columns; a model file gives those that are left out.
+
+    An option of the target, `label` or `time` and `event`, replaces a remembered one of either
+    kind; comparisons need none.
+    """
+    given = {role for role in REMEMBERED if columns.get(role) is not None}
+    replaced = set(given)
+    if pairs or not given.isdisjoint(_TARGETS):
+        replaced.update(_TARGETS)
+    if not given.isdisjoint(("time", "event")):
+        replaced.add("winner_weight")
+    if "winner_weight" in given:
+        replaced.update(("time", "event"))
+    return {**columns, **{role: remembered[role] for role in remembered if role not in replaced}}
+
+
+def with_origin(error: FileFormatError, asked: Columns, given: Columns) -> FileFormatError:
+    """Return an error about an unknown column, with the role for which the model file names it."""
+    text = str(error)
+    for role in REMEMBERED:
+        column = asked.get(role)
+        if column and column != given.get(role) and f"no column {column!r}" in text:
+            flag = flag_of(role)
+            none = "" if role in _TARGETS else f", or none with {flag} ''"
+            return FileFormatError(
+                f"{text}; the model file remembers {flag} {column}: name another column with "
+                f"{flag}{none}"
+            )
+    return error
+
+
+def arguments_of(source: str, columns: Columns, *, docids: bool) -> dict[str, Any]:
+    """Return arguments of `read_rows` for options of columns, `time` and `event` among them.
+
+    An empty name means no column. With `docids`, document identifiers must be there.
+    """
+    options = {name: None if value == "" else value for name, value in columns.items()}
+    if columns["label"] is None:
+        options["label"] = "label"
+    if not has_names(source, columns):
+        options["docid"] = "docid" if docids else None
+    elif docids and not options["docid"]:
+        raise UsageError("document identifiers are needed: name their column with --docid.")
+    return options
+
+
+def split_names(given: Iterable[str] | None) -> list[str]:
+    """Return the names in values of an option that takes several, `a,b` or `"a,1",b`.
+
+    Examples
+    --------
+    >>> split_names(["a,b", '"c,1"'])
+    ['a', 'b', 'c,1']
+    """
+    return [name for cells in csv.reader(given or (), skipinitialspace=True) for name in cells]
+
+
+def check_features(names: Iterable[str]) -> None:
+    """Refuse features with the names of roles, and warn of those that look like identifiers."""
+    identifiers = []
+    for name in names:
+        if name in ROW_COLUMNS and name != "label":
+            raise PairrankError(
+                f"column {name!r} would be a feature; pass {flag_of(name)} {name} or --drop {name} "
+                "(rename it if it is a feature)"
+            )
+        if _IDENTIFIER.fullmatch(_HUMP.sub("_", name)):
+            identifiers.append(name)
+    if identifiers:
+        first = identifiers[0]
+        flag = next((f"{flag_of(role)} {first} or " for role in _roles_like(first)), "")
+        warnings.warn(
+            f"{listed(identifiers)}: a feature now, though its name is that of an identifier; "
+            f"unless it is a feature, pass {flag}--drop {','.join(identifiers[:3])}",
+            PairrankWarning,
+            stacklevel=2,
+        )
+
+
+def _roles_like(name: str) -> list[str]:
+    """Return the role of identifiers that a name is like, if there is one."""
+    starts = {"q": "qid", "doc": "docid"}
+    return [role for start, role in starts.items() if name.lower().startswith(start)]

@@ -1,0 +1,263 @@
+"""Covariances of weights from a Hessian and score contributions: clusters, dyads, contrasts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+from scipy.linalg import lapack
+
+from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
+
+FLAT = 1e-10
+"""The curvature of a direction, relative to that of its features, that counts as none."""
+
+_DENSE = 0.03
+"""The share of entries from which a dense product is faster than a sparse one."""
+
+_DETERMINED = 1e-6
+"""The share of a contrast that may lie in flat directions: the rounding of a basis of them."""
+
+
+def flat_directions(
+    hessian: FloatArray, *, scale: FloatArray | None = None, tol: float = FLAT
+) -> FloatArray:
+    """Return an orthonormal basis of the directions in which a Hessian has no curvature.
+
+    Parameters
+    ----------
+    hessian : array of shape (d, d)
+        The Hessian of the pair sum alone, without the penalty; positive semidefinite.
+    scale : array of shape (d,), optional
+        The curvature of each weight that `tol` is relative to; None: the diagonal.
+    tol : float
+        A direction is flat if its curvature is at most this, after weights are scaled.
+
+    Returns
+    -------
+    array of shape (n_flat, d)
+        Orthonormal rows; of shape (0, d) where every direction has curvature. For a weight per
+        player they are the indicators of connected components, or combinations of them.
+
+    Notes
+    -----
+    A pivoted Cholesky factorisation, O(d^3).
+    """
+    if not np.isfinite(hessian).all():
+        raise PairrankError("the Hessian is not finite, so weights have no covariance")
+    size = hessian.shape[0]
+    scale = hessian.diagonal() if scale is None else scale
+    unit = np.sqrt(np.where(scale > 0, scale, 1.0))
+    factor, pivots, rank, _ = lapack.dpstrf(hessian / np.outer(unit, unit), tol=tol, lower=1)
+    if rank == size:
+        return np.empty((0, size))
+    basis = np.zeros((size, size - rank))
+    order = pivots - 1
+    basis[order[:rank]] = -linalg.solve_triangular(
+        factor[:rank, :rank], factor[rank:, :rank].T, lower=True, trans="T"
+    )
+    basis[order[rank:]] = np.eye(size - rank)
+    return np.ascontiguousarray(linalg.qr(basis / unit[:, None], mode="economic")[0].T)
+
+
+def inverse_hessian(hessian: FloatArray, flat: FloatArray | None = None) -> FloatArray:
+    """Return the inverse of a Hessian on the directions that are not flat; 0 on those that are.
+
+    Parameters
+    ----------
+    hessian : array of shape (d, d)
+        With the penalty, if there is one.
+    flat : array of shape (n_flat, d), optional
+        `flat_directions`; None: none.
+
+    Returns
+    -------
+    array of shape (d, d)
+        Z (Z' hessian Z)^-1 Z', the columns of Z a basis of the directions orthogonal to the flat
+        ones. For a weight per player it describes weights that sum to 0 in each component.
+
+    Raises
+    ------
+    PairrankError
+        If the Hessian is not positive definite there, in float64.
+    """
+    matrix = hessian
+    if flat is not None and len(flat):
+        stiffness = float(hessian.diagonal().mean()) or 1.0
+        matrix = without_flat(hessian, flat) + stiffness * (flat.T @ flat)
+    try:
+        factor = linalg.cho_factor(matrix)
+    except (linalg.LinAlgError, ValueError):
+        raise PairrankError(
+            "the Hessian at the weights is not positive definite in float64, so they have no "
+            "covariance: raise alpha, or scale the features"
+        ) from None
+    inverse = linalg.cho_solve(factor, np.eye(matrix.shape[0]))
+    inverse = 0.5 * (inverse + inverse.T)
+    return inverse if flat is None else without_flat(inverse, flat)
+
+
+def without_flat(matrix: FloatArray, flat: FloatArray) -> FloatArray:
+    """Return P matrix P, P the orthogonal projection that removes the flat directions."""
+    if not len(flat):
+        return matrix
+    half = matrix - (matrix @ flat.T) @ flat
+    return np.asarray(half - flat.T @ (flat @ half), dtype=np.float64)
+
+
+def sandwich(inverse: FloatArray, scatter: FloatArray) -> FloatArray:
+    """Return inverse @ scatter @ inverse, exactly symmetric."""
+    product = inverse @ scatter @ inverse
+    return np.asarray(0.5 * (product + product.T), dtype=np.float64)
+
+
+def cluster_scatter(
+    gradients: Any, clusters: NDArray[np.integer[Any]], *, weight: FloatArray | None = None
+) -> FloatArray:
+    r"""Return the scatter of the clusters' gradients, the middle of a cluster-robust sandwich.
+
+    .. math:: \frac{G}{G - 1} \Big( \sum_c g_c g_c^T / n_c - t t^T / G \Big), \qquad
+              g_c = \sum_{k \in c} g_k, \quad t = \sum_c g_c, \quad G = \sum_c n_c
+
+    Parameters
+    ----------
+    gradients : array or sparse matrix of shape (n, d)
+        The gradient of each comparison's loss by the weights, times its weight. Both halves of a
+        tie are in one cluster, so that they count as one comparison.
+    clusters : int array of shape (n,)
+        The cluster of each, numbered from 0.
+    weight : array of shape (n_clusters,), optional
+        n_c: cluster c stands for this many equal clusters; None: 1 each. With one cluster per
+        comparison and the comparisons' weights, w equal comparisons count as w independent ones.
+
+    Returns
+    -------
+    array of shape (d, d)
+
+    Notes
+    -----
+    Costs O(n d + n_clusters d^2), less for sparse gradients.
+    """
+    n_clusters = int(clusters.max(initial=-1)) + 1 if weight is None else weight.size
+    return scatter_of_totals([totals_of(gradients, clusters, n_clusters)], weight)
+
+
+def scatter_of_totals(blocks: Iterable[Any], weight: FloatArray | None = None) -> FloatArray:
+    """Return the scatter of `cluster_scatter` from the gradients of whole clusters.
+
+    `blocks` are successive rows of the array or sparse matrix of the clusters' gradients,
+    (n_clusters, d), so that it need not be in memory as a whole.
+    """
+    spread: Any = 0.0
+    total: Any = 0.0
+    n_clusters = 0
+    for block in blocks:
+        size, rows = block.shape[0], block
+        total += np.asarray(block.sum(axis=0)).ravel()
+        if weight is not None:
+            part = weight[n_clusters : n_clusters + size]
+            root = np.sqrt(np.divide(1.0, part, out=np.zeros(size), where=part > 0))
+            rows = sparse.diags_array(root) @ block
+        spread += _squared(rows)
+        n_clusters += size
+    count = float(n_clusters if weight is None else weight.sum())
+    spread -= np.outer(total, total) / max(count, 1.0)
+    return np.asarray(spread, dtype=np.float64) * (count / (count - 1.0) if count > 1.0 else 1.0)
+
+
+def dyadic_scatter(
+    gradients: Any, first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]
+) -> FloatArray:
+    r"""Return the sum of g_k g_l' over all comparisons k and l that share a row, k = l included.
+
+    It is the middle of a dyadic-robust sandwich (Fafchamps & Gubert 2007; Aronow, Samii & Assenova
+    2015). It need not be positive semidefinite. It suits features of the rows: if each row has a
+    weight of its own, the gradient of a row's comparisons by it is 0 at the optimum, and so is the
+    diagonal of this matrix. Use `cluster_scatter` then, for example with `dyads` as clusters.
+
+    Parameters
+    ----------
+    gradients : array or sparse matrix of shape (n, d)
+        As for `cluster_scatter`.
+    first, second : int array of shape (n,)
+        The two rows of each comparison, numbered from 0.
+
+    Returns
+    -------
+    array of shape (d, d)
+
+    References
+    ----------
+    P. M. Aronow, C. Samii and V. A. Assenova, "Cluster-robust variance estimation for dyadic data",
+    Political Analysis 23(4), 2015.
+    """
+    n_rows = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+    codes = dyads(first, second)
+    of_rows = totals_of(gradients, first, n_rows) + totals_of(gradients, second, n_rows)
+    of_dyads = totals_of(gradients, codes, int(codes.max(initial=-1)) + 1)
+    return _squared(of_rows) - _squared(of_dyads)
+
+
+def dyads(first: NDArray[np.integer[Any]], second: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return the number of each comparison's two rows among all that are compared, in any order."""
+    low, high = np.minimum(first, second).astype(np.int64), np.maximum(first, second)
+    key = low * (int(high.max(initial=0)) + 1) + high
+    return np.unique(key, return_inverse=True)[1].astype(np.int64, copy=False)
+
+
+def weight_errors(covariance: FloatArray, flat: FloatArray) -> FloatArray:
+    """Return the standard errors of the weights; inf for weights that no comparison depends on."""
+    errors = np.sqrt(np.maximum(covariance.diagonal(), 0.0))
+    return np.where((flat**2).sum(axis=0) > 1.0 - _DETERMINED**2, np.inf, errors)
+
+
+def contrast_errors(
+    contrasts: Any, covariance: FloatArray, flat: FloatArray | None = None
+) -> FloatArray:
+    """Return the standard errors of linear combinations of the weights.
+
+    Parameters
+    ----------
+    contrasts : array or sparse matrix of shape (n, d)
+        One combination per row, such as x_i - x_j, or a weight less that of a reference.
+    covariance : array of shape (d, d)
+        Of the weights.
+    flat : array of shape (n_flat, d), optional
+        `flat_directions`: combinations that are not orthogonal to them are not determined.
+
+    Returns
+    -------
+    array of shape (n,)
+        Infinite for combinations that are not determined.
+    """
+    variances = _row_products(contrasts, contrasts @ covariance)
+    errors = np.sqrt(np.maximum(variances, 0.0))
+    if flat is None or not len(flat):
+        return errors
+    within = np.asarray(contrasts @ flat.T)
+    lengths = np.sqrt(_row_products(contrasts, contrasts))
+    errors[np.sqrt((within**2).sum(axis=1)) > _DETERMINED * lengths] = np.inf
+    return errors
+
+
+def totals_of(values: Any, codes: NDArray[np.integer[Any]], n_codes: int) -> Any:
+    """Return the sum of the rows of each code, (n_codes, d); sparse if `values` are."""
+    places = np.arange(codes.size)
+    chosen = sparse.csr_array((np.ones(codes.size), (codes, places)), (n_codes, codes.size))
+    return chosen @ values
+
+
+def _row_products(rows: Any, others: Any) -> FloatArray:
+    products = rows.multiply(others) if sparse.issparse(rows) else rows * others
+    return np.asarray(products.sum(axis=1), dtype=np.float64).ravel()
+
+
+def _squared(rows: Any) -> FloatArray:
+    if sparse.issparse(rows) and rows.nnz > _DENSE * rows.shape[0] * rows.shape[1]:
+        rows = rows.toarray()
+    product = rows.T @ rows
+    return product.toarray() if sparse.issparse(product) else np.asarray(product)

@@ -1,0 +1,310 @@
+"""TREC runs and qrels: scores and judgements by query and document."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io._streams import name_of, open_source, open_target, whole_lines
+from pairrank.io.rows import names_of, number
+
+Run = dict[str, dict[str, float]]
+"""Scores by query and document."""
+Qrels = dict[str, dict[str, int]]
+"""Grades of relevance by query and document."""
+
+_BLOCK = 2 << 20
+_RUN_LINE = "query Q0 document rank score tag"
+_QRELS_LINE = "query 0 document grade"
+DOCID = re.compile(r"\bdocid\s*[=:]\s*(\S+)|^\s*(?!docid\s*[=:])(\S+)\s*$", re.IGNORECASE)
+"""A document identifier in a comment: `docid = X`, or a single word."""
+
+
+def document_ids(comments: Sequence[str]) -> NDArray[Any] | None:
+    """Return the document identifiers in svmlight comments, or None if no comment has one.
+
+    A comment has the identifier X if it holds `docid = X`, as LETOR's do, or is the single word X.
+
+    Parameters
+    ----------
+    comments : sequence of str
+        The text after `#` of each row, as `read_rows(..., comments=True)` returns it.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,) or None
+        int64 if all identifiers are whole numbers, else text.
+
+    Raises
+    ------
+    FileFormatError
+        If only some rows have an identifier.
+
+    Examples
+    --------
+    >>> document_ids(["docid = GX08 inc = 1", " GX09"]).tolist()
+    ['GX08', 'GX09']
+    """
+    found = [DOCID.search(comment) for comment in comments]
+    ids = [match[1] or match[2] for match in found if match is not None]
+    if not ids:
+        return None
+    if len(ids) < len(found):
+        raise FileFormatError(
+            f"the comment of row {found.index(None)} (from 0) has no document identifier, others "
+            "have; write '# docid = X' after every row, or after none"
+        )
+    return names_of("the rows", "docid", ids)
+
+
+def to_run(qid: Any, docid: Any, scores: Any) -> Run:
+    """Return scores as `{query: {document: score}}`, as ranx and ir_measures take them.
+
+    Parameters
+    ----------
+    qid, docid : array-like of shape (n_rows,)
+        The query and the document of each row; they become text.
+    scores : array-like of shape (n_rows,)
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Queries as they first appear, the documents of each as in the rows.
+
+    Raises
+    ------
+    PairrankError
+        If the lengths differ, a score is not finite, or a query has a document twice.
+
+    Examples
+    --------
+    >>> to_run([1, 1, 2], ["a", "b", "a"], [0.5, 2.0, 1.0])
+    {'1': {'a': 0.5, 'b': 2.0}, '2': {'a': 1.0}}
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    if not np.isfinite(values).all():
+        raise PairrankError("a score is NaN or infinite; a run needs finite scores")
+    return _nested(qid, docid, values.tolist())
+
+
+def to_qrels(qid: Any, docid: Any, grades: Any) -> Qrels:
+    """Return labels as `{query: {document: grade}}`; see `to_run`.
+
+    Parameters
+    ----------
+    qid, docid : array-like of shape (n_rows,)
+        The query and the document of each row; they become text.
+    grades : array-like of shape (n_rows,)
+        Whole numbers.
+
+    Returns
+    -------
+    dict of str to dict of str to int
+
+    Raises
+    ------
+    PairrankError
+        If the lengths differ, a grade is not a whole number, or a query has a document twice.
+    """
+    labels = np.asarray(grades)
+    if labels.dtype.kind not in "biuf" or (labels != np.floor(labels)).any():
+        raise PairrankError("qrels need whole numbers as labels; turn the labels into grades")
+    return _nested(qid, docid, labels.astype(np.int64).tolist())
+
+
+def _nested(qid: Any, docid: Any, values: list[Any]) -> dict[str, dict[str, Any]]:
+    """Return values by query and document."""
+    queries, documents = (np.asarray(part).astype(str).tolist() for part in (qid, docid))
+    if not len(queries) == len(documents) == len(values):
+        raise PairrankError(
+            f"there are {len(queries)} queries, {len(documents)} documents and {len(values)} "
+            "values; give one of each per row"
+        )
+    nested: dict[str, dict[str, Any]] = {}
+    for query, document, value in zip(queries, documents, values, strict=True):
+        known = nested.setdefault(query, {})
+        if document in known:
+            raise PairrankError(
+                f"query {query!r} has the document {document!r} twice; drop one of the rows"
+            )
+        known[document] = value
+    return nested
+
+
+def write_run(
+    target: str | os.PathLike[str] | IO[bytes], run: Run, *, tag: str = "pairrank"
+) -> None:
+    """Write a TREC run: a line `query Q0 document rank score tag` per document, best first.
+
+    Documents with equal scores are in falling order of their identifiers, as trec_eval ranks them.
+    Scores are exact when read again; trec_eval itself reads them as float32.
+
+    Parameters
+    ----------
+    target : str, path-like or binary file object
+        "-" is standard output; a name ending in .gz, .bz2 or .xz is compressed. Paths are written
+        atomically.
+    run : dict of str to dict of str to float
+        Scores by query and document, as `to_run` returns them.
+    tag : str
+        The name of the run.
+
+    Raises
+    ------
+    PairrankError
+        If the tag, a query or a document is empty or has blanks.
+    FileAccessError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> write_run(file, {"1": {"a": 0.5, "b": 2.0, "c": 0.5}}, tag="demo")
+    >>> print(file.getvalue().decode(), end="")
+    1 Q0 b 1 2.0 demo
+    1 Q0 c 2 0.5 demo
+    1 Q0 a 3 0.5 demo
+    """
+    _check_word("tag of the run", tag)
+
+    def lines(query: str, scores: dict[str, float]) -> Iterator[str]:
+        best_first = sorted(scores, reverse=True)
+        best_first.sort(key=scores.__getitem__, reverse=True)
+        for rank, document in enumerate(best_first, start=1):
+            yield f"{query} Q0 {document} {rank} {float(scores[document])!r} {tag}\n"
+
+    _write(target, run, lines)
+
+
+def write_qrels(target: str | os.PathLike[str] | IO[bytes], qrels: Qrels) -> None:
+    """Write TREC qrels: a line `query 0 document grade` per document; see `write_run`.
+
+    Parameters
+    ----------
+    target : str, path-like or binary file object
+    qrels : dict of str to dict of str to int
+        Grades by query and document.
+    """
+
+    def lines(query: str, grades: dict[str, int]) -> Iterator[str]:
+        return (f"{query} 0 {document} {grade}\n" for document, grade in grades.items())
+
+    _write(target, qrels, lines)
+
+
+def _write(target: Any, nested: Any, lines: Callable[[str, Any], Iterator[str]]) -> None:
+    for query, documents in nested.items():
+        _check_word("query", query)
+        for document in documents:
+            _check_word("document", document)
+    with open_target(target) as file:
+        for query, documents in nested.items():
+            file.write("".join(lines(query, documents)).encode())
+
+
+def _check_word(what: str, text: str) -> None:
+    if len(text.split()) != 1 or text != text.strip():
+        raise PairrankError(
+            f"the {what} {text!r} is empty or has blanks, which TREC files cannot hold; rename it, "
+            "with '_' in place of blanks"
+        )
+
+
+def read_run(source: str | os.PathLike[str] | IO[bytes]) -> Run:
+    """Read a TREC run: lines `query Q0 document rank score tag`; the rank is ignored.
+
+    Parameters
+    ----------
+    source : str, path-like or binary file object
+        UTF-8. "-" is standard input; gzip, bzip2 and xz are decompressed.
+
+    Returns
+    -------
+    dict of str to dict of str to float
+        Scores by query and document, in the file's order.
+
+    Raises
+    ------
+    FileFormatError
+        If there is no line, a line is damaged, or a query has a document twice; the message names
+        the line.
+    FileAccessError
+        If the file cannot be opened.
+    """
+
+    def score(text: str) -> float:
+        value = number(text)
+        if value is None or not np.isfinite(value):
+            raise ValueError(f"the score {text!r} is not a finite number")
+        return value
+
+    return _read(source, _RUN_LINE, 4, score)
+
+
+def read_qrels(source: str | os.PathLike[str] | IO[bytes]) -> Qrels:
+    """Read TREC qrels: lines `query 0 document grade`; see `read_run`.
+
+    Parameters
+    ----------
+    source : str, path-like or binary file object
+
+    Returns
+    -------
+    dict of str to dict of str to int
+        Grades by query and document, in the file's order.
+    """
+
+    def grade(text: str) -> int:
+        try:
+            return int(text)
+        except ValueError:
+            raise ValueError(f"the grade {text!r} is not a whole number") from None
+
+    return _read(source, _QRELS_LINE, 3, grade)
+
+
+def _read(
+    source: Any, form: str, place: int, value_of: Callable[[str], Any]
+) -> dict[str, dict[str, Any]]:
+    """Return values by query and document; `place` is the cell of the value."""
+    nested: dict[str, dict[str, Any]] = {}
+    n_cells = len(form.split())
+    name = name_of(source)
+    for line, cells in _lines(source, name):
+        try:
+            if len(cells) != n_cells:
+                raise ValueError(f"{len(cells)} cells, a line is '{form}'")
+            value = value_of(cells[place])
+            known = nested.setdefault(cells[0], {})
+            if cells[2] in known:
+                raise ValueError(f"query {cells[0]!r} has the document {cells[2]!r} twice")
+        except ValueError as error:
+            raise FileFormatError(f"{name}, line {line}: {error}; mend or drop the line") from None
+        known[cells[2]] = value
+    if not nested:
+        raise FileFormatError(f"{name}: no lines; a line is '{form}'")
+    return nested
+
+
+def _lines(source: Any, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number and the cells of each line that is not blank."""
+    number_of_line = 0
+    with open_source(source) as stream:
+        for block in whole_lines(stream, _BLOCK):
+            for line in block.split(b"\n")[:-1]:
+                number_of_line += 1
+                try:
+                    cells = [cell.decode() for cell in line.split()]
+                except UnicodeDecodeError as error:
+                    raise FileFormatError(
+                        f"{name}, line {number_of_line}: not UTF-8 text; save the file as UTF-8"
+                    ) from error
+                if cells:
+                    yield number_of_line, cells

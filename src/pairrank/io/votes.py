@@ -1,0 +1,189 @@
+"""read_votes: comparisons of named items from CSV or Parquet."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank.exceptions import FileFormatError
+from pairrank.io._arrow import CsvText, ParquetData, Table, is_parquet
+from pairrank.io._streams import name_of, read_bytes
+
+_TRUE, _FALSE = ("1", "1.0", "true", "yes"), ("0", "0.0", "false", "no")
+
+
+class Votes(NamedTuple):
+    """The comparisons in a file; what no column was named for is None.
+
+    Attributes
+    ----------
+    winner, loser : column of names
+        Text, without blanks around it, as pyarrow arrays.
+    tie : bool array of shape (n_votes,) or None
+        Whether neither won.
+    weight : float64 array of shape (n_votes,) or None
+        How often each counts.
+    covariates : dict of str to float64 array of shape (n_votes,), or None
+        By the names of their columns.
+    groups : column of names or None
+        Who compared.
+    time : array of shape (n_votes,) or None
+        float64, or text if it is not all numbers.
+    """
+
+    winner: Any
+    loser: Any
+    tie: NDArray[np.bool_] | None
+    weight: NDArray[np.float64] | None
+    covariates: dict[str, NDArray[np.float64]] | None
+    groups: Any
+    time: NDArray[Any] | None
+
+
+def read_votes(
+    source: str | os.PathLike[str] | IO[bytes],
+    *,
+    winner: str = "winner",
+    loser: str = "loser",
+    tie: str | None = None,
+    weight: str | None = None,
+    covariates: Sequence[str] = (),
+    groups: str | None = None,
+    time: str | None = None,
+) -> Votes:
+    """Read comparisons of named items; other columns are ignored.
+
+    Parameters
+    ----------
+    source : str, path-like or binary file object
+        CSV with a header, or Parquet; "-" is standard input; gzip, bzip2 and xz are decompressed.
+    winner, loser : str
+        The columns of names.
+    tie : str, optional
+        The column that says whether neither won: 1, true or yes; 0, false or no.
+    weight : str, optional
+        The column of weights.
+    covariates : sequence of str
+        The columns of covariates, numbers.
+    groups, time : str, optional
+        The columns of voters and of times.
+
+    Returns
+    -------
+    Votes
+        In the file's order.
+
+    Raises
+    ------
+    FileFormatError
+        If there is no comparison, a column is missing or named twice, a cell is empty or not what
+        its column holds, an item is compared with itself, or a weight is negative; the message
+        names the line (of Parquet the row, from 0).
+    FileAccessError
+        If the file cannot be opened.
+
+    Notes
+    -----
+    Costs O(n_votes). Memory holds the file and its columns.
+
+    Examples
+    --------
+    >>> import io
+    >>> votes = read_votes(io.BytesIO(b"winner,loser,tie\\nann,bob,0\\nbob,cid,1\\n"), tie="tie")
+    >>> votes.winner.to_pylist(), votes.tie
+    (['ann', 'bob'], array([False,  True]))
+    """
+    name, data = name_of(source), read_bytes(source)
+    content: CsvText | ParquetData
+    content = ParquetData(data, name) if is_parquet(data) else CsvText(data, name)
+    header = [cell.strip() for cell in content.first]
+    texts = [column for column in (winner, loser, tie, groups, time) if column is not None]
+    numbers = [*covariates, *([] if weight is None else [weight])]
+    _check_columns(name, header, [*texts, *numbers])
+    table = content.table(header, numbers, texts, skip=True)
+    if len(table) == 0:
+        raise FileFormatError(f"{name}: no comparisons below the header")
+    table.check_numbers(numbers, "weights and covariates")
+    winners, losers = _names(table, winner), _names(table, loser)
+    return Votes(
+        winners,
+        _opponents(table, winners, losers),
+        None if tie is None else _flags(table, tie),
+        None if weight is None else _weights(table, weight),
+        {column: table.numbers(column) for column in covariates} or None,
+        None if groups is None else _names(table, groups),
+        None if time is None else _times(table, time),
+    )
+
+
+def _check_columns(name: str, header: Sequence[str], wanted: Sequence[str]) -> None:
+    unknown = [column for column in wanted if column not in header]
+    if unknown:
+        listed = ", ".join(map(repr, header))
+        raise FileFormatError(f"{name}: no column {unknown[0]!r}; the columns are {listed}")
+    doubled = [column for column in wanted if wanted.count(column) + header.count(column) > 2]
+    if doubled:
+        raise FileFormatError(
+            f"{name}: column {doubled[0]!r} is there, or is asked for, twice; name each once"
+        )
+
+
+def _names(table: Table, column: str) -> Any:
+    """Return a column of names without blanks around them, as a pyarrow array."""
+    import pyarrow.compute as pc
+
+    return pc.utf8_trim_whitespace(table.texts(column))
+
+
+def _opponents(table: Table, winners: Any, losers: Any) -> Any:
+    """Return the losers, none of whom is the winner."""
+    import pyarrow.compute as pc
+
+    same = pc.equal(winners, losers).to_numpy()
+    if same.any():
+        row = int(same.argmax())
+        raise FileFormatError(
+            f"{table.place(row)}: {winners[row].as_py()!r} is compared with itself; mend or drop "
+            "the row"
+        )
+    return losers
+
+
+def _weights(table: Table, column: str) -> NDArray[np.float64]:
+    weight = table.numbers(column)
+    if (weight < 0).any():
+        row = int((weight < 0).argmax())
+        raise FileFormatError(
+            f"{table.place(row)}: the weight {weight[row]:g} is negative; mend or drop the row"
+        )
+    return weight
+
+
+def _flags(table: Table, column: str) -> NDArray[np.bool_]:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cells = pc.utf8_lower(_names(table, column))
+    is_true, is_false = (
+        pc.is_in(cells, value_set=pa.array(words)).to_numpy() for words in (_TRUE, _FALSE)
+    )
+    known: NDArray[np.bool_] = is_true | is_false
+    if not known.all():
+        row = int((~known).argmax())
+        raise FileFormatError(
+            f"{table.place(row)}: column {column!r}: {cells[row].as_py()!r} does not say whether "
+            "it is a tie; write 1 or 0"
+        )
+    return np.asarray(is_true, dtype=bool)
+
+
+def _times(table: Table, column: str) -> NDArray[Any]:
+    cells = _names(table, column)
+    try:
+        return np.asarray(cells.cast("float64"))
+    except ValueError:
+        return np.array(cells.to_pylist(), dtype=str)

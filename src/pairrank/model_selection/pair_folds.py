@@ -1,0 +1,119 @@
+"""Folds of comparisons: whole groups, whole queries, or single comparisons of Pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import FloatArray
+from pairrank._validation import check_number
+from pairrank.exceptions import PairrankError
+from pairrank.model_selection.splits import QueryKFold, generator_of, given_splits
+from pairrank.preferences import Pairs
+from pairrank.preferences._codes import query_codes
+
+PairSplit = tuple[Pairs, Pairs]
+
+
+def pair_folds(pairs: Pairs, n_splits: int = 5, *, random_state: Any = 0) -> Iterator[PairSplit]:
+    """Return an iterator over (training comparisons, test comparisons), both over all rows.
+
+    If the Pairs have `groups`, whole groups are dealt out, balanced by size. Otherwise single
+    comparisons are: the same two rows may be compared in training and in test. If all weights are
+    whole numbers, a comparison of weight w counts as w comparisons, each of which may fall into
+    another fold; with other weights, every comparison stays in one piece.
+
+    Parameters
+    ----------
+    pairs : Pairs
+        The comparisons.
+    n_splits : int
+        The number of folds, at least 2 and at most the number of groups, or of comparisons.
+    random_state : int, RandomState or None
+        Seeds the folds.
+
+    Returns
+    -------
+    iterator of (Pairs, Pairs)
+
+    Raises
+    ------
+    PairrankError
+        If there are fewer groups or comparisons than folds.
+
+    Notes
+    -----
+    A fold costs O(n_pairs).
+
+    Examples
+    --------
+    >>> from pairrank import Pairs
+    >>> votes = Pairs([0, 1, 2, 0], [1, 2, 0, 2], groups=["ann", "bob", "bob", "ann"])
+    >>> sorted(test.i.tolist() for train, test in pair_folds(votes, 2))
+    [[0, 0], [1, 2]]
+    """
+    check_number(n_splits, "n_splits", low=2, inclusive=True, integer=True)
+    n_splits, generator = int(n_splits), generator_of(random_state)
+    counts = None if pairs.groups is not None else pairs.repetitions()
+    if pairs.groups is not None:
+        n_units, units = query_codes(pairs.groups)[0].size, "groups"
+    else:
+        n_units, units = pairs.n_pairs if counts is None else int(counts.sum()), "comparisons"
+    if n_units < n_splits:
+        raise PairrankError(f"{n_units} {units} cannot make {n_splits} folds: take fewer folds")
+    if counts is not None:
+        return _thinned(pairs, counts, n_splits, generator)
+    if pairs.groups is None:
+        fold_of = generator.permutation(np.arange(pairs.n_pairs) % n_splits)
+    else:
+        folds = QueryKFold(n_splits, shuffle=True, random_state=generator, stratify_by_size=True)
+        fold_of = folds.fold_of_rows(pairs.groups)
+    return (
+        (pairs.select(fold_of != fold), pairs.select(fold_of == fold)) for fold in range(n_splits)
+    )
+
+
+def splits_of_pairs(
+    cv: Any, pairs: Pairs, qid: NDArray[Any] | None, seed: Any
+) -> Iterable[PairSplit]:
+    """Return the (training comparisons, test comparisons) that `cv` stands for.
+
+    An int (None: 5) means `pair_folds`, or whole queries where there is a qid and no groups.
+    QueryKFold keeps queries, or else groups, whole. Other splitters and index pairs are of
+    comparisons; a splitter gets the groups, or else the queries, as its groups.
+    """
+    cv = 5 if cv is None else cv
+    if isinstance(cv, Integral):
+        check_number(cv, "cv", low=2, inclusive=True, integer=True)
+        if pairs.groups is not None or qid is None:
+            return pair_folds(pairs, int(cv), random_state=0 if seed is None else seed)
+        cv = QueryKFold(int(cv))
+    if isinstance(cv, QueryKFold) and qid is not None:
+        fold_of = cv.fold_of_rows(qid)[pairs.i]
+        places = [(fold_of != fold, fold_of == fold) for fold in range(cv.get_n_splits())]
+    else:
+        groups = pairs.groups
+        if groups is None and qid is not None:
+            groups = qid[pairs.i]
+        if groups is None and isinstance(cv, QueryKFold):
+            raise PairrankError(
+                "QueryKFold keeps whole queries or groups, and the Pairs have neither: pass qid, "
+                "or Pairs(..., groups=...); a number of folds splits single comparisons"
+            )
+        places = given_splits(cv, pairs.n_pairs, "comparisons", groups)
+    return [(pairs.select(train), pairs.select(test)) for train, test in places]
+
+
+def _thinned(
+    pairs: Pairs, counts: FloatArray, n_splits: int, generator: np.random.RandomState
+) -> Iterator[PairSplit]:
+    """Yield folds of repeated comparisons: each repetition falls into a fold at random."""
+    left = counts.astype(np.int64)
+    for fold in range(n_splits):
+        held = generator.binomial(left, 1.0 / (n_splits - fold))
+        left = left - held
+        yield pairs.reweighed(counts - held), pairs.reweighed(held)

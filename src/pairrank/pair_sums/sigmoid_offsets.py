@@ -1,0 +1,66 @@
+"""Exact sigmoidal sums over pairs of rows near each other in the layout, offset by offset."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairrank import threads
+from pairrank._protocols import FloatArray
+from pairrank.compiled.sigmoid_offsets import add_offsets
+from pairrank.pair_sums.near_pairs import IntArray, Partners
+from pairrank.pair_sums.sigmoid_pairs import NONE, StatelessSum
+from pairrank.preferences import Levels
+
+ROWS_A_BLOCK = 1 << 14
+"""Threads share the rows in blocks of about so many, where no pair crosses the borders."""
+
+
+class OffsetSum(StatelessSum):
+    """The pairs of rows with near ones, in loops over hundreds of rows however small groups are.
+
+    `scale` is a factor on all pairs, (1,), or has one per group of `partners`, (n_groups,), that is
+    equal for groups with a pair in common.
+
+    Costs O(rows * largest offset): about 8 ns per row, and per row and offset 0.5 ns for logistic
+    and 1.5 ns for probit. The rounding is that of `JobSum`. Memory is 4 bytes per row, and 8 more
+    where scales differ.
+    """
+
+    def __init__(self, levels: Levels, kind: int, partners: Partners, scale: FloatArray) -> None:
+        self._kind, (first, begin, end) = kind, partners
+        starts = levels.group_start[first : first + begin.size + 1]
+        here = slice(int(starts[0]), max(int(starts[-1]), int(end.max())))
+        sizes = np.diff(starts)
+        sizes[-1] += here.stop - starts[-1]
+        """Rows after these groups, which may be partners, count to the last one, but have none."""
+        self._row_of = levels.row_of[here]
+        self._weight = NONE if levels.weight is None else levels.weight[here]
+        self._scale = np.repeat(scale, sizes) if scale.size > 1 else scale
+        place = np.arange(here.start, here.stop)
+        paired = np.repeat(begin < end, sizes) & (place < starts[-1])
+        self.ranges = np.zeros((2, place.size), dtype=np.int16)
+        self.ranges[0, paired] = np.maximum(np.repeat(begin, sizes) - place, 1)[paired]
+        self.ranges[1, paired] = (np.repeat(end, sizes) - place)[paired]
+        self.blocks = _blocks(place - here.start + self.ranges[1])
+
+    def add(self, order: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
+        """Add the sums of `Derivative`; see `StatelessSum.add`."""
+
+        def add_block(rows: slice) -> float:
+            return float(
+                add_offsets(
+                    self._kind, order, self.ranges, rows.start, rows.stop, self._scale,
+                    self._row_of, scores, self._weight, v, result,
+                )
+            )  # fmt: skip
+
+        return sum(threads.run(add_block, self.blocks))
+
+
+def _blocks(end: IntArray) -> list[slice]:
+    """Return blocks of about `ROWS_A_BLOCK` rows; row i has pairs with rows before `end` only."""
+    crossed = np.maximum.accumulate(end)
+    free = np.append(np.flatnonzero(crossed[:-1] <= np.arange(1, end.size)) + 1, end.size)
+    at = np.searchsorted(free, np.arange(ROWS_A_BLOCK, end.size + ROWS_A_BLOCK, ROWS_A_BLOCK))
+    borders = np.unique(free[np.minimum(at, free.size - 1)]).tolist()
+    return list(map(slice, [0, *borders[:-1]], borders))

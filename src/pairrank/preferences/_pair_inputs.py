@@ -1,0 +1,90 @@
+"""Checked input of Pairs: row numbers, numbers and groups per comparison, queries of both ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairrank import _validation as validation
+from pairrank.exceptions import PairrankError
+from pairrank.preferences._codes import query_codes
+
+FloatArray = NDArray[np.float64]
+
+
+def check_queries(i: NDArray[Any], j: NDArray[Any], qid: NDArray[Any]) -> NDArray[np.int32]:
+    """Return the code of each row's query; an error where a pair joins two queries."""
+    identifiers, codes = query_codes(qid)
+    across = codes[i] != codes[j]
+    if across.any():
+        at = int(across.argmax())
+        first, second = identifiers[codes[[i[at], j[at]]]].tolist()
+        raise PairrankError(
+            f"pair {at} compares rows {i[at]} and {j[at]} of different queries "
+            f"({first!r} and {second!r}); remove it, or give no qid"
+        )
+    return codes
+
+
+def checked_rows(
+    i: ArrayLike, j: ArrayLike, n_rows: int | None
+) -> tuple[NDArray[np.int32], NDArray[np.int32], int]:
+    """Return the rows of each pair, and the number of rows: the highest + 1 if it is None."""
+    first, second = as_index(i, "i"), as_index(j, "j")
+    if first.size != second.size:
+        raise PairrankError(f"i has {first.size} entries and j {second.size}: one pair each")
+    highest = int(max(first.max(initial=-1), second.max(initial=-1)))
+    if n_rows is not None:
+        validation.check_number(n_rows, "n_rows", inclusive=True, integer=True)
+    n_rows = highest + 1 if n_rows is None else int(n_rows)
+    if n_rows >= 2**31:
+        raise PairrankError(f"{n_rows} rows are too many: at most 2**31 - 1")
+    for name, index in (("i", first), ("j", second)):
+        outside = (index < 0) | (index >= n_rows)
+        if outside.any():
+            at = int(outside.argmax())
+            rows = f"rows go from 0 to {n_rows - 1}" if n_rows else "n_rows is 0"
+            raise PairrankError(f"{name}[{at}] = {index[at]} is not a row: {rows}")
+    same = first == second
+    if same.any():
+        at = int(same.argmax())
+        raise PairrankError(f"pair {at} compares row {first[at]} with itself; remove it")
+    return first.astype(np.int32, copy=False), second.astype(np.int32, copy=False), n_rows
+
+
+def as_index(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Return row numbers as integers, (n_pairs,)."""
+    index = validation.as_array(values, name)
+    if index.ndim != 1:
+        raise PairrankError(f"{name} must have one dimension, got shape {index.shape}")
+    if index.dtype.kind in "iu":
+        return index.astype(np.int64) if index.dtype == np.uint64 else index
+    if index.dtype.kind == "O":
+        index = validation.as_float_array(index, name)
+    whole = index.dtype.kind == "f" and (np.abs(index) < 2**31).all() and (index % 1 == 0).all()
+    if index.size and not whole:
+        raise PairrankError(f"{name} must hold row numbers (whole numbers from 0)")
+    return index.astype(np.int64)
+
+
+def as_groups(values: Any, size: int) -> NDArray[Any]:
+    """Return one identifier per comparison, of any hashable kind."""
+    groups = validation.check_identifiers(values, "groups")
+    if groups.size != size:
+        raise PairrankError(f"groups has {groups.size} entries, but there are {size} pairs")
+    return groups
+
+
+def as_numbers(values: ArrayLike | None, name: str, size: int) -> FloatArray | None:
+    """Return one finite number per comparison, (n_pairs,), or None."""
+    if values is None:
+        return None
+    numbers = validation.as_float_array(values, name)
+    if numbers.shape != (size,):
+        raise PairrankError(f"{name} has shape {numbers.shape}, but there are {size} pairs")
+    if not np.isfinite(numbers).all():
+        at = int((~np.isfinite(numbers)).argmax())
+        raise PairrankError(f"{name}[{at}] = {numbers[at]} is not finite")
+    return numbers

@@ -1,0 +1,127 @@
+"""Names of items as integer codes: arrays, lists, and columns of frames."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank import _validation as validation
+from pairrank.exceptions import PairrankError
+from pairrank.preferences._codes import query_codes
+
+Codes = NDArray[np.int32]
+_NO_COLUMN = (str, bytes, Mapping, Set)
+
+
+def pair_codes(winner: Any, loser: Any) -> tuple[NDArray[Any], Codes, Codes]:
+    """Return the distinct names of two columns, and the code of each row's winner and loser.
+
+    The names are sorted if they are all numbers or all text, else in the order of appearance.
+    Raises a PairrankError if the lengths differ, a name is missing, or a row names one item twice.
+    Costs O(m) for m rows, and a sort of the distinct names.
+    """
+    of_winners, winners = name_codes(winner, "winner")
+    of_losers, losers = name_codes(loser, "loser")
+    validation.check_length(losers, "loser", winners.size)
+    known = {name: None for name in itertools.chain(of_winners, of_losers)}
+    items = validation.check_identifiers(list(known), "names")
+    order = np.arange(items.size) if items.dtype == object else np.argsort(items, kind="stable")
+    place = np.empty(items.size, dtype=np.int32)
+    place[order] = np.arange(items.size, dtype=np.int32)
+    code_of = dict(zip(known, place.tolist(), strict=True))
+    i, j = (
+        np.array([code_of[name] for name in names], dtype=np.int32)[codes]
+        for names, codes in ((of_winners, winners), (of_losers, losers))
+    )
+    same = i == j
+    if same.any():
+        row = int(same.argmax())
+        name = items[order[i[row]]]
+        raise PairrankError(
+            f"winner and loser are both {shown(name)} in row {row}: an item is not compared with "
+            "itself; remove the row"
+        )
+    return items[order], i, j
+
+
+def name_codes(values: Any, name: str) -> tuple[list[Any], Codes]:
+    """Return the distinct names of a column as Python objects, and each row's index into them.
+
+    `name` is the column's name in errors. Columns of pandas, polars and pyarrow are encoded by
+    their own libraries.
+    """
+    validation.refuse_hidden(values, name)
+    if hasattr(values, "factorize"):
+        codes, distinct = values.factorize()
+        _refuse_missing(codes < 0, name)
+        return distinct.tolist(), codes.astype(np.int32)
+    if hasattr(values, "to_arrow") and str(getattr(values, "dtype", "")) != "Object":
+        values = values.to_arrow()
+    if hasattr(values, "dictionary_encode"):
+        return _encoded(values, name)
+    column = values if isinstance(values, np.ndarray) else _listed(values, name)
+    if isinstance(column, np.ndarray) and column.ndim == 2 and column.shape[1] == 1:
+        column = column[:, 0]
+    if isinstance(column, np.ndarray) and column.ndim != 1:
+        raise PairrankError(f"{name} must have one dimension, got shape {column.shape}")
+    if isinstance(column, np.ndarray) and column.dtype.kind in "biufmM":
+        _refuse_missing(column != column, name)  # NaN and NaT
+        distinct, codes = query_codes(column)
+        return list(distinct) if column.dtype.kind in "mM" else distinct.tolist(), codes
+    return _hashed(column.tolist() if isinstance(column, np.ndarray) else column, name)
+
+
+def shown(name: Any) -> str:
+    """Return a name as messages show it."""
+    return repr(name.item() if hasattr(name, "item") else name)
+
+
+def _listed(values: Any, name: str) -> list[Any] | NDArray[Any]:
+    if isinstance(values, _NO_COLUMN) or not isinstance(values, Iterable):
+        raise PairrankError(f"{name} must hold one name per comparison, got {values!r}")
+    return np.asarray(values) if hasattr(values, "__array__") else list(values)
+
+
+def _encoded(values: Any, name: str) -> tuple[list[Any], Codes]:
+    """Return the names and codes of a pyarrow array, or of a chunked one."""
+    _refuse_missing(np.asarray(values.is_null()).astype(bool), name)
+    known: dict[Any, int] = {}
+    parts = [np.empty(0, dtype=np.int32)]
+    for chunk in values.chunks if hasattr(values, "chunks") else [values]:
+        encoded = chunk if hasattr(chunk, "dictionary") else chunk.dictionary_encode()
+        names = encoded.dictionary.to_pylist()
+        place = [known.setdefault(each, len(known)) for each in names]
+        parts.append(np.array(place, dtype=np.int32)[np.asarray(encoded.indices)])
+    return list(known), np.concatenate(parts)
+
+
+def _hashed(names: list[Any], name: str) -> tuple[list[Any], Codes]:
+    try:
+        distinct = list(dict.fromkeys(names))
+    except TypeError:
+        row = next(row for row, each in enumerate(names) if not is_hashable(each))
+        raise PairrankError(f"{name} in row {row} is not hashable: {names[row]!r}") from None
+    missing = {code for code, each in enumerate(distinct) if validation.is_missing(each)}
+    code_of = {each: code for code, each in enumerate(distinct)}
+    codes = np.fromiter(map(code_of.__getitem__, names), dtype=np.int32, count=len(names))
+    _refuse_missing(np.isin(codes, list(missing)), name)
+    return distinct, codes
+
+
+def is_hashable(value: Any) -> bool:
+    """Whether a value, with all that it holds, can be a name."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
+
+
+def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:
+    if missing.any():
+        row = int(missing.argmax())
+        raise PairrankError(f"{name} is missing in row {row}; name the item, or drop the row")

@@ -1,0 +1,308 @@
+"""BradleyTerry: scores of named items from comparisons, with intervals."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from pairrank import _validation as validation
+from pairrank._protocols import FloatArray, Solution
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.ratings.comparisons import Comparisons, check_comparisons
+from pairrank.ratings.connections import check_finite_scores, described_parts, parts_of
+from pairrank.ratings.covariance import check_covariance, degrees_of_freedom, score_covariance
+from pairrank.ratings.effects import check_covariates, check_effects
+from pairrank.ratings.likelihoods import LIKELIHOODS, Ties
+from pairrank.ratings.margins import Margins, add_up
+from pairrank.ratings.objective import LikelihoodObjective
+from pairrank.ratings.predictions import RatedItems
+from pairrank.ratings.ranking import check_level, rank
+from pairrank.ratings.units import Units, units_of
+from pairrank.solvers.tron import Tron
+
+Covariance = Literal["auto", "hessian", "robust", "clusters", "dyadic"]
+
+_OF_COVARIANCE = ("covariance_", "standard_errors_", "degrees_of_freedom_")
+
+
+class BradleyTerry(RatedItems, BaseEstimator):
+    r"""Ratings of named items from comparisons, with ties, covariates and confidence intervals.
+
+    .. math:: \Pr[a \succ b] = \frac1{1 + e^{-d}}, \qquad d = s_a - s_b + \beta^T z
+
+    for scores s and covariates z of the comparison (Bradley & Terry 1952). The scores maximise the
+    likelihood; a shift of all scores changes nothing, so they are reported about their mean or
+    about one item.
+
+    Parameters
+    ----------
+    ties : "half", "davidson" or "rao-kupper", default "half"
+        "half" counts a tie as half a win each way. The others estimate how often equal items tie:
+        in the ratio nu to two wins of 1 (Davidson 1970), or as a difference of scores below
+        log theta that is not noticed (Rao & Kupper 1967).
+    alpha : float, default 0.0
+        The precision of a Gaussian prior on the scores, that is the penalty alpha/2 times their
+        squares. 0 is maximum likelihood, which has finite scores only if each item has beaten each
+        other one through some chain of wins and ties.
+    half_life : float or timedelta, optional
+        The age at which a comparison counts half, in units of `time`, or in days if `time` holds
+        dates.
+    scale : float or "elo", default 1.0
+        What the scores are multiplied by. "elo" is 400/log 10: 400 points are odds of 10 to 1.
+    anchor : float or {item: float}, optional
+        The mean of the scores, or the score of one item. None: 0, or 1000 with ``scale="elo"``.
+    covariance : "auto", "hessian", "robust", "clusters", "dyadic" or None, default "auto"
+        What is independent: comparisons ("hessian" trusts the model, "robust" does not), groups
+        ("clusters"), or the comparisons of each two items ("dyadic"). "auto" is "clusters" if
+        `groups` are given, "robust" with `half_life` or half ties, else "hessian". None saves time
+        and memory.
+    level : float, default 0.95
+        The confidence level of the intervals.
+    tol : float, default 1e-10
+        Stop when \|gradient\| <= tol \|gradient at 0\|.
+    max_iter : int, default 1000
+        The largest number of Newton steps.
+
+    Attributes
+    ----------
+    ranking_ : Ranking
+        A table of items, best first: item, score, standard_error, low, high, rank_low, rank_high,
+        n. Without a covariance it has item, score and n. n counts comparisons by weight, a tie as
+        one, before any decay.
+    items_ : ndarray of shape (n_items,)
+        The names: sorted if all are numbers or all are text, else in the order of appearance.
+    scores_ : ndarray of shape (n_items,)
+        The score of each of `items_`.
+    covariance_, standard_errors_ : ndarray of shape (n_items, n_items) and (n_items,)
+        The covariance of `scores_`, and the roots of its diagonal. An item that the scores are
+        anchored at has the standard error 0.
+    degrees_of_freedom_ : float
+        The number of clusters less 1 for "clusters" and "dyadic", else infinity.
+    coef_, coef_standard_errors_ : ndarray of shape (n_covariates,)
+        The effects of the covariates, in units of the scores.
+    covariate_names_ : ndarray of str, shape (n_covariates,)
+        Their names.
+    tie_parameter_ : float
+        Davidson's nu (0: no ties), Rao and Kupper's theta (1: no ties), or 0 for halves.
+    log_likelihood_ : float
+        The logarithm of the likelihood, without the penalty.
+    n_iter_, status_ : int and str
+        Newton steps, and how the solver ended.
+
+    Notes
+    -----
+    Equal comparisons are added up first. A Newton step costs O(K) per product with the Hessian for
+    K distinct ones, the covariance O(n^3) for n items.
+
+    Intervals of scores are score +- t standard_error, for one item at a time, t a quantile of
+    Student's distribution (of the normal one for infinite degrees of freedom). Intervals of ranks
+    hold for one item at a time too, with at least the level: an item ranks below those that are
+    better by simultaneous intervals of its n - 1 differences (Bonferroni). See
+    `pairrank.ratings.covariance` for the covariances.
+
+    References
+    ----------
+    R. A. Bradley and M. E. Terry, "Rank analysis of incomplete block designs", Biometrika 39, 1952.
+    R. R. Davidson, "On extending the Bradley-Terry model to accommodate ties in paired comparison
+    experiments", JASA 65, 1970. P. V. Rao and L. L. Kupper, "Ties in paired-comparison
+    experiments", JASA 62, 1967.
+
+    Examples
+    --------
+    >>> from pairrank import BradleyTerry
+    >>> winner, loser = ["ann", "ann", "bob", "ann", "cid"], ["bob", "cid", "cid", "bob", "ann"]
+    >>> model = BradleyTerry(scale="elo", covariance=None).fit(winner, loser, tie=[0, 0, 0, 1, 0])
+    >>> print(model.ranking_)
+    item    score  n
+    ann   1,060.2  4
+    bob   1,015.4  3
+    cid     924.4  3
+    >>> model.predict_proba("ann", "bob").round(2)
+    array([0.56, 0.44])
+    """
+
+    def __init__(
+        self,
+        *,
+        ties: Ties = "half",
+        alpha: float = 0.0,
+        half_life: Any = None,
+        scale: float | Literal["elo"] = 1.0,
+        anchor: float | Mapping[Any, float] | None = None,
+        covariance: Covariance | None = "auto",
+        level: float = 0.95,
+        tol: float = 1e-10,
+        max_iter: int = 1000,
+    ) -> None:
+        self.ties = ties
+        self.alpha = alpha
+        self.half_life = half_life
+        self.scale = scale
+        self.anchor = anchor
+        self.covariance = covariance
+        self.level = level
+        self.tol = tol
+        self.max_iter = max_iter
+
+    def fit(
+        self,
+        winner: Any,
+        loser: Any,
+        *,
+        tie: Any = None,
+        weight: Any = None,
+        covariates: Any = None,
+        groups: Any = None,
+        time: Any = None,
+    ) -> Self:
+        """Estimate the scores of the items that are compared.
+
+        Parameters
+        ----------
+        winner, loser : array-like or column of a frame, shape (n_comparisons,)
+            The names of the two items: any hashable values.
+        tie : array-like of bool, shape (n_comparisons,), optional
+            Whether neither won; the order of the two is then free.
+        weight : array-like of float, shape (n_comparisons,), optional
+            How often each comparison counts.
+        covariates : array-like or frame of shape (n_comparisons, n_covariates), or dict, optional
+            What speaks for the winner and against the loser (for a tie: for `winner`): say 1 if the
+            winner was at home, -1 if the loser was, 0 if neither; or the winner's length less the
+            loser's. A dict holds columns by name.
+        groups : array-like of shape (n_comparisons,), optional
+            Who compared (voter, session): comparisons of one group may depend on one another.
+        time : array-like of shape (n_comparisons,), optional
+            When: numbers, dates or ISO text; needs `half_life`.
+
+        Returns
+        -------
+        BradleyTerry
+            The estimator itself.
+
+        Raises
+        ------
+        PairrankError
+            If lengths differ, a name is missing, an item is compared with itself, a weight is
+            negative, or the scores or effects would be infinite.
+        """
+        self._check_parameters(groups)
+        found = check_comparisons(
+            winner,
+            loser,
+            tie=tie,
+            weight=weight,
+            covariates=covariates,
+            groups=groups,
+            time=time,
+            half_life=self.half_life,
+        )
+        kind = self._covariance_kind(found)
+        units = units_of(self.scale, self.anchor, found.items)
+        margins = add_up(found)
+        objective = self._objective(found, margins)
+        solution = Tron()(
+            objective, np.zeros(objective.n_features), tol=self.tol, max_iter=self.max_iter
+        )
+        self._report(solution)
+        w = solution.coef
+        if found.covariate_names.size:
+            check_effects(objective, w, found.covariate_names)
+        self._set_scores(objective, w, units, found)
+        if kind is not None:
+            full = score_covariance(objective, w, kind, found.weight, found.group)
+            self._set_covariance(full, units, margins.unit)
+            self.degrees_of_freedom_ = degrees_of_freedom(objective, kind, found.group)
+        covariance = getattr(self, "covariance_", None)
+        df = getattr(self, "degrees_of_freedom_", np.inf)
+        self.ranking_ = rank(
+            self.items_, self.scores_, covariance, found.n_comparisons, self.level, df
+        )
+        return self
+
+    def _check_parameters(self, groups: Any) -> None:
+        validation.check_choice(self.ties, "ties", tuple(LIKELIHOODS))
+        kinds = ("auto", "hessian", "robust", "clusters", "dyadic", None)
+        validation.check_choice(self.covariance, "covariance", kinds)
+        validation.check_number(self.alpha, "alpha", inclusive=True)
+        validation.check_number(self.tol, "tol")
+        validation.check_number(self.max_iter, "max_iter", integer=True)
+        check_level(self.level)
+        if self.covariance == "clusters" and groups is None:
+            raise PairrankError(
+                'groups are missing: covariance="clusters" needs them; pass groups to fit'
+            )
+
+    def _covariance_kind(self, found: Comparisons) -> str | None:
+        """Return the covariance to compute, "auto" resolved."""
+        kind: str | None = self.covariance
+        if kind == "auto":
+            is_model = self.half_life is None and not (self.ties == "half" and found.tie.any())
+            kind = "hessian" if is_model else "robust"
+            kind = kind if found.group is None else "clusters"
+        if kind is not None:
+            check_covariance(kind, found.items.size, found.group)
+        return kind
+
+    def _objective(self, found: Comparisons, margins: Margins) -> LikelihoodObjective:
+        """Return the objective, after a check that it has a finite minimum."""
+        likelihood = LIKELIHOODS[self.ties]
+        if likelihood.has_parameter and found.tie.all():
+            raise PairrankError(
+                f"every comparison is a tie, so ties={self.ties!r} has no finite optimum: use "
+                'ties="half"'
+            )
+        if self.alpha == 0.0:
+            check_finite_scores(margins, found.items, parameter=likelihood.has_parameter)
+        else:
+            part = parts_of(margins, strong=False)
+            if part.max() > 0:
+                warnings.warn(
+                    f"the items fall into {part.max() + 1} parts that no comparison joins: "
+                    f"{described_parts(found.items, part)}. Only the penalty alpha says how the "
+                    "parts compare; rank each one by itself",
+                    PairrankWarning,
+                    stacklevel=3,
+                )
+        objective = LikelihoodObjective(margins, likelihood, float(self.alpha))
+        if found.covariate_names.size:
+            check_covariates(objective, found.covariate_names)
+        return objective
+
+    def _report(self, solution: Solution) -> None:
+        self.n_iter_, self.status_ = solution.n_iter, solution.status.name.lower()
+        if not solution.status.ok:
+            warnings.warn(solution.status.value, ConvergenceWarning, stacklevel=3)
+
+    def _set_scores(
+        self, objective: LikelihoodObjective, w: FloatArray, units: Units, found: Comparisons
+    ) -> None:
+        """Set the scores, effects and tie parameter; drop what an earlier fit estimated."""
+        n_items, place = found.items.size, units.place
+        shift = w[:n_items].mean() if place is None else w[place]
+        self.items_ = found.items
+        self.scores_ = units.anchor + units.scale * (w[:n_items] - shift)
+        self.covariate_names_ = found.covariate_names
+        self.coef_ = units.scale * w[n_items : objective.width] / objective.margins.unit
+        likelihood = LIKELIHOODS[self.ties]
+        parameter = objective.tie_parameter(w) if objective.has_tie else likelihood.none
+        self.tie_parameter_ = likelihood.shown(parameter)
+        self.log_likelihood_ = objective.log_likelihood(w)
+        self._scale, self._tie, self._likelihood = units.scale, parameter, likelihood
+        for name in (*_OF_COVARIANCE, "coef_standard_errors_"):
+            self.__dict__.pop(name, None)
+
+    def _set_covariance(self, full: FloatArray, units: Units, unit: FloatArray) -> None:
+        """Set the covariance of the scores about their anchor, and the errors of the effects."""
+        n_items, place = self.items_.size, units.place
+        V = full[:n_items, :n_items].copy()
+        if place is not None:
+            V += V[place, place] - V[place] - V[:, place, None]
+        self.covariance_ = units.scale**2 * V
+        self.standard_errors_ = np.sqrt(np.maximum(self.covariance_.diagonal(), 0.0))
+        variances = full.diagonal()[n_items : n_items + unit.size]
+        self.coef_standard_errors_ = units.scale * np.sqrt(np.maximum(variances, 0.0)) / unit

@@ -1,0 +1,183 @@
+"""Comparisons of named items, checked and coded: who won, ties, weights, covariates, groups."""
+
+from __future__ import annotations
+
+import datetime
+import warnings
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank import _validation as validation
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.metrics._inputs import check_flags
+from pairrank.preferences.names import name_codes, pair_codes
+
+FloatArray = NDArray[np.float64]
+_DAY = np.timedelta64(1, "D")
+
+
+class Comparisons(NamedTuple):
+    """Comparisons of positive weight.
+
+    items: the names, (n_items,); winner, loser: codes into them, (m,); tie: whether neither won;
+    weight: as given, times the decay by age; multiplicity: as given, else 1; covariates:
+    (m, p), with their names; group: codes of groups, or None.
+    """
+
+    items: NDArray[Any]
+    winner: NDArray[np.int32]
+    loser: NDArray[np.int32]
+    tie: NDArray[np.bool_]
+    weight: FloatArray
+    multiplicity: FloatArray
+    covariates: FloatArray
+    covariate_names: NDArray[Any]
+    group: NDArray[np.int32] | None
+
+    @property
+    def n_comparisons(self) -> FloatArray:
+        """The comparisons of each item by weight; a tie counts as one."""
+        both = np.concatenate((self.winner, self.loser))
+        twice = np.tile(self.multiplicity, 2)
+        return np.bincount(both, twice, self.items.size).astype(np.float64)
+
+
+def check_comparisons(
+    winner: Any,
+    loser: Any,
+    *,
+    tie: Any = None,
+    weight: Any = None,
+    covariates: Any = None,
+    groups: Any = None,
+    time: Any = None,
+    half_life: Any = None,
+) -> Comparisons:
+    """Return checked comparisons; those whose weight is 0 are dropped, with their items.
+
+    A PairrankError names the first row that is wrong. Costs O(m) for m comparisons.
+    """
+    items, first, second = pair_codes(winner, loser)
+    size = first.size
+    if not size:
+        raise NoPairsError("there is no comparison: winner and loser are empty")
+    is_tie = np.zeros(size, dtype=bool) if tie is None else check_flags(tie, "tie", size)
+    count = validation.check_weights(weight, size, "weight")
+    count = np.ones(size) if count is None else count
+    features, names = _check_covariates(covariates, size)
+    group = None if groups is None else name_codes(groups, "groups")[1]
+    if group is not None:
+        validation.check_length(group, "groups", size)
+    decayed = count * decay(time, half_life, size)
+    found = Comparisons(
+        items, first, second, is_tie, decayed, count, features, names, group
+    )  # fmt: skip
+    return found if decayed.all() else _kept(found, decayed > 0)
+
+
+def decay(time: Any, half_life: Any, size: int) -> FloatArray:
+    """Return 0.5^(age / half_life) for each time; the age is counted from the latest time."""
+    if half_life is None and time is None:
+        return np.ones(size)
+    if half_life is None:
+        raise PairrankError("time is used with half_life only: set half_life, or leave time out")
+    if time is None:
+        raise PairrankError("half_life needs the time of each comparison: pass time to fit")
+    instants = _instants(time, size)
+    if instants.dtype.kind == "M":
+        length = _days(half_life)
+        ages = (instants.max() - instants) / _DAY
+    else:
+        if isinstance(half_life, (datetime.timedelta, np.timedelta64)):
+            raise PairrankError("half_life is a duration, but time holds numbers: pass dates")
+        validation.check_number(half_life, "half_life")
+        length = float(half_life)
+        ages = instants.max() - instants
+    with np.errstate(under="ignore", over="ignore"):
+        return np.exp2(-(ages / length))
+
+
+def _days(half_life: Any) -> float:
+    if isinstance(half_life, (datetime.timedelta, np.timedelta64)):
+        half_life = float(np.timedelta64(half_life) / _DAY)
+    validation.check_number(half_life, "half_life")
+    return float(half_life)
+
+
+def _instants(time: Any, size: int) -> NDArray[Any]:
+    """Return times as float64, or as datetime64 if they are dates or ISO text."""
+    array = validation.as_array(time, "time")
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    first = array.ravel()[0] if array.size else None
+    is_text = array.dtype.kind in "UST" or isinstance(first, str)
+    if array.dtype.kind != "M" and not is_text and not isinstance(first, datetime.date):
+        return validation.check_numbers(time, "time", size)
+    if array.ndim != 1:
+        raise PairrankError(f"time must have one dimension, got shape {array.shape}")
+    validation.check_length(array, "time", size)
+    if array.dtype.kind == "O":
+        _refuse_missing(np.array([validation.is_missing(each) for each in array]))
+    try:
+        with warnings.catch_warnings():
+            # numpy turns times of a zone into UTC, as ages need, and warns.
+            warnings.filterwarnings("ignore", "no explicit representation of timezones")
+            warnings.filterwarnings("ignore", "parsing timezone aware datetimes")
+            dates = array.astype("datetime64[us]")
+    except (TypeError, ValueError) as error:
+        raise PairrankError(f"time must hold numbers or ISO dates: {error}") from None
+    _refuse_missing(np.isnat(dates))
+    return dates
+
+
+def _refuse_missing(missing: NDArray[np.bool_]) -> None:
+    if missing.any():
+        row = int(missing.argmax())
+        raise PairrankError(f"time is missing in row {row}; give it, or drop the row")
+
+
+def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[Any]]:
+    if covariates is None:
+        return np.empty((size, 0)), np.empty(0, dtype="<U1")
+    names = getattr(covariates, "columns", None)
+    if isinstance(covariates, Mapping):
+        names, columns = list(covariates), list(covariates.values())
+        for name, column in zip(names, columns, strict=True):
+            validation.check_length(column, f"covariate {name!r}", size)
+        covariates = np.column_stack(columns) if columns else np.empty((size, 0))
+    array = validation.as_float_array(covariates, "covariates")
+    array = np.ascontiguousarray(array[:, None] if array.ndim == 1 else array)
+    if array.ndim != 2:
+        raise PairrankError(f"covariates must have two dimensions, got shape {array.shape}")
+    validation.check_length(array, "covariates", size)
+    finite = np.isfinite(array)
+    if not finite.all():
+        row, column = np.unravel_index(int(np.argmin(finite)), array.shape)
+        raise PairrankError(
+            f"covariates are not finite in row {row}, column {column}; drop the row, or give 0 if "
+            "neither item has the advantage"
+        )
+    labels = [f"x{at}" for at in range(array.shape[1])] if names is None else map(str, names)
+    return array, np.array(list(labels), dtype=str)
+
+
+def _kept(found: Comparisons, keep: NDArray[np.bool_]) -> Comparisons:
+    """Return the comparisons of a mask, and only the items that they name."""
+    first, second = found.winner[keep], found.loser[keep]
+    present = np.zeros(found.items.size, dtype=bool)
+    present[first] = present[second] = True
+    place = (np.cumsum(present) - 1).astype(np.int32)
+    return Comparisons(
+        found.items[present],
+        place[first],
+        place[second],
+        found.tie[keep],
+        found.weight[keep],
+        found.multiplicity[keep],
+        found.covariates[keep],
+        found.covariate_names,
+        None if found.group is None else found.group[keep],
+    )

@@ -1,0 +1,126 @@
+"""The covariance of scores: inverse Hessian, or sandwiches by comparison, group or two items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank._protocols import FloatArray
+from pairrank.estimators.sandwich import cluster_scatter, inverse_hessian, sandwich
+from pairrank.exceptions import PairrankError
+from pairrank.ratings.likelihoods import Slopes
+from pairrank.ratings.margins import distinct
+from pairrank.ratings.objective import LikelihoodObjective
+
+MOST_ITEMS = 10_000
+"""A covariance of this many scores takes 800 MB."""
+
+_DENSE_ENTRIES = 1 << 27
+_DENSE_SHARE = 0.05
+"""A product of matrices with more entries than this share is faster dense."""
+
+
+def score_covariance(
+    objective: LikelihoodObjective,
+    w: FloatArray,
+    kind: str,
+    weight: FloatArray,
+    group: NDArray[np.int32] | None,
+) -> FloatArray:
+    r"""Return the covariance of all coefficients, the scores less their mean.
+
+    With H the Hessian, g_c the gradient of comparison c times its weight, and h the sum of g_c over
+    a cluster,
+
+    .. math:: V_{hessian} = H^+, \qquad V = H^+ M H^+, \qquad M_{robust} = \sum_c g_c g_c^T, \qquad
+              M_{clusters} = \tfrac{G}{G - 1} \sum (h - \bar h) (h - \bar h)^T
+
+    "dyadic" has the comparisons of the same two items as clusters. Comparisons that share one item
+    need no more: a gradient's sum over the comparisons of an item is 0 by the item's own score.
+    `weight` and `group` have one entry per comparison. Costs O(N^3) for N coefficients, and O(m N)
+    at most for m comparisons in groups.
+    """
+    slopes, n_items = objective.slopes(w), objective.margins.n_items
+    shift = np.zeros((1, objective.n_features))
+    shift[0, :n_items] = 1.0 / np.sqrt(n_items)
+    inverse = inverse_hessian(objective.curvature(w).dense(), shift)
+    if kind == "hessian":
+        return inverse
+    if kind == "robust":
+        return sandwich(inverse, _of_comparisons(objective, slopes))
+    gradients = _of_groups(objective, slopes, weight, _clusters(objective, kind, group))
+    return sandwich(inverse, cluster_scatter(gradients, np.arange(gradients.shape[0])))
+
+
+def degrees_of_freedom(
+    objective: LikelihoodObjective, kind: str, group: NDArray[np.int32] | None
+) -> float:
+    """Return the number of clusters less 1; infinity for comparisons that are independent."""
+    if kind in ("hessian", "robust"):
+        return np.inf
+    return float(_clusters(objective, kind, group).max())
+
+
+def check_covariance(kind: str, n_items: int, group: NDArray[np.int32] | None) -> None:
+    """Raise a PairrankError if a covariance is impossible."""
+    if n_items > MOST_ITEMS:
+        raise PairrankError(
+            f"covariance={kind!r} of {n_items} items is a matrix of {n_items} x {n_items}: set "
+            f"covariance=None, or keep at most {MOST_ITEMS} items"
+        )
+    if kind == "clusters" and (group is None or (group == group[0]).all()):
+        raise PairrankError(
+            'covariance="clusters" needs comparisons of at least two groups: pass groups, or use '
+            '"robust"'
+        )
+
+
+def _clusters(
+    objective: LikelihoodObjective, kind: str, group: NDArray[np.int32] | None
+) -> NDArray[np.int64]:
+    """Return the cluster of each comparison, numbered from 0 without gaps."""
+    margins = objective.margins
+    if kind == "clusters":
+        assert group is not None
+        return distinct(group.astype(np.int64), int(group.max()) + 1)[1]
+    dyad = margins.first * margins.n_items + margins.second
+    return distinct(dyad, margins.n_items**2)[1][margins.place]
+
+
+def _of_comparisons(objective: LikelihoodObjective, slopes: Slopes) -> FloatArray:
+    """Return the sum over comparisons of the squares of their gradients."""
+    square, design, width = objective.margins.square, objective.design, objective.width
+    result = np.zeros((objective.n_features,) * 2)
+    factor = (square * slopes.margin**2).sum(axis=0)
+    result[:width, :width] = (design.T @ (sparse.diags_array(factor) @ design)).toarray()
+    if objective.has_tie:
+        across = design.T @ (square * slopes.margin * slopes.tie).sum(axis=0)
+        result[:width, width] = result[width, :width] = across
+        result[width, width] = (square * slopes.tie**2).sum()
+    return result
+
+
+def _of_groups(
+    objective: LikelihoodObjective, slopes: Slopes, weight: FloatArray, code: NDArray[np.int64]
+) -> Any:
+    """Return the gradient of each group, (n_groups, N); sparse unless that is slower."""
+    margins, n_items = objective.margins, objective.margins.n_items
+    n_groups, place = int(code.max()) + 1, margins.place
+    of_margin = weight * slopes.margin[margins.outcome, place]
+    both = np.concatenate((margins.first[place], margins.second[place]))
+    gradients = sparse.coo_array(
+        (np.concatenate((of_margin, -of_margin)), (np.tile(code, 2), both)),
+        shape=(n_groups, n_items),
+    ).tocsr()
+    covariates = objective.design[:, n_items:].toarray()
+    others = [np.bincount(code, of_margin * z[place], n_groups) for z in covariates.T]
+    if objective.has_tie:
+        others.append(np.bincount(code, weight * slopes.tie[margins.outcome, place], n_groups))
+    if others:
+        gradients = sparse.hstack([gradients, np.column_stack(others)], format="csr")
+    entries = n_groups * objective.n_features
+    is_dense = gradients.nnz > _DENSE_SHARE * entries and entries <= _DENSE_ENTRIES
+    return gradients.toarray() if is_dense else gradients

@@ -1,0 +1,139 @@
+"""What fitted scores give: probabilities, contrasts and a matrix of wins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
+from pairrank.preferences.names import is_hashable, name_codes, shown
+from pairrank.ratings.likelihoods import Likelihood
+from pairrank.ratings.ranking import Contrast, Ranking, check_level, contrast_of
+
+
+class RatedItems:
+    """Scores of named items under a likelihood of comparisons."""
+
+    level: float
+    items_: NDArray[Any]
+    scores_: FloatArray
+    covariance_: FloatArray
+    degrees_of_freedom_: float
+    coef_: FloatArray
+    ranking_: Ranking
+    _scale: float
+    _tie: float
+    _likelihood: Likelihood
+
+    def predict_proba(self, a: Any, b: Any, *, covariates: Any = None) -> FloatArray:
+        """Return the probabilities that `a` wins against `b`, ties (if estimated) and loses.
+
+        Parameters
+        ----------
+        a, b : item, or array-like of shape (n_pairs,)
+            Names.
+        covariates : array-like of shape (n_pairs, n_covariates), optional
+            What speaks for `a`, as in `fit`; None: nothing does.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, 2) or (n_pairs, 3)
+            Columns win and loss for ``ties="half"``, else win, tie and loss; one row without its
+            dimension for two single items.
+
+        Raises
+        ------
+        PairrankError
+            If an item was not compared in `fit`, or shapes differ.
+        """
+        first, second = self._places(a, b)
+        d = (self.scores_[first] - self.scores_[second]) / self._scale
+        if covariates is not None:
+            given = validation.as_float_array(covariates, "covariates")
+            if given.size != d.size * self.coef_.size:
+                raise PairrankError(
+                    f"covariates has shape {given.shape}; {d.size} pairs have {self.coef_.size} "
+                    "covariates each"
+                )
+            d = d + given.reshape(*d.shape, self.coef_.size) @ (self.coef_ / self._scale)
+        logs = self._likelihood.log_probabilities(np.ravel(d), self._tie)
+        chosen = logs if self._likelihood.has_parameter else logs[[0, 2]]
+        return np.exp(chosen).T.reshape(*np.shape(d), len(chosen))
+
+    def contrast(self, a: Any, b: Any, *, level: float | None = None) -> Contrast:
+        """Return the difference of scores of `a` and `b`, with its standard error and interval.
+
+        Parameters
+        ----------
+        a, b : item, or array-like of shape (n_pairs,)
+            Names.
+        level : float, optional
+            The confidence level; None: the estimator's.
+
+        Returns
+        -------
+        Contrast
+
+        Raises
+        ------
+        PairrankError
+            If an item was not compared in `fit`, or there is no covariance.
+        """
+        level = self.level if level is None else level
+        check_level(level)
+        i, j = self._places(a, b)
+        if not hasattr(self, "covariance_"):
+            raise PairrankError("covariance=None gives no errors: set covariance and fit again")
+        V = self.covariance_
+        difference, variance = self.scores_[i] - self.scores_[j], V[i, i] + V[j, j] - 2.0 * V[i, j]
+        return contrast_of(difference, variance, float(level), self.degrees_of_freedom_)
+
+    def win_matrix(self, items: Any = None) -> FloatArray:
+        """Return the probability that each item wins against each other one; a tie is half a win.
+
+        Parameters
+        ----------
+        items : array-like of shape (n,), optional
+            Names; None: those of `ranking_`, best first.
+
+        Returns
+        -------
+        ndarray of shape (n, n)
+            Entry (i, j) is for item i against item j; 0.5 on the diagonal.
+        """
+        check_is_fitted(self)
+        names = self.ranking_["item"] if items is None else items
+        place = self._places(names, names)[0]
+        d = np.subtract.outer(self.scores_[place], self.scores_[place]) / self._scale
+        win, tie, _ = np.exp(self._likelihood.log_probabilities(d.ravel(), self._tie))
+        chance = win + 0.5 * tie if self._likelihood.has_parameter else win
+        return chance.reshape(d.shape)
+
+    def _places(self, a: Any, b: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Return the places of names among the items: of shape (), or (n_pairs,)."""
+        check_is_fitted(self)
+        known = {name: place for place, name in enumerate(self.items_.tolist())}
+        first, second = (_places_of(names, which, known) for names, which in ((a, "a"), (b, "b")))
+        if first.shape != second.shape:
+            raise PairrankError(
+                f"a has shape {first.shape} and b {second.shape}: item k of each makes pair k"
+            )
+        return first, second
+
+
+def _places_of(names: Any, which: str, known: dict[Any, int]) -> NDArray[np.intp]:
+    is_single = isinstance(names, (str, bytes)) or not isinstance(names, Iterable)
+    if not is_single and is_hashable(names):
+        is_single = names in known
+    distinct, codes = name_codes([names] if is_single else names, which)
+    unknown = [name for name in distinct if name not in known]
+    if unknown:
+        raise PairrankError(f"{which} names {shown(unknown[0])}, which was not compared in fit")
+    places = np.array([known[name] for name in distinct], dtype=np.intp)[codes]
+    return places[0] if is_single else places

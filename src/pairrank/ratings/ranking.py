@@ -1,0 +1,209 @@
+"""Ranking: items best first with scores, intervals and ranks; contrasts of two items."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri, stdtrit
+
+from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
+
+_SHOWN = 20
+_LIKE_SCORES = ("standard_error", "low", "high")
+"""Columns that have as many decimals as the scores."""
+_BLOCK_ENTRIES = 1 << 22
+
+
+class Contrast(NamedTuple):
+    """The difference of two scores.
+
+    Attributes
+    ----------
+    difference : float or ndarray
+        The score of the first item less that of the second.
+    standard_error : float or ndarray
+        Its standard error.
+    low, high : float or ndarray
+        Its confidence interval.
+    """
+
+    difference: Any
+    standard_error: Any
+    low: Any
+    high: Any
+
+
+class Ranking:
+    """A small table of items, best first; a column is a numpy array.
+
+    Parameters
+    ----------
+    columns : dict of str to ndarray
+        Columns of one length, in the order to show.
+
+    Examples
+    --------
+    >>> ranking = Ranking({"item": np.array(["b", "a"]), "score": np.array([0.5, -0.5])})
+    >>> ranking["item"], len(ranking)
+    (array(['b', 'a'], dtype='<U1'), 2)
+    >>> print(ranking)
+    item   score
+    b      0.500
+    a     -0.500
+    """
+
+    def __init__(self, columns: dict[str, NDArray[Any]]) -> None:
+        self.columns = columns
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        if column not in self.columns:
+            raise KeyError(f"no column {column!r}; the columns are {', '.join(self.columns)}")
+        return self.columns[column]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def keys(self) -> Iterator[str]:
+        """Return the names of the columns, so that ``dict(ranking)`` works."""
+        return iter(self.columns)
+
+    def __len__(self) -> int:
+        return int(next(iter(self.columns.values())).size)
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame, which must be installed."""
+        import pandas
+
+        return pandas.DataFrame(self.columns)
+
+    def to_polars(self) -> Any:
+        """Return a polars DataFrame, which must be installed."""
+        import polars
+
+        lists = {
+            name: values.tolist() if values.dtype == object else values
+            for name, values in self.columns.items()
+        }
+        return polars.DataFrame(lists, strict=False)
+
+    def cells(self, stop: int | None = None) -> list[list[str]]:
+        """Return the first rows as text, numbers with as many digits as errors need."""
+        scores = self.columns.get("score", np.empty(0))
+        texts = []
+        for name, each in self.columns.items():
+            unit = scores if name in _LIKE_SCORES else each
+            shown = each[:stop]
+            texts.append(list(map(str, shown)) if name == "item" else _texts(shown, unit))
+        return [list(row) for row in zip(*texts, strict=True)]
+
+    def __repr__(self) -> str:
+        rows = [list(self.columns), *self.cells(_SHOWN)]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join(
+                text.ljust(width) if place == 0 else text.rjust(width)
+                for place, (text, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+            for row in rows
+        ]
+        return "\n".join([*lines, *self._rest()])
+
+    def _repr_html_(self) -> str:
+        def row(tag: str, cells: list[str]) -> str:
+            return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
+
+        body = "".join(row("td", cells) for cells in self.cells(_SHOWN))
+        rest = "".join(f"<p>{line}</p>" for line in self._rest())
+        head = row("th", list(self.columns))
+        return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{rest}"
+
+    def _rest(self) -> list[str]:
+        more = len(self) - _SHOWN
+        return [f"and {more:,} more items"] if more > 0 else []
+
+
+def rank(
+    items: NDArray[Any],
+    scores: FloatArray,
+    covariance: FloatArray | None,
+    count: FloatArray,
+    level: float,
+    df: float,
+) -> Ranking:
+    """Return the table of items by falling score; `count` is how often each was compared."""
+    order = np.argsort(-scores, kind="stable")
+    columns: dict[str, NDArray[Any]] = {"item": items[order], "score": scores[order]}
+    if covariance is not None:
+        error = np.sqrt(np.maximum(covariance.diagonal(), 0.0))[order]
+        lowest, highest = rank_intervals(scores, covariance, level, df)
+        margin = quantile(level, df=df) * error
+        columns |= {
+            "standard_error": error,
+            "low": columns["score"] - margin,
+            "high": columns["score"] + margin,
+            "rank_low": lowest[order],
+            "rank_high": highest[order],
+        }
+    whole = (count == np.rint(count)).all() and count.max() < 2.0**53
+    return Ranking({**columns, "n": (count.astype(np.int64) if whole else count)[order]})
+
+
+def quantile(level: float, n_intervals: int = 1, df: float = np.inf) -> float:
+    """Return t so that `n_intervals` intervals of +-t errors together have the level.
+
+    By Student's distribution with `df` degrees of freedom and Bonferroni's inequality, so for any
+    dependence between them.
+    """
+    tail = 0.5 * (1.0 - level) / max(n_intervals, 1)
+    return float(-ndtri(tail) if np.isinf(df) else -stdtrit(df, tail))
+
+
+def rank_intervals(
+    scores: FloatArray, covariance: FloatArray, level: float, df: float = np.inf
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the lowest and the highest rank of each item, 1 for the best, at a confidence level.
+
+    An item's n - 1 differences to the others get simultaneous intervals (Bonferroni). The items
+    whose interval is above 0 are better, those below 0 worse: the rank lies between 1 + better and
+    n - worse. Each item's interval of ranks holds with probability `level` at least (Mogstad,
+    Romano, Shaikh and Wilhelm 2024). Costs O(n^2).
+    """
+    n_items = scores.size
+    better, worse = np.zeros(n_items, dtype=np.int64), np.zeros(n_items, dtype=np.int64)
+    t, variance = quantile(level, n_items - 1, df), covariance.diagonal()
+    step = max(1, _BLOCK_ENTRIES // n_items)
+    for start in range(0, n_items, step):
+        rows = slice(start, start + step)
+        of_difference = variance[rows, None] + variance - 2.0 * covariance[rows]
+        margin = t * np.sqrt(np.maximum(of_difference, 0.0))
+        difference = scores - scores[rows, None]
+        better[rows] = (difference > margin).sum(axis=1)
+        worse[rows] = (-difference > margin).sum(axis=1)
+    return 1 + better, n_items - worse
+
+
+def contrast_of(difference: FloatArray, variance: FloatArray, level: float, df: float) -> Contrast:
+    """Return contrasts with intervals of Student's quantiles."""
+    error = np.sqrt(np.maximum(variance, 0.0))
+    margin = quantile(level, df=df) * error
+    parts = difference, error, difference - margin, difference + margin
+    return Contrast(*(float(part) if np.ndim(part) == 0 else part for part in parts))
+
+
+def check_level(level: Any) -> None:
+    """Raise a PairrankError if a confidence level is not between 0 and 1."""
+    if not isinstance(level, float) or not 0.0 < level < 1.0:
+        raise PairrankError(f"level must be a number between 0 and 1 (got {level!r})")
+
+
+def _texts(values: NDArray[Any], unit: NDArray[Any]) -> list[str]:
+    """Return numbers as text: whole ones in full, others with the decimals that `unit` needs."""
+    whole = values.dtype.kind != "f" or (unit is values and (values == np.rint(values)).all())
+    size = np.abs(unit[np.isfinite(unit)]).max(initial=0.0)
+    digits = 0 if whole else 1 if size >= 100.0 else 6 if 0.0 < size < 0.1 else 3
+    return [f"{value:,.{digits}f}" for value in values.tolist()]

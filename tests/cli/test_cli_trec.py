@@ -1,0 +1,192 @@
+"""TREC runs and qrels, document identifiers and side files at the command line."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+
+from cli_rows import make_rows
+from cli_runs import misused, refused, run
+from pairrank import load_model
+from pairrank.io import read_qrels, read_rows, read_run, to_qrels, to_run, write_rows
+
+NAMES = {"label": "grade", "qid": "query", "docid": "doc"}
+OPTIONS = [word for role, column in NAMES.items() for word in (f"--{role}", column)]
+
+
+def rows_of(seed):
+    rows = make_rows(seed)
+    return rows._replace(docid=np.array([f"GX{row % 10}" for row in range(len(rows.y))]))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("trec")
+    for seed, name in enumerate(["train", "test"]):
+        for suffix in ("csv", "parquet", "txt"):
+            write_rows(home / f"{name}.{suffix}", rows_of(seed), **NAMES)
+    run("train", home / "train.txt", "-o", home / "plain", "-q")
+    run("train", home / "train.csv", "-o", home / "named", "-q", *OPTIONS)
+    return home
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "txt"])
+def test_a_run_has_the_model_s_scores(folder, tmp_path, suffix):
+    predict = ["predict", folder / "named", folder / f"test.{suffix}", "--run", "me"]
+    run(*predict, "-o", tmp_path / "run.txt")
+    rows = rows_of(1)
+    scores = load_model(folder / "plain").predict(rows.X)
+    assert read_run(tmp_path / "run.txt") == to_run(rows.qid, rows.docid, scores)
+    assert run(*predict).stdout == (tmp_path / "run.txt").read_text()
+    assert {line.split()[5] for line in run(*predict).stdout.splitlines()} == {"me"}
+    run(*predict, "-o", tmp_path / "run.gz")
+    assert (
+        gzip.decompress((tmp_path / "run.gz").read_bytes()) == (tmp_path / "run.txt").read_bytes()
+    )
+
+
+def test_a_run_of_a_table_takes_its_columns_from_options_too(folder, tmp_path):
+    predict = ["predict", folder / "plain", folder / "test.csv", "--run", "me"]
+    text = run(*predict, *OPTIONS).stdout
+    assert text == run("predict", folder / "plain", folder / "test.txt", "--run", "me").stdout
+    assert "name their column with --docid" in misused(
+        *predict, "--qid", "query", "--label", "grade"
+    )
+    said = refused(*predict, "--docid", "doc", "--drop", "grade,query")
+    assert "--run needs queries: name their column with --qid" in said
+
+
+def test_what_a_run_cannot_hold_is_refused_and_nothing_is_written(folder, tmp_path):
+    out = tmp_path / "run"
+    cases = {
+        "0 qid:1 1:1 4:1\n": "no row has a document identifier; write '# docid = X'",
+        "0 1:1 4:1 # docid = a\n": "--run needs queries",
+        "0 qid:1 1:1 4:1 # a\n1 qid:1 1:2 # a\n": "query '1' has the document 'a' twice",
+        "0 qid:1 1:1 4:1 # a\n1 qid:1 1:2\n": "row 1 (from 0) has no document identifier",
+    }
+    for text, message in cases.items():
+        (tmp_path / "bad.txt").write_text(text)
+        said = refused("predict", folder / "plain", tmp_path / "bad.txt", "--run", "x", "-o", out)
+        assert message in said
+        assert "bad.txt" in said or "row 1" in said
+    predict = ["predict", folder / "plain", folder / "test.txt", "-o", out, "--run"]
+    assert "--run takes a name without blanks" in misused(*predict, "a b")
+    assert "--run takes a name without blanks" in misused(*predict, "")
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("source", ["csv", "parquet", "txt"])
+@pytest.mark.parametrize("target", ["csv", "parquet", "txt", "txt.gz"])
+def test_convert_keeps_document_identifiers(folder, tmp_path, source, target):
+    options = [] if source == "txt" else OPTIONS
+    run("convert", folder / f"test.{source}", tmp_path / f"x.{target}", *options)
+    back = read_rows(tmp_path / f"x.{target}", qid="qid", docid="docid")
+    assert back.docid.tolist() == rows_of(1).docid.tolist()
+    assert np.array_equal(back.X, rows_of(1).X)
+
+
+def test_convert_keeps_whole_comments_of_svmlight_text(tmp_path):
+    text = "1 qid:1 1:2.5 #docid = GX inc = 1\n0 qid:1 1:3.5 # nothing known\n"
+    (tmp_path / "a.txt").write_text(text)
+    run("convert", tmp_path / "a.txt", tmp_path / "b.txt")
+    assert (tmp_path / "b.txt").read_text() == text
+    said = refused("convert", tmp_path / "a.txt", tmp_path / "b.csv")
+    assert "row 1 (from 0) has no document identifier, others have" in said
+    assert "a.txt" in said
+
+
+@pytest.mark.parametrize("target", [["x.qrels"], ["x.qrels.gz"], ["x", "--to", "qrels"]])
+@pytest.mark.parametrize("source", ["csv", "txt"])
+def test_labels_are_converted_to_qrels(folder, tmp_path, source, target):
+    options = [] if source == "txt" else OPTIONS
+    run("convert", folder / f"test.{source}", tmp_path / target[0], *target[1:], *options)
+    rows = rows_of(1)
+    assert read_qrels(tmp_path / target[0]) == to_qrels(rows.qid, rows.docid, rows.y)
+
+
+def test_qrels_need_queries_documents_and_grades(tmp_path):
+    cases = {
+        "1 1:2 # a\n": "qrels need queries",
+        "1 qid:1 1:2\n": "no row has a document identifier",
+        "1.5 qid:1 1:2 # a\n": "qrels need whole numbers as labels",
+    }
+    for text, message in cases.items():
+        (tmp_path / "a.txt").write_text(text)
+        assert message in refused("convert", tmp_path / "a.txt", tmp_path / "x.qrels")
+    assert not (tmp_path / "x.qrels").exists()
+
+
+@pytest.mark.parametrize("suffix", ["query", "group"])
+def test_side_files_give_the_queries_of_every_command(folder, tmp_path, suffix):
+    rows = rows_of(1)
+    for name, seed in (("train", 0), ("test", 1)):
+        write_rows(tmp_path / f"{name}.txt", rows_of(seed)._replace(qid=None))
+        (tmp_path / f"{name}.txt.{suffix}").write_text("10\n" * 6)
+    valid = ["--valid", tmp_path / "test.txt", "--json"]
+    record = json.loads(run("train", tmp_path / "train.txt", "-o", tmp_path / "m", *valid).stdout)
+    assert record["queries"] == 6
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "m").coef_, load_model(folder / "plain").coef_
+    )
+    evaluate = ["evaluate", folder / "plain"]
+    wanted = json.loads(run(*evaluate, folder / "test.txt", "--json").stdout)
+    assert json.loads(run(*evaluate, tmp_path / "test.txt", "--json").stdout) == wanted
+    (tmp_path / f"test.txt.{suffix}").rename(tmp_path / "sizes")
+    named = ["--query-sizes", tmp_path / "sizes", "--json"]
+    assert json.loads(run(*evaluate, tmp_path / "test.txt", *named).stdout) == wanted
+    assert json.loads(run("info", tmp_path / "test.txt", *named).stdout)["queries"] == 6
+    run("convert", tmp_path / "test.txt", tmp_path / "x.csv", *named[:2])
+    assert (
+        read_rows(tmp_path / "x.csv", qid="qid", docid="docid").qid.tolist()
+        == (rows.qid + 1).tolist()
+    )
+
+
+def test_a_named_side_file_is_of_the_training_rows_only(tmp_path):
+    write_rows(tmp_path / "train.txt", make_rows(0)._replace(qid=None))
+    write_rows(tmp_path / "valid.txt", make_rows(1, 30, 3))
+    (tmp_path / "sizes").write_text("30\n30\n")
+    options = ["--query-sizes", tmp_path / "sizes", "--valid", tmp_path / "valid.txt"]
+    run("train", tmp_path / "train.txt", "-o", tmp_path / "m", "-q", *options)
+    said = refused("train", tmp_path / "valid.txt", "-o", tmp_path / "m", *options)
+    assert "queries of their own" in said
+    options[1] = tmp_path / "nowhere"
+    assert "no such file" in refused(
+        "train", tmp_path / "train.txt", "-o", tmp_path / "m", *options
+    )
+    options[1] = "-"
+    assert "holds one input" in misused("train", "-", "-o", tmp_path / "m", *options)
+
+
+def test_a_side_file_is_not_written_over(tmp_path):
+    (tmp_path / "a.txt").write_text("1 1:2\n0 1:3\n")
+    (tmp_path / "sizes").write_text("2\n")
+    named = ["--query-sizes", tmp_path / "sizes"]
+    for command in (["train", tmp_path / "a.txt", "-o"], ["convert", tmp_path / "a.txt"]):
+        assert "is an input too" in refused(*command, tmp_path / "sizes", *named)
+    assert (tmp_path / "sizes").read_text() == "2\n"
+
+
+@pytest.mark.parametrize("suffix", ["txt", "csv", "parquet"])
+def test_letor_rows_go_from_training_to_a_run(data_home, tmp_path, suffix):
+    """MQ2008's own lines, `#docid = GX... inc = 1 prob = 0.08`, through every format."""
+    for part, name in (("S1", "train"), ("S5", "test")):
+        text = gzip.decompress((data_home / "letor4_mq2008" / f"{part}.txt.gz").read_bytes())
+        (tmp_path / f"{name}.txt").write_bytes(text)
+        if suffix != "txt":
+            run("convert", tmp_path / f"{name}.txt", tmp_path / f"{name}.{suffix}")
+    named = [] if suffix == "txt" else ["--qid", "qid", "--docid", "docid"]
+    run("train", tmp_path / f"train.{suffix}", "-o", tmp_path / "m", "-q", *named)
+    test = tmp_path / f"test.{suffix}"
+    record = json.loads(run("evaluate", tmp_path / "m", test, "--json").stdout)
+    run("predict", tmp_path / "m", test, "--run", "me", "-o", tmp_path / "run")
+    rows = read_rows(tmp_path / "test.txt", docid="docid")
+    assert [docid.encode() for docid in rows.docid] == re.findall(rb"#docid = (\S+)", text)
+    model = load_model(tmp_path / "m")
+    vars(model).pop("feature_names_in_", None)
+    assert read_run(tmp_path / "run") == to_run(rows.qid, rows.docid, model.predict(rows.X))
+    assert record["pairwise_accuracy"] > 0.75

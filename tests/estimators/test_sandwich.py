@@ -1,0 +1,197 @@
+"""Sandwich covariances of arrays: against loops over pairs of comparisons, and statsmodels."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from pairrank.estimators.sandwich import (
+    cluster_scatter,
+    contrast_errors,
+    dyadic_scatter,
+    dyads,
+    flat_directions,
+    inverse_hessian,
+    sandwich,
+)
+from pairrank.exceptions import PairrankError
+
+pytestmark = pytest.mark.numeric
+
+
+def drawn(seed, n=40, n_features=3, n_players=7):
+    rng = np.random.default_rng(seed)
+    first = rng.integers(0, n_players, n)
+    second = (first + rng.integers(1, n_players, n)) % n_players
+    return rng.normal(size=(n, n_features)), first, second, rng.integers(0, 6, n)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@given(seed=st.integers(0, 1000))
+def test_a_scatter_by_clusters_is_a_sum_over_comparisons_of_one_cluster(form, seed):
+    g, _, _, clusters = drawn(seed)
+    n_clusters = int(clusters.max()) + 1
+    total = g.sum(axis=0)
+    wanted = -np.outer(total, total) / n_clusters
+    for k in range(len(g)):
+        for other in np.flatnonzero(clusters == clusters[k]):
+            wanted += np.outer(g[k], g[other])
+    wanted *= n_clusters / (n_clusters - 1)
+    np.testing.assert_allclose(cluster_scatter(form(g), clusters), wanted, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@given(seed=st.integers(0, 1000))
+def test_a_dyadic_scatter_is_a_sum_over_comparisons_that_share_a_row(form, seed):
+    g, first, second, _ = drawn(seed)
+    wanted = np.zeros((3, 3))
+    for k in range(len(g)):
+        for other in range(len(g)):
+            if {first[k], second[k]} & {first[other], second[other]}:
+                wanted += np.outer(g[k], g[other])
+    found = dyadic_scatter(form(g), first, second)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-11)
+
+
+def test_a_weight_is_the_number_of_equal_clusters():
+    g, _, _, clusters = drawn(0)
+    weight = np.array([1, 3, 2, 1, 4, 2])[: clusters.max() + 1]
+    repeated, codes, stop = [], [], 0
+    for c, times in enumerate(weight):
+        for _ in range(times):
+            repeated.append(g[clusters == c])
+            codes.append(np.full(len(repeated[-1]), stop))
+            stop += 1
+    wanted = cluster_scatter(np.concatenate(repeated), np.concatenate(codes))
+    found = cluster_scatter(g * weight[clusters][:, None], clusters, weight=weight.astype(float))
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_dyads_do_not_depend_on_the_direction():
+    codes = dyads(np.array([3, 0, 5, 0]), np.array([0, 3, 0, 2]))
+    assert codes.tolist() == [1, 1, 2, 0]
+    assert dyads(np.array([], dtype=int), np.array([], dtype=int)).size == 0
+
+
+def laplacian(n_rows, ends, weight):
+    matrix = np.zeros((n_rows, n_rows))
+    for (i, j), w in zip(ends, weight, strict=True):
+        x = np.eye(n_rows)[i] - np.eye(n_rows)[j]
+        matrix += w * np.outer(x, x)
+    return matrix
+
+
+def test_flat_directions_of_players_are_their_components():
+    ends = [(0, 1), (1, 2), (0, 2), (4, 5), (6, 7), (7, 8)]
+    matrix = laplacian(9, ends, [1e-6, 2.0, 1.0, 1e5, 1.0, 3.0])
+    flat = flat_directions(matrix)
+    components = np.zeros((4, 9))
+    for place, members in enumerate(([0, 1, 2], [3], [4, 5], [6, 7, 8])):
+        components[place, members] = 1 / np.sqrt(len(members))
+    assert flat.shape == (4, 9)
+    np.testing.assert_allclose(flat.T @ flat, components.T @ components, atol=1e-9)
+    assert flat_directions(matrix + np.eye(9)).shape == (0, 9)
+
+
+@given(seed=st.integers(0, 1000), n_flat=st.integers(0, 3), spread=st.floats(0, 2))
+def test_flat_directions_are_found_whatever_the_units_of_features(seed, n_flat, spread):
+    """Units differ by 1e4 at most, so that 1e-16 of a direction is 1e-12 of its scores."""
+    rng = np.random.default_rng(seed)
+    units = 10.0 ** (spread * rng.uniform(-1, 1, 6))
+    X = rng.normal(size=(50, 6))
+    X[:, 6 - n_flat :] = X[:, : 6 - n_flat] @ rng.normal(size=(6 - n_flat, n_flat))
+    X /= units
+    flat = flat_directions(X.T @ X)
+    assert flat.shape == (n_flat, 6)
+    np.testing.assert_allclose(flat @ flat.T, np.eye(n_flat), atol=1e-12)
+    sizes = np.abs(flat) @ np.abs(X).T
+    assert (np.abs(flat @ X.T) <= 1e-6 * sizes.max(axis=1, initial=0.0, keepdims=True)).all()
+
+
+def test_no_curvature_at_all_is_flat_and_infinite_curvature_is_refused():
+    flat = flat_directions(np.zeros((3, 3)))
+    np.testing.assert_allclose(flat.T @ flat, np.eye(3), atol=1e-15)
+    np.testing.assert_array_equal(inverse_hessian(np.eye(3), flat), np.zeros((3, 3)))
+    with pytest.raises(PairrankError, match="not finite"):
+        flat_directions(np.full((2, 2), np.nan))
+
+
+def test_the_inverse_is_that_of_the_other_directions():
+    matrix = laplacian(6, [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5)], [1.0, 2.0, 3.0, 4.0, 5.0])
+    flat = flat_directions(matrix)
+    wanted = np.linalg.pinv(matrix, rcond=1e-10)
+    np.testing.assert_allclose(inverse_hessian(matrix, flat), wanted, atol=1e-12)
+    penalised = matrix + 0.3 * np.eye(6)
+    wanted = np.linalg.pinv(matrix @ wanted @ penalised @ wanted @ matrix, rcond=1e-10)
+    np.testing.assert_allclose(inverse_hessian(penalised, flat), wanted, atol=1e-12)
+    np.testing.assert_allclose(inverse_hessian(penalised), np.linalg.inv(penalised), atol=1e-12)
+    with pytest.raises(PairrankError, match="not positive definite"):
+        inverse_hessian(matrix - np.eye(6))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
+def test_contrasts_between_components_are_not_determined(form):
+    matrix = laplacian(5, [(0, 1), (0, 2), (3, 4)], [1.0, 1.0, 1.0])
+    flat = flat_directions(matrix)
+    covariance = inverse_hessian(matrix, flat)
+    contrasts = np.array([[1, -1, 0, 0, 0], [1, 0, -1, 0, 0], [0, 0, 0, 1, -1], [1, 0, 0, -1, 0]])
+    found = contrast_errors(form(contrasts.astype(float)), covariance, flat)
+    np.testing.assert_allclose(found, [1.0, 1.0, 1.0, np.inf], rtol=1e-12)
+    about_means = contrast_errors(form(np.eye(5)), covariance)
+    np.testing.assert_allclose(about_means[:3] ** 2, [2 / 9, 5 / 9, 5 / 9], rtol=1e-12)
+
+
+def fitted(n_players=6, n=400):
+    """Return a design of differences without intercept, outcomes and voters."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n_players, 2))
+    first = rng.integers(0, n_players, n)
+    second = (first + rng.integers(1, n_players, n)) % n_players
+    Z = X[first] - X[second]
+    voter = rng.integers(0, 25, n)
+    odds = Z @ [0.8, -0.5] + rng.normal(size=25)[voter] * Z[:, 0]
+    return Z, (rng.random(n) < 1 / (1 + np.exp(-odds))).astype(float), first, second, voter
+
+
+def test_sandwiches_equal_those_of_statsmodels():
+    api = pytest.importorskip("statsmodels.api", reason="statsmodels is not installed")
+    from statsmodels.stats.sandwich_covariance import cov_cluster
+
+    Z, y, first, second, voter = fitted()
+    model = api.Logit(y, Z).fit(disp=0, tol=1e-14, maxiter=100)
+    p = model.predict()
+    g = (p - y)[:, None] * Z
+    inverse = inverse_hessian(Z.T @ (Z * (p * (1 - p))[:, None]))
+    options = {"use_correction": False}
+    found = sandwich(inverse, cluster_scatter(g, voter))
+    wanted = cov_cluster(model, voter, **options) * 25 / 24
+    np.testing.assert_allclose(found, wanted, rtol=1e-8)
+    every = np.arange(y.size)
+    robust = cov_cluster(model, every, **options)
+    found = sandwich(inverse, cluster_scatter(g, every, weight=np.ones(y.size)))
+    np.testing.assert_allclose(found, robust * y.size / (y.size - 1), rtol=1e-8)
+    # Aronow, Samii & Assenova: a clustering per row, in which its comparisons are one cluster
+    by_row = [np.where((first == p) | (second == p), -1, every) for p in range(6)]
+    wanted = sum(cov_cluster(model, np.unique(c, return_inverse=True)[1], **options)
+                 for c in by_row)  # fmt: skip
+    wanted = wanted - cov_cluster(model, dyads(first, second), **options) - 4 * robust
+    np.testing.assert_allclose(
+        sandwich(inverse, dyadic_scatter(g, first, second)), wanted, rtol=1e-7
+    )
+
+
+def test_of_a_weight_per_row_the_dyadic_scatter_has_no_diagonal():
+    _, y, first, second, _ = fitted(n=80)
+    Z = np.eye(6)[first] - np.eye(6)[second]
+    w = np.zeros(6)
+    for _ in range(50):
+        p = 1 / (1 + np.exp(-Z @ w))
+        hessian = Z.T @ (Z * (p * (1 - p))[:, None])
+        w -= inverse_hessian(hessian, flat_directions(hessian)) @ (Z.T @ (p - y))
+    g = (p - y)[:, None] * Z
+    scatter = dyadic_scatter(g, first, second)
+    np.testing.assert_allclose(scatter.diagonal(), 0.0, atol=1e-10)
+    assert (cluster_scatter(g, dyads(first, second)).diagonal() > 0.1).all()

@@ -1,0 +1,94 @@
+"""Columns of CSV and Parquet: those of text, and those that do not exist."""
+
+from __future__ import annotations
+
+import io
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet as pq
+
+from pairrank.exceptions import FileFormatError
+from pairrank.io import Rows, read_rows
+
+
+def read_csv(text: str, **options) -> Rows:
+    return read_rows(io.BytesIO(text.encode()), format="csv", **options)
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_columns_of_text_are_refused_at_once_or_left_out(tmp_path, format):
+    path = tmp_path / f"rows.{format}"
+    words = {
+        "label": [1.0, 0.0],
+        "a": [1.5, 2.0],
+        "kind": ["film", "show"],
+        "when": ["x", "y"],
+        "b": [3, 4],
+    }
+    if format == "csv":
+        cells = zip(*words.values(), strict=True)
+        path.write_text("\n".join([",".join(words), *(",".join(map(str, row)) for row in cells)]))
+    else:
+        pq.write_table(pa.table(words), path)
+    with pytest.raises(FileFormatError, match=r"text or dates: 'kind', 'when'; .* drop_text=True"):
+        read_rows(path)
+    rows = read_rows(path, drop_text=True)
+    assert rows.feature_names == ["a", "b"]
+    assert rows.X.tolist() == [[1.5, 3], [2, 4]]
+    assert read_rows(path, drop_text=True, qid="kind").qid.tolist() == ["film", "show"]
+    with pytest.raises(FileFormatError, match="the features 'kind' hold text or dates"):
+        read_rows(path, features=["a", "kind"], drop_text=True)
+    with pytest.raises(FileFormatError, match="every column that is left as a feature holds text"):
+        read_rows(path, drop=["a", "b"], drop_text=True)
+
+
+def test_dates_and_lists_of_parquet_count_as_text_and_booleans_do_not(tmp_path):
+    columns = {
+        "label": [1, 0],
+        "seen": pa.array([0, 1], pa.timestamp("s")),
+        "tags": [["x"], []],
+        "bought": [True, False],
+        "price": pa.array(["1.5", "2"]).cast(pa.decimal128(4, 2)),
+    }
+    pq.write_table(pa.table(columns), tmp_path / "rows.parquet")
+    rows = read_rows(tmp_path / "rows.parquet", drop_text=True)
+    assert rows.feature_names == ["bought", "price"]
+
+
+@pytest.mark.parametrize(
+    ("cells", "kept"),
+    [
+        (["film", "300"] * 2 + ["x"], False),  # more words than numbers
+        (["300", "film", "show"], False),
+        (["300", "film"], True),  # as many
+        (["1", "2", "x"], True),
+        (["", "", "x"], False),  # empty cells are neither
+        (["", "1", "1"], True),
+        (["nan", "x", "inf"], True),
+    ],
+)
+def test_a_csv_column_is_text_if_words_outnumber_numbers(cells, kept):
+    text = "label,a,b\n" + "".join(f"{k % 2},1,{cell}\n" for k, cell in enumerate(cells))
+    if kept:
+        with pytest.raises(FileFormatError, match=r"column 'b': .*(not a finite|an empty)"):
+            read_csv(text, drop_text=True)
+    else:
+        assert read_csv(text, drop_text=True).feature_names == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"label": "Label"}, r"no column 'Label' \(did you mean 'label'\?\); the columns are"),
+        ({"qid": "x72"}, r"no column 'x72' \(did you mean 'x7\d?'\?\)"),
+        ({"qid": "nothing like it"}, "no column 'nothing like it'; the columns are"),
+        ({"drop": ["u", "v"]}, "no column 'u', 'v'; the columns are"),
+        ({"qid": "zzz"}, "'label', 'x0', .* 'x8' and 61 more$"),
+        ({"features": [f"f{k}" for k in range(12)]}, "no column 'f0', .*'f9' and 2 more; the"),
+    ],
+)
+def test_unknown_columns_are_named_with_a_near_name_and_long_lists_are_cut(asked, message):
+    names = ",".join(f"x{k}" for k in range(70))
+    with pytest.raises(FileFormatError, match=message):
+        read_csv(f"label,{names}\n", **asked)

@@ -1,0 +1,238 @@
+"""TREC runs and qrels, document identifiers in comments, and what other tools make of them."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+from pairrank.io import (
+    Rows,
+    document_ids,
+    read_qrels,
+    read_rows,
+    read_run,
+    to_qrels,
+    to_run,
+    write_qrels,
+    write_rows,
+    write_run,
+)
+from pairrank.metrics import ndcg_score
+
+WORDS = st.text(
+    st.characters(exclude_categories=["Cs"], codec="utf-8"), min_size=1, max_size=5
+).filter(lambda text: text.split() == [text])
+SCORES = st.floats(allow_nan=False, allow_infinity=False)
+
+
+def nested(values):
+    documents = st.dictionaries(WORDS, values, min_size=1, max_size=4)
+    return st.dictionaries(WORDS, documents, min_size=1, max_size=3)
+
+
+def written(write, content, **options) -> bytes:
+    file = io.BytesIO()
+    write(file, content, **options)
+    return file.getvalue()
+
+
+@given(run=nested(SCORES))
+def test_a_run_reads_back_best_first(run):
+    text = written(write_run, run, tag="me")
+    assert read_run(io.BytesIO(text)) == run
+    lines = [line.split() for line in text.decode().split("\n")[:-1]]
+    assert {(cells[1], cells[5]) for cells in lines} == {("Q0", "me")}
+    for query, scores in run.items():
+        mine = [cells for cells in lines if cells[0] == query]
+        assert [int(cells[3]) for cells in mine] == list(range(1, len(scores) + 1))
+        # trec_eval sorts by falling score, then by falling document
+        by_document = sorted(scores, reverse=True)
+        assert [cells[2] for cells in mine] == sorted(by_document, key=lambda d: -scores[d])
+
+
+@given(qrels=nested(st.integers(-2, 5)))
+def test_qrels_read_back(qrels):
+    assert read_qrels(io.BytesIO(written(write_qrels, qrels))) == qrels
+
+
+@pytest.mark.parametrize("name", ["run.txt", "run.txt.gz"])
+def test_files_may_be_compressed_and_come_from_windows(tmp_path, name):
+    run = {"é": {"d1": 1.5, "d2": -2.0}}
+    write_run(tmp_path / name, run)
+    assert read_run(tmp_path / name) == run
+    text = "\ufeffé Q0 d1\t1 1.5 x\r\n\r\né Q0 d2 2 -2 x\r\n".encode()
+    (tmp_path / "crlf").write_bytes(gzip.compress(text))
+    assert read_run(tmp_path / "crlf") == run
+    assert not list(tmp_path.glob("*.part"))
+    with pytest.raises(FileAccessError):
+        read_run(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no lines; a line is 'query Q0 document rank score tag'"),
+        ("1 Q0 d 1 2.5\n", "line 1: 5 cells, a line is 'query Q0"),
+        ("\n1 Q0 d 1 nan x\n", "line 2: the score 'nan' is not a finite number"),
+        ("1 Q0 d 1 2 x\n1 Q0 d 2 1 x\n", "line 2: query '1' has the document 'd' twice"),
+        (b"1 Q0 \xff 1 2 x\n", "line 1: not UTF-8"),
+    ],
+)
+def test_bad_runs_are_refused_with_their_line(text, message):
+    with pytest.raises(FileFormatError, match=message):
+        read_run(io.BytesIO(text if isinstance(text, bytes) else text.encode()))
+
+
+def test_bad_qrels_are_refused():
+    with pytest.raises(FileFormatError, match=r"line 1: the grade '1\.5' is not a whole number"):
+        read_qrels(io.BytesIO(b"1 0 d 1.5\n"))
+    with pytest.raises(FileFormatError, match="6 cells, a line is 'query 0 document grade'"):
+        read_qrels(io.BytesIO(b"1 Q0 d 1 2.5 x\n"))
+
+
+@pytest.mark.parametrize("word", ["", "a b", " a", "a\n", "\u00a0"])
+def test_words_with_blanks_are_refused_and_nothing_is_written(tmp_path, word):
+    for run, tag in (
+        ({word: {"d": 1.0}}, "t"),
+        ({"q": {word: 1.0}}, "t"),
+        ({"q": {"d": 1.0}}, word),
+    ):
+        with pytest.raises(PairrankError, match="empty or has blanks"):
+            write_run(tmp_path / "run", run, tag=tag)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_arrays_that_do_not_make_a_run_are_refused():
+    with pytest.raises(PairrankError, match="query '1' has the document 'a' twice"):
+        to_run([1, 2, 1], ["a", "a", "a"], [1.0, 2.0, 3.0])
+    with pytest.raises(PairrankError, match="2 queries, 1 documents and 2 values"):
+        to_run([1, 2], ["a"], [1.0, 2.0])
+    with pytest.raises(PairrankError, match="NaN or infinite"):
+        to_run([1], ["a"], [np.inf])
+    for grades in ([0.5], ["good"]):
+        with pytest.raises(PairrankError, match="qrels need whole numbers"):
+            to_qrels([1], ["a"], grades)
+
+
+def test_runs_and_qrels_from_arrays_hold_plain_values():
+    qid, docid = np.array([7, 7, 8]), np.array(["a", "b", "a"])
+    run = to_run(qid, docid, np.array([1, 2, 3], dtype=np.float32))
+    qrels = to_qrels(qid, docid, np.array([1.0, 0.0, 2.0]))
+    assert run == {"7": {"a": 1.0, "b": 2.0}, "8": {"a": 3.0}}
+    assert qrels == {"7": {"a": 1, "b": 0}, "8": {"a": 2}}
+    assert {
+        type(value) for part in (*run.values(), *qrels.values()) for value in part.values()
+    } == {
+        float,
+        int,
+    }
+
+
+def made_scores():
+    """Return 8 queries of 12 documents with distinct scores and grades 0 to 3."""
+    rng = np.random.default_rng(4)
+    qid, docid = np.repeat(np.arange(8), 12), np.tile(np.arange(12), 8)
+    return qid, docid, rng.permutation(96) / 7, rng.integers(0, 4, 96)
+
+
+def test_ranx_takes_runs_and_qrels():
+    ranx = pytest.importorskip("ranx", reason="ranx is not installed")
+    qid, docid, scores, grades = made_scores()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its compiled code warns of its own casts
+        qrels, run = ranx.Qrels(to_qrels(qid, docid, grades)), ranx.Run(to_run(qid, docid, scores))
+        found = ranx.evaluate(qrels, run, "ndcg_burges@5")
+    assert found == pytest.approx(ndcg_score(grades, scores, qid=qid, k=5))
+
+
+def test_ir_measures_takes_runs_and_qrels_and_the_files(tmp_path):
+    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    qid, docid, scores, grades = made_scores()
+    run, qrels = to_run(qid, docid, scores), to_qrels(qid, docid, grades)
+    measure = ir_measures.nDCG(dcg="exp-log2") @ 5
+    wanted = pytest.approx(ndcg_score(grades, scores, qid=qid, k=5))
+    assert ir_measures.calc_aggregate([measure], qrels, run)[measure] == wanted
+    write_run(tmp_path / "run", run)
+    write_qrels(tmp_path / "qrels", qrels)
+    files = (
+        ir_measures.read_trec_qrels(str(tmp_path / "qrels")),
+        ir_measures.read_trec_run(str(tmp_path / "run")),
+    )
+    assert ir_measures.calc_aggregate([measure], *map(list, files))[measure] == wanted
+
+
+@pytest.mark.parametrize(
+    ("comments", "ids"),
+    [
+        (["docid = GX008-86 inc = 1 prob = 0.08", "docid = GX1"], ["GX008-86", "GX1"]),
+        ([" docid=a", "inc = 1 DocID: b"], ["a", "b"]),
+        ([" 12 ", "7"], [12, 7]),
+        ([" a", "docid = b"], ["a", "b"]),
+        (["two words", ""], None),
+        ([], None),
+    ],
+)
+def test_identifiers_are_found_in_comments(comments, ids):
+    found = document_ids(comments)
+    assert (None if found is None else found.tolist()) == ids
+
+
+def test_identifiers_of_some_rows_only_are_refused():
+    with pytest.raises(FileFormatError, match=r"row 1 \(from 0\) has no document identifier"):
+        document_ids(["docid = a", "no idea", "docid = b"])
+
+
+TEXT = b"2 qid:1 1:3 #docid = GX1 inc = 1\n0 qid:1 1:4 # docid = GX2\n"
+
+
+def test_svmlight_comments_give_docids_where_asked_for():
+    assert read_rows(io.BytesIO(TEXT)).docid is None
+    rows = read_rows(io.BytesIO(TEXT), docid="any")
+    assert rows.docid.tolist() == ["GX1", "GX2"]
+    assert rows.comments is None
+    assert (
+        read_rows(io.BytesIO(TEXT), docid="any", comments=True).comments[0] == "docid = GX1 inc = 1"
+    )
+    with pytest.raises(FileFormatError, match="no row has a document identifier; write '# docid"):
+        read_rows(io.BytesIO(b"1 1:2\n"), docid="any")
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet", "rows.txt", "rows.txt.xz"])
+@pytest.mark.parametrize("docid", [["d-1", "é#2"], [5, 3]])
+def test_docids_are_written_and_read_in_every_format(tmp_path, name, docid):
+    rows = Rows(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 0.0]), docid=np.array(docid))
+    write_rows(tmp_path / name, rows, docid="docno")
+    back = read_rows(tmp_path / name, docid="docno")
+    assert back.docid.tolist() == docid
+    assert back.X.tolist() == rows.X.tolist()
+
+
+def test_comments_that_have_the_docid_are_kept_and_others_are_led_by_it():
+    X, y = np.ones((2, 1)), np.zeros(2)
+    rows = Rows(X, y, docid=np.array(["a", "b"]), comments=["docid = a inc = 1", "seen"])
+    file = io.BytesIO()
+    write_rows(file, rows)
+    assert file.getvalue() == b"0 1:1.0 #docid = a inc = 1\n0 1:1.0 # docid = b seen\n"
+    for bad in ("a b", ""):
+        with pytest.raises(PairrankError, match="row 1 has the docid"):
+            write_rows(io.BytesIO(), rows._replace(docid=np.array(["a", bad])))
+
+
+def test_equal_scores_are_ranked_as_trec_eval_ranks_them():
+    pytrec_eval = pytest.importorskip("pytrec_eval", reason="pytrec_eval is not installed")
+    documents = ["d10", "d9", "é", "D1", "z"]
+    run = {"1": dict.fromkeys(documents, 0.25)}
+    ranks = {}
+    for line in written(write_run, run).decode().splitlines():
+        _, _, document, rank, *_ = line.split()
+        ranks[document] = int(rank)
+    for document in documents:
+        judge = pytrec_eval.RelevanceEvaluator({"1": {document: 1}}, {"recip_rank"})
+        assert judge.evaluate(run)["1"]["recip_rank"] == pytest.approx(1 / ranks[document])

@@ -1,0 +1,242 @@
+"""Model choice over comparisons: folds by groups, by queries, by comparisons and repetitions."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut
+
+from pairrank import (
+    GreedyRankRLS,
+    Pairs,
+    QueryKFold,
+    RankNCG,
+    RankNCGCV,
+    RankRLS,
+    RankRLSCV,
+    RankSVMCV,
+    regularization_path,
+)
+from pairrank.exceptions import PairrankError
+from pairrank.metrics import pairwise_log_loss
+from pairrank.model_selection import pair_folds
+
+pytestmark = pytest.mark.numeric
+
+
+def league(n_players=12, n_games=400, seed=0, spread=1.0):
+    """Return games of players with normal strengths, one feature per player, and voters."""
+    rng = np.random.default_rng(seed)
+    strength = spread * rng.normal(size=n_players)
+    a = rng.integers(0, n_players, n_games)
+    b = (a + rng.integers(1, n_players, n_games)) % n_players
+    won = rng.random(n_games) < 1 / (1 + np.exp(strength[b] - strength[a]))
+    return np.where(won, a, b), np.where(won, b, a), rng.integers(0, 9, n_games), strength
+
+
+def keys(pairs):
+    """Return the comparisons of `by_number` as their numbers, kept as weights below 1."""
+    return np.rint(pairs.weight * 1e6).astype(int).tolist()
+
+
+def by_number(n, groups=None):
+    i, j, *_ = league(n_games=n)
+    return Pairs(i, j, weight=(1 + np.arange(n)) / 1e6, groups=groups, n_rows=12)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@given(n=st.integers(5, 60), n_splits=st.integers(2, 5), seed=st.integers(0, 5))
+def test_every_comparison_is_in_one_test_part_and_all_other_training_parts(
+    grouped, n, n_splits, seed
+):
+    groups = np.arange(n) % 7 if grouped else None
+    pairs = by_number(n, groups)
+    folds = list(pair_folds(pairs, n_splits, random_state=seed))
+    assert len(folds) == n_splits
+    held = [key for _, test in folds for key in keys(test)]
+    assert sorted(held) == list(range(1, n + 1))
+    for train, test in folds:
+        assert train.n_rows == test.n_rows == 12
+        assert sorted(keys(train) + keys(test)) == list(range(1, n + 1))
+        assert test.n_pairs > 0
+        if grouped:
+            assert not set(train.groups) & set(test.groups)
+    sizes = [test.n_pairs for _, test in folds]
+    if not grouped:
+        assert max(sizes) - min(sizes) <= 1
+
+
+@given(seed=st.integers(0, 20))
+def test_whole_weights_are_repetitions_that_fall_into_folds_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(0, 30, 12)
+    weight[0] = 20
+    pairs = Pairs(np.arange(12), np.arange(1, 13), weight=weight)
+    held = np.zeros(13)
+    for train, test in pair_folds(pairs, 3, random_state=seed):
+        parts = [np.bincount(part.i, part.weight, 13) for part in (train, test)]
+        np.testing.assert_array_equal(sum(parts)[:12], weight)
+        assert (test.weight > 0).all()
+        held += parts[1]
+    np.testing.assert_array_equal(held[:12], weight)
+
+
+def test_repetitions_fall_into_folds_at_random_not_in_equal_shares():
+    pairs = Pairs([0, 1], [1, 0], weight=[10_000, 10_000])
+    shares = [test.weight[0] for _, test in pair_folds(pairs, 4, random_state=1)]
+    assert np.ptp(shares) > 0
+    # four binomial shares of mean 2500 and variance 1875: 6 standard deviations
+    assert np.abs(np.array(shares) - 2500).max() < 6 * np.sqrt(1875)
+
+
+def test_folds_of_equal_games_are_the_same_listed_or_weighed_to_within_noise():
+    i, j, _, _ = league(n_players=5, n_games=3000)
+    cells, counts = np.unique(np.column_stack((i, j)), axis=0, return_counts=True)
+    listed, weighed = Pairs(i, j), Pairs(*cells.T, weight=counts)
+    found = [RankNCGCV([0.01, 1.0]).fit(np.eye(5), y) for y in (listed, weighed)]
+    # the mean loss of 3000 comparisons has a standard deviation of about 0.4/sqrt(3000) = 0.007
+    assert found[0].best_score_ == pytest.approx(found[1].best_score_, abs=0.004)
+
+
+def test_too_few_groups_or_comparisons_are_refused():
+    pairs = Pairs([0, 1, 2], [1, 2, 0], groups=["a", "b", "a"])
+    with pytest.raises(PairrankError, match="2 groups cannot make 3 folds"):
+        pair_folds(pairs, 3)
+    with pytest.raises(PairrankError, match="3 comparisons cannot make 4 folds"):
+        RankNCGCV(cv=4).fit(np.eye(3), Pairs([0, 1, 2], [1, 2, 0]))
+    with pytest.raises(PairrankError, match="not a seed"):
+        pair_folds(pairs, 2, random_state="x")
+    with pytest.raises(PairrankError, match="neither: pass qid"):
+        RankNCGCV(cv=QueryKFold(2)).fit(np.eye(3), Pairs([0, 1, 2], [1, 2, 0]))
+
+
+def test_the_search_has_the_errors_of_its_ranker():
+    i, j, voters, _ = league()
+    X, pairs = np.eye(12), Pairs(i, j, groups=voters)
+    search = RankNCGCV([0.1, 1.0], covariance="clusters").fit(X, pairs)
+    alone = RankNCG(search.alpha_, covariance="clusters").fit(X, pairs)
+    np.testing.assert_array_equal(search.standard_errors_, alone.standard_errors_)
+    found = search.pair_standard_errors(X[:5], X[5:10])
+    np.testing.assert_array_equal(found, alone.pair_standard_errors(X[:5], X[5:10]))
+
+
+def test_rankncgcv_chooses_a_sensible_alpha_for_players():
+    i, j, voters, strength = league()
+    for groups in (None, voters):
+        search = RankNCGCV().fit(np.eye(12), Pairs(i, j, groups=groups))
+        assert 0.01 < search.alpha_ < 100
+        assert search.best_score_ > -np.log(2)
+        assert np.corrcoef(search.coef_, strength)[0, 1] > 0.9
+
+
+def test_scores_of_folds_are_minus_the_log_loss_of_refits():
+    i, j, voters, _ = league()
+    pairs = Pairs(i, j, groups=voters)
+    search = RankNCGCV([0.1, 10.0], cv=3, tol=1e-8).fit(np.eye(12), pairs)
+    for row, (train, test) in zip(search.scores_, pair_folds(pairs, 3), strict=True):
+        for alpha, score in zip([0.1, 10.0], row, strict=True):
+            ranker = RankNCG(alpha, tol=1e-8).fit(np.eye(12), train)
+            wanted = -pairwise_log_loss(test, ranker.predict(np.eye(12)))
+            assert score == pytest.approx(wanted, abs=1e-6)
+
+
+def test_the_default_of_rankncgcv_is_the_log_loss_on_pairs_only():
+    i, j, _, strength = league()
+    X, pairs = np.eye(12), Pairs(i, j)
+    default, asked = (RankNCGCV([1.0], scoring=how).fit(X, pairs) for how in (None, "log_loss"))
+    np.testing.assert_array_equal(default.scores_, asked.scores_)
+    accuracy = RankNCGCV([1.0], scoring="pairwise_accuracy").fit(X, pairs)
+    assert accuracy.best_score_ > 0.5
+    labels = RankNCGCV([1.0], cv=2).fit(strength[:, None], np.arange(12) % 3)
+    assert (labels.scores_ >= 0).all()
+
+
+@pytest.mark.parametrize("cv", [LeaveOneGroupOut(), GroupKFold(3), KFold(3), QueryKFold(3)])
+def test_splitters_split_comparisons_and_see_their_groups(cv):
+    i, j, voters, _ = league()
+    pairs = Pairs(i, j, groups=voters)
+    search = RankNCGCV([1.0], cv=cv).fit(np.eye(12), pairs)
+    if isinstance(cv, QueryKFold):
+        splits = list(cv.split(i, qid=voters))
+    else:
+        splits = list(cv.split(i[:, None], i, None if isinstance(cv, KFold) else voters))
+    for row, (train, test) in zip(search.scores_, splits, strict=True):
+        ranker = RankNCG(1.0, tol=1e-4).fit(np.eye(12), pairs.select(train))
+        wanted = -pairwise_log_loss(pairs.select(test), ranker.predict(np.eye(12)))
+        assert row[0] == pytest.approx(wanted, abs=1e-4)
+    again = RankNCGCV([1.0], cv=splits).fit(np.eye(12), pairs)
+    np.testing.assert_allclose(again.scores_, search.scores_)
+    with pytest.raises(PairrankError, match="of 400 comparisons"):
+        RankNCGCV([1.0], cv=[(np.arange(5), [400])]).fit(np.eye(12), pairs)
+
+
+def test_comparisons_of_queries_are_folded_by_queries_unless_they_have_groups():
+    i, j, voters, _ = league()
+    X, qid = np.vstack((np.eye(12), np.eye(12))), np.repeat([0, 1], 12)
+    half = np.arange(400) % 2 * 12
+    plain = Pairs(i + half, j + half)
+    by_query = RankNCGCV([1.0], cv=2).fit(X, plain, qid=qid)
+    wanted = [
+        -pairwise_log_loss(plain.select(half == held),
+                           RankNCG(tol=1e-4).fit(X, plain.select(half != held)).predict(X))
+        for held in (0, 12)
+    ]  # fmt: skip
+    np.testing.assert_allclose(by_query.scores_[:, 0], wanted, atol=1e-4)
+    grouped = Pairs(i + half, j + half, groups=voters)
+    assert len(RankNCGCV([1.0], cv=4).fit(X, grouped, qid=qid).scores_) == 4
+
+
+def test_the_other_searches_fold_comparisons_too():
+    i, j, voters, _ = league()
+    X = np.eye(12)
+    assert RankSVMCV([0.01, 1.0]).fit(X, Pairs(i, j)).best_score_ > 0.6
+    assert RankRLSCV(cv=4).fit(X, Pairs(i, j, groups=voters)).best_score_ > 0.6
+
+
+def test_rankrls_leaves_groups_out_in_closed_form():
+    rng = np.random.default_rng(0)
+    i, j, voters, _ = league(n_games=60)
+    X, pairs = rng.normal(size=(12, 3)), Pairs(i, j, groups=voters)
+    search = RankRLSCV([0.5]).fit(X, pairs)
+    assert search.cv_ == "leave-query-out"
+    right = 0.0
+    for voter in np.unique(voters):
+        kept = pairs.select(voters != voter)
+        scores = RankRLS(0.5, solver="direct").fit(X, kept).predict(X)
+        out = pairs.select(voters == voter)
+        right += np.count_nonzero(scores[out.i] > scores[out.j])
+    assert search.best_score_ == pytest.approx(right / 60, rel=1e-12)
+    greedy = GreedyRankRLS(2, alpha=0.5).fit(X, pairs)
+    assert greedy.cv_ == "leave-query-out"
+    chosen = X[:, greedy.support_]
+    errors = 0.0
+    for voter in np.unique(voters):
+        ranker = RankRLS(0.5, solver="direct").fit(chosen, pairs.select(voters != voter))
+        scores, out = ranker.predict(chosen), pairs.select(voters == voter)
+        errors += ((1.0 - scores[out.i] + scores[out.j]) ** 2).sum()
+    assert greedy.errors_[-1] == pytest.approx(errors / 60, rel=1e-9)
+
+
+def test_a_path_is_judged_by_comparisons_of_its_own_rows():
+    i, j, voters, _ = league()
+    train, test = next(iter(pair_folds(Pairs(i, j, groups=voters), 4)))
+    options = {"param": "alpha", "values": [0.1, 1.0, 1000.0], "scoring": "log_loss"}
+    path = regularization_path(RankNCG(), np.eye(12), train, y_val=test, **options)
+    same = regularization_path(
+        RankNCG(), np.eye(12), train, X_val=np.eye(12), y_val=test, **options
+    )
+    np.testing.assert_array_equal(path.scores, same.scores)
+    assert path.best_value < 1000.0
+    with pytest.raises(PairrankError, match="both X_val and y_val"):
+        regularization_path(RankNCG(), np.eye(12), np.arange(12), y_val=np.arange(12), **options)
+
+
+def test_a_fold_of_comparisons_warns_of_nothing():
+    i, j, voters, _ = league()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RankNCGCV([1.0]).fit(np.eye(12), Pairs(i, j, groups=voters))

@@ -1,0 +1,90 @@
+"""Finite scores: the graph's tests agree with a linear programme over directions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import optimize
+
+from pairrank import BradleyTerry
+from pairrank.exceptions import PairrankError
+from pairrank.ratings.comparisons import check_comparisons
+from pairrank.ratings.connections import check_finite_scores
+from pairrank.ratings.margins import add_up
+
+
+def runs_to_infinity(winner, loser, tie, n_items, parameter):
+    """Return whether the likelihood rises for ever along a direction (v, u) of scores and ties.
+
+    Along it a win needs v_i - v_j >= u and >= 0, a tie u >= |v_i - v_j|; u is 0 for halves. It
+    leaves the scores as they are only if all differences are 0.
+    """
+    rows = []
+    for i, j, is_tie in zip(winner, loser, tie, strict=True):
+        d = np.zeros(n_items + 1)
+        d[i], d[j] = 1.0, -1.0
+        u = np.zeros(n_items + 1)
+        u[-1] = 1.0
+        rows += [d - u, -d - u] if is_tie else [u - d, -d]
+    last = (0.0, 1.0) if parameter and any(tie) else (0.0, 0.0)
+    bounds = [*[(-1.0, 1.0)] * (n_items - 1), (0.0, 0.0), last]
+    for sign in (1.0, -1.0):
+        for item in range(n_items - 1):
+            cost = np.zeros(n_items + 1)
+            cost[item] = sign
+            best = optimize.linprog(cost, np.array(rows), np.zeros(len(rows)), bounds=bounds)
+            if best.fun < -1e-6:
+                return True
+    return False
+
+
+VOTES = st.lists(
+    st.tuples(st.integers(0, 3), st.integers(1, 3), st.booleans()), min_size=1, max_size=10
+)
+
+
+@settings(max_examples=60)
+@given(VOTES, st.booleans())
+@example([(0, 1, False), (0, 1, True)], True)
+@example([(0, 1, False), (1, 1, True), (2, 2, True)], True)
+@example([(0, 1, False), (1, 1, False), (2, 2, True)], True)
+def test_infinite_scores_are_found(votes, parameter):
+    winner = np.array([each[0] for each in votes])
+    loser = (winner + [each[1] for each in votes]) % 4
+    tie = np.array([each[2] for each in votes])
+    found = check_comparisons(winner, loser, tie=tie)
+    args = found.winner, found.loser, found.tie, found.items.size
+    if parameter and tie.all():
+        return
+    try:
+        check_finite_scores(add_up(found), found.items, parameter=parameter)
+        is_infinite = False
+    except PairrankError:
+        is_infinite = True
+    assert is_infinite == runs_to_infinity(*args, parameter)
+
+
+def test_parts_are_named():
+    winner = ["a", "b", "c", "d", "a"]
+    loser = ["b", "a", "d", "c", "c"]
+    message = r"2 parts.*\{'a', 'b'\}; \{'c', 'd'\}\. Set alpha"
+    with pytest.raises(PairrankError, match=message):
+        BradleyTerry().fit(winner, loser)
+    chain = np.arange(20)
+    winner_of_chain = np.concatenate((chain, np.arange(20, 30)))
+    loser_of_chain = np.concatenate(((chain + 1) % 20, np.arange(10)))
+    with pytest.raises(PairrankError, match=r"\{0, 1, 2, 3 and 16 more\}; \{20\}; .*and 5 more"):
+        BradleyTerry().fit(winner_of_chain, loser_of_chain)
+    model = BradleyTerry(alpha=0.1).fit(winner, loser)
+    assert np.isfinite(model.scores_).all()
+    assert model.scores_[0] > model.scores_[2]
+
+
+def test_ties_that_no_win_contradicts_are_refused():
+    with pytest.raises(PairrankError, match=r'more wins than ties.*ties="half"'):
+        BradleyTerry(ties="davidson").fit(["a", "a"], ["b", "b"], tie=[0, 1])
+    assert np.isfinite(BradleyTerry().fit(["a", "a"], ["b", "b"], tie=[0, 1]).scores_).all()
+    model = BradleyTerry(ties="rao-kupper", alpha=0.1).fit(["a", "a"], ["b", "b"], tie=[0, 1])
+    assert model.status_ == "converged"
