@@ -56,6 +56,12 @@ def test_weights_without_errors_have_no_intervals():
     assert display.figure_ is display.ax_.figure
 
 
+def test_weights_that_nothing_determines_have_no_interval():
+    display = WeightsDisplay([2.0, 1.0], ["a", "b"], standard_errors=[0.5, np.inf]).plot()
+    (segments,) = (lines.get_segments() for lines in display.bars_.errorbar.lines[2])
+    assert [len(segment) for segment in segments] == [2, 0]
+
+
 def test_rankers_without_weights_are_refused():
     for fitted, match in (
         (RankSVM(kernel="rbf").fit(**ROWS), "not linear"),

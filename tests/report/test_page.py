@@ -144,6 +144,16 @@ def test_intervals_and_calibration_need_a_likelihood(data, ranker, two):
     assert f"All {ranker.n_pairs_:,} pairs." in two
 
 
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.PairrankWarning")
+def test_weights_that_nothing_determines_have_no_interval(data):
+    X = np.column_stack([data.X[:, 0], np.ones(len(data.y))])
+    fitted = RankNCG(covariance="rows").fit(X, data.y, qid=data.qid)
+    assert np.isinf(fitted.standard_errors_[1])
+    text = report(fitted, X, data.y, qid=data.qid).html
+    assert text.count(' class="interval"') == 1
+    assert "inf" not in Page(text).shown.split("Weights")[1].split()
+
+
 def test_two_models_are_compared_as_compare_scores_does(data, ranker, two):
     other = RankSVM(C=1e-3).fit(data.X, data.y, qid=data.qid)
     found = metrics.compare_scores(

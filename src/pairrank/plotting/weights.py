@@ -34,7 +34,7 @@ class WeightsDisplay:
     names : sequence of str
         The features.
     standard_errors : array-like of shape (n_weights,), optional
-        Their standard errors.
+        Their standard errors; a weight without a finite one has no interval.
 
     Attributes
     ----------
@@ -133,7 +133,10 @@ class WeightsDisplay:
         if ax is None:
             height = max(2.0, 1.0 + 0.25 * self.weights.size)
             _, ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")
-        reach = None if self.standard_errors is None else _Z * self.standard_errors
+        reach = None
+        if self.standard_errors is not None:
+            known = np.isfinite(self.standard_errors)
+            reach = np.where(known, _Z * self.standard_errors, np.nan)
         places = np.arange(self.weights.size)
         self.bars_ = ax.barh(places, self.weights, xerr=reach, **{"capsize": 2, **bar_kw})
         ax.set_yticks(places, self.names)

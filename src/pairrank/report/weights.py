@@ -18,7 +18,7 @@ _ROWS_A_BLOCK = 1 << 15
 
 
 class Weight(NamedTuple):
-    """A feature's weight; `low` and `high` are a 95 % interval, if standard errors are known.
+    """A feature's weight; `low` and `high` are a 95 % interval, if it has a standard error.
 
     `effect` is the weight times the standard deviation of the feature over the rows. `other` is the
     weight of another model.
@@ -51,7 +51,9 @@ def largest_weights(subject: Subject, other: Subject | None = None) -> list[Weig
         beside = other.ranker.linear_coef()
     found = []
     for at in np.argsort(-np.abs(effects), kind="stable")[:MOST_WEIGHTS].tolist():
-        reach = None if errors is None else _Z * float(errors[at])
+        reach = None
+        if errors is not None and np.isfinite(errors[at]):
+            reach = _Z * float(errors[at])
         weight = float(weights[at])
         found.append(
             Weight(
