@@ -48,7 +48,7 @@ def test_the_page_shows_the_metrics_of_the_model(folder, tmp_path):
     value = metrics.ndcg_score(rows.y, scores, k=10, qid=rows.qid)
     shown = page_at(tmp_path / "page.html").shown
     assert f"{value:.4g}" in shown
-    assert "Report on first" in shown
+    assert "Report on first, rows of rows.txt" in shown
 
 
 def test_metrics_title_and_comparisons_can_be_given(folder, tmp_path):

@@ -63,11 +63,14 @@ def report(
     order = getattr(own, "graph", "full") if graph is None else graph
     count_preferences(rows, order, pairs or data)
     others = {} if against is None else {"other": rankers[1].estimator, "X_other": loaded[1].X}
+    names = _names(model, against)
+    of_rows = "standard input" if data == "-" else Path(data).name
     with named(data):
         page = report_on(
             own, rows.X, labels, **rows.layout, **others, metrics=asked or None,
             graph=None if pairs is not None else graph_of(order, rows.y),
-            title=title, names=_names(model, against), random_state=seed,
+            title=title or f"Report on {names[0]}, rows of {of_rows}", names=names,
+            random_state=seed,
         )  # fmt: skip
     page.save(output)
     if output != "-":
