@@ -61,8 +61,8 @@ def main() -> None:
     grade, query = np.digitize(score, [-1.0, 1.0]), np.arange(160) // 10 + 1
     clicks = zip(grade, query, rng.integers(1, 90, 160), price, length, age, strict=True)
     write_csv("clicks.csv", "grade,query,views,price,length,age", clicks)
-    weight, size, power, strength = columns(rng, 12)
-    write_csv("items.csv", "weight,size,power", zip(weight, size, power, strict=True))
+    mass, size, power, strength = columns(rng, 12)
+    write_csv("items.csv", "mass,size,power", zip(mass, size, power, strict=True))
     i, j = rng.integers(0, 12, (2, 80))
     wins = strength[i] - strength[j] > rng.normal(size=80)
     better, worse = np.where(wins, i, j), np.where(wins, j, i)

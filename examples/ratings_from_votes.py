@@ -1,6 +1,6 @@
 """Rate six coffees from made votes of tasters, with ties and the effect of being served first.
 
-votes.csv has a comparison per line. A tie names the coffee that was served first as its winner.
+data/votes.csv has a comparison per line. A tie names the coffee that was served first as its winner.
 `served_first` is 1 if the winner was served first, -1 if the loser was. Votes of one taster depend
 on one another, so tasters are groups.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 from pairrank import BradleyTerry
 from pairrank.io import read_votes
 
-VOTES = Path(__file__).with_name("votes.csv")
+VOTES = Path(__file__).parent / "data" / "votes.csv"
 
 
 def main() -> None:
