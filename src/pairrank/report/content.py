@@ -12,7 +12,12 @@ from pairrank._protocols import FloatArray
 from pairrank.metrics.comparison import Comparison
 from pairrank.preferences import Levels, Pairs
 from pairrank.report import pictures
-from pairrank.report.calibration import PairCalibration, calibrate, preferences_of
+from pairrank.report.calibration import (
+    MOST_PAIRS,
+    PairCalibration,
+    calibrate,
+    preferences_of,
+)
 from pairrank.report.measures import Measure, compared, measure, worst_and_best
 from pairrank.report.pair_sample import Drawn, draw_pairs
 from pairrank.report.pictures import MOST_POINTS, Picture
@@ -25,7 +30,6 @@ from pairrank.report.weights import Weight, largest_weights
 MOST_QUERIES = 5
 """The queries shown of the worst, of the best, and of those that differ most."""
 
-MOST_PAIRS = 200_000
 _LONGEST_VALUE = 80
 
 
