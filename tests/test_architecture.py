@@ -21,7 +21,7 @@ LAYERS: dict[str, float] = {
     "estimators": 4.0,
     "model_selection": 4.1,
     "recommend": 4.2,
-    **dict.fromkeys(["survival", "clicks", "ratings"], 4.3),
+    **dict.fromkeys(["survival", "clicks", "ratings", "report"], 4.3),
     **dict.fromkeys(["plotting", "cli", "distributed", "torch_losses", "boosting", "pyterrier"], 5),
     **dict.fromkeys(["__init__", "__main__"], 6),
 }
@@ -44,7 +44,7 @@ SKLEARN_ROOMS = {
 LEAVES = {"plotting", "cli", "distributed", "torch_losses", "boosting"}
 FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend", "ratings"}
 LIBRARIES: dict[str, set[str]] = {
-    "sklearn": SKLEARN_ROOMS | LEAVES | {"threads", "export"},
+    "sklearn": SKLEARN_ROOMS | LEAVES | {"threads", "export", "report"},
     "numba": {"compiled"},
     "llvmlite": {"compiled"},
     "torch": {"torch_losses"},
@@ -53,6 +53,7 @@ LIBRARIES: dict[str, set[str]] = {
     "lightgbm": {"boosting"},
     "xgboost": {"boosting"},
     "onnx": {"export"},
+    "jinja2": {"report"},
     "typer": {"cli"},
     "rich": {"cli"},
     "click": set(),
@@ -268,6 +269,7 @@ def test_a_file_has_a_caption_and_one_purpose(name):
 HEAVY = [
     *["numba", "sklearn.model_selection", "sklearn.linear_model", "matplotlib", "torch", "dask"],
     *["lightgbm", "xgboost", "pandas", "polars", "pyarrow", "typer", "rich", "clarabel"],
+    *["jinja2"],
 ]
 
 

@@ -17,6 +17,7 @@ import pairrank
 SOURCE = Path(pairrank.__file__).parent
 OPTIONAL = {
     "plotting": "matplotlib",
+    "page": "jinja2",
     "torch_losses": "torch",
     "boosting": "lightgbm",
     "distributed": "dask",
@@ -24,7 +25,7 @@ OPTIONAL = {
 FACES = [
     "pairrank",
     *(f"pairrank.{name}" for name in ("metrics", "datasets", "export", "io", "recommend")),
-    *(f"pairrank.{name}" for name in ("survival", "clicks", "ratings")),
+    *(f"pairrank.{name}" for name in ("survival", "clicks", "ratings", "report")),
 ]
 ASKED = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "SS03", "SS06", "RT01"}
 

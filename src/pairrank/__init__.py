@@ -25,8 +25,11 @@ if TYPE_CHECKING:
     from pairrank.model_selection import regularization_path as regularization_path
     from pairrank.pair_sums.erfc import fast_erfc_sum as fast_erfc_sum
     from pairrank.plotting import IterationCurveDisplay as IterationCurveDisplay
+    from pairrank.plotting import PairCalibrationDisplay as PairCalibrationDisplay
+    from pairrank.plotting import QueryMetricDisplay as QueryMetricDisplay
     from pairrank.plotting import RatingsDisplay as RatingsDisplay
     from pairrank.plotting import RegularizationPathDisplay as RegularizationPathDisplay
+    from pairrank.plotting import WeightsDisplay as WeightsDisplay
     from pairrank.plotting import WinMatrixDisplay as WinMatrixDisplay
     from pairrank.preferences import OrderGraph as OrderGraph
     from pairrank.preferences import Pairs as Pairs
@@ -41,15 +44,18 @@ _LAZY = {
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
     "OrderGraph": "pairrank.preferences",
+    "PairCalibrationDisplay": "pairrank.plotting",
     "Pairs": "pairrank.preferences",
     "PairwiseClassifier": "pairrank.model_selection",
     "QueryKFold": "pairrank.model_selection",
+    "QueryMetricDisplay": "pairrank.plotting",
     "RatingsDisplay": "pairrank.plotting",
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
     "WinMatrixDisplay": "pairrank.plotting",
     "RegularizationPathDisplay": "pairrank.plotting",
+    "WeightsDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
     "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",
@@ -68,6 +74,7 @@ _MODULES = (
     "plotting",
     "ratings",
     "recommend",
+    "report",
     "survival",
 )
 

@@ -13,6 +13,7 @@ from pairrank.cli.demo import demo
 from pairrank.cli.evaluate import evaluate
 from pairrank.cli.export import export
 from pairrank.cli.files import convert, info
+from pairrank.cli.page import report
 from pairrank.cli.ratings import ratings
 from pairrank.cli.recommend import recommend
 from pairrank.cli.scoring import predict
@@ -28,7 +29,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
 for command in (
-    *(train, predict, evaluate, recommend, ratings, export),
+    *(train, predict, evaluate, report, recommend, ratings, export),
     *(info, convert, demo, warmup),
 ):
     has_model = command in (train, recommend)

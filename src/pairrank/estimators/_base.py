@@ -56,6 +56,13 @@ class BaseRanker(Described, BaseEstimator):
     random_state: Any
     n_pairs_: int
 
+    def _html_repr(self) -> str:
+        """Return what notebooks show: scikit-learn's diagram, below a table of the fit."""
+        from pairrank.estimators._html import fit_table
+
+        diagram: str = super()._html_repr()
+        return fit_table(self) + diagram if hasattr(self, "coef_") else diagram
+
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are accepted and a target is needed."""
         tags = super().__sklearn_tags__()

@@ -62,6 +62,11 @@ gap_ : float
     How far `objective_` may be above the minimum, at most; known from cutting planes only.
 n_pairs_ : int
     The number of preferences; of Pairs, of comparisons, in which a tie counts as one.
+n_rows_, n_queries_ : int
+    The numbers of training rows and of their queries.
+n_ties_ : int
+    The number of pairs of rows of one query with equal labels, of `Pairs` that of ties; not set
+    where differences of labels are learnt, which include those of 0.
 validation_metric : str or None, default None
     The metric that judges the validation rows at each iteration, such as "ndcg@10" (see
     `pairrank.model_selection.get_query_scorer`). None is the pairwise accuracy that `score` has.

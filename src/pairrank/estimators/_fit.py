@@ -17,6 +17,7 @@ from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Callback, Features, FloatArray, Status
 from pairrank.estimators._base import BaseRanker, Graph, Kernel, Seed
+from pairrank.estimators._counts import keep_counts
 from pairrank.estimators._descent import Method, combined, minimize, progress_printer, values_agree
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import (
@@ -152,6 +153,7 @@ class SolvedRanker(BaseRanker, ABC):
         starts = self._starts(len(targets), features.shape[1])
         of_pairs = isinstance(preferences, Pairs)
         self.n_pairs_ = preferences.n_comparisons if of_pairs else preferences.n_pairs
+        keep_counts(self, rows, preferences)
         printer = progress_printer(self.verbose, self.n_pairs_)
         solutions: list[Any] = []
         with threads.blas_for(features):

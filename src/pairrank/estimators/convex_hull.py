@@ -103,6 +103,7 @@ class ConvexHullRanker(SolvedRanker):
         The cost of a squared slack that was used.
     n_pairs_, n_edges_ : int
         The number of preferences, and of edges between classes of a query.
+    n_rows_, n_queries_, n_ties_
     n_iter_, best_iteration_, status_, validation_scores_
     history_ : list of BoundStep
         Objective, lower bound and seconds of each iteration.

@@ -65,6 +65,7 @@ class RankNCG(PairLossRanker):
     Attributes
     ----------
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
+    n_rows_, n_queries_, n_ties_
     coef_cov_ : ndarray of shape (n_features, n_features)
         The covariance of `coef_`, where `covariance` asks for it and the fit was not interrupted.
     standard_errors_ : ndarray of shape (n_features,)
@@ -153,9 +154,23 @@ class RankNCG(PairLossRanker):
         first, second = self.predict(Xi), self.predict(Xj)
         if first.size != second.size:
             raise PairrankError(_shapes_differ(first, second))
+        return self.preference_proba(first - second)
+
+    def preference_proba(self, margins: FloatArray) -> FloatArray:
+        """Return the probabilities of preferences by how much higher the scores are.
+
+        Parameters
+        ----------
+        margins : ndarray of shape (n_pairs,), float64
+            The score of each pair's first row minus that of its second.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,), float64
+        """
         loss = Probit() if self.loss == "probit" else Logistic()
         with np.errstate(over="ignore"):
-            return -loss.phi(second - first, order=1)
+            return -loss.phi(-margins, order=1)
 
     def pair_standard_errors(self, Xi: Any, Xj: Any) -> FloatArray:
         """Return the standard error of each difference of scores, of a row of Xi less one of Xj.

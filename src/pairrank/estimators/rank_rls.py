@@ -61,6 +61,7 @@ class RankRLS(TargetsMixin, SolvedRanker):
     coef_, n_iter_, best_iteration_, status_, history_, objective_
     n_pairs_ : int
         The number of differences, n_q^2 per query, or of comparisons.
+    n_rows_, n_queries_, n_ties_
     validation_scores_, feature_map_, n_features_in_, feature_names_in_
 
     Notes

@@ -1,0 +1,83 @@
+"""pairrank report: write a page on how a model ranks rows, alone or beside another model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from pairrank.cli import _options as options
+from pairrank.cli._errors import UsageError, named, print_message
+from pairrank.cli._graphs import graph_of
+from pairrank.cli._judges import load_rows_of
+from pairrank.cli._rows import check_inputs, check_output, count_preferences
+from pairrank.cli.evaluate import check_asked
+from pairrank.cli.scoring import Ranker
+
+
+def report(
+    model: options.ModelFile,
+    data: options.Data,
+    *,
+    output: Annotated[str, options.output("The HTML page; - is stdout.", "FILE")] = "report.html",
+    against: Annotated[
+        str | None, typer.Option(help="Show this model beside the first.", metavar="MODEL")
+    ] = None,
+    graph: options.GraphOption = None,
+    pairs: options.PairsOption = None,
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Show this metric; may be repeated; queries are sorted by the first. If left out, "
+            f"those that suit the labels. One of {options.METRIC_NAMES}.",
+            **options.METRIC,
+        ),
+    ] = None,
+    title: Annotated[
+        str | None, options.option("Output", "The heading of the page.", metavar="TEXT")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Of the samples and the comparison.", min=0)] = 0,
+    columns: options.Columns,
+) -> None:
+    """Write a page on how a model ranks the rows of DATA, by their labels or by --pairs.
+
+    It shows metrics by query, the worst and best queries row by row, weights, the scores of each
+    label, and the calibration of RankNCG's probabilities. It needs jinja2.
+    """
+    from pairrank.report.page import page_template
+    from pairrank.report.page import report as report_on
+
+    asked = list(metric or ())
+    check_asked(asked, pairs, graph, columns)
+    check_inputs(model, data, pairs, against)
+    check_output(output, model, data, pairs, against)
+    if against is not None and model == against:
+        raise UsageError("--against names the same model: name another one.")
+    page_template()
+    paths = [path for path in (model, against) if path is not None]
+    rankers = [Ranker(path) for path in paths]
+    loaded = load_rows_of(list(rankers), data, columns, pairs)
+    rows, own = loaded[0], rankers[0].estimator
+    labels: Any = rows.y
+    order = getattr(own, "graph", "full") if graph is None else graph
+    count_preferences(rows, order, pairs or data)
+    others = {} if against is None else {"other": rankers[1].estimator, "X_other": loaded[1].X}
+    names = _names(model, against)
+    of_rows = "standard input" if data == "-" else Path(data).name
+    with named(data):
+        page = report_on(
+            own, rows.X, labels, **rows.layout, **others, metrics=asked or None,
+            graph=None if pairs is not None else graph_of(order, rows.y),
+            title=title or f"Report on {names[0]}, rows of {of_rows}", names=names,
+            random_state=seed,
+        )  # fmt: skip
+    page.save(output)
+    if output != "-":
+        print_message(f"{output} is written: {len(page.html) / 1e3:,.0f} kB.", kind="report")
+
+
+def _names(model: str, against: str | None) -> tuple[str, str]:
+    """Return what the page calls the models: the names of their files, or their paths if equal."""
+    names = Path(model).name, Path(against or "").name
+    return (model, against) if against and names[0] == names[1] else names

@@ -1,0 +1,147 @@
+"""WeightsDisplay: the largest weights with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from pairrank._validation import check_number
+from pairrank.estimators._html import feature_names
+from pairrank.exceptions import PairrankError
+from pairrank.plotting._common import pyplot_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
+    from matplotlib.figure import Figure, SubFigure
+
+_Z = 1.959963984540054
+
+
+class WeightsDisplay:
+    """The largest weights of a linear ranker as bars, with 95 % intervals where errors are known.
+
+    Create it with `from_estimator`.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_weights,)
+        The weights, largest first.
+    names : sequence of str
+        The features.
+    standard_errors : array-like of shape (n_weights,), optional
+        Their standard errors; a weight without a finite one has no interval.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    bars_ : matplotlib BarContainer
+
+    Examples
+    --------
+    >>> from pairrank import RankRLS
+    >>> ranker = RankRLS().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 1, 2])
+    >>> WeightsDisplay.from_estimator(ranker, draw=False).names
+    ['f1', 'f2']
+    """
+
+    ax_: Axes
+    figure_: Figure | SubFigure
+    bars_: BarContainer
+
+    def __init__(
+        self,
+        weights: ArrayLike,
+        names: Sequence[str],
+        *,
+        standard_errors: ArrayLike | None = None,
+    ) -> None:
+        self.weights, self.names = np.asarray(weights, dtype=np.float64), list(names)
+        self.standard_errors = None if standard_errors is None else np.asarray(standard_errors)
+        for name, values in (("names", self.names), ("standard_errors", self.standard_errors)):
+            if values is not None and len(values) != self.weights.size:
+                raise PairrankError(
+                    f"{name} has {len(values)} entries for {self.weights.size} weights"
+                )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        *,
+        max_weights: int = 20,
+        draw: bool = True,
+        ax: Axes | None = None,
+        **bar_kw: Any,
+    ) -> Self:
+        """Draw the weights of largest size.
+
+        Parameters
+        ----------
+        estimator : ranker
+            A fitted linear ranker of one target.
+        max_weights : int
+            The number of weights shown, at most.
+        draw : bool
+            False: do not draw; call `plot` later.
+        ax : matplotlib Axes, optional
+            Where to draw; None: a new figure.
+        **bar_kw : Any
+            Passed to matplotlib's `barh`.
+
+        Returns
+        -------
+        WeightsDisplay
+
+        Raises
+        ------
+        ValueError
+            If the scores are not linear in the features, or there are several targets.
+        ImportError
+            If `draw` is True and matplotlib is not installed.
+        """
+        check_is_fitted(estimator)
+        check_number(max_weights, "max_weights", integer=True)
+        if not hasattr(estimator, "linear_coef"):
+            raise PairrankError(
+                f"a {type(estimator).__name__} has no weights: give a fitted ranker, such as the "
+                "last step of a Pipeline"
+            )
+        coef = estimator.linear_coef()
+        if coef.ndim > 1:
+            raise PairrankError(
+                f"the {type(estimator).__name__} has {len(coef)} targets: fit it with a single "
+                "column of y"
+            )
+        largest = np.argsort(-np.abs(coef), kind="stable")[:max_weights]
+        names, errors = feature_names(estimator), getattr(estimator, "standard_errors_", None)
+        display = cls(
+            coef[largest],
+            [names[at] for at in largest.tolist()],
+            standard_errors=None if errors is None else errors[largest],
+        )
+        return display.plot(ax, **bar_kw) if draw else display
+
+    def plot(self, ax: Axes | None = None, **bar_kw: Any) -> Self:
+        """Draw the bars; return the display, with `ax_`, `figure_` and `bars_`."""
+        pyplot = pyplot_of()
+        if ax is None:
+            height = max(2.0, 1.0 + 0.25 * self.weights.size)
+            _, ax = pyplot.subplots(figsize=(6.4, height), layout="constrained")
+        reach = None
+        if self.standard_errors is not None:
+            known = np.isfinite(self.standard_errors)
+            reach = np.where(known, _Z * self.standard_errors, np.nan)
+        places = np.arange(self.weights.size)
+        self.bars_ = ax.barh(places, self.weights, xerr=reach, **{"capsize": 2, **bar_kw})
+        ax.set_yticks(places, self.names)
+        ax.invert_yaxis()
+        ax.axvline(0.0, color="0.5", linewidth=0.8)
+        ax.set_xlabel("weight" if reach is None else "weight, with its 95 % interval")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,187 @@
+"""report: one self-contained HTML page on how a ranker ranks some rows."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import IO, Any
+
+from numpy.typing import ArrayLike
+
+from pairrank import _validation as validation
+from pairrank.exceptions import PairrankError
+from pairrank.io import atomic_write
+from pairrank.preferences import Pairs
+from pairrank.report.content import Material, content_of
+from pairrank.report.measures import check_metrics, usual_metrics
+from pairrank.report.subject import subject_of
+
+
+@dataclass(frozen=True)
+class Report:
+    """An HTML page; a notebook shows it in a frame.
+
+    Attributes
+    ----------
+    html : str
+        The page, with its style and its pictures. It has no script and loads nothing.
+    """
+
+    html: str
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to a file, whole or not at all; "-" is standard output."""
+        with atomic_write(path, "w") as file:
+            self.write(file)
+
+    def write(self, file: IO[str]) -> None:
+        """Write the page to an open text file."""
+        file.write(self.html)
+
+    def _repr_html_(self) -> str:
+        page = html.escape(self.html)
+        style = "border: 1px solid gray; height: 40em; width: 100%"
+        return f'<iframe title="pairrank report" style="{style}" srcdoc="{page}"></iframe>'
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: ArrayLike | Pairs,
+    *,
+    qid: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    winner_weight: ArrayLike | None = None,
+    loser_weight: ArrayLike | None = None,
+    other: Any = None,
+    X_other: Any = None,
+    metrics: str | Sequence[str] | None = None,
+    graph: Any = None,
+    title: str | None = None,
+    names: tuple[str, str] | None = None,
+    random_state: int = 0,
+) -> Report:
+    """Return a page that shows how a ranker ranks rows, and how it differs from another ranker.
+
+    It shows metrics with their spread over queries, the worst and the best queries with their rows
+    in order and the contributions of features, the weights, the scores of each label, and of
+    RankNCG the calibration of its pair probabilities.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted ranker of one target, or a Pipeline or search that ends with one.
+    X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        Rows to judge by, best others than the training rows.
+    y : array-like of shape (n_rows,), or Pairs
+        Labels, or explicit comparisons.
+    qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
+        As in `pairrank.metrics.pairwise_accuracy`.
+    other : estimator, optional
+        Another ranker, shown beside the first.
+    X_other : array-like, CSR matrix or frame of shape (n_rows, n_features_of_other), optional
+        The rows as `other` takes them; None: X.
+    metrics : str or sequence of str, optional
+        Names as in `pairrank.model_selection.get_query_scorer`; queries are sorted by the first.
+        None: those that suit the labels.
+    graph : "full", "chain" or OrderGraph, optional
+        Which labels are preferred to which; None: the graph of `model`.
+    title : str, optional
+        The heading of the page.
+    names : (str, str), optional
+        What the page calls `model` and `other`; None: their classes.
+    random_state : int
+        The seed of the samples and of the comparison.
+
+    Returns
+    -------
+    Report
+        Its `save` writes the page to a file.
+
+    Raises
+    ------
+    PairrankError
+        If input is wrong, there is no preference, or a metric cannot judge the labels.
+    ImportError
+        If jinja2 is not installed.
+
+    Notes
+    -----
+    Costs the metrics and O(n_rows n_features). The size of the page is limited: it shows up to 10
+    queries with 10 rows each, 25 weights, 12 labels and 1,000 points, and says what is left out.
+
+    Examples
+    --------
+    >>> from pairrank import RankRLS
+    >>> from pairrank.datasets import make_queries
+    >>> data = make_queries(5, 10, 3, random_state=0)
+    >>> page = report(RankRLS().fit(data.X, data.y, qid=data.qid), data.X, data.y, qid=data.qid)
+    >>> page.html[:15]
+    '<!doctype html>'
+    """
+    template = page_template()
+    subject = subject_of(model, X)
+    n_rows = subject.X.shape[0]
+    given = {"qid": qid, "sample_weight": sample_weight}
+    given |= {"winner_weight": winner_weight, "loser_weight": loser_weight}
+    checked = {name: check(given[name], n_rows) for name, check in validation.ALIGNED.items()}
+    layout = {name: part for name, part in checked.items() if part is not None}
+    judged: Any = y if isinstance(y, Pairs) else validation.check_labels(y, n_rows)
+    validation.check_number(random_state, "random_state", inclusive=True, integer=True)
+    asked = [metrics] if isinstance(metrics, str) else list(metrics or ())
+    check_metrics(asked, judged)
+    rival = None
+    if other is not None:
+        rival = subject_of(other, X if X_other is None else X_other)
+        if rival.X.shape[0] != n_rows:
+            raise PairrankError(
+                f"X_other has {rival.X.shape[0]} rows, but X {n_rows}: give the same rows"
+            )
+    probabilities = subject.gives_probabilities and (rival is None or rival.gives_probabilities)
+    material = Material(
+        subject,
+        judged,
+        layout,
+        graph if graph is not None else getattr(subject.ranker, "graph", "full"),
+        asked or usual_metrics(judged, layout, probabilities=probabilities),
+        rival,
+        names or _names(subject.ranker, None if rival is None else rival.ranker),
+        random_state,
+    )
+    heading = f"Report on {material.names[0]}" if title is None else title
+    return Report(template.render(title=heading, page=content_of(material)))
+
+
+def _names(ranker: Any, other: Any) -> tuple[str, str]:
+    first, second = type(ranker).__name__, type(other).__name__
+    return (first, second) if first != second else (f"{first} (first)", f"{second} (second)")
+
+
+def page_template() -> Any:
+    """Return the template of the page; an ImportError says how to install jinja2."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError(
+            "reports need jinja2, which is not installed: pip install 'pairrank[report]'"
+        ) from error
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("pairrank.report", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["number"] = number_text
+    return environment.get_template("page.html")
+
+
+def number_text(value: Any) -> str:
+    """Return a number as text of four digits, whole numbers with separators; "–" for none."""
+    if value is None or value != value:
+        return "–"
+    if isinstance(value, int) or (1e4 <= abs(value) < 1e12 and float(value).is_integer()):
+        return f"{int(value):,}"
+    return f"{value:.4g}"

@@ -1,0 +1,152 @@
+"""The rows of single queries in the order of their scores, with contributions of features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank._protocols import FloatArray
+from pairrank.preferences import Levels, Pairs
+from pairrank.preferences._codes import query_codes
+from pairrank.report.contributions import Share, largest_shares
+from pairrank.report.subject import Subject
+
+MOST_ROWS = 8
+"""The rows shown from the top of a query."""
+
+MOST_BELOW = 2
+"""The rows shown of those that should rank highest, but are further down."""
+
+MOST_SHARES = 4
+
+
+class RankedRow(NamedTuple):
+    """A row of a query; `other_position` is its position by the scores of another model."""
+
+    position: int
+    row: int
+    score: float
+    label: str
+    shares: list[Share]
+    other_position: int | None
+
+
+class ShownQuery(NamedTuple):
+    """A query with its best rows by score."""
+
+    name: str
+    value: float
+    n_rows: int
+    rows: list[RankedRow]
+
+
+class Queries(NamedTuple):
+    """The rows of each query: `order[start[q]:start[q + 1]]` are those of query q."""
+
+    names: NDArray[Any]
+    order: NDArray[np.int64]
+    start: NDArray[np.int64]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """The number of rows of each query."""
+        return np.diff(self.start)
+
+    @property
+    def query_of(self) -> NDArray[np.int64]:
+        """The query of each row."""
+        codes = np.empty(self.order.size, dtype=np.int64)
+        codes[self.order] = np.repeat(np.arange(self.sizes.size), self.sizes)
+        return codes
+
+
+def queries_of(qid: NDArray[Any] | None, n_rows: int) -> Queries:
+    """Return the rows of each query; without `qid` there is one query."""
+    if qid is None:
+        return Queries(np.array(["all rows"]), np.arange(n_rows), np.array([0, n_rows]))
+    names, codes = query_codes(qid)
+    start = np.append(0, np.cumsum(np.bincount(codes, minlength=names.size)))
+    return Queries(names, np.argsort(codes, kind="stable"), start)
+
+
+def label_texts(y: Any, preferences: Levels | Pairs, rows: NDArray[Any]) -> list[str]:
+    """Return the labels of some rows as text; of comparisons, the weights won and lost."""
+    if not isinstance(y, Pairs):
+        return [f"{label:g}" if y.dtype.kind in "fiu" else str(label) for label in y[rows]]
+    wins, losses = preferences.wins_and_losses()
+    return [f"{wins[row]:g} : {losses[row]:g}" for row in rows.tolist()]
+
+
+def worth_of(y: Any, preferences: Levels | Pairs) -> FloatArray:
+    """Return how high each row should rank in its query, (n_rows,): its wins less its losses."""
+    wins, losses = preferences.wins_and_losses()
+    return wins - losses
+
+
+def shown_queries(
+    subject: Subject,
+    y: Any,
+    preferences: Levels | Pairs,
+    scores: FloatArray,
+    queries: Queries,
+    places: Sequence[int],
+    values: FloatArray,
+    other_scores: FloatArray | None = None,
+) -> list[ShownQuery]:
+    """Return the queries at some places with their rows; O(n_rows) for each."""
+    if not places:
+        return []
+    worth = worth_of(y, preferences)
+    means = _means(subject, queries, places) if subject.is_linear else None
+    found = []
+    for number, place in enumerate(places):
+        rows = queries.order[queries.start[place] : queries.start[place + 1]]
+        at = _shown(scores[rows], worth[rows])
+        position = _positions(scores[rows])
+        beside = None if other_scores is None else _positions(other_scores[rows])
+        shown = rows[at]
+        shares: list[list[Share]] = [[] for _ in at]
+        if means is not None:
+            shares = largest_shares(subject, shown, means[number], MOST_SHARES)
+        listed = [
+            RankedRow(
+                int(position[one]), int(row), float(scores[row]), label, share,
+                None if beside is None else int(beside[one]),
+            )
+            for one, row, label, share in zip(
+                at, shown, label_texts(y, preferences, shown), shares, strict=True
+            )
+        ]  # fmt: skip
+        name = str(queries.names[place])
+        found.append(ShownQuery(name, float(values[place]), rows.size, listed))
+    return found
+
+
+def _positions(scores: FloatArray) -> NDArray[np.int64]:
+    """Return the position of each row, 1 = best; equal scores in row order."""
+    positions = np.empty(scores.size, dtype=np.int64)
+    positions[np.argsort(-scores, kind="stable")] = np.arange(1, scores.size + 1)
+    return positions
+
+
+def _shown(scores: FloatArray, worth: FloatArray) -> NDArray[np.int64]:
+    """Return the places of the rows to show, best score first."""
+    order = np.argsort(-scores, kind="stable")
+    top, rest = order[:MOST_ROWS], order[MOST_ROWS:]
+    below = rest[worth[rest] > worth[top].min()]
+    highest = np.argsort(-worth[below], kind="stable")[:MOST_BELOW]
+    return np.concatenate((top, below[np.sort(highest)]))
+
+
+def _means(subject: Subject, queries: Queries, places: Sequence[int]) -> Any:
+    """Return the mean features of some queries, (n_places, n_features); X is not copied."""
+    rows = [queries.order[queries.start[at] : queries.start[at + 1]] for at in places]
+    sizes = np.array([each.size for each in rows])
+    starts = np.append(0, np.cumsum(sizes))
+    picked = (np.repeat(1.0 / sizes, sizes), np.concatenate(rows), starts)
+    means = sparse.csr_matrix(picked, shape=(len(rows), subject.X.shape[0])) @ subject.X
+    return means.toarray() if sparse.issparse(means) else np.asarray(means)
