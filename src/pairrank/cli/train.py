@@ -123,7 +123,7 @@ def train(
     save_model(ranker, output, columns=to_remember(data, columns), zero_based=rows.zero_based)
     if write_config is not None:
         strength = MODELS[model].strength
-        chosen = f"--search has chosen {strength} = {getattr(ranker, strength)!r}"
+        chosen = f"--search has chosen {strength} = {float(getattr(ranker, strength))!r}"
         write_settings(write_config, settings, *([chosen] if search else []))
     if not whole:
         print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
