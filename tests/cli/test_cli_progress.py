@@ -107,23 +107,32 @@ def test_the_line_of_reading_says_bytes_rows_and_seconds_left():
     line = ReadingLine("rows.txt", quiet=True)
     assert line.text(0.0) == "reading rows.txt  0 bytes"
     line(2_000_000, 8_000_000, 1234)
-    assert line.text(0.5) == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows"
-    assert line.text(3.0) == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows  9 s left"
-    line(2_000_000, 0, 1234)
-    assert line.text(3.0) == "reading rows.txt  2.0 MB  1,234 rows"
+    assert line.text(3.0) == "reading rows.txt  2.0 MB of 8.0 MB  1,234 rows"
+    line(4_000_000, 8_000_000, 2345)
+    assert line.text(0.5) == "reading rows.txt  4.0 MB of 8.0 MB  2,345 rows"
+    assert line.text(3.0) == "reading rows.txt  4.0 MB of 8.0 MB  2,345 rows  6 s left"
     line(8_000_000, 8_000_000, 0)
     assert line.text(3.0) == "parsing rows.txt  3 s"
 
 
-def test_a_second_pass_parses_and_starts_its_own_clock(monkeypatch):
+def test_the_line_of_a_pipe_has_no_size():
+    line = ReadingLine("standard input", quiet=True)
+    for n_bytes in (2_000_000, 4_000_000):
+        line(n_bytes, 0, 1234)
+    assert line.text(3.0) == "reading standard input  4.0 MB  1,234 rows"
+
+
+def test_the_clock_starts_after_the_first_block_of_each_pass(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
     line = ReadingLine("rows.csv", quiet=True)
-    line(8_000_000, 8_000_000, 0)
-    now[0] = 107.0
-    line(1_000_000, 8_000_000, 0)
-    assert line.start == 107.0
-    assert line.text(2.0) == "parsing rows.csv  1.0 MB of 8.0 MB  14 s left"
+    for now[0], n_bytes, start in (
+        *((105.0, 4_000_000, 105.0), (106.0, 6_000_000, 105.0), (107.0, 8_000_000, 107.0)),
+        *((110.0, 1_000_000, 110.0), (112.0, 3_000_000, 110.0)),
+    ):
+        line(n_bytes, 8_000_000, 0)
+        assert line.start == start
+    assert line.text(2.0) == "parsing rows.csv  3.0 MB of 8.0 MB  5 s left"
 
 
 def test_seconds_are_split_into_reading_fitting_and_compiling(folder, tmp_path):

@@ -93,23 +93,27 @@ class Progress(Line):
 class ReadingLine(Line):
     """The progress of reading a file: bytes, rows so far, seconds left; a callback of `read_rows`.
 
-    Seconds left assume that the rest takes as long per byte as what has been read. A second pass
-    over the bytes parses them.
+    Seconds left assume that the rest takes as long per byte as what has been read after the first
+    block, which also loads the parser. A second pass over the bytes parses them.
     """
 
     def __init__(self, name: str, *, quiet: bool) -> None:
         super().__init__(quiet=quiet)
         self._name, self._verb = name, "reading"
         self._now = (0, 0, 0)
+        self._first = 0
 
     def __call__(self, n_bytes: int, size: int, n_rows: int) -> None:
         """Take what has been read; 0 is an unknown size, or number of rows."""
-        if n_bytes < self._now[0]:
-            self._verb, self.start = "parsing", time.monotonic()
+        before = self._now[0]
+        if n_bytes < before:
+            self._verb = "parsing"
+        if before == 0 or n_bytes < before or n_bytes == size:
+            self._first, self.start = n_bytes, time.monotonic()
         self._now = (n_bytes, size, n_rows)
 
     def text(self, seconds: float) -> str:
-        """Return the line after some seconds of this pass."""
+        """Return the line some seconds after the first block of this pass."""
         n_bytes, size, n_rows = self._now
         if 0 < size <= n_bytes:
             return f"parsing {self._name}  {seconds:.0f} s"
@@ -118,8 +122,9 @@ class ReadingLine(Line):
             parts[-1] += f" of {decimal(size)}"
         if n_rows:
             parts.append(f"{n_rows:,} rows")
-        if 0 < n_bytes < size and seconds >= _SETTLED:
-            parts.append(f"{seconds * (size - n_bytes) / n_bytes:.0f} s left")
+        if self._first < n_bytes < size and seconds >= _SETTLED:
+            left = seconds * (size - n_bytes) / (n_bytes - self._first)
+            parts.append(f"{left:.0f} s left")
         return "  ".join(parts)
 
 
