@@ -1,6 +1,6 @@
 """Rate six coffees from made votes of tasters, with ties and the effect of being served first.
 
-data/votes.csv has a comparison per line. A tie names the coffee that was served first as its winner.
+data/votes.csv has a comparison per line. A tie names the coffee that was served first as winner.
 `served_first` is 1 if the winner was served first, -1 if the loser was. Votes of one taster depend
 on one another, so tasters are groups.
 """

@@ -13,6 +13,7 @@ import typer
 from rich.markup import escape
 from typer.core import TyperCommand
 
+from pairrank.cli._config import ConfigurableCommand, read_config
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import MODELS, Model, flag_of
 from pairrank.cli._options import COLUMNS, GRAPH, PANELS, option, parameter, reader
@@ -67,7 +68,7 @@ def spread(function: Callable[..., Any], model: str | None = None) -> Callable[.
 
 
 class ModelCommand(TyperCommand):
-    """A command with the options of the model in --model."""
+    """A command with the options of the model in --model, or in the file of --config."""
 
     def make_context(
         self, info_name: Any, args: list[str], parent: Any = None, **extra: Any
@@ -75,28 +76,36 @@ class ModelCommand(TyperCommand):
         """Parse the arguments with the model's own options."""
         callback: Any = self.callback
         function = callback.function
-        name = _model_in(args, inspect.signature(function).parameters["model"].default)
+        own = inspect.signature(function).parameters
+        config = None
+        path = _last_of("--config", args) if "config" in own else None
+        if path is not None and not extra.get("resilient_parsing"):
+            config = read_config(path)
+        typed = _last_of("--model", args)
+        written = None if config is None else config.values.get("model")
+        name = str(typed or written or own["model"].default)
         if name not in MODELS:
-            return super().make_context(info_name, args, parent, **extra)
+            return super().make_context(info_name, ["--model", name, *args], parent, **extra)
         app = typer.Typer(add_completion=False)
-        app.command()(spread(function, name))
+        app.command(cls=ConfigurableCommand)(spread(function, name))
         command = typer.main.get_command(app)
         try:
-            return command.make_context(info_name, args, parent, **extra)
+            return command.make_context(info_name, args, parent, obj=config, **extra)
         except UsageError as error:
             if not hasattr(error, "possibilities"):
                 raise
             raise UsageError(_unknown(error, name), error.ctx) from None
 
 
-def _model_in(args: list[str], default: str) -> str:
-    """Return the value of --model among the arguments."""
+def _last_of(flag: str, args: list[str]) -> str | None:
+    """Return the last value of an option among the arguments."""
+    value = None
     for place, word in enumerate(args):
-        if word == "--model" and place + 1 < len(args):
-            default = args[place + 1]
-        elif word.startswith("--model="):
-            default = word.partition("=")[2]
-    return default
+        if word == flag and place + 1 < len(args):
+            value = args[place + 1]
+        elif word.startswith(f"{flag}="):
+            value = word.partition("=")[2]
+    return value
 
 
 def _unknown(error: Any, model: str) -> str:
@@ -192,5 +201,6 @@ def _described(docstring: str) -> Iterator[tuple[str, str]]:
 
 def _panel_index(shown: inspect.Parameter) -> int:
     """Return the index of a parameter's panel in the help; -1 for one without a panel."""
-    panel = typing.get_args(shown.annotation)[1].rich_help_panel
+    described = typing.get_args(shown.annotation)[1:]
+    panel = described[0].rich_help_panel if described else None
     return PANELS.index(panel) if panel in PANELS else -1

@@ -15,6 +15,7 @@ from pairrank.cli._errors import UsageError, named
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
+from pairrank.cli._progress import ReadingLine
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES
@@ -33,6 +34,7 @@ def load_rows(
     zero_based: bool | None = None,
     docids: bool = False,
     comments: bool = False,
+    quiet: bool = False,
 ) -> Rows:
     """Return the rows of a file or of standard input ("-"), with `y` the labels or comparisons.
 
@@ -40,9 +42,11 @@ def load_rows(
     columns of CSV and Parquet are read. `zero_based` says whether its svmlight text counted
     features from 0. `pairs` is a file of comparisons of the rows; labels are then ignored. With
     `docids` every row must have a document identifier; `comments` keeps those of svmlight text.
+    The progress is shown on a terminal, unless `quiet`.
     """
     from pairrank._validation import ALIGNED
     from pairrank.io import read_pairs, read_rows
+    from pairrank.io._streams import name_of
 
     inputs = (source, pairs, columns["query_sizes"])
     check_inputs(*inputs)
@@ -56,7 +60,9 @@ def load_rows(
     options["drop"] = () if features is not None else split_names(columns["drop"])
     options["zero_based"] = "auto" if zero_based is None else zero_based
     options["dtype"] = np.dtype(columns["dtype"])
-    rows = read_rows(source, features=features, n_features=n_features, comments=comments, **options)
+    given = {"features": features, "n_features": n_features, "comments": comments, **options}
+    with ReadingLine(name_of(source), quiet=quiet) as line:
+        rows = read_rows(source, callback=line if line.is_shown else None, **given)
     with named(source):
         if features is None:
             check_features(rows.feature_names or ())

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from pairrank.cli import _options as options
 from pairrank.cli._errors import print_message
-from pairrank.cli._report import announce_compiling, print_json, print_lines, print_table
+from pairrank.cli._progress import compiling_announced
+from pairrank.cli._report import print_json, print_lines, print_table
 
 COLUMNS = ["model", "learns from", "accuracy", "seconds"]
 """Accuracy is the share of held-out pairs in the right order."""
@@ -44,9 +45,9 @@ def demo(
 
     The data is made. Rows of popular queries get more clicks, which misleads a pointwise model.
     """  # fmt: skip
-    announce_compiling(partial(print_message, kind="note"))
     generator = np.random.default_rng(seed)
-    results = [*compare_queries(generator), *compare_classes(rows, generator)]
+    with compiling_announced(partial(print_message, kind="note")):
+        results = [*compare_queries(generator), *compare_classes(rows, generator)]
     if as_json:
         print_json({name: dict(zip(COLUMNS[1:], row, strict=True)) for name, *row in results})
         return

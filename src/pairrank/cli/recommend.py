@@ -13,7 +13,8 @@ from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._models import MODELS, learns_differences, make_ranker
 from pairrank.cli._options import choice, option
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._report import Progress, report
+from pairrank.cli._progress import Progress
+from pairrank.cli._report import report
 from pairrank.cli._rows import check_inputs, check_output, names_in
 from pairrank.exceptions import PairrankError
 

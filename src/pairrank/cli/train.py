@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,12 +13,14 @@ import typer
 from pairrank._protocols import Status
 from pairrank.cli import _options as options
 from pairrank.cli._columns import to_remember
+from pairrank.cli._config import check_config_output, settings_of, write_settings
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import MODELS, learns_differences, make_ranker
 from pairrank.cli._options import option
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._report import Progress, gap_of, report
+from pairrank.cli._progress import Progress, Stopwatch, gap_of
+from pairrank.cli._report import report
 from pairrank.cli._rows import (
     check_inputs,
     check_output,
@@ -41,7 +42,16 @@ _SHOWN = ("regularization", "n", "epsilon")
 def train(
     data: options.Data,
     output: Annotated[str, options.output("The model file; - is stdout.", "MODEL")],
+    context: typer.Context,
     *,
+    config: Annotated[
+        str | None,
+        option(
+            "Data",
+            "Options from a TOML file, by their long names, and data; the command line wins.",
+            metavar="FILE",
+        ),
+    ] = None,
     model: Annotated[
         str,
         option(
@@ -68,6 +78,10 @@ def train(
         option("Validation", "Pick the strength that is best on the --valid rows.", "--search"),
     ] = False,
     columns: options.Columns,
+    write_config: Annotated[
+        str | None,
+        option("Output", "Write the options to a TOML file, for --config.", metavar="FILE"),
+    ] = None,
     quiet: options.Quiet = False,
     as_json: options.Json = False,
     **params: Any,
@@ -83,32 +97,49 @@ def train(
         check_pairs(model, params)
     check_validation(ranker, metric, valid, valid_pairs, search=search)
     check_roles(model, columns)
-    check_inputs(data, pairs, valid, valid_pairs)
-    inputs = (data, pairs, valid, valid_pairs, columns["query_sizes"])
-    check_output(output, *inputs, as_json=as_json)
-    rows = load_rows(data, columns, pairs=pairs)
+    inputs = (data, pairs, valid, valid_pairs)
+    check_inputs(config, *inputs)
+    check_output(output, *inputs, columns["query_sizes"], config, as_json=as_json)
+    settings = settings_of(context, model, ranker)
+    if write_config is not None:
+        files = (*inputs, columns["query_sizes"], config)
+        check_config_output(write_config, settings, output, *files)
+    spent = Stopwatch()
+    rows = load_rows(data, columns, pairs=pairs, quiet=quiet)
     if pairs is None and not learns_differences(ranker):
         with named(data):
             ranker.set_params(graph=graph_of(ranker.graph, rows.y))
     judged = None
     if valid is not None:
-        judged = load_judged(valid, columns, rows, ranker, metric, valid_pairs)
-    start = time.perf_counter()
+        judged = load_judged(valid, columns, rows, ranker, metric, valid_pairs, quiet=quiet)
+    spent.on("reading")
     with Progress(quiet=quiet) as progress, named(pairs or data), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
         ranker, whole = fit(model, ranker, rows, judged, metric if search else None, progress)
-    summary = summarise(model, ranker, rows, time.perf_counter() - start)
+    spent.on("fitting")
+    summary = summarise(model, ranker, rows)
     if judged is not None:
         summary[f"valid {metric}"] = measure(metric, judged, ranker.predict(judged.X), ranker)
+    summary |= spent.seconds
     if rows.feature_names is not None:
         ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
     save_model(ranker, output, columns=to_remember(data, columns), zero_based=rows.zero_based)
+    if write_config is not None:
+        write_settings(
+            write_config, settings, *([chosen_by_search(model, ranker)] if search else [])
+        )
     if not whole:
         print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
     title = f"Trained on {rows.X.shape[0]:,} rows"
     report(title, summary, output, quiet=quiet, as_json=as_json)
     if not whole:
         raise typer.Exit(interrupted_code())
+
+
+def chosen_by_search(model: str, ranker: Any) -> str:
+    """Return a comment on the strength that --search has chosen."""
+    strength = MODELS[model].strength
+    return f"--search has chosen {strength} = {float(getattr(ranker, strength))!r}"
 
 
 def check_validation(
@@ -147,7 +178,14 @@ def check_roles(model: str, columns: options.Columns) -> None:
 
 
 def load_judged(
-    source: str, columns: options.Columns, rows: Rows, ranker: Any, metric: str, pairs: str | None
+    source: str,
+    columns: options.Columns,
+    rows: Rows,
+    ranker: Any,
+    metric: str,
+    pairs: str | None,
+    *,
+    quiet: bool,
 ) -> Rows:
     """Return the validation rows with the features of the training rows.
 
@@ -162,6 +200,7 @@ def load_judged(
         features=names,
         zero_based=rows.zero_based,
         pairs=pairs,
+        quiet=quiet,
     )
     count_preferences(judged, getattr(ranker, "graph", "full"), pairs or source)
     with named(source):
@@ -213,7 +252,7 @@ def fit(
     return path.best_estimator, not path.interrupted
 
 
-def summarise(model: str, ranker: Any, rows: Rows, seconds: float) -> dict[str, Any]:
+def summarise(model: str, ranker: Any, rows: Rows) -> dict[str, Any]:
     """Return the facts of a fit for its summary."""
     summary = {"model": type(ranker).__name__, **facts_of(rows), "n_pairs": int(ranker.n_pairs_)}
     strength = MODELS[model].strength
@@ -237,4 +276,4 @@ def summarise(model: str, ranker: Any, rows: Rows, seconds: float) -> dict[str, 
         score = float(ranker.validation_scores_[ranker.best_iteration_])
         if ranker.validation_metric is None:
             summary["validation error"] = 1.0 - score
-    return {**summary, "status": ranker.status_, "seconds": seconds}
+    return {**summary, "status": ranker.status_}

@@ -11,7 +11,8 @@ import numpy as np
 from pairrank.cli import _options as options
 from pairrank.cli._models import MODELS, make_ranker
 from pairrank.cli._options import choice, option
-from pairrank.cli._report import Progress, print_facts
+from pairrank.cli._progress import Progress
+from pairrank.cli._report import print_facts
 
 _N_ROWS, _N_FEATURES = 30_000, 4
 _QUERY_SIZES = (10, 300)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from pairrank.exceptions import CacheWarning
@@ -154,6 +155,14 @@ def _files_here() -> tuple[Path, ...]:
 
 
 _warnings, _misses = itertools.count(), itertools.count()
+
+_COMPILING = event.TimingListener()
+event.register("numba:compile", _COMPILING)
+
+
+def compile_seconds() -> float:
+    """Return the seconds that this process has compiled for, without those of loading code."""
+    return float(_COMPILING.duration) if _COMPILING.done else 0.0
 
 
 def _warn_once(message: str) -> None:

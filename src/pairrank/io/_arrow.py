@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
+from pairrank.io._streams import ReadingCallback
 from pairrank.io.rows import (
     is_finite,
     is_word,
@@ -209,6 +210,20 @@ class ParquetData:
             raise FileFormatError(f"{self.name}: the Parquet file is damaged ({error})") from error
 
 
+class _Reported(io.BytesIO):
+    """Bytes in memory; a callback hears how many of them have been read."""
+
+    def __init__(self, data: bytes, callback: ReadingCallback) -> None:
+        super().__init__(data)
+        self._callback, self._size = callback, len(data)
+
+    def read(self, size: int | None = -1) -> bytes:
+        """Read some bytes and report the position."""
+        block = super().read(size)
+        self._callback(self.tell(), self._size, 0)
+        return block
+
+
 class CsvText:
     """CSV text: its first record, its columns, and the line of an error.
 
@@ -217,10 +232,17 @@ class CsvText:
 
     The text is UTF-8; blank lines are ignored. A separator of one character allows cells in double
     quotes, a longer one does not. `first` has the cells of the first record, none if there is none;
-    `first_line` is the line where it ends.
+    `first_line` is the line where it ends. `callback` is called while pyarrow reads the text.
     """
 
-    def __init__(self, data: bytes, name: str, separator: str = ",") -> None:
+    def __init__(
+        self,
+        data: bytes,
+        name: str,
+        separator: str = ",",
+        callback: ReadingCallback | None = None,
+    ) -> None:
+        self.callback = callback
         self.data = data.removeprefix(b"\xef\xbb\xbf")
         self.name = name
         self.quotes = len(separator) == 1
@@ -252,7 +274,9 @@ class CsvText:
             return Table(self.name, pa.table(empty), self.place(skip=skip))
         try:
             found = arrow_csv.read_csv(
-                pa.BufferReader(self.data),
+                _Reported(self.data, self.callback)
+                if self.callback
+                else pa.BufferReader(self.data),
                 arrow_csv.ReadOptions(
                     column_names=list(header), skip_rows=self.first_line if skip else 0
                 ),

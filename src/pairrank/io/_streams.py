@@ -11,7 +11,7 @@ import lzma
 import os
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import IO, Any
 
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
@@ -26,6 +26,9 @@ COMPRESSED_SUFFIXES = tuple(_COMPRESSORS)
 
 _MAGIC: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BLOCK = 4 << 20
+ReadingCallback = Callable[[int, int, int], object]
+"""Called with the bytes read so far, the file's size and the rows so far; 0 is unknown."""
 _DAMAGE = (gzip.BadGzipFile, EOFError, zlib.error, lzma.LZMAError)
 
 
@@ -60,10 +63,36 @@ def open_source(source: Any) -> Iterator[IO[bytes]]:
             ) from error
 
 
-def read_bytes(source: Any) -> bytes:
+def read_bytes(source: Any, callback: ReadingCallback | None = None) -> bytes:
     """Return the decompressed content of a path, "-" (standard input) or a binary file object."""
     with open_source(source) as stream:
-        return stream.read()
+        if callback is None:
+            return stream.read()
+        content = io.BytesIO()
+        while block := stream.read(_BLOCK):
+            content.write(block)
+            callback(*position_in(stream, content.tell()), 0)
+        return content.getvalue()
+
+
+def position_in(stream: IO[bytes], n_read: int) -> tuple[int, int]:
+    """Return the bytes read so far and the size of a stream's file, both compressed, if it is.
+
+    The size of other streams is 0, unknown; `n_read` bytes of them have been read.
+    """
+    try:
+        position, size = os.lseek(stream.fileno(), 0, os.SEEK_CUR), size_of(stream)
+    except (AttributeError, OSError):
+        return n_read, 0
+    return (position, size) if size else (n_read, 0)
+
+
+def size_of(stream: IO[bytes]) -> int:
+    """Return the bytes of a file on disk (compressed, if it is), or 0 for another stream."""
+    try:
+        return os.fstat(stream.fileno()).st_size
+    except (AttributeError, OSError):
+        return 0
 
 
 def open_raw(source: Any) -> contextlib.AbstractContextManager[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._atomic import STANDARD_STREAM
-from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of
+from pairrank.io._streams import COMPRESSED_SUFFIXES, ReadingCallback, name_of
 from pairrank.io.query_sizes import queries_of_sizes, query_sizes_of, read_query_sizes
 from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, named_columns
 
@@ -76,6 +76,7 @@ def read_rows(
     zero_based: bool | Literal["auto"] = "auto",
     dtype: Any = np.float64,
     comments: bool = False,
+    callback: ReadingCallback | None = None,
     **columns: str | None,
 ) -> Rows:
     """Read rows from svmlight text, CSV or Parquet.
@@ -115,6 +116,10 @@ def read_rows(
         The dtype of X.
     comments : bool
         Whether to keep svmlight's comments.
+    callback : callable, optional
+        Called while reading with three numbers: the bytes read, the bytes of the file, compressed
+        if it is, and the rows; perhaps in another thread. 0 is an unknown number: of bytes for a
+        pipe, of rows for CSV and Parquet. CSV is read, then parsed, each from byte 0 on.
     **columns : str, optional
         `qid`, `weight`, `winner_weight`, `loser_weight`, `docid`: the columns of queries, of row
         weights, of row weights in the pairs that a row wins and in those that it loses, and of
@@ -156,12 +161,13 @@ def read_rows(
     kind = format_of(source, format)
     if kind == "svmlight":
         given = {"n_features": n_features, "zero_based": zero_based, "dtype": dtype}
+        given["callback"] = callback
         rows = _read_svmlight(source, named, comments, given)
     else:
         from pairrank.io.tables import Roles, read_table
 
         roles = Roles(named, features, drop, ignore, drop_text)
-        rows = read_table(source, kind, roles, dtype)
+        rows = read_table(source, kind, roles, dtype, callback)
         _check_width(source, rows, n_features)
     return _with_queries(source, rows, query_sizes)
 

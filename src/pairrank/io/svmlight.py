@@ -12,7 +12,14 @@ from scipy import sparse as sp
 
 from pairrank import threads
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._streams import name_of, open_source, whole_lines
+from pairrank.io._streams import (
+    ReadingCallback,
+    name_of,
+    open_source,
+    position_in,
+    size_of,
+    whole_lines,
+)
 from pairrank.io._svmlight_errors import explain
 from pairrank.io.rows import Rows, check_dtype, names_of, narrowed, refuse_merged_labels
 
@@ -32,6 +39,7 @@ def read_svmlight(
     dtype: Any = np.float64,
     sparse: bool | Literal["auto"] = "auto",
     comments: bool = False,
+    callback: ReadingCallback | None = None,
 ) -> Rows:
     """Read svmlight text, with or without `qid:`, such as LETOR's files.
 
@@ -54,6 +62,9 @@ def read_svmlight(
         Whether X is CSR. "auto": if the file has entries for less than a quarter of the values.
     comments : bool
         Whether to keep the comments, one string per row.
+    callback : callable, optional
+        Called while reading with three numbers: the bytes read, the bytes of the file, compressed
+        if it is, and the rows; 0 bytes of the file are an unknown number.
 
     Returns
     -------
@@ -94,20 +105,14 @@ def read_svmlight(
     reader = _Reader(name_of(source), check_dtype(dtype), comments)
     with open_source(source) as stream:
         blocks = whole_lines(stream, _BLOCK)
-        size = _size_of(stream)
+        size = size_of(stream)
         while some := list(itertools.islice(blocks, reader.n_blocks)):
             reader.take(some)
             reader.reserve(size)
             size = 0
+            if callback is not None:
+                callback(*position_in(stream, reader.n_bytes), len(reader.labels))
     return reader.rows(zero_based, n_features, sparse)
-
-
-def _size_of(stream: IO[bytes]) -> int:
-    """Return the bytes of a file on disk (compressed, if it is), or 0 for another stream."""
-    try:
-        return os.fstat(stream.fileno()).st_size
-    except (AttributeError, OSError):
-        return 0
 
 
 class _GrowingArray:

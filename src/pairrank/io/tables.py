@@ -13,7 +13,13 @@ import numpy as np
 
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._arrow import CsvText, ParquetData, Table
-from pairrank.io._streams import COMPRESSED_SUFFIXES, name_of, open_target, read_bytes
+from pairrank.io._streams import (
+    COMPRESSED_SUFFIXES,
+    ReadingCallback,
+    name_of,
+    open_target,
+    read_bytes,
+)
 from pairrank.io.rows import (
     ROW_COLUMNS,
     Rows,
@@ -41,12 +47,19 @@ class Roles(NamedTuple):
 
 
 def read_table(
-    source: str | os.PathLike[str] | IO[bytes], format: str, roles: Roles, dtype: Any
+    source: str | os.PathLike[str] | IO[bytes],
+    format: str,
+    roles: Roles,
+    dtype: Any,
+    callback: ReadingCallback | None = None,
 ) -> Rows:
     """Read the rows of a CSV or Parquet file, as described in `read_rows`."""
     dtype = check_dtype(dtype)
     name = name_of(source)
-    content = (CsvText if format == "csv" else ParquetData)(read_bytes(source), name)
+    data = read_bytes(source, callback)
+    is_csv = format == "csv"
+    content = CsvText(data, name, callback=callback) if is_csv else ParquetData(data, name)
+    del data
     if not content.first:
         raise FileFormatError(f"{name}: empty; a header with the columns' names is needed")
     columns = roles.columns

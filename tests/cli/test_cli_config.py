@@ -1,0 +1,232 @@
+"""train --config and --write-config: options in a TOML file."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import numpy as np
+import pytest
+import typer
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from cli_rows import make_rows
+from cli_runs import misused, refused, run
+from pairrank import load_model
+from pairrank.cli._config import toml_of
+from pairrank.cli.app import app
+from pairrank.io import write_rows, write_svmlight
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
+VALUES = (
+    st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS | st.lists(TEXTS, max_size=3)
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("config")
+    for seed, name in enumerate(["train", "valid"]):
+        write_svmlight(home / f"{name}.txt", make_rows(seed))
+        write_rows(home / f"{name}.csv", make_rows(seed))
+    return home
+
+
+@pytest.fixture
+def here(folder, tmp_path, monkeypatch):
+    """Work in a folder of its own, with the rows beside it."""
+    for name in ("train.txt", "valid.txt", "train.csv"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def parsed(*arguments, **more):
+    """Return the values of all parameters of train for these arguments."""
+    command = typer.main.get_command(app).commands["train"]
+    return command.make_context("train", [str(each) for each in arguments], **more)
+
+
+def values_of(context):
+    return sorted((name, repr(value)) for name, value in context.params.items() if name != "config")
+
+
+@given(st.dictionaries(st.from_regex(r"[A-Za-z][a-z-]*", fullmatch=True), VALUES, max_size=5))
+def test_written_options_are_read_as_they_were(options):
+    found = tomllib.loads(toml_of(options, "a note"))
+    assert found == options
+    assert [type(value) for value in found.values()] == [type(each) for each in options.values()]
+
+
+@given(
+    model=st.sampled_from([("ranksvm", "-C"), ("rankncg", "--alpha"), ("hull", "--nu")]),
+    strength=st.none() | st.floats(allow_nan=False),
+    numbers=st.fixed_dictionaries({}, optional={"max-iter": st.integers(), "tol": st.floats(0)}),
+    texts=st.fixed_dictionaries(
+        {}, optional={"qid": TEXTS, "valid": TEXTS, "format": st.sampled_from(["csv"])}
+    ),
+    drop=st.lists(TEXTS, max_size=3),
+    flags=st.sets(st.sampled_from(["--search", "--drop-text", "--quiet", "--json"])),
+    graph=st.sampled_from([None, "chain", "low<fair<high,bad<high"]),
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_a_file_gives_the_values_of_the_command_line(
+    tmp_path_factory, model, strength, numbers, texts, drop, flags, graph
+):
+    name, flag = model
+    words = ["rows.txt", "--output=m", f"--model={name}", *sorted(flags)]
+    words += [] if strength is None else [flag, repr(strength)]
+    words += [f"--{key}={value}" for key, value in {**numbers, **texts}.items()]
+    words += [f"--drop={each}" for each in drop]
+    words += [] if graph is None or name == "hull" else [f"--graph={graph}"]
+    typed = parsed(*words)
+    path = tmp_path_factory.mktemp("file") / "train.toml"
+    path.write_text(toml_of(typed.obj), encoding="utf-8", newline="")
+    filed = parsed("--config", path)
+    assert values_of(filed) == values_of(typed)
+    assert filed.obj == typed.obj
+
+
+def test_a_run_repeated_from_its_file_gives_the_same_model(here):
+    options = ["--model", "rankncg", "--alpha", "0.03", "--kernel", "rbf", "--components", "5"]
+    options += ["--drop", "f3", "--qid", "qid", "--tol", "1e-7"]
+    run("train", "train.csv", "-o", "m", "-q", *options, "--write-config", "train.toml")
+    content = tomllib.loads((here / "train.toml").read_text("utf-8"))
+    assert content == {
+        "model": "rankncg", "seed": 0, "data": "train.csv", "qid": "qid", "drop": ["f3"],
+        "kernel": "rbf", "components": 5, "alpha": 0.03, "tol": 1e-7, "output": "m", "quiet": True,
+    }  # fmt: skip
+    first = load_model(here / "m")
+    (here / "m").unlink()
+    again = ["--config", "train.toml", "--write-config", "again.toml"]
+    assert run("train", *again).stderr == ""
+    np.testing.assert_array_equal(load_model(here / "m").coef_, first.coef_)
+    assert (here / "again.toml").read_bytes() == (here / "train.toml").read_bytes()
+
+
+def test_a_search_is_repeated_and_its_choice_noted(here):
+    search = ["--search", "--valid", "valid.txt", "--metric", "mean_ndcg"]
+    run("train", "train.txt", "-o", "m", "-q", *search, "--write-config", "train.toml")
+    text = (here / "train.toml").read_text("utf-8")
+    first = load_model(here / "m")
+    assert f"# --search has chosen C = {first.C!r}\n" in text
+    assert "C" not in tomllib.loads(text)
+    run("train", "--config", "train.toml", "--output", "again")
+    again = load_model(here / "again")
+    assert again.C == first.C
+    np.testing.assert_array_equal(again.coef_, first.coef_)
+
+
+def test_the_command_line_wins(here):
+    (here / "c.toml").write_text(
+        'data = "nowhere.txt"\noutput = "m"\nC = 5\nloss = "hinge"\ndrop = ["f0", "f1"]\njson=true'
+    )
+    given_here = ["train.csv", "-C", "0.25", "--drop", "f2", "--qid", "qid"]
+    record = json.loads(run("train", "--config", "c.toml", *given_here).stdout)
+    assert (record["C"], record["features"]) == (0.25, 3)
+    assert load_model(here / "m").loss == "hinge"
+
+
+def test_the_model_of_the_file_has_its_own_options(here):
+    (here / "c.toml").write_text('model = "svrank"\nepsilon = 0.5\ndata = "train.txt"\noutput="m"')
+    record = json.loads(run("train", "--config=c.toml", "--json").stdout)
+    assert (record["model"], record["epsilon"]) == ("SVRank", 0.5)
+    assert "--epsilon" in run("train", "--config", "c.toml", "--help").stdout
+    said = misused("train", "--config", "c.toml", "--model", "ranksvm")
+    assert "Model ranksvm has no option --epsilon; it is an option of svrank." in said
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("dada = 1", "c.toml: there is no option 'dada' (did you mean data?)."),
+        ("max_iter = 3", "there is no option 'max_iter' (did you mean max-iter?)."),
+        ('config = "c.toml"', "there is no option 'config'"),
+        ('write-config = "c.toml"', "there is no option 'write-config'"),
+        ("[train]\nC = 1", "there is no option 'train'"),
+        ("C = true", "C must be text or a number (got True)."),
+        ("C = [1]", "C must be text or a number (got [1])."),
+        ("qid = 2020-01-01", "qid must be text or a number"),
+        ("search = 1", "search must be true or false (got 1)."),
+        ("drop = [true]", "drop must be a list of texts (got [True])."),
+        ("alpha = 1", "Model ranksvm has no option --alpha; use -C."),
+        ("nu = 1", "Model ranksvm has no option --nu; use -C."),
+        ("epsilon = 1", "Model ranksvm has no option --epsilon; it is an option of svrank."),
+        ('model = "nosuch"', "'nosuch' is not one of ranksvm, rankncg"),
+        ('model = ["hull"]', "is not one of ranksvm, rankncg"),
+        ('C = "much"', "'much' is not a number."),
+        ("C = -1", "-C must be greater than 0 (got -1.0)."),
+        ("max-iter = 7.5", "'7.5' is not a number"),
+        ('loss = "hing"', "'hing' is not one of"),
+        ('metric = "accuracy"', "no metric 'accuracy' (did you mean pairwise_accuracy?)"),
+        ("search = true", "--search needs validation rows"),
+    ],
+)
+def test_options_of_a_file_are_checked_like_those_of_the_command_line(here, content, said):
+    (here / "c.toml").write_text(content)
+    arguments = ["train", "train.txt", "-o", "m", "--config", "c.toml"]
+    assert said.replace(" ", "") in misused(*arguments).replace(" ", "")
+    assert not (here / "m").exists()
+
+
+def test_what_the_file_lacks_must_be_given(here):
+    (here / "c.toml").write_text('output = "m"')
+    assert "Missing argument 'DATA'" in misused("train", "--config", "c.toml")
+
+
+def test_a_file_that_cannot_be_read_is_bad_input(here):
+    train = ["train", "train.txt", "-o", "m", "--config"]
+    assert "cannot read nowhere.toml" in refused(*train, "nowhere.toml")
+    (here / "c.toml").write_text("C = \n")
+    assert "c.toml: is not valid TOML (Invalid value (at line 1" in refused(*train, "c.toml")
+    (here / "c.toml").write_bytes(b'qid = "\xe9"')
+    assert "c.toml: is not UTF-8 text" in refused(*train, "c.toml")
+    (here / "c.toml").write_bytes(b'\xef\xbb\xbfquiet = true\r\noutput = "m"\r\n')
+    run("train", "train.txt", "--config", "c.toml")
+
+
+def test_one_standard_input_is_not_two(here):
+    code = run("train", "-", "-o", "m", "--config", "-", stdin=b"C = 1\n", code=2)
+    assert "standard input (-) holds one input" in code.stderr
+    run("train", "train.txt", "-o", "m", "-q", "--config", "-", stdin=b"C = 1\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "code", "said"),
+    [
+        ("-", 2, "--write-config writes a file: name it."),
+        ("./m", 2, "name the same file; name two."),
+        ("train.txt", 1, "train.txt: is an input too"),
+        ("c.toml", 1, "c.toml: is an input too"),
+        ("nowhere/c.toml", 1, "its folder does not exist"),
+    ],
+)
+def test_a_place_that_cannot_hold_the_file_is_refused_before_any_work(here, path, code, said):
+    (here / "c.toml").write_text("C = 1\n")
+    before = {each.name: each.read_bytes() for each in here.iterdir()}
+    train = ["train", "train.txt", "-o", "m", "--config", "c.toml"]
+    result = run(*train, "--write-config", path, code=code)
+    assert said in " ".join(result.stderr.replace("│", " ").split())
+    assert {each.name: each.read_bytes() for each in here.iterdir()} == before
+
+
+def test_names_that_toml_cannot_hold_are_refused_before_any_work(here):
+    train = ["train", "train.txt", "-o", "m", "--write-config", "c.toml", "--qid", "\udce9"]
+    assert "is not valid Unicode, which TOML cannot hold" in refused(*train)
+    assert not (here / "m").exists()
+
+
+def test_a_run_that_fails_writes_no_file(here):
+    (here / "bad.txt").write_text("x 1:2\n")
+    refused("train", "bad.txt", "-o", "m", "--write-config", "c.toml")
+    assert not (here / "c.toml").exists()
+
+
+def test_help_and_completion_know_both_options(here):
+    shown = run("train", "--help").stdout
+    assert "--config" in shown
+    assert "--write-config" in shown
+    for typed, found in (([], "--config"), (["--config", "nowhere.toml"], "--write-config")):
+        context = parsed(*typed, resilient_parsing=True)
+        assert found in {item.value for item in context.command.shell_complete(context, "--")}
