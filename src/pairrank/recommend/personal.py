@@ -181,7 +181,7 @@ def _slope(scores: FloatArray, wanted: FloatArray) -> float:
 def score_items(setting: Setting, fit: UserFit, items: IntArray, places: Any = slice(None)) -> Any:
     """Return a user's scores of items, (n_items,); `places` as in `fit_one`."""
     scores = np.full(items.size, fit.centre)
-    if fit.ranker is not None:
+    if fit.ranker is not None and items.size:
         trained = setting.table.items_of(fit.user)[places]
         scores += fit.slope * setting.shared.scores(fit.ranker, fit.user, trained, items)
     return scores if setting.means is None else scores + setting.means.of(fit.user, items)
