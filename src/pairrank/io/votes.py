@@ -121,6 +121,8 @@ def read_votes(
 
 
 def _check_columns(name: str, header: Sequence[str], wanted: Sequence[str]) -> None:
+    if not any(header):
+        raise FileFormatError(f"{name}: the file is empty; its first line must name the columns")
     unknown = [column for column in wanted if column not in header]
     if unknown:
         listed = ", ".join(map(repr, header))
