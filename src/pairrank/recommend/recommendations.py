@@ -129,7 +129,7 @@ def recommend(
     work = partial(_rank_one, setting, int(top), int(min_support))
     results, interrupted = work_on(work, setting.users.tolist(), n_jobs=n_jobs, callback=callback)
     ranked = [result for result in results if result is not None]
-    skipped = skipped_of(setting, results)
+    skipped = skipped_of(setting, results, int(min_support))
     warn_of_unconverged(ranked)
     return gathered(setting.table, ranked, titles, skipped, interrupted)
 
