@@ -120,6 +120,11 @@ def test_bad_files_are_refused(votes, tmp_path):
     message = refused("ratings", path)
     assert "bad.csv: the scores would be infinite" in message
     assert "{'a'}; {'b'}" in message
+    assert "Set --alpha (such as --alpha 0.1)" in message
+    path.write_text("winner;loser\na;b\n", encoding="utf-8")
+    assert "cells must be separated by commas" in refused("ratings", path)
+    path.write_bytes(b"")
+    assert "bad.csv: the file is empty" in refused("ratings", path)
     assert "no such file" in refused("ratings", tmp_path / "none.csv").lower()
     assert "anchor names 'zoe'" in refused("ratings", votes, *BASE, "--anchor", "zoe=1")
     assert "is an input too" in refused("ratings", votes, *BASE, "-o", votes)

@@ -210,7 +210,12 @@ def test_titles_stand_beside_the_items(tmp_path):
     rows = rows_of(run("recommend", tmp_path / "r.csv", "--users", "1,3", *options).stdout)
     assert [(row["item"], row["title"]) for row in rows] == [("9", "Ran, 1985"), ("8", "8")]
     (tmp_path / "titles.csv").write_text("9\n")
-    assert "line 1 has no title" in refused("recommend", tmp_path / "r.csv", *options)
+    assert "titles.csv, line 1: no title" in refused("recommend", tmp_path / "r.csv", *options)
+    (tmp_path / "titles.csv").write_text("")
+    assert "titles.csv: no titles" in refused("recommend", tmp_path / "r.csv", *options)
+    (tmp_path / "titles.csv").write_bytes(b"8|Wait\x85\r\n9|Ran\r\n")
+    rows = rows_of(run("recommend", tmp_path / "r.csv", "--users", "1", *options).stdout)
+    assert [row["title"] for row in rows] == ["Ran"]
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,7 @@ def test_ties_are_said_by_several_words():
 @pytest.mark.parametrize(
     ("text", "columns", "message"),
     [
-        ("", {}, "no column 'winner'"),
+        ("", {}, "the file is empty"),
         ("winner,loser\n", {}, "no comparisons below the header"),
         ("a,b\nx,y\n", {}, "no column 'winner'; the columns are 'a', 'b'"),
         ("winner,loser\nx,y\n", {"loser": "winner"}, "'winner' is there, or is asked for, twice"),

@@ -103,6 +103,10 @@ def test_folds_of_equal_games_are_the_same_listed_or_weighed_to_within_noise():
 
 
 def test_too_few_groups_or_comparisons_are_refused():
+    with pytest.raises(PairrankError, match=r"pairs must be Pairs \(got a list\)"):
+        pair_folds([0, 1], 2)
+    with pytest.raises(PairrankError, match="1 groups cannot make 2 folds: more groups are needed"):
+        pair_folds(Pairs([0, 1], [1, 2], groups=["a", "a"]), 2)
     pairs = Pairs([0, 1, 2], [1, 2, 0], groups=["a", "b", "a"])
     with pytest.raises(PairrankError, match="2 groups cannot make 3 folds"):
         pair_folds(pairs, 3)

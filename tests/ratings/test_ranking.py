@@ -115,3 +115,8 @@ def test_few_groups_widen_the_intervals():
     dyadic = BradleyTerry(covariance="dyadic").fit(**arguments(votes))
     pairs = np.unique(np.sort(np.column_stack((votes.winner, votes.loser))), axis=0)
     assert dyadic.degrees_of_freedom_ == len(pairs) - 1
+
+
+def test_a_rounded_zero_has_no_sign():
+    ranking = Ranking({"item": np.array(["a", "b"]), "score": np.array([1.0, -1e-7])})
+    assert ranking.cells() == [["a", "1.000"], ["b", "0.000"]]

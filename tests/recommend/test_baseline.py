@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 
 from pairrank import RankNCG, RankRLS, RankSVM
 from pairrank.datasets import load_ratings, make_ratings
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
 from pairrank.recommend import (
     PROTOCOLS,
     Protocol,
@@ -140,6 +140,30 @@ def test_fitted_rankers_recommend_as_one_call_does():
     assert titled == {item: "Ran" if item == 0 else str(item) for item in titled}
 
 
+def test_odd_arguments_of_fitted_rankers():
+    fitted = fit_users(RATINGS, [3], n_references=15)
+    assert fitted.predict(3, []).shape == (0,)
+    with pytest.raises(PairrankError, match=r"there is no ranker of user \[3\]"):
+        fitted.predict([3])
+    for call in (fitted.recommend, lambda **options: recommend(RATINGS, [3], **options)):
+        with pytest.raises(PairrankError, match="titles must map names of items to titles"):
+            call(titles=["Ran"])
+
+
+FEW = (["ann", "bob", "bob", "cid"], ["x", "x", "y", "y"], [5.0, 1.0, 2.0, 2.0])
+
+
+def test_items_with_too_few_ratings_are_given_as_the_reason():
+    with pytest.raises(NoPairsError, match="no new item that 5 references rated: lower min_supp"):
+        recommend(FEW, "ann")
+    assert recommend(FEW, "ann", min_support=1).item.tolist() == ["y"]
+
+
+def test_item_means_order_the_items_if_a_ranker_has_no_weights():
+    fitted = fit_users((["ann", "ann", "bob", "cid"], ["x", "y", "x", "y"], [5.0, 1.0, 2.0, 2.0]))
+    assert np.isfinite(fitted.predict("ann")).all()
+
+
 def test_a_ranker_of_another_library_is_not_saved(tmp_path):
     fitted = fit_users(RATINGS, [3], ranker=Ridge(), n_references=15)
     with pytest.raises(PairrankError, match="cannot hold a Ridge"):
@@ -153,7 +177,7 @@ def test_a_damaged_file_of_rankers_is_refused(tmp_path):
 
     path = tmp_path / "rankers"
     fit_users(RATINGS, [3], n_references=15).save(path)
-    with pytest.raises(FileFormatError):
+    with pytest.raises(FileFormatError, match=r"use pairrank\.recommend\.UserRankers\.load"):
         load_model(path)
     record = read_model(path)
     for name in ("table_item", "references_users", "users", "model_sizes", "table_start"):

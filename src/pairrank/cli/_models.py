@@ -105,8 +105,11 @@ def in_flags(message: str, params: dict[str, Any]) -> str:
     --------
     >>> in_flags('C must be above 0, or use loss="hinge"', {"C": 0.0, "loss": "x"})
     '-C must be above 0, or use --loss hinge'
+    >>> in_flags("too large: set alpha (such as alpha=0.1)", {"alpha": 0.0})
+    'too large: set --alpha (such as --alpha 0.1)'
     """
     for name in params:
         message = re.sub(rf"^{name}\b", flag_of(name), message)
-        message = re.sub(rf'\b{name}="(\w+)"', rf"{flag_of(name)} \1", message)
+        message = re.sub(rf"\b([Ss])et {name}\b", rf"\1et {flag_of(name)}", message)
+        message = re.sub(rf'\b{name}="?([\w.]+)"?', rf"{flag_of(name)} \1", message)
     return message

@@ -120,7 +120,10 @@ def ratings(
         **columns,
     )
     with named(votes):
-        model.fit(**read._asdict())
+        try:
+            model.fit(**read._asdict())
+        except PairrankError as error:
+            raise type(error)(in_flags(str(error), model.get_params())) from None
     if output is not None:
         write_columns(output, model.ranking_.columns)
     summary = _summary(model, len(read.winner), clock.perf_counter() - start)

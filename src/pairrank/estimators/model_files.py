@@ -25,6 +25,8 @@ COLUMNS = "columns"
 """The name of the columns by role among the information on the fit."""
 
 _ZERO_BASED = "zero_based"
+USER_RANKERS = "UserRankers"
+"""What a file of rankers by user holds; `pairrank.recommend` reads it."""
 
 _MAP = "feature_map_"
 """The attribute with the features of a kernel, and the prefix of the names of their arrays."""
@@ -170,6 +172,10 @@ def _are_texts(columns: Any) -> bool:
 def unfitted_from(name: str, params: dict[str, Any], path: Any) -> Any:
     """Return a new ranker of a class and parameters as `unfitted_of` gave them."""
     if name not in RANKERS:
+        if name == USER_RANKERS:
+            raise FileFormatError(
+                f"{path}: the file holds rankers by user; use pairrank.recommend.UserRankers.load"
+            )
         raise FileFormatError(
             f"{path}: the model is a {name}, which this version of pairrank does not "
             "know; install a newer one"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Sequence
 from typing import IO, Any, NamedTuple
 
@@ -21,6 +22,7 @@ ROLES = ("user", "item", "rating")
 _NAMES = {"user": ("user", "userid"), "item": ("item", "itemid"), "rating": ("rating",)}
 """The column names of each role, in lower case, letters and digits only."""
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
 _SEPARATORS = ("::", "\t", ";", "|", ",")
 
 
@@ -122,7 +124,7 @@ def read_titles(
     Raises
     ------
     FileFormatError
-        If a line has one cell only.
+        If there is no title, or a line has one cell only.
     FileAccessError
         If the file cannot be opened.
 
@@ -139,17 +141,20 @@ def read_titles(
         text = data.decode("latin-1")
     separator = separator or _find_separator(text.encode())
     titles: dict[Any, str] = {}
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(_LINE_END.split(text), start=1):
         cells = _cut(line, separator)
         if len(cells) < 2 and line.strip():
             raise FileFormatError(
-                f"{name}: line {number} has no title after {separator!r}: {line[:40]!r}"
+                f"{name}, line {number}: no title after {separator!r} in {line[:40]!r}; add it, or "
+                "drop the line"
             )
         if len(cells) >= 2:
             item = cells[0].strip()
             titles[item] = cells[1].strip()
             if item.isascii() and item.isdecimal():
                 titles[int(item)] = titles[item]
+    if not titles:
+        raise FileFormatError(f"{name}: no titles; a line is an item and its title")
     return titles
 
 

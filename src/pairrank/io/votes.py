@@ -121,10 +121,15 @@ def read_votes(
 
 
 def _check_columns(name: str, header: Sequence[str], wanted: Sequence[str]) -> None:
+    if not any(header):
+        raise FileFormatError(f"{name}: the file is empty; its first line must name the columns")
     unknown = [column for column in wanted if column not in header]
     if unknown:
         listed = ", ".join(map(repr, header))
-        raise FileFormatError(f"{name}: no column {unknown[0]!r}; the columns are {listed}")
+        remedy = "cells must be separated by commas" if len(header) == 1 else "name one of these"
+        raise FileFormatError(
+            f"{name}: no column {unknown[0]!r}; the columns are {listed}; {remedy}"
+        )
     doubled = [column for column in wanted if wanted.count(column) + header.count(column) > 2]
     if doubled:
         raise FileFormatError(

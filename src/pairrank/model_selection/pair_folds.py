@@ -43,7 +43,7 @@ def pair_folds(pairs: Pairs, n_splits: int = 5, *, random_state: Any = 0) -> Ite
     Raises
     ------
     PairrankError
-        If there are fewer groups or comparisons than folds.
+        If `pairs` are no Pairs, or there are fewer groups or comparisons than folds.
 
     Notes
     -----
@@ -57,6 +57,8 @@ def pair_folds(pairs: Pairs, n_splits: int = 5, *, random_state: Any = 0) -> Ite
     [[0, 0], [1, 2]]
     """
     check_number(n_splits, "n_splits", low=2, inclusive=True, integer=True)
+    if not isinstance(pairs, Pairs):
+        raise PairrankError(f"pairs must be Pairs (got a {type(pairs).__name__})")
     n_splits, generator = int(n_splits), generator_of(random_state)
     counts = None if pairs.groups is not None else pairs.repetitions()
     if pairs.groups is not None:
@@ -64,7 +66,8 @@ def pair_folds(pairs: Pairs, n_splits: int = 5, *, random_state: Any = 0) -> Ite
     else:
         n_units, units = pairs.n_pairs if counts is None else int(counts.sum()), "comparisons"
     if n_units < n_splits:
-        raise PairrankError(f"{n_units} {units} cannot make {n_splits} folds: take fewer folds")
+        remedy = "take fewer folds" if n_units > 1 else f"more {units} are needed"
+        raise PairrankError(f"{n_units} {units} cannot make {n_splits} folds: {remedy}")
     if counts is not None:
         return _thinned(pairs, counts, n_splits, generator)
     if pairs.groups is None:

@@ -15,6 +15,8 @@ from pairrank.preferences._codes import query_codes
 
 Codes = NDArray[np.int32]
 _NO_COLUMN = (str, bytes, Mapping, Set)
+_PLAIN = (np.str_, np.bool_, np.integer, np.floating)
+"""Scalars of numpy that are replaced by Python's."""
 
 
 def pair_codes(winner: Any, loser: Any) -> tuple[NDArray[Any], Codes, Codes]:
@@ -56,13 +58,19 @@ def name_codes(values: Any, name: str) -> tuple[list[Any], Codes]:
     """
     validation.refuse_hidden(values, name)
     if hasattr(values, "factorize"):
-        codes, distinct = values.factorize()
+        try:
+            codes, distinct = values.factorize()
+        except TypeError:
+            return _hashed(list(values), name)
         _refuse_missing(codes < 0, name)
         return distinct.tolist(), codes.astype(np.int32)
-    if hasattr(values, "to_arrow") and str(getattr(values, "dtype", "")) != "Object":
+    if hasattr(values, "to_arrow") and str(getattr(values, "dtype", "Object")) != "Object":
         values = values.to_arrow()
     if hasattr(values, "dictionary_encode"):
-        return _encoded(values, name)
+        try:
+            return _encoded(values, name)
+        except NotImplementedError:  # lists and structs have no codes
+            return _hashed(values.to_pylist(), name)
     column = values if isinstance(values, np.ndarray) else _listed(values, name)
     if isinstance(column, np.ndarray) and column.ndim == 2 and column.shape[1] == 1:
         column = column[:, 0]
@@ -93,10 +101,14 @@ def _encoded(values: Any, name: str) -> tuple[list[Any], Codes]:
     parts = [np.empty(0, dtype=np.int32)]
     for chunk in values.chunks if hasattr(values, "chunks") else [values]:
         encoded = chunk if hasattr(chunk, "dictionary") else chunk.dictionary_encode()
-        names = encoded.dictionary.to_pylist()
-        place = [known.setdefault(each, len(known)) for each in names]
-        parts.append(np.array(place, dtype=np.int32)[np.asarray(encoded.indices)])
-    return list(known), np.concatenate(parts)
+        names, indices = encoded.dictionary.to_pylist(), np.asarray(encoded.indices)
+        place = np.zeros(len(names), dtype=np.int32)
+        for used in np.unique(indices).tolist():  # a dictionary may hold names that no row has
+            place[used] = known.setdefault(names[used], len(known))
+        parts.append(place[indices])
+    codes = np.concatenate(parts)
+    _refuse_unknown(list(known), codes, name)
+    return list(known), codes
 
 
 def _hashed(names: list[Any], name: str) -> tuple[list[Any], Codes]:
@@ -105,11 +117,10 @@ def _hashed(names: list[Any], name: str) -> tuple[list[Any], Codes]:
     except TypeError:
         row = next(row for row, each in enumerate(names) if not is_hashable(each))
         raise PairrankError(f"{name} in row {row} is not hashable: {names[row]!r}") from None
-    missing = {code for code, each in enumerate(distinct) if validation.is_missing(each)}
     code_of = {each: code for code, each in enumerate(distinct)}
     codes = np.fromiter(map(code_of.__getitem__, names), dtype=np.int32, count=len(names))
-    _refuse_missing(np.isin(codes, list(missing)), name)
-    return distinct, codes
+    _refuse_unknown(distinct, codes, name)
+    return [each.item() if isinstance(each, _PLAIN) else each for each in distinct], codes
 
 
 def is_hashable(value: Any) -> bool:
@@ -119,6 +130,11 @@ def is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _refuse_unknown(distinct: list[Any], codes: Codes, name: str) -> None:
+    missing = [code for code, each in enumerate(distinct) if validation.is_missing(each)]
+    _refuse_missing(np.isin(codes, missing), name)
 
 
 def _refuse_missing(missing: NDArray[np.bool_], name: str) -> None:

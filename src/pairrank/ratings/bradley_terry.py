@@ -169,7 +169,8 @@ class BradleyTerry(RatedItems, BaseEstimator):
         tie : array-like of bool, shape (n_comparisons,), optional
             Whether neither won; the order of the two is then free.
         weight : array-like of float, shape (n_comparisons,), optional
-            How often each comparison counts.
+            How often each comparison counts. If all are whole numbers, a weight of w stands for w
+            independent comparisons.
         covariates : array-like or frame of shape (n_comparisons, n_covariates), or dict, optional
             What speaks for the winner and against the loser (for a tie: for `winner`): say 1 if the
             winner was at home, -1 if the loser was, 0 if neither; or the winner's length less the

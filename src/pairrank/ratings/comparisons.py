@@ -44,6 +44,17 @@ class Comparisons(NamedTuple):
         twice = np.tile(self.multiplicity, 2)
         return np.bincount(both, twice, self.items.size).astype(np.float64)
 
+    @property
+    def squares(self) -> FloatArray:
+        """The sum of the squared weights of the comparisons that each entry stands for.
+
+        If all multiplicities are whole numbers, k equal comparisons are k entries of 1 / k of the
+        weight; otherwise each entry is one comparison.
+        """
+        square = self.weight**2
+        is_whole = (self.multiplicity == np.rint(self.multiplicity)).all()
+        return square / self.multiplicity if is_whole else square
+
 
 def check_comparisons(
     winner: Any,
@@ -102,13 +113,21 @@ def decay(time: Any, half_life: Any, size: int) -> FloatArray:
 
 def _days(half_life: Any) -> float:
     if isinstance(half_life, (datetime.timedelta, np.timedelta64)):
-        half_life = float(np.timedelta64(half_life) / _DAY)
+        try:
+            half_life = float(np.timedelta64(half_life) / _DAY)
+        except TypeError:
+            raise PairrankError(
+                f"half_life is {half_life!r}, but months and years differ in length: give days"
+            ) from None
     validation.check_number(half_life, "half_life")
     return float(half_life)
 
 
 def _instants(time: Any, size: int) -> NDArray[Any]:
-    """Return times as float64, or as datetime64 if they are dates or ISO text."""
+    """Return times as float64, or as datetime64 if they are dates or ISO text.
+
+    Text is numbers if all of it is: "2020" is the year 2020, not the start of it.
+    """
     array = validation.as_array(time, "time")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -121,6 +140,8 @@ def _instants(time: Any, size: int) -> NDArray[Any]:
     validation.check_length(array, "time", size)
     if array.dtype.kind == "O":
         _refuse_missing(np.array([validation.is_missing(each) for each in array]))
+    if is_text and _are_numbers(array):
+        return validation.check_numbers(array.astype(np.float64), "time", size)
     try:
         with warnings.catch_warnings():
             # numpy turns times of a zone into UTC, as ages need, and warns.
@@ -133,6 +154,26 @@ def _instants(time: Any, size: int) -> NDArray[Any]:
     return dates
 
 
+def _are_numbers(texts: NDArray[Any]) -> bool:
+    """Whether all texts are numbers; a PairrankError says if only some are."""
+    numeric = np.array([_is_number(text) for text in texts.tolist()])
+    if numeric.any() and not numeric.all():
+        row = int(numeric.argmax())
+        raise PairrankError(
+            f"time mixes numbers and dates: row {row} holds {texts[row]!s}; give all as dates, or "
+            "all as numbers"
+        )
+    return bool(numeric.all())
+
+
+def _is_number(text: Any) -> bool:
+    try:
+        float(text)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
 def _refuse_missing(missing: NDArray[np.bool_]) -> None:
     if missing.any():
         row = int(missing.argmax())
@@ -143,10 +184,14 @@ def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[A
     if covariates is None:
         return np.empty((size, 0)), np.empty(0, dtype="<U1")
     names = getattr(covariates, "columns", None)
+    if names is None and isinstance(getattr(covariates, "name", None), str):
+        names = [covariates.name]
     if isinstance(covariates, Mapping):
         names, columns = list(covariates), list(covariates.values())
-        for name, column in zip(names, columns, strict=True):
-            validation.check_length(column, f"covariate {name!r}", size)
+        columns = [
+            validation.check_numbers(column, f"covariate {name!r}", size)
+            for name, column in zip(names, columns, strict=True)
+        ]
         covariates = np.column_stack(columns) if columns else np.empty((size, 0))
     array = validation.as_float_array(covariates, "covariates")
     array = np.ascontiguousarray(array[:, None] if array.ndim == 1 else array)

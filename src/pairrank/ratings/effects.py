@@ -26,10 +26,14 @@ def check_covariates(objective: LikelihoodObjective, names: NDArray[np.str_]) ->
             f"covariate {str(names[empty.argmax()])!r} is 0 in every comparison: drop it"
         )
     norm = np.sqrt(own.diagonal())
+    if linalg.eigvalsh(own / np.outer(norm, norm))[0] < _OWN:
+        raise PairrankError(
+            f"the covariates ({', '.join(names)}) determine one another: drop one of them"
+        )
     if linalg.eigvalsh(beside / np.outer(norm, norm))[0] < _OWN:
         raise PairrankError(
-            f"the covariates ({', '.join(names)}) have no effect of their own: items, or the other "
-            "covariates, determine one of them. Covariates describe a comparison (home, position), "
+            f"the covariates ({', '.join(names)}) have no effect of their own: the items that are "
+            "compared determine one of them. Covariates describe a comparison (home, position), "
             "features of items belong to RankNCG; or set alpha (such as alpha=0.1)"
         )
 

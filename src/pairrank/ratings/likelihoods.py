@@ -92,8 +92,11 @@ class Davidson(Likelihood):
     def log_probabilities(self, d: FloatArray, t: float) -> FloatArray:
         """Return the logarithms of the three ratios, normalised."""
         ratios = np.array([0.5 * d, np.full_like(d, t), -0.5 * d])
-        top = ratios.max(axis=0)
-        return ratios - top - np.log(np.exp(ratios - top).sum(axis=0))
+        largest = ratios.argmax(axis=0)[None]
+        ratios -= np.take_along_axis(ratios, largest, axis=0)
+        others = np.exp(ratios)
+        np.put_along_axis(others, largest, 0.0, axis=0)
+        return ratios - np.log1p(others.sum(axis=0))
 
     def slopes(self, d: FloatArray, t: float) -> Slopes:
         """Return the derivatives of a multinomial logit."""
@@ -125,16 +128,18 @@ class RaoKupper(Likelihood):
         win, loss = -np.logaddexp(0.0, t - d), -np.logaddexp(0.0, t + d)
         if not t > 0.0:
             return np.array([win, np.full_like(d, -np.inf), loss])
-        return np.array([win, 2.0 * t + np.log(-np.expm1(-2.0 * t)) + win + loss, loss])
+        unequal = np.log(-np.expm1(-2.0 * t)) if t < 0.3 else np.log1p(-np.exp(-2.0 * t))
+        tie = unequal - np.logaddexp(0.0, d - t) - np.logaddexp(0.0, -d - t)
+        return np.array([win, tie, loss])
 
     def slopes(self, d: FloatArray, t: float) -> Slopes:
         """Return the derivatives."""
-        lost, won = expit(t - d), expit(t + d)
-        of_win, of_loss, none = lost * (1.0 - lost), won * (1.0 - won), np.zeros_like(d)
-        rise = -2.0 / np.expm1(-2.0 * t)
+        win, loss, not_win, not_loss = expit(d - t), expit(-d - t), expit(t - d), expit(t + d)
+        of_win, of_loss, none = win * not_win, loss * not_loss, np.zeros_like(d)
+        rise = 2.0 * np.exp(-2.0 * t) / -np.expm1(-2.0 * t)
         return Slopes(
-            np.array([lost, lost - won, -won]),
-            np.array([-lost, rise - lost - won, -won]),
+            np.array([not_win, loss - win, -not_loss]),
+            np.array([-not_win, rise + win + loss, -not_loss]),
             np.array([of_win, of_win + of_loss, of_loss]),
             np.array([-of_win, of_loss - of_win, of_loss]),
             np.array([of_win, of_win + of_loss + 1.0 / np.sinh(t) ** 2 + none, of_loss]),

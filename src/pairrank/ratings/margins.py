@@ -19,8 +19,9 @@ class Margins(NamedTuple):
 
     design: (K, n_items + p), +1 for the first item, -1 for the second, then the covariates seen
     from the first, in units of `unit`; its product with scores and effects is the margin d.
-    weight: the weight of each outcome, (3, K); square: the sum of its squared weights. place,
-    outcome: the margin and the outcome of each comparison.
+    weight: the weight of each outcome, (3, K); square: the sum of the squared weights of its
+    comparisons, repeated ones one by one. place, outcome: the margin and the outcome of each
+    comparison.
     """
 
     n_items: int
@@ -51,9 +52,11 @@ def add_up(found: Comparisons) -> Margins:
     first, second = low[of_margin].astype(np.int64), high[of_margin].astype(np.int64)
     outcome = np.where(found.tie, TIE, np.where(swapped, LOSS, WIN)).astype(np.int8)
     cell = outcome.astype(np.int64) * size + place
-    totals = (np.bincount(cell, w, 3 * size) for w in (found.weight, found.weight**2))
+    totals = (np.bincount(cell, w, 3 * size) for w in (found.weight, found.squares))
     weight, square = (total.astype(np.float64).reshape(3, size) for total in totals)
-    unit = np.sqrt(np.mean(oriented**2, axis=0)) if oriented.size else np.ones(oriented.shape[1])
+    largest = np.abs(oriented).max(axis=0)
+    largest[largest == 0.0] = 1.0
+    unit = largest * np.sqrt(np.mean((oriented / largest) ** 2, axis=0))
     unit[unit == 0.0] = 1.0
     design = _design(first, second, oriented[of_margin] / unit, n_items)
     return Margins(n_items, first, second, design, unit, weight, square, place, outcome)

@@ -120,6 +120,7 @@ class LikelihoodObjective:
         slopes = self.likelihood.slopes(d, t)
         gradient = self._gradient(slopes) + self.ridge * w
         value += 0.5 * float(self.ridge @ w**2)
+        size = (self.sizes @ np.abs(w[: self.width])) @ np.abs(weight * slopes.margin).sum(axis=0)
 
         return Point(
             value=value,
@@ -129,6 +130,7 @@ class LikelihoodObjective:
             preconditioner=lambda: self._inverse(Curvature(self, slopes)),
             rounding=lambda: np.zeros(self.n_features),
             score_norm=float(np.linalg.norm(gradient)),
+            value_error=_ROUNDING * float(size),  # by the rounding of large, cancelling effects
         )
 
     def log_likelihood(self, w: FloatArray) -> float:

@@ -26,6 +26,7 @@ class RatedItems:
     covariance_: FloatArray
     degrees_of_freedom_: float
     coef_: FloatArray
+    covariate_names_: NDArray[Any]
     ranking_: Ranking
     _scale: float
     _tie: float
@@ -38,8 +39,8 @@ class RatedItems:
         ----------
         a, b : item, or array-like of shape (n_pairs,)
             Names.
-        covariates : array-like of shape (n_pairs, n_covariates), optional
-            What speaks for `a`, as in `fit`; None: nothing does.
+        covariates : array-like or frame of shape (n_pairs, n_covariates), optional
+            What speaks for `a`, in the order of `covariate_names_`; None: nothing does.
 
         Returns
         -------
@@ -50,18 +51,13 @@ class RatedItems:
         Raises
         ------
         PairrankError
-            If an item was not compared in `fit`, or shapes differ.
+            If an item was not compared in `fit`, shapes or columns differ, or a covariate is not
+            finite.
         """
         first, second = self._places(a, b)
         d = (self.scores_[first] - self.scores_[second]) / self._scale
         if covariates is not None:
-            given = validation.as_float_array(covariates, "covariates")
-            if given.size != d.size * self.coef_.size:
-                raise PairrankError(
-                    f"covariates has shape {given.shape}; {d.size} pairs have {self.coef_.size} "
-                    "covariates each"
-                )
-            d = d + given.reshape(*d.shape, self.coef_.size) @ (self.coef_ / self._scale)
+            d = d + self._checked(covariates, d.shape) @ (self.coef_ / self._scale)
         logs = self._likelihood.log_probabilities(np.ravel(d), self._tie)
         chosen = logs if self._likelihood.has_parameter else logs[[0, 2]]
         return np.exp(chosen).T.reshape(*np.shape(d), len(chosen))
@@ -114,6 +110,26 @@ class RatedItems:
         win, tie, _ = np.exp(self._likelihood.log_probabilities(d.ravel(), self._tie))
         chance = win + 0.5 * tie if self._likelihood.has_parameter else win
         return chance.reshape(d.shape)
+
+    def _checked(self, covariates: Any, shape: tuple[int, ...]) -> FloatArray:
+        """Return the covariates of pairs, (*shape, n_covariates)."""
+        names = getattr(covariates, "columns", None)
+        if names is not None and list(map(str, names)) != self.covariate_names_.tolist():
+            raise PairrankError(
+                f"covariates has the columns {', '.join(map(str, names))}; fit had "
+                f"{', '.join(self.covariate_names_)}: give these, in this order"
+            )
+        given = validation.as_float_array(covariates, "covariates")
+        wanted = *shape, self.coef_.size
+        allowed = [wanted, *([(1, *wanted)] if not shape else []), *([shape] * (wanted[-1] == 1))]
+        if given.shape not in allowed:
+            raise PairrankError(
+                f"covariates has shape {given.shape}, but must have {wanted}: one row per pair, "
+                "one column per covariate"
+            )
+        if not np.isfinite(given).all():
+            raise PairrankError("covariates must be finite; give 0 if neither has the advantage")
+        return given.reshape(wanted)
 
     def _places(self, a: Any, b: Any) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the places of names among the items: of shape (), or (n_pairs,)."""

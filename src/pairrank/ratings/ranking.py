@@ -206,4 +206,5 @@ def _texts(values: NDArray[Any], unit: NDArray[Any]) -> list[str]:
     whole = values.dtype.kind != "f" or (unit is values and (values == np.rint(values)).all())
     size = np.abs(unit[np.isfinite(unit)]).max(initial=0.0)
     digits = 0 if whole else 1 if size >= 100.0 else 6 if 0.0 < size < 0.1 else 3
-    return [f"{value:,.{digits}f}" for value in values.tolist()]
+    spec = ",d" if values.dtype.kind != "f" else f"z,.{digits}f"
+    return [format(value, spec) for value in values.tolist()]

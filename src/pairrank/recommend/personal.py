@@ -12,7 +12,12 @@ from pairrank import _validation as validation
 from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank.estimators.rank_rls import RankRLS
-from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
+from pairrank.exceptions import (
+    NoPairsError,
+    NoPairsWarning,
+    PairrankError,
+    ZeroWeightsWarning,
+)
 from pairrank.preferences import OrderGraph
 from pairrank.recommend._pool import Interrupted
 from pairrank.recommend.item_means import ItemMeans
@@ -154,7 +159,10 @@ def fit_one(setting: Setting, user: int, places: Any = slice(None)) -> UserFit |
     if items.size < LEAST_PER_SIDE:
         return alone
     try:
-        ranker, converged = setting.shared.fit(user, items, wanted)
+        with warnings.catch_warnings():
+            if means is not None:  # weights of 0 leave the order to the item means
+                warnings.simplefilter("ignore", ZeroWeightsWarning)
+            ranker, converged = setting.shared.fit(user, items, wanted)
     except NoPairsError:
         return alone
     if getattr(ranker, "status_", None) == "interrupted":
@@ -181,7 +189,7 @@ def _slope(scores: FloatArray, wanted: FloatArray) -> float:
 def score_items(setting: Setting, fit: UserFit, items: IntArray, places: Any = slice(None)) -> Any:
     """Return a user's scores of items, (n_items,); `places` as in `fit_one`."""
     scores = np.full(items.size, fit.centre)
-    if fit.ranker is not None:
+    if fit.ranker is not None and items.size:
         trained = setting.table.items_of(fit.user)[places]
         scores += fit.slope * setting.shared.scores(fit.ranker, fit.user, trained, items)
     return scores if setting.means is None else scores + setting.means.of(fit.user, items)
@@ -200,16 +208,24 @@ def warn_of_unconverged(fits: list[Any]) -> int:
     return n_unconverged
 
 
-def skipped_of(setting: Setting, results: list[Any]) -> list[Any]:
-    """Return the names of the users without a result; warn of those who were asked for by name."""
+def skipped_of(setting: Setting, results: list[Any], min_support: int = 0) -> list[Any]:
+    """Return the names of the users without a result; warn of those who were asked for by name.
+
+    `min_support` is what new items need to be recommended.
+    """
     done = setting.users[: len(results)]
     without = [user for user, each in zip(done, results, strict=True) if each is None]
     names: list[Any] = setting.table.user_ids[np.array(without, dtype=np.int64)].tolist()
     if names and setting.named:
-        said = f"user {listed(names)}: too few ratings, no preference, or no item that others rated"
+        reasons = "too few ratings, no preference, or no item that others rated"
+        if min_support:
+            reasons += (
+                f"; or no new item that {min_support} references rated: lower min_support "
+                "(--min-support)"
+            )
         if len(names) == len(results):
-            raise NoPairsError(f"nothing can be learned of {said}")
-        warnings.warn(f"left out {said}", NoPairsWarning, stacklevel=3)
+            raise NoPairsError(f"there is no result for user {listed(names)}: {reasons}")
+        warnings.warn(f"left out user {listed(names)}: {reasons}", NoPairsWarning, stacklevel=3)
     return names
 
 

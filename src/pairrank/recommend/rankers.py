@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Self
@@ -27,7 +27,7 @@ from pairrank.recommend.personal import (
 )
 from pairrank.recommend.recommendations import (
     Recommendations,
-    check_sizes,
+    check_arguments,
     gathered,
     rank_items,
 )
@@ -96,7 +96,7 @@ class UserRankers:
         PairrankError
             If a user has no ranker, or a parameter is out of range.
         """
-        check_sizes(top, min_support)
+        check_arguments(top, min_support, titles)
         names = list(self.fits) if users is None else np.atleast_1d(users).tolist()
         fits = [self._fit_of(name) for name in names]
         ranked = [rank_items(self.setting, fit, int(top), int(min_support)) for fit in fits]
@@ -127,7 +127,7 @@ class UserRankers:
         return cls(dict(zip(names, fits, strict=True)), setting, [], False)
 
     def _fit_of(self, user: Any) -> UserFit:
-        if user not in self.fits:
+        if not isinstance(user, Hashable) or user not in self.fits:
             raise PairrankError(f"there is no ranker of user {user!s}; fit one")
         return self.fits[user]
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairrank import _validation as validation
 from pairrank._docstrings import described_by, keywords_of, showing
 from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
 from pairrank.recommend._pool import Interrupted, Progress, work_on
 from pairrank.recommend.personal import (
     DESCRIBED,
@@ -123,20 +124,25 @@ def recommend(
     >>> found.user, found.position
     (array([3, 3, 7, 7]), array([1, 2, 1, 2]))
     """
-    check_sizes(top, min_support)
+    check_arguments(top, min_support, titles)
     setting = setting_of(ratings, users, True, **options)
     work = partial(_rank_one, setting, int(top), int(min_support))
     results, interrupted = work_on(work, setting.users.tolist(), n_jobs=n_jobs, callback=callback)
     ranked = [result for result in results if result is not None]
-    skipped = skipped_of(setting, results)
+    skipped = skipped_of(setting, results, int(min_support))
     warn_of_unconverged(ranked)
     return gathered(setting.table, ranked, titles, skipped, interrupted)
 
 
-def check_sizes(top: Any, min_support: Any) -> None:
-    """Raise a PairrankError if a number of items or of references is out of range."""
+def check_arguments(top: Any, min_support: Any, titles: Any) -> None:
+    """Raise a PairrankError if a number is out of range, or `titles` are no mapping."""
     validation.check_number(top, "top", low=1, inclusive=True, integer=True)
     validation.check_number(min_support, "min_support", inclusive=True, integer=True)
+    if titles is not None and not hasattr(titles, "get"):
+        raise PairrankError(
+            f"titles must map names of items to titles, such as a dict (got a "
+            f"{type(titles).__name__})"
+        )
 
 
 def gathered(

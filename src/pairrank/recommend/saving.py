@@ -8,7 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.estimators.model_files import record_of, saved_of, unfitted_from, unfitted_of
+from pairrank.estimators.model_files import (
+    USER_RANKERS,
+    record_of,
+    saved_of,
+    unfitted_from,
+    unfitted_of,
+)
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import ModelRecord, read_model, write_model
 from pairrank.io.model_file import pack_model, unpack_model
@@ -18,7 +24,6 @@ from pairrank.recommend.references import References
 from pairrank.recommend.sharing import SharedFeatures
 from pairrank.recommend.table import RatingsTable
 
-_NAME = "UserRankers"
 _TABLE = ("user_ids", "item_ids", "start", "item", "rating")
 _REFERENCES = ("users", "matrix", "support", "draws")
 
@@ -49,13 +54,13 @@ def save_rankers(setting: Setting, fits: Iterable[UserFit], path: str | os.PathL
         "baseline": setting.means is not None,
         "products": shared.products is not None,
     }
-    write_model(path, ModelRecord(_NAME, params, arrays, info))
+    write_model(path, ModelRecord(USER_RANKERS, params, arrays, info))
 
 
 def load_rankers(path: str | os.PathLike[str]) -> tuple[Setting, list[UserFit]]:
     """Return the setting and the fits in a file, in one order; see `UserRankers.load`."""
     record = read_model(path)
-    if record.estimator != _NAME:
+    if record.estimator != USER_RANKERS:
         raise FileFormatError(
             f"{path}: the model is a {record.estimator}, not rankers by user; use load_model"
         )
