@@ -287,3 +287,12 @@ def test_features_from_0_are_refused_by_a_model_of_features_from_1(folder, tmp_p
     said = refused("predict", folder / "plain", tmp_path / "zero.txt")
     assert "line 1: index 0, though indices count from 1 (as in the rows of the training" in said
     run("predict", folder / "named", tmp_path / "zero.txt")
+
+
+def test_a_file_without_a_column_of_labels_is_told_how_to_name_it(folder, tmp_path):
+    (tmp_path / "rows.csv").write_text("score,a\n1,2\n0,1\n")
+    said = refused("train", tmp_path / "rows.csv", "-o", tmp_path / "m")
+    assert said.rstrip().endswith("; name the column of labels with --label")
+    said = refused("train", tmp_path / "rows.csv", "-o", tmp_path / "m", "--label", "scores")
+    assert "did you mean 'score'" in said
+    assert "--label" not in said

@@ -73,6 +73,14 @@ def with_origin(error: FileFormatError, asked: Columns, given: Columns) -> FileF
     return error
 
 
+def with_label(error: FileFormatError, columns: Columns) -> FileFormatError:
+    """Return an error about a file without a column `label`, with what to do if none was named."""
+    text = str(error)
+    if columns["label"] is None and "no column 'label'" in text:
+        return FileFormatError(f"{text}; name the column of labels with --label")
+    return error
+
+
 def arguments_of(source: str, columns: Columns, *, docids: bool) -> dict[str, Any]:
     """Return arguments of `read_rows` for options of columns, `time` and `event` among them.
 

@@ -11,11 +11,7 @@ import numpy as np
 from pairrank.cli import _options as options
 from pairrank.cli._columns import JUDGING, has_names, recalled, with_origin
 from pairrank.cli._errors import UsageError, named
-from pairrank.cli._rows import (
-    check_inputs,
-    check_output,
-    load_rows,
-)
+from pairrank.cli._rows import check_files, check_inputs, check_output, load_rows
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import atomic_write, to_run, write_run
 from pairrank.metrics._names import Metric, metric_named
@@ -131,6 +127,7 @@ class Ranker:
 
         Columns that no option names are those of the training, if their role is in `recall`.
         """
+        check_files(source, pairs, columns["query_sizes"])
         asked = columns
         if has_names(source, columns):
             known = {role: name for role, name in self.columns.items() if role in recall}

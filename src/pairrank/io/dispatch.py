@@ -223,9 +223,10 @@ def write_rows(
 ) -> None:
     """Write rows as svmlight text, CSV or Parquet, atomically; see `read_rows`.
 
-    Numbers are exact when read again. In CSV and Parquet, features without names are called x1, x2,
-    ...; zeros of sparse X are written; comments are not written. svmlight text gets document
-    identifiers as comments, `# docid = X`.
+    Numbers are exact when read again. In CSV and Parquet, features without names are called f1, f2,
+    ..., as svmlight text numbers them (f0, f1, ... if it counts from 0); zeros of sparse X are
+    written; comments are not written. svmlight text gets document identifiers as comments,
+    `# docid = X`.
 
     Parameters
     ----------
