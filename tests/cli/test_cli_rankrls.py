@@ -192,7 +192,7 @@ def test_evaluate_shows_msd_for_models_that_learn_differences(folder, tmp_path):
     shown = ["pairwise_accuracy", "mean_ndcg", "ndcg@10", "kendall_tau", "msd", "n_pairs"]
     assert list(record) == shown
     assert record["msd"] == metrics.msd(y, scores, qid=qid)
-    wmw = json.loads(run("evaluate", *data, "--json", "--wmw", "--graph", "chain").stdout)
+    wmw = json.loads(run("evaluate", *data, "--json", "--metric", "wmw", "--graph", "chain").stdout)
     assert wmw["wmw"] == metrics.wmw_score(y, scores, qid=qid, graph="chain")
     assert json.loads(run("info", tmp_path / "m", "--json").stdout)["model"] == "RankRLS"
 

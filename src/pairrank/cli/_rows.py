@@ -37,9 +37,10 @@ def load_rows(
     """Return the rows of a file or of standard input ("-"), with `y` the labels or comparisons.
 
     `n_features` and `features` are the number and the names of a model's features: only the named
-    columns of CSV and Parquet are read. `zero_based` says whether its svmlight text counted
-    features from 0. `pairs` is a file of comparisons of the rows; labels are then ignored. With
-    `docids` every row must have a document identifier; `comments` keeps those of svmlight text.
+    columns of CSV and Parquet are read; () reads no features. `zero_based` says whether its
+    svmlight text counted features from 0. `pairs` is a file of comparisons of the rows; labels are
+    then ignored. With `docids` every row must have a document identifier; `comments` keeps those of
+    svmlight text.
     """
     from pairrank._validation import ALIGNED
     from pairrank.io import read_pairs, read_rows
@@ -49,7 +50,7 @@ def load_rows(
     is_censored = read_as_labels(options, pairs)
     if pairs is not None:
         options |= {"label": None, "ignore": [options["label"]] if options["label"] else []}
-    options["drop"] = () if features is not None else split_names(columns["drop"])
+    options["drop"] = () if features else split_names(columns["drop"])
     options["zero_based"] = "auto" if zero_based is None else zero_based
     options["dtype"] = np.dtype(columns["dtype"])
     try:

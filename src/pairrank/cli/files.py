@@ -9,6 +9,7 @@ import typer
 from scipy import sparse
 
 from pairrank.cli import _options as options
+from pairrank.cli._columns import how_to_name_queries
 from pairrank.cli._errors import named
 from pairrank.cli._report import print_facts, print_json
 from pairrank.cli._rows import check_output, count_preferences, facts_of, load_rows
@@ -90,11 +91,12 @@ def convert(
     check_output(target, source, columns["query_sizes"])
     as_qrels = to == QRELS or (to == "auto" and is_qrels(target))
     kind = QRELS if as_qrels else format_of(target, to)
-    rows = load_rows(source, columns, docids=as_qrels, comments=True)
+    features = () if as_qrels else None
+    rows = load_rows(source, columns, features=features, docids=as_qrels, comments=True)
     with named(source):
         if as_qrels:
             if rows.qid is None:
-                raise PairrankError("qrels need queries: name their column with --qid")
+                raise PairrankError(f"qrels need queries: {how_to_name_queries(source, columns)}")
             write_qrels(target, to_qrels(rows.qid, rows.docid, rows.y))
             return
         if rows.comments is not None and kind != "svmlight":

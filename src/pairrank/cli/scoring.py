@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from pairrank.cli import _options as options
-from pairrank.cli._columns import JUDGING, has_names, recalled, with_origin
+from pairrank.cli._columns import (
+    JUDGING,
+    has_names,
+    how_to_name_queries,
+    recalled,
+    with_origin,
+)
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._rows import check_files, check_inputs, check_output, load_rows
 from pairrank.exceptions import FileFormatError, PairrankError
@@ -54,7 +60,7 @@ def predict(
     rows = ranker.load_rows(data, given, recall=("qid", "docid"), docids=True)
     with named(data):
         if rows.qid is None:
-            raise PairrankError("--run needs queries: name their column with --qid")
+            raise PairrankError(f"--run needs queries: {how_to_name_queries(data, columns)}")
         scores = to_run(rows.qid, rows.docid, ranker.scores(rows))
         write_run(output, scores, tag=run)
 

@@ -98,7 +98,9 @@ def read_rows(
     label : str, optional
         The column of labels. None reads rows without labels, as for prediction.
     features : sequence of str, optional
-        The feature columns, in this order. None: all other columns, in the file's order.
+        The feature columns, in this order. None: all other columns, in the file's order. An empty
+        list reads no features of CSV and Parquet, but refuses columns with the name of a role that
+        they are not given.
     drop, ignore : sequence of str
         Columns to leave out: those to drop must exist, those to ignore need not.
     drop_text : bool

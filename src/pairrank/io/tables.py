@@ -23,6 +23,7 @@ from pairrank.io.rows import (
     narrowed,
     no_column,
     numbered_names,
+    refuse_unnamed,
 )
 
 _CELLS_PER_BLOCK = 1 << 20
@@ -100,8 +101,12 @@ def _features_of(name: str, header: Sequence[str], roles: Roles) -> list[str]:
         raise PairrankError(f"{name}: column {listed(shared)} has two roles; give it one")
     taken = {*named, *roles.drop, *roles.ignore}
     features = roles.features
+    others = [column for column in header if column not in taken]
+    if features is not None and not len(features):
+        refuse_unnamed(others)
+        return []
     if features is None:
-        features = [column for column in header if column not in taken]
+        features = others
     if not features:
         raise FileFormatError(
             f"{name}: no column is left as a feature; the columns are {listed(header)}"

@@ -101,7 +101,6 @@ METRICS: dict[str, Metric] = {
     "mean_ndcg": Metric(mean_ndcg, "gains"),
     "ndcg": Metric(ndcg_score, "gains"),
     "map": Metric(mean_average_precision, "lists"),
-    "average_precision": Metric(mean_average_precision, "lists"),
     "mrr": Metric(mean_reciprocal_rank, "lists"),
     "precision": Metric(precision_at_k, "lists"),
     "recall": Metric(recall_at_k, "lists"),
