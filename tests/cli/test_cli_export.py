@@ -133,3 +133,10 @@ def test_features_keep_their_numbers_in_svmlight_text_that_counts_from_0(tmp_pat
     assert " 2:" in run("export", tmp_path / "model", "--format", "ranklib").stdout
     run("convert", tmp_path / "rows.txt", tmp_path / "rows.csv")
     assert (tmp_path / "rows.csv").read_text().startswith("label,f0,f1\n")
+
+
+def test_a_check_of_rows_with_names_says_only_what_it_found(folder):
+    asked = ("--format", "sql", "--check", folder / "rows.csv", "--label", "label")
+    said = run("export", folder / "named", *asked).stderr
+    assert said.startswith("pairrank: check: the order of all ")
+    assert len(said.splitlines()) == 1

@@ -7,7 +7,7 @@ from typing import Annotated
 from pairrank.cli import _options as options
 from pairrank.cli._errors import print_message
 from pairrank.cli._rows import check_inputs, check_output, names_in
-from pairrank.cli.scoring import Ranker
+from pairrank.cli.scoring import Ranker, rows_without_names
 from pairrank.export.formats import FORMATS, format_named
 from pairrank.io.rows import numbered_names
 
@@ -76,6 +76,8 @@ def export(
     has_names = FORMATS[format_named(format, output)].has_names
     if names is None and has_names and ranker.names is None and ranker.zero_based:
         names = numbered_names(int(ranker.estimator.n_features_in_), zero_based=True)
-    result = write(ranker.estimator, output, format, feature_names=names, name=name, check=given)
+    estimator = ranker.estimator
+    with rows_without_names():
+        result = write(estimator, output, format, feature_names=names, name=name, check=given)
     if result is not None and not result.changes:
         print_message(f"{result}.", kind="check")

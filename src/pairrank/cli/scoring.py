@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -110,6 +111,14 @@ def _needed(metric: Metric, y: Any) -> str:
     return "labels of 0 and more" if metric.judges == "gains" and labels.min() < 0 else ""
 
 
+@contextmanager
+def rows_without_names() -> Iterator[None]:
+    """Leave out scikit-learn's warning of rows without names: files were matched by name before."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
 class Ranker:
     """A model from a file; it reads rows with features matched by name or position."""
 
@@ -153,6 +162,5 @@ class Ranker:
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row, higher is better."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        with rows_without_names():
             return np.asarray(self.estimator.predict(rows.X), dtype=np.float64)
