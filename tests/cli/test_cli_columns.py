@@ -296,3 +296,15 @@ def test_a_file_without_a_column_of_labels_is_told_how_to_name_it(folder, tmp_pa
     said = refused("train", tmp_path / "rows.csv", "-o", tmp_path / "m", "--label", "scores")
     assert "did you mean 'score'" in said
     assert "--label" not in said
+
+
+def test_converted_files_keep_the_names_of_columns(tmp_path):
+    (tmp_path / "rows.csv").write_text("grade,query,a\n1,x,2\n0,x,1\n")
+    named = ["--label", "grade", "--qid", "query"]
+    run("train", tmp_path / "rows.csv", "-o", tmp_path / "m", "-q", *named)
+    run("convert", tmp_path / "rows.csv", tmp_path / "rows.parquet", *named)
+    judged = run("evaluate", tmp_path / "m", tmp_path / "rows.parquet", "--json").stdout
+    assert json.loads(judged)["n_pairs"] == 1
+    run("convert", tmp_path / "rows.parquet", tmp_path / "rows.txt", *named)
+    run("convert", tmp_path / "rows.txt", tmp_path / "plain.csv")
+    assert (tmp_path / "plain.csv").read_text().startswith("label,qid,f1\n")

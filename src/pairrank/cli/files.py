@@ -16,6 +16,7 @@ from pairrank.cli._rows import check_output, count_preferences, facts_of, load_r
 from pairrank.exceptions import PairrankError
 from pairrank.io import format_of
 from pairrank.io.dispatch import FORMATS
+from pairrank.io.rows import ROW_COLUMNS
 
 QRELS = "qrels"
 """The format and the suffix of TREC qrels, which rows are converted to."""
@@ -84,7 +85,8 @@ def convert(
 ) -> None:
     """Write the rows of SOURCE to TARGET in another format: svmlight, CSV, Parquet or TREC qrels.
 
-    Document identifiers are kept: those of --docid, or of svmlight comments, # docid = X.
+    Columns keep their names. Document identifiers are kept: those of --docid, or of svmlight
+    comments, # docid = X.
     """
     from pairrank.io import document_ids, to_qrels, write_qrels, write_rows
 
@@ -101,7 +103,7 @@ def convert(
             return
         if rows.comments is not None and kind != "svmlight":
             rows = rows._replace(docid=document_ids(rows.comments))
-    write_rows(target, rows, format=kind)
+    write_rows(target, rows, format=kind, **{role: columns[role] or role for role in ROW_COLUMNS})
 
 
 def is_qrels(target: str) -> bool:
