@@ -84,6 +84,14 @@ def test_frames_that_break_the_contract_are_refused():
         fitted.transform(frame.assign(features=[np.ones(5)] * len(frame)))
 
 
+def test_qrels_of_other_identifiers_are_refused():
+    frame = results(0)
+    numbered = qrels_of(frame)
+    numbered["qid"] = range(len(numbered))
+    with pytest.raises(PairrankError, match="the qrels judge none of the results: results have"):
+        RankerTransformer(RankSVM()).fit(frame, numbered)
+
+
 def test_it_is_a_stage_of_pyterrier_pipelines():
     pt = pytest.importorskip("pyterrier", reason="PyTerrier is not installed")
     frame = results(3)

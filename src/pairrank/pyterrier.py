@@ -100,7 +100,13 @@ def _judged(results: Any, qrels: Any) -> tuple[Any, Any, Any]:
     if not len(results):
         raise PairrankError("there are no results to fit to; give those of some queries")
     labels = dict(zip(zip(qrels["qid"], qrels["docno"], strict=True), qrels["label"], strict=True))
-    found = [labels.get(key, 0) for key in zip(results["qid"], results["docno"], strict=True)]
+    keys = list(zip(results["qid"], results["docno"], strict=True))
+    if labels.keys().isdisjoint(keys):
+        raise PairrankError(
+            f"the qrels judge none of the results: results have keys such as {keys[0]!r}, qrels "
+            f"such as {next(iter(labels), None)!r}; give both the same identifiers, of one type"
+        )
+    found = [labels.get(key, 0) for key in keys]
     return _matrix(results), np.array(found), results["qid"].to_numpy()
 
 

@@ -287,3 +287,24 @@ def test_features_from_0_are_refused_by_a_model_of_features_from_1(folder, tmp_p
     said = refused("predict", folder / "plain", tmp_path / "zero.txt")
     assert "line 1: index 0, though indices count from 1 (as in the rows of the training" in said
     run("predict", folder / "named", tmp_path / "zero.txt")
+
+
+def test_a_file_without_a_column_of_labels_is_told_how_to_name_it(folder, tmp_path):
+    (tmp_path / "rows.csv").write_text("score,a\n1,2\n0,1\n")
+    said = refused("train", tmp_path / "rows.csv", "-o", tmp_path / "m")
+    assert said.rstrip().endswith("; name the column of labels with --label")
+    said = refused("train", tmp_path / "rows.csv", "-o", tmp_path / "m", "--label", "scores")
+    assert "did you mean 'score'" in said
+    assert "--label" not in said
+
+
+def test_converted_files_keep_the_names_of_columns(tmp_path):
+    (tmp_path / "rows.csv").write_text("grade,query,a\n1,x,2\n0,x,1\n")
+    named = ["--label", "grade", "--qid", "query"]
+    run("train", tmp_path / "rows.csv", "-o", tmp_path / "m", "-q", *named)
+    run("convert", tmp_path / "rows.csv", tmp_path / "rows.parquet", *named)
+    judged = run("evaluate", tmp_path / "m", tmp_path / "rows.parquet", "--json").stdout
+    assert json.loads(judged)["n_pairs"] == 1
+    run("convert", tmp_path / "rows.parquet", tmp_path / "rows.txt", *named)
+    run("convert", tmp_path / "rows.txt", tmp_path / "plain.csv")
+    assert (tmp_path / "plain.csv").read_text().startswith("label,qid,f1\n")

@@ -7,8 +7,10 @@ import json
 import math
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import csv as arrow_csv
 
 from cli_rows import N_FEATURES, make_rows
 from cli_runs import misused, refused, run
@@ -194,3 +196,38 @@ def test_metrics_of_pairs_take_weights_by_role_too(folder, tmp_path):
     said = misused("evaluate", folder / "good", tmp_path / "w.csv", *options, "map")
     assert "taken by --metric pairwise_accuracy, wmw, auc, log_loss only." in said
     assert rows.X.shape[1] == N_FEATURES
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_scores_are_judged_without_reading_features(tmp_path, name):
+    table = pa.table(
+        {"label": [2, 0, 1], "q": ["a", "a", "a"], "title": ["x", "y", "z"], "age": [1.5, None, 2]}
+    )
+    if name.endswith("csv"):
+        arrow_csv.write_csv(table, tmp_path / name)
+    else:
+        pq.write_table(table, tmp_path / name)
+    (tmp_path / "scores.txt").write_text("3\n1\n2\n")
+    judged = ("evaluate", tmp_path / "scores.txt", tmp_path / name)
+    asked = ("--qid", "q", "--metric", "ndcg@3", "--json")
+    assert json.loads(run(*judged, *asked).stdout)["ndcg@3"] == 1.0
+    run("convert", tmp_path / name, tmp_path / "q.qrels", "--qid", "q", "--docid", "title")
+    assert (tmp_path / "q.qrels").read_text() == "a 0 x 2\na 0 y 0\na 0 z 1\n"
+
+
+def test_scores_are_not_judged_over_queries_that_no_option_names(tmp_path):
+    (tmp_path / "rows.csv").write_text("label,qid,a\n1,1,2\n0,1,1\n1,2,3\n")
+    (tmp_path / "scores.txt").write_text("3\n1\n2\n")
+    judged = ("evaluate", tmp_path / "scores.txt", tmp_path / "rows.csv")
+    assert "pass --qid qid or --drop qid" in refused(*judged)
+    assert json.loads(run(*judged, "--qid", "qid", "--json").stdout)["n_pairs"] == 1
+    assert json.loads(run(*judged, "--drop", "qid", "--json").stdout)["n_pairs"] == 2
+
+
+def test_metrics_of_queries_say_how_rows_get_queries(folder, tmp_path):
+    (tmp_path / "rows.txt").write_text("1 1:2 4:1\n0 1:1\n")
+    (tmp_path / "rows.csv").write_text("label,a\n1,2\n0,1\n")
+    (tmp_path / "scores.txt").write_text("3\n1\n")
+    for name, said in (("rows.txt", "write qid:NUMBER after"), ("rows.csv", "column with --qid")):
+        judged = ("evaluate", tmp_path / "scores.txt", tmp_path / name)
+        assert said in refused(*judged, "--per-query", tmp_path / "table.csv")

@@ -125,3 +125,20 @@ def test_a_model_comes_from_standard_input(folder):
     content = (folder / "model").read_bytes()
     piped = run("export", "-", "--format", "sql", stdin=content)
     assert piped.stdout == run("export", folder / "model", "--format", "sql").stdout
+
+
+def test_features_keep_their_numbers_in_svmlight_text_that_counts_from_0(tmp_path):
+    (tmp_path / "rows.txt").write_text("1 0:1 1:2\n0 0:2 1:1\n")
+    run("train", tmp_path / "rows.txt", "-o", tmp_path / "model", "-q")
+    shown = run("export", tmp_path / "model", "--format", "csv").stdout
+    assert [line.split(",")[0] for line in shown.splitlines()] == ["feature", "f0", "f1"]
+    assert " 2:" in run("export", tmp_path / "model", "--format", "ranklib").stdout
+    run("convert", tmp_path / "rows.txt", tmp_path / "rows.csv")
+    assert (tmp_path / "rows.csv").read_text().startswith("label,f0,f1\n")
+
+
+def test_a_check_of_rows_with_names_says_only_what_it_found(folder):
+    asked = ("--format", "sql", "--check", folder / "rows.csv", "--label", "label")
+    said = run("export", folder / "named", *asked).stderr
+    assert said.startswith("pairrank: check: the order of all ")
+    assert len(said.splitlines()) == 1

@@ -71,7 +71,7 @@ def test_a_model_learns_from_edges_between_words(folder, tmp_path):
     assert trained["n_pairs"] == full["n_pairs"]
     a, b = load_model(tmp_path / "m").coef_, load_model(tmp_path / "n").coef_
     np.testing.assert_allclose(a, b, rtol=1e-9)
-    judged = json.loads(run("evaluate", tmp_path / "m", *words, "--wmw", "--json").stdout)
+    judged = json.loads(run("evaluate", tmp_path / "m", *words, "--metric", "wmw", "--json").stdout)
     assert judged["wmw"] == trained["valid pairwise_accuracy"]
     info = json.loads(run("info", *words, *graph, "--json").stdout)
     assert (info["levels"], info["n_pairs"]) == (3, trained["n_pairs"])
@@ -115,7 +115,7 @@ def test_evaluate_judges_over_the_graph_asked_for(folder, tmp_path):
     scores = load_model(tmp_path / "m").predict(rows.X)
     for text, graph in {"chain": "chain", "0<2": OrderGraph([(0, 2)]), "full": "full"}.items():
         model = ["evaluate", tmp_path / "m", folder / "rows.txt", "--graph", text, "--json"]
-        record = json.loads(run(*model, "--wmw").stdout)
+        record = json.loads(run(*model, "--metric", "wmw").stdout)
         assert set(record) == {"wmw", "n_pairs"}
         assert record["wmw"] == metrics.wmw_score(rows.y, scores, qid=rows.qid, graph=graph)
         record = json.loads(run(*model).stdout)

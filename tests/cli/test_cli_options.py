@@ -182,7 +182,7 @@ def test_every_metric_judges_in_training_and_evaluation(folder, tmp_path, name):
 
 
 def test_several_metrics_are_shown_in_the_order_asked_for(folder):
-    asked = ["--metric", "msd", "--metric", "ndcg@5", "--wmw"]
+    asked = ["--metric", "msd", "--metric", "ndcg@5", "--metric", "wmw"]
     record = json.loads(
         run("evaluate", folder / "svm", folder / "valid.txt", "--json", *asked).stdout
     )

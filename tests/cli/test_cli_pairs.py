@@ -78,7 +78,7 @@ def test_a_model_is_judged_by_comparisons(folder, tmp_path):
     accuracy = metrics.pairwise_accuracy(pairs, plain.predict(rows.X))
     assert accuracy > 0.7
     assert record == {"pairwise_accuracy": accuracy, "n_pairs": N_PAIRS}
-    record = json.loads(run("evaluate", tmp_path / "m", *data, "--wmw").stdout)
+    record = json.loads(run("evaluate", tmp_path / "m", *data, "--metric", "wmw").stdout)
     assert record == {"wmw": accuracy, "n_pairs": N_PAIRS}
 
 

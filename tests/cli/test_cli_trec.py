@@ -84,7 +84,8 @@ def test_what_a_run_cannot_hold_is_refused_and_nothing_is_written(folder, tmp_pa
 def test_convert_keeps_document_identifiers(folder, tmp_path, source, target):
     options = [] if source == "txt" else OPTIONS
     run("convert", folder / f"test.{source}", tmp_path / f"x.{target}", *options)
-    back = read_rows(tmp_path / f"x.{target}", qid="qid", docid="docid")
+    named = {"qid": "qid", "docid": "docid"} if source == "txt" else NAMES
+    back = read_rows(tmp_path / f"x.{target}", **named)
     assert back.docid.tolist() == rows_of(1).docid.tolist()
     assert np.array_equal(back.X, rows_of(1).X)
 

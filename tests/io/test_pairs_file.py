@@ -8,9 +8,11 @@ import sys
 from types import SimpleNamespace
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from pairrank.exceptions import FileAccessError, FileFormatError
 from pairrank.io import read_pairs
@@ -187,3 +189,24 @@ class TestParquet:
         path.write_bytes(path.read_bytes()[:-9])
         with pytest.raises(FileFormatError, match="cut"):
             read_pairs(path)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_groups_are_names_or_whole_numbers(kind):
+    def groups_of(cells):
+        if kind == "csv":
+            lines = ["j,group,i", *(f"{at},{cell},{at + 1}" for at, cell in enumerate(cells))]
+            return read("\n".join(lines)).groups
+        table = {"j": [*range(len(cells))], "group": cells, "i": [*range(1, len(cells) + 1)]}
+        file = io.BytesIO()
+        parquet.write_table(pa.table(table), file)
+        return read(file.getvalue()).groups
+
+    assert groups_of(["ann", "bob", "ann"]).tolist() == ["ann", "bob", "ann"]
+    assert groups_of([7, 8, 7]).tolist() == [7, 8, 7]
+    with pytest.raises(FileFormatError, match=r"column 'group' is empty"):
+        groups_of(["ann", "" if kind == "csv" else None, "bob"])
+
+
+def test_pairs_without_groups_have_none():
+    assert read("i,j\n1,0\n").groups is None

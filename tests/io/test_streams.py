@@ -59,7 +59,7 @@ def test_a_reader_that_leaves_ends_an_unbuffered_command_quietly(tmp_path):
         [sys.executable, "-m", "pairrank", "convert", tmp_path / "rows.txt", "-", "--to", "csv"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"},
     )  # fmt: skip
-    assert process.stdout.readline() == b"label,x1,x2,x3\n"
+    assert process.stdout.readline() == b"label,f1,f2,f3\n"
     process.stdout.close()
     assert process.stderr.read() == b""
     assert process.wait(timeout=120) == 141

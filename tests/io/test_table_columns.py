@@ -92,3 +92,18 @@ def test_unknown_columns_are_named_with_a_near_name_and_long_lists_are_cut(asked
     names = ",".join(f"x{k}" for k in range(70))
     with pytest.raises(FileFormatError, match=message):
         read_csv(f"label,{names}\n", **asked)
+
+
+def test_every_column_with_a_bad_cell_is_named_at_once():
+    text = "label,a,b,c,d\n1,1,2,,4\n0,,2,3,4\n1,1,x,,4\n"
+    message = r"line 2: column 'c': an empty cell \(the columns 'a', 'b' have such cells too\); imp"
+    with pytest.raises(FileFormatError, match=message):
+        read_csv(text)
+    with pytest.raises(FileFormatError, match="line 3: column 'a': an empty cell; impute"):
+        read_csv("label,a,b\n1,1,2\n0,,2\n")
+
+
+@pytest.mark.parametrize("mark", [";", "\t", "|"])
+def test_columns_between_other_marks_than_commas_are_refused(mark):
+    with pytest.raises(FileFormatError, match="is one column; separate columns with commas"):
+        read_csv(mark.join(["label", "a"]) + "\n" + mark.join("12") + "\n")

@@ -86,7 +86,7 @@ def test_sparse_rows_are_written_with_their_zeros(tmp_path, name):
     write_rows(tmp_path / name, Rows(X, np.array([1.0, 2.0])))
     back = read_rows(tmp_path / name)
     assert np.array_equal(back.X, X.toarray())
-    assert back.feature_names == ["x1", "x2"]
+    assert back.feature_names == ["f1", "f2"]
     assert back.qid is None
     assert back.weight is None
 
@@ -196,7 +196,7 @@ def test_a_value_that_overflows_float32_is_refused_with_its_place(tmp_path, name
     write_rows(tmp_path / name, Rows(X, np.ones(2)))
     assert np.array_equal(read_rows(tmp_path / name).X, X)
     place = "line 3" if name.endswith("csv") else r"row 1 \(from 0\)"
-    with pytest.raises(FileFormatError, match=f"{place}: column 'x2': -1e.39 overflows float32"):
+    with pytest.raises(FileFormatError, match=f"{place}: column 'f2': -1e.39 overflows float32"):
         read_rows(tmp_path / name, dtype=np.float32)
 
 

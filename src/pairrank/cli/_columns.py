@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
-from pairrank.exceptions import FileFormatError, PairrankError, PairrankWarning
+from pairrank.exceptions import FileFormatError, PairrankWarning
 from pairrank.io import format_of
-from pairrank.io.rows import ROW_COLUMNS, listed
+from pairrank.io.rows import ROW_COLUMNS, listed, refuse_unnamed
 
 REMEMBERED = (*ROW_COLUMNS, "time", "event")
 """The roles whose columns a model file remembers."""
@@ -73,6 +73,21 @@ def with_origin(error: FileFormatError, asked: Columns, given: Columns) -> FileF
     return error
 
 
+def how_to_name_queries(source: str, columns: Columns) -> str:
+    """Return what gives the rows of a file queries, for messages."""
+    if has_names(source, columns):
+        return "name their column with --qid, or the file of their sizes with --query-sizes"
+    return "write qid:NUMBER after each label, or name the file of their sizes with --query-sizes"
+
+
+def with_label(error: FileFormatError, columns: Columns) -> FileFormatError:
+    """Return an error about a file without a column `label`, with what to do if none was named."""
+    text = str(error)
+    if columns["label"] is None and "no column 'label'" in text:
+        return FileFormatError(f"{text}; name the column of labels with --label")
+    return error
+
+
 def arguments_of(source: str, columns: Columns, *, docids: bool) -> dict[str, Any]:
     """Return arguments of `read_rows` for options of columns, `time` and `event` among them.
 
@@ -99,17 +114,10 @@ def split_names(given: Iterable[str] | None) -> list[str]:
     return [name for cells in csv.reader(given or (), skipinitialspace=True) for name in cells]
 
 
-def check_features(names: Iterable[str]) -> None:
+def check_features(names: Sequence[str]) -> None:
     """Refuse features with the names of roles, and warn of those that look like identifiers."""
-    identifiers = []
-    for name in names:
-        if name in ROW_COLUMNS and name != "label":
-            raise PairrankError(
-                f"column {name!r} would be a feature; pass {flag_of(name)} {name} or --drop {name} "
-                "(rename it if it is a feature)"
-            )
-        if _IDENTIFIER.fullmatch(_HUMP.sub("_", name)):
-            identifiers.append(name)
+    refuse_unnamed(names)
+    identifiers = [name for name in names if _IDENTIFIER.fullmatch(_HUMP.sub("_", name))]
     if identifiers:
         first = identifiers[0]
         flag = next((f"{flag_of(role)} {first} or " for role in _roles_like(first)), "")

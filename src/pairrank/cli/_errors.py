@@ -107,7 +107,8 @@ def named(source: str) -> Iterator[None]:
     try:
         yield
     except PairrankError as error:
-        raise type(error)(f"{source}: {error}") from None
+        shown = "standard input" if source == "-" else source
+        raise type(error)(f"{shown}: {error}") from None
 
 
 @contextmanager

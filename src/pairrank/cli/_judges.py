@@ -41,8 +41,8 @@ class ScoreFile:
         self.values = _read(path)
 
     def load_rows(self, source: str, columns: options.Columns, pairs: str | None = None) -> Rows:
-        """Return the rows of a file."""
-        return load_rows(source, columns, pairs=pairs)
+        """Return the rows of a file; features of CSV and Parquet are not read."""
+        return load_rows(source, columns, features=(), pairs=pairs)
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row."""

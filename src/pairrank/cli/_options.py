@@ -146,8 +146,8 @@ PairsOption = Annotated[
     str | None,
     option(
         "Data",
-        "Comparisons, CSV or Parquet: columns i, j, and perhaps weight, magnitude; row i of DATA "
-        "is preferred to row j, rows from 0. Labels are ignored.",
+        "Comparisons, CSV or Parquet: columns i, j, and perhaps weight, magnitude, group; row i of "
+        "DATA is preferred to row j, rows from 0. Labels are ignored.",
         metavar="FILE",
     ),
 ]

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pairrank.cli._censored import read_as_labels, with_targets
-from pairrank.cli._columns import arguments_of, check_features, split_names
+from pairrank.cli._columns import arguments_of, check_features, split_names, with_label
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
 from pairrank.cli._progress import ReadingLine
-from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES
 
@@ -39,30 +39,29 @@ def load_rows(
     """Return the rows of a file or of standard input ("-"), with `y` the labels or comparisons.
 
     `n_features` and `features` are the number and the names of a model's features: only the named
-    columns of CSV and Parquet are read. `zero_based` says whether its svmlight text counted
-    features from 0. `pairs` is a file of comparisons of the rows; labels are then ignored. With
-    `docids` every row must have a document identifier; `comments` keeps those of svmlight text.
-    The progress is shown on a terminal, unless `quiet`.
+    columns of CSV and Parquet are read; () reads no features. `zero_based` says whether its
+    svmlight text counted features from 0. `pairs` is a file of comparisons of the rows; labels are
+    then ignored. With `docids` every row must have a document identifier; `comments` keeps those of
+    svmlight text. The progress is shown on a terminal, unless `quiet`.
     """
     from pairrank._validation import ALIGNED
     from pairrank.io import read_pairs, read_rows
     from pairrank.io._streams import name_of
 
-    inputs = (source, pairs, columns["query_sizes"])
-    check_inputs(*inputs)
-    for path in inputs:
-        if path not in (None, "-") and not Path(path).exists():
-            raise PairrankError(f"cannot read {path!r}: there is no such file; check the path")
+    check_files(source, pairs, columns["query_sizes"])
     options = arguments_of(source, columns, docids=docids)
     is_censored = read_as_labels(options, pairs)
     if pairs is not None:
         options |= {"label": None, "ignore": [options["label"]] if options["label"] else []}
-    options["drop"] = () if features is not None else split_names(columns["drop"])
+    options["drop"] = () if features else split_names(columns["drop"])
     options["zero_based"] = "auto" if zero_based is None else zero_based
     options["dtype"] = np.dtype(columns["dtype"])
     given = {"features": features, "n_features": n_features, "comments": comments, **options}
-    with ReadingLine(name_of(source), quiet=quiet) as line:
-        rows = read_rows(source, callback=line if line.is_shown else None, **given)
+    try:
+        with ReadingLine(name_of(source), quiet=quiet) as line:
+            rows = read_rows(source, callback=line if line.is_shown else None, **given)
+    except FileFormatError as error:
+        raise with_label(error, columns) from None
     with named(source):
         if features is None:
             check_features(rows.feature_names or ())
@@ -73,6 +72,14 @@ def load_rows(
         return rows
     compared: Any = read_pairs(pairs, n_rows=rows.X.shape[0])
     return rows._replace(y=compared)
+
+
+def check_files(*sources: str | None) -> None:
+    """Refuse a source that does not exist, and standard input for two inputs."""
+    check_inputs(*sources)
+    for path in sources:
+        if path is not None and path != "-" and not Path(path).exists():
+            raise PairrankError(f"cannot read {path!r}: there is no such file; check the path")
 
 
 def check_inputs(*sources: str | None) -> None:

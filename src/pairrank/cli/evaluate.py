@@ -11,6 +11,7 @@ import typer
 from numpy.typing import NDArray
 
 from pairrank.cli import _options as options
+from pairrank.cli._columns import how_to_name_queries
 from pairrank.cli._comparison import check_resamples, print_comparison
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
@@ -54,9 +55,6 @@ def evaluate(
             **options.METRIC,
         ),
     ] = None,
-    wmw: Annotated[
-        bool, typer.Option("--wmw", help="The Wilcoxon-Mann-Whitney statistic: --metric wmw.")
-    ] = False,
     resamples: Annotated[
         int | None,
         typer.Option(help="--against: random swaps, and bootstrap samples; 9999 if left out."),
@@ -79,7 +77,7 @@ def evaluate(
     epsilon and n. --against shows the means over queries of both models, their difference with its
     bootstrap interval, and the p-value of the paired randomisation test.
     """  # fmt: skip
-    asked = [*(metric or ()), *(["wmw"] if wmw else [])]
+    asked = list(metric or ())
     check_asked(asked, pairs, graph, columns)
     check_inputs(model, data, pairs, against, columns["query_sizes"])
     resampling = check_resamples(against, resamples, seed)
@@ -96,7 +94,7 @@ def evaluate(
     with named(data):
         if rows.qid is None and (per_query is not None or against is not None):
             flag = "--against" if per_query is None else "--per-query"
-            raise PairrankError(f"{flag} needs queries: name their column with --qid")
+            raise PairrankError(f"{flag} needs queries: {how_to_name_queries(data, columns)}")
         unfit = unfit_of(names, rows, asked=bool(asked))
         scores = [judge.scores(each) for judge, each in zip(judges, loaded, strict=True)]
     value = partial(measure, rows=rows, model=own, graph=order)

@@ -7,8 +7,9 @@ from typing import Annotated
 from pairrank.cli import _options as options
 from pairrank.cli._errors import print_message
 from pairrank.cli._rows import check_inputs, check_output, names_in
-from pairrank.cli.scoring import Ranker
-from pairrank.export.formats import FORMATS
+from pairrank.cli.scoring import Ranker, rows_without_names
+from pairrank.export.formats import FORMATS, format_named
+from pairrank.io.rows import numbered_names
 
 
 def export(
@@ -28,7 +29,8 @@ def export(
         options.option(
             "Output",
             "One name per feature, separated by commas, or a file of one name per line; if left "
-            "out, the model's names, or f1, f2, ..., as svmlight numbers features.",
+            "out, the model's names, or f1, f2, ..., as svmlight text numbers features (from f0 if "
+            "that of the training counts from 0).",
             metavar="NAMES|@FILE",
         ),
     ] = None,
@@ -56,7 +58,7 @@ def export(
 ) -> None:
     """Write a linear model for a search engine, a database or a program.
 
-    Search engines and ONNX compute in float32, so rows with nearly equal scores may change places:
+    Search engines and ONNX compute in float32, so rows with nearly equal scores may change places.
     --check names the queries in which they do.
     """
     from pairrank.export import export as write
@@ -71,6 +73,11 @@ def export(
         named = {**others, "label": label or "", "qid": qid}
         rows = ranker.load_rows(check, named, recall=("qid",))
         given = rows.X, rows.qid
-    result = write(ranker.estimator, output, format, feature_names=names, name=name, check=given)
+    has_names = FORMATS[format_named(format, output)].has_names
+    if names is None and has_names and ranker.names is None and ranker.zero_based:
+        names = numbered_names(int(ranker.estimator.n_features_in_), zero_based=True)
+    estimator = ranker.estimator
+    with rows_without_names():
+        result = write(estimator, output, format, feature_names=names, name=name, check=given)
     if result is not None and not result.changes:
         print_message(f"{result}.", kind="check")

@@ -9,12 +9,14 @@ import typer
 from scipy import sparse
 
 from pairrank.cli import _options as options
+from pairrank.cli._columns import how_to_name_queries
 from pairrank.cli._errors import named
 from pairrank.cli._report import print_facts, print_json
 from pairrank.cli._rows import check_output, count_preferences, facts_of, load_rows
 from pairrank.exceptions import PairrankError
 from pairrank.io import format_of
 from pairrank.io.dispatch import FORMATS
+from pairrank.io.rows import ROW_COLUMNS
 
 QRELS = "qrels"
 """The format and the suffix of TREC qrels, which rows are converted to."""
@@ -83,23 +85,25 @@ def convert(
 ) -> None:
     """Write the rows of SOURCE to TARGET in another format: svmlight, CSV, Parquet or TREC qrels.
 
-    Document identifiers are kept: those of --docid, or of svmlight comments, # docid = X.
+    Columns keep their names. Document identifiers are kept: those of --docid, or of svmlight
+    comments, # docid = X.
     """
     from pairrank.io import document_ids, to_qrels, write_qrels, write_rows
 
     check_output(target, source, columns["query_sizes"])
     as_qrels = to == QRELS or (to == "auto" and is_qrels(target))
     kind = QRELS if as_qrels else format_of(target, to)
-    rows = load_rows(source, columns, docids=as_qrels, comments=True)
+    features = () if as_qrels else None
+    rows = load_rows(source, columns, features=features, docids=as_qrels, comments=True)
     with named(source):
         if as_qrels:
             if rows.qid is None:
-                raise PairrankError("qrels need queries: name their column with --qid")
+                raise PairrankError(f"qrels need queries: {how_to_name_queries(source, columns)}")
             write_qrels(target, to_qrels(rows.qid, rows.docid, rows.y))
             return
         if rows.comments is not None and kind != "svmlight":
             rows = rows._replace(docid=document_ids(rows.comments))
-    write_rows(target, rows, format=kind)
+    write_rows(target, rows, format=kind, **{role: columns[role] or role for role in ROW_COLUMNS})
 
 
 def is_qrels(target: str) -> bool:

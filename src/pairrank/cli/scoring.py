@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from pairrank.cli import _options as options
-from pairrank.cli._columns import JUDGING, has_names, recalled, with_origin
-from pairrank.cli._errors import UsageError, named
-from pairrank.cli._rows import (
-    check_inputs,
-    check_output,
-    load_rows,
+from pairrank.cli._columns import (
+    JUDGING,
+    has_names,
+    how_to_name_queries,
+    recalled,
+    with_origin,
 )
+from pairrank.cli._errors import UsageError, named
+from pairrank.cli._rows import check_files, check_inputs, check_output, load_rows
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import atomic_write, to_run, write_run
 from pairrank.metrics._names import Metric, metric_named
@@ -58,7 +61,7 @@ def predict(
     rows = ranker.load_rows(data, given, recall=("qid", "docid"), docids=True)
     with named(data):
         if rows.qid is None:
-            raise PairrankError("--run needs queries: name their column with --qid")
+            raise PairrankError(f"--run needs queries: {how_to_name_queries(data, columns)}")
         scores = to_run(rows.qid, rows.docid, ranker.scores(rows))
         write_run(output, scores, tag=run)
 
@@ -108,6 +111,14 @@ def _needed(metric: Metric, y: Any) -> str:
     return "labels of 0 and more" if metric.judges == "gains" and labels.min() < 0 else ""
 
 
+@contextmanager
+def rows_without_names() -> Iterator[None]:
+    """Leave out scikit-learn's warning of rows without names: files were matched by name before."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        yield
+
+
 class Ranker:
     """A model from a file; it reads rows with features matched by name or position."""
 
@@ -131,6 +142,7 @@ class Ranker:
 
         Columns that no option names are those of the training, if their role is in `recall`.
         """
+        check_files(source, pairs, columns["query_sizes"])
         asked = columns
         if has_names(source, columns):
             known = {role: name for role, name in self.columns.items() if role in recall}
@@ -150,6 +162,5 @@ class Ranker:
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row, higher is better."""
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message="X does not have valid feature names")
+        with rows_without_names():
             return np.asarray(self.estimator.predict(rows.X), dtype=np.float64)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.export.linear import LinearModel
+from pairrank.io.rows import numbered_names
 
 
 def linear_model(model: Any, feature_names: Sequence[str] | None = None) -> LinearModel:
@@ -148,7 +149,7 @@ def _names(given: Sequence[str] | None, learnt: Any, n_features: int) -> list[st
     elif learnt is not None:
         names = [str(name) for name in learnt]
     else:
-        return [f"f{number}" for number in range(1, n_features + 1)]
+        return numbered_names(n_features)
     if len(names) != n_features:
         raise PairrankError(
             f"feature_names has {len(names)} names, but the model has {n_features} features: give "

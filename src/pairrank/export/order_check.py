@@ -58,12 +58,17 @@ class OrderCheck(NamedTuple):
 
     def __str__(self) -> str:
         if not self.changes:
+            queries = f"{self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'}"
             return (
-                f"the order of all {self.n_pairs:,} pairs is kept "
-                f"({self.n_rows:,} rows, {self.n_queries:,} queries)"
+                f"the order of all {self.n_pairs:,} pairs is kept ({self.n_rows:,} rows, {queries})"
+            )
+        if self.changes[0].qid is None:
+            return (
+                f"the order of {self.n_changed:,} of {self.n_pairs:,} pairs changes (score "
+                f"difference up to {self.changes[0].largest_difference:.2g})"
             )
         shown = [
-            f"{'the rows' if each.qid is None else f'query {each.qid}'} ({each.n_changed:,} of "
+            f"query {each.qid} ({each.n_changed:,} of "
             f"{each.n_pairs:,} pairs, score difference up to {each.largest_difference:.2g})"
             for each in self.changes[:_LISTED]
         ]

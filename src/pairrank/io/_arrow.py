@@ -6,7 +6,7 @@ import contextlib
 import csv
 import io
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -291,7 +291,7 @@ class CsvText:
             )
         except pa.ArrowInvalid as error:
             explain()
-            raise FileFormatError(f"{self.name}: {error}; mend the file") from error
+            raise FileFormatError(f"{self.name}: {error}; correct the file") from error
         return Table(self.name, found, self.place(skip=skip), explain)
 
     def text_columns(self, columns: Sequence[str]) -> list[str]:
@@ -354,7 +354,7 @@ class CsvText:
             where = f"{self.name}, line {line}"
             if len(cells) != len(header):
                 raise FileFormatError(
-                    f"{where}: {len(cells)} cells, {len(header)} are expected; mend the line"
+                    f"{where}: {len(cells)} cells, {len(header)} are expected; correct the line"
                 )
             bad = {column: cells[at] for column, at in places.items() if not is_finite(cells[at])}
             if not bad:
@@ -367,4 +367,20 @@ class CsvText:
                     "numbers; drop or encode them"
                 )
             what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
-            raise FileFormatError(f"{where}: column {column!r}: {what}; {_REMEDY}")
+            others = self._not_finite(places, skip=skip) - {column}
+            more = [name for name in header if name in others]
+            also = f" (the columns {listed(more)} have such cells too)" if more else ""
+            raise FileFormatError(f"{where}: column {column!r}: {what}{also}; {_REMEDY}")
+
+    def _not_finite(self, places: Mapping[str, int], *, skip: bool) -> set[str]:
+        """Return the columns with a cell that is not a finite number; O(cells)."""
+        left, found = dict(places), set()
+        for _, cells in self._records(skip=skip):
+            bad = {
+                column
+                for column, at in left.items()
+                if at < len(cells) and not is_finite(cells[at])
+            }
+            found |= bad
+            left = {column: at for column, at in left.items() if column not in bad} if bad else left
+        return found

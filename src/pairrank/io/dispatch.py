@@ -99,7 +99,9 @@ def read_rows(
     label : str, optional
         The column of labels. None reads rows without labels, as for prediction.
     features : sequence of str, optional
-        The feature columns, in this order. None: all other columns, in the file's order.
+        The feature columns, in this order. None: all other columns, in the file's order. An empty
+        list reads no features of CSV and Parquet, but refuses columns with the name of a role that
+        they are not given.
     drop, ignore : sequence of str
         Columns to leave out: those to drop must exist, those to ignore need not.
     drop_text : bool
@@ -229,9 +231,10 @@ def write_rows(
 ) -> None:
     """Write rows as svmlight text, CSV or Parquet, atomically; see `read_rows`.
 
-    Numbers are exact when read again. In CSV and Parquet, features without names are called x1, x2,
-    ...; zeros of sparse X are written; comments are not written. svmlight text gets document
-    identifiers as comments, `# docid = X`.
+    Numbers are exact when read again. In CSV and Parquet, features without names are called f1, f2,
+    ..., as svmlight text numbers them (f0, f1, ... if it counts from 0); zeros of sparse X are
+    written; comments are not written. svmlight text gets document identifiers as comments,
+    `# docid = X`.
 
     Parameters
     ----------

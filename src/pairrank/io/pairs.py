@@ -13,7 +13,8 @@ from pairrank.io._streams import name_of, read_bytes
 from pairrank.io.rows import is_word, listed
 from pairrank.preferences import Pairs
 
-_ROLES = ("i", "j", "weight", "magnitude")
+_NUMBERS = ("i", "j", "weight", "magnitude")
+_COLUMNS = (*_NUMBERS, "group")
 _A_LINE = "i,j[,weight[,magnitude]]"
 _MOST_ROWS = 2**31 - 1
 
@@ -22,8 +23,9 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
     """Read comparisons of rows: row i is preferred to row j.
 
     Parquet is recognised by its first bytes, not by the name. The columns are `i`, `j` and,
-    optionally, `weight` and `magnitude` (the wanted difference, any finite number), in any order.
-    CSV without a header has two to four columns in this order.
+    optionally, `weight`, `magnitude` (the wanted difference, any finite number) and `group` (names
+    or numbers of sessions, voters or tournaments), in any order. CSV without a header has two to
+    four columns, in this order and without `group`.
 
     Parameters
     ----------
@@ -62,11 +64,15 @@ def read_pairs(source: str | os.PathLike[str] | IO[bytes], *, n_rows: int | None
     table, header = _read_table(read_bytes(source), name)
     if len(table) == 0:
         raise FileFormatError(f"{name}: no pairs; a line is {_A_LINE}")
-    table.check_numbers(header, "pairs")
-    columns = {column: table.numbers(column) for column in header}
+    numbers = [column for column in header if column in _NUMBERS]
+    table.check_numbers(numbers, "pairs")
+    columns = {column: table.numbers(column) for column in numbers}
     _refuse_faults(columns, table, n_rows)
     i, j = (columns[side].astype(np.int32) for side in ("i", "j"))
-    return Pairs(i, j, columns.get("weight"), columns.get("magnitude"), n_rows=n_rows)
+    groups = table.identifiers("group") if "group" in header else None
+    return Pairs(
+        i, j, columns.get("weight"), columns.get("magnitude"), groups=groups, n_rows=n_rows
+    )
 
 
 def _read_table(data: bytes, name: str) -> tuple[Table, list[str]]:
@@ -79,25 +85,27 @@ def _read_table(data: bytes, name: str) -> tuple[Table, list[str]]:
         content = CsvText(data, name)
         header = [cell.strip() for cell in content.first]
         has_header = bool(header) and is_word(header[0])
-        if header and not has_header and not 2 <= len(header) <= len(_ROLES):
+        if header and not has_header and not 2 <= len(header) <= len(_NUMBERS):
             raise FileFormatError(
                 f"{name}, line {content.first_line}: {len(header)} cells, a pair is {_A_LINE}; "
-                "mend the line"
+                "correct the line"
             )
     if not has_header:
-        header = list(_ROLES[: len(header)])
-    elif not {"i", "j"} <= set(header) <= set(_ROLES) or len(set(header)) < len(header):
+        header = list(_NUMBERS[: len(header)])
+    elif not {"i", "j"} <= set(header) <= set(_COLUMNS) or len(set(header)) < len(header):
         raise FileFormatError(
             f"{name}: the columns are {listed(header)}; pairs have i, j and, if any, "
-            "weight and magnitude, and no other"
+            "weight, magnitude and group, and no other"
         )
-    return content.table(header, header, [], skip=has_header), header
+    numbers = [column for column in header if column in _NUMBERS]
+    texts = [column for column in header if column not in _NUMBERS]
+    return content.table(header, numbers, texts, skip=has_header), header
 
 
 def _refuse_faults(
     columns: dict[str, np.ndarray[Any, Any]], table: Table, n_rows: int | None
 ) -> None:
-    """Refuse the first pair that is none; O(n_pairs)."""
+    """Refuse the first pair that is not valid; O(n_pairs)."""
     stop = _MOST_ROWS if n_rows is None else n_rows
     rows = f"which is not a row: {f'rows go from 0 to {stop - 1}' if stop else 'n_rows is 0'}"
     i, j, weight = columns["i"], columns["j"], columns.get("weight", np.empty(0))
@@ -111,7 +119,7 @@ def _refuse_faults(
     if found:
         at, values, what = min(found, key=lambda fault: fault[0])
         what = what.format(values[at])
-        raise FileFormatError(f"{table.place(at)}: {what}; mend or drop the row")
+        raise FileFormatError(f"{table.place(at)}: {what}; correct or drop the row")
 
 
 def _is_row(values: np.ndarray[Any, Any], stop: int) -> np.ndarray[Any, Any]:

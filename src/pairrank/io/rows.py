@@ -119,6 +119,29 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(quoted[:_MOST_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
+def numbered_names(n_features: int, zero_based: bool | None = None) -> list[str]:
+    """Return names of features without names: f and the number in svmlight text.
+
+    Examples
+    --------
+    >>> numbered_names(2), numbered_names(2, zero_based=True)
+    (['f1', 'f2'], ['f0', 'f1'])
+    """
+    first = 0 if zero_based else 1
+    return [f"f{number}" for number in range(first, first + n_features)]
+
+
+def refuse_unnamed(names: Iterable[str]) -> None:
+    """Refuse columns with the name of a role that they are not given, but for labels."""
+    for name in names:
+        if name in ROW_COLUMNS and name != "label":
+            flag = f"--{name.replace('_', '-')}"
+            raise PairrankError(
+                f"column {name!r} would be a feature; pass {flag} {name} or --drop {name} "
+                "(rename it if it is a feature)"
+            )
+
+
 def no_column(unknown: Sequence[str], known: Sequence[str]) -> str:
     """Return the sentence about columns that do not exist, with a near name for a single one.
 

@@ -28,9 +28,12 @@ from pairrank.io.rows import (
     listed,
     narrowed,
     no_column,
+    numbered_names,
+    refuse_unnamed,
 )
 
 _CELLS_PER_BLOCK = 1 << 20
+_OTHER_SEPARATORS = ";\t|"
 
 
 class Roles(NamedTuple):
@@ -91,6 +94,12 @@ def _narrowed_feature(table: Table, column: str, dtype: np.dtype[Any]) -> np.nda
 
 def _features_of(name: str, header: Sequence[str], roles: Roles) -> list[str]:
     """Return the feature columns, after a check of all named columns."""
+    separators = [mark for mark in _OTHER_SEPARATORS if mark in header[0]]
+    if len(header) == 1 and separators:
+        raise FileFormatError(
+            f"{name}: the header {header[0]!r} is one column; separate columns with commas, not "
+            f"{separators[0]!r}"
+        )
     doubled = _repeated(header)
     if doubled:
         raise FileFormatError(
@@ -105,8 +114,12 @@ def _features_of(name: str, header: Sequence[str], roles: Roles) -> list[str]:
         raise PairrankError(f"{name}: column {listed(shared)} has two roles; give it one")
     taken = {*named, *roles.drop, *roles.ignore}
     features = roles.features
+    others = [column for column in header if column not in taken]
+    if features is not None and not len(features):
+        refuse_unnamed(others)
+        return []
     if features is None:
-        features = [column for column in header if column not in taken]
+        features = others
     if not features:
         raise FileFormatError(
             f"{name}: no column is left as a feature; the columns are {listed(header)}"
@@ -183,7 +196,7 @@ def _columns_to_write(
         if part is not None:
             header.append(columns.get(role, role))
             leading.append(np.asarray(part))
-    header += rows.feature_names or [f"x{number}" for number in range(1, rows.X.shape[1] + 1)]
+    header += rows.feature_names or numbered_names(rows.X.shape[1], rows.zero_based)
     doubled = _repeated(header)
     if doubled:
         raise PairrankError(

@@ -286,7 +286,9 @@ def _read(
             if cells[2] in known:
                 raise ValueError(f"query {cells[0]!r} has the document {cells[2]!r} twice")
         except ValueError as error:
-            raise FileFormatError(f"{name}, line {line}: {error}; mend or drop the line") from None
+            raise FileFormatError(
+                f"{name}, line {line}: {error}; correct or drop the line"
+            ) from None
         known[cells[2]] = value
     if not nested:
         raise FileFormatError(f"{name}: no lines; a line is '{form}'")

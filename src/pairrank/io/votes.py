@@ -152,8 +152,8 @@ def _opponents(table: Table, winners: Any, losers: Any) -> Any:
     if same.any():
         row = int(same.argmax())
         raise FileFormatError(
-            f"{table.place(row)}: {winners[row].as_py()!r} is compared with itself; mend or drop "
-            "the row"
+            f"{table.place(row)}: {winners[row].as_py()!r} is compared with itself; correct or "
+            "drop the row"
         )
     return losers
 
@@ -163,7 +163,7 @@ def _weights(table: Table, column: str) -> NDArray[np.float64]:
     if (weight < 0).any():
         row = int((weight < 0).argmax())
         raise FileFormatError(
-            f"{table.place(row)}: the weight {weight[row]:g} is negative; mend or drop the row"
+            f"{table.place(row)}: the weight {weight[row]:g} is negative; correct or drop the row"
         )
     return weight
 

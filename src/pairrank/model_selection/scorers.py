@@ -109,7 +109,7 @@ def get_query_scorer(scoring: str | Callable[..., float]) -> Callable[..., float
     ----------
     scoring : str or callable
         "pairwise_accuracy", "wmw", "auc", "kendall_tau", "mean_ndcg", "ndcg", "map",
-        "average_precision", "mrr", "err", "rbp"; "log_loss", "msd", "m1d", "tube_cost",
+        "mrr", "err", "rbp"; "log_loss", "msd", "m1d", "tube_cost",
         "hinge_rank_cost", "hinge_magnitude_cost", which are negated; "precision@k", "recall@k", and
         "name@k" for every metric with the option k, such as "ndcg@10"; any of these with
         ":option=value,option=value", such as "rbp:persistence=0.9"; or a scorer
