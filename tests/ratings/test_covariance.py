@@ -105,3 +105,12 @@ def test_a_covariance_of_too_many_items_is_refused(monkeypatch):
     monkeypatch.setattr(covariance, "MOST_ITEMS", 2)
     with pytest.raises(PairrankError, match="set covariance=None"):
         BradleyTerry().fit(["a", "b", "c"], ["b", "c", "a"])
+
+
+def test_votes_that_are_all_ties_have_the_errors_of_the_hessian():
+    """Every gradient is 0 there, and so is every sandwich; the Hessian is not."""
+    votes = (["a", "b", "c"], ["b", "c", "a"])
+    found = BradleyTerry().fit(*votes, tie=[1, 1, 1])
+    wanted = BradleyTerry(covariance="hessian").fit(*votes, tie=[1, 1, 1])
+    assert (found.standard_errors_ > 0.5).all()
+    np.testing.assert_allclose(found.standard_errors_, wanted.standard_errors_)

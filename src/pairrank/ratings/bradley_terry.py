@@ -59,8 +59,9 @@ class BradleyTerry(RatedItems, BaseEstimator):
     covariance : "auto", "hessian", "robust", "clusters", "dyadic" or None, default "auto"
         What is independent: comparisons ("hessian" trusts the model, "robust" does not), groups
         ("clusters"), or the comparisons of each two items ("dyadic"). "auto" is "clusters" if
-        `groups` are given, "robust" with `half_life` or half ties, else "hessian". None saves time
-        and memory.
+        `groups` are given, "robust" with `half_life` or half ties, else "hessian"; also "hessian"
+        if all comparisons are ties, of which the others make errors of 0. None saves time and
+        memory.
     level : float, default 0.95
         The confidence level of the intervals.
     tol : float, default 1e-10
@@ -216,6 +217,9 @@ class BradleyTerry(RatedItems, BaseEstimator):
         self._set_scores(objective, w, units, found)
         if kind is not None:
             full = score_covariance(objective, w, kind, found.weight, found.group)
+            if self.covariance == "auto" and kind != "hessian" and not full.any():
+                kind = "hessian"
+                full = score_covariance(objective, w, kind, found.weight, found.group)
             self._set_covariance(full, units, margins.unit)
             self.degrees_of_freedom_ = degrees_of_freedom(objective, kind, found.group)
         covariance = getattr(self, "covariance_", None)
