@@ -131,7 +131,7 @@ def _add_beyond(targets, sources, moments, degree, near, constant, slope, width,
 @compiled
 def _add_codes(codes, moments, size, result):
     for code in codes:
-        result += moments[code * size : code * size + size]
+        add_multiple(1.0, moments[code * size : code * size + size], result)
 
 
 @compiled
@@ -152,6 +152,7 @@ def meet_levels(
     are empty.
 
     Codes are added, never subtracted from a total, so a heavy code costs the others no digits.
+    Loops stand in place of array expressions, which numba compiles for several times as long.
     """
     n_codes, degree = len(segment), len(blocks)
     size = len(keys) * degree
@@ -162,30 +163,35 @@ def meet_levels(
         for code in range(n_codes - 1, -1, -1):
             here = series[code * size : code * size + size]
             own = moments[code * size : code * size + size]
-            here += running
+            add_multiple(1.0, running, here)
             if segment[code]:
-                here += own
-            running += own
-        running[:] = 0.0
+                add_multiple(1.0, own, here)
+            add_multiple(1.0, own, running)
+        running = np.zeros(size)
     value = 0.0
     for code in range(n_codes):
         here = series[code * size : code * size + size]
         own = moments[code * size : code * size + size]
         if not full:
-            running[:] = 0.0
+            running = np.zeros(size)
             _add_codes(below[below_start[code] : below_start[code + 1]], moments, size, running)
             _add_codes(above[above_start[code] : above_start[code + 1]], moments, size, here)
-        here += running
+        add_multiple(1.0, running, here)
         if len(cost_blocks):
             if segment[code]:
                 product(keys, keys, own, even_blocks, even_limits, width, others)
                 value += 0.5 * dot(others, own)
             product(keys, keys, running, cost_blocks, cost_limits, width, others)
             value += dot(others, own)
-        others[:] = here
+        for k in range(size):
+            others[k] = here[k]
         product(keys, keys, others, blocks, limits, width, here)
         if order == 1:
-            here[::degree] -= running[::degree].sum()
+            weight = 0.0
+            for k in range(0, size, degree):
+                weight += running[k]
+            for k in range(0, size, degree):
+                here[k] -= weight
         if full:
-            running += own
+            add_multiple(1.0, own, running)
     return series, value
