@@ -56,13 +56,13 @@ def slow(levels, kind, pairs, scale, scores, v) -> tuple:
         both = np.append(j, i), np.append(at_j, at_i)
         return np.bincount(both[0], both[1], levels.n_rows)
 
-    bend, pull = w * curvature(d), w * slope(d)
+    curvatures, slopes = w * curvature(d), w * slope(d)
     return (
         (w * cost(d)).sum(),
-        by_row(pull, -pull),
-        by_row(bend * dv, -bend * dv),
-        by_row(bend, bend),
-        by_row(pull * dv, pull * dv),
+        by_row(slopes, -slopes),
+        by_row(curvatures * dv, -curvatures * dv),
+        by_row(curvatures, curvatures),
+        by_row(slopes * dv, slopes * dv),
         by_row(w, w),
         by_row(w * np.abs(dv), w * np.abs(dv)),
     )

@@ -117,6 +117,19 @@ def test_a_loose_error_is_made_smaller_until_the_optimum_is_reached(error, hessi
     np.testing.assert_allclose(found.coef, exact.coef, rtol=1e-5, atol=1e-8)
 
 
+@pytest.mark.parametrize("error", [1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4])
+@pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-3])
+def test_at_the_end_gradient_and_error_together_meet_the_target(tol, error):
+    """An error of a tenth of the target counts as none."""
+    objective = Noisy(error)
+    found = Tron()(objective, np.zeros(7), tol=tol, max_iter=200)
+    assert found.status is Status.CONVERGED
+    target = tol * found.history[0].gradient_norm
+    norm, left = found.history[-1].gradient_norm, objective.gradient_error
+    assert norm <= target
+    assert left <= 0.1 * target or norm + left <= target
+
+
 def test_an_error_that_cannot_be_made_smaller_ends_the_descent():
     found = Tron()(Noisy(1e-3, least=1.0), np.zeros(7), tol=1e-8, max_iter=2000)
     assert found.status is Status.NO_PROGRESS
