@@ -198,3 +198,9 @@ def test_queries_that_never_count_are_refused():
         metrics.compare_scores([1, 1, 0, 0], [1, 2, 1, 2], [2, 1, 2, 1], "auc", qid=[1, 1, 2, 2])
     with pytest.warns(NoPairsWarning):
         assert math.isnan(metrics.evaluate([1, 1], [1, 2], "auc")["auc"])
+
+
+@pytest.mark.parametrize("names", [None, 3])
+def test_metrics_that_are_no_names_are_refused(names):
+    with pytest.raises(PairrankError, match="metrics must be a name or several"):
+        metrics.evaluate([0, 1], [0.1, 0.2], names)

@@ -55,6 +55,8 @@ def evaluate(
     >>> evaluate(y, scores, "map", qid=qid, per_query=True)["map"]
     array([1. , 0.5])
     """
+    if not isinstance(metrics, Iterable):
+        raise PairrankError(f"metrics must be a name or several, not {metrics!r}")
     names = [metrics] if isinstance(metrics, str) else list(metrics)
     known = {name: metric_named(name) for name in names}
     if not known:
