@@ -4,9 +4,10 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CANDIDATES ?= python3 python3.13 python3.12 python3.11 python
 LOWEST := .venv-lowest
+EXTRAS := .venv-extras
 NEEDS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-all test-portable test-lowest lint format bench clean
+.PHONY: help demo test test-all test-portable test-lowest test-extras lint format bench clean
 help:
 	@echo "make demo      fit pairwise beside pointwise models, and 1e12 pairs"
 	@echo "make test      the tests, minutes; the same examples each time"
@@ -15,6 +16,8 @@ help:
 	@echo "               the tests as other processors run them, and with bounds checks"
 	@echo "make test-lowest"
 	@echo "               the tests with the lowest versions that pyproject.toml declares"
+	@echo "make test-extras"
+	@echo "               the tests that need torch, LightGBM, XGBoost or onnx"
 	@echo "make lint      ruff, mypy and numpydoc over the code"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make bench     list the benchmarks"
@@ -39,6 +42,9 @@ test-portable: $(VENV)/installed-dev
 test-lowest: $(LOWEST)/installed
 	@NUMBA_CACHE_DIR=$(CURDIR)/$(LOWEST)/numba_cache $(LOWEST)/bin/python -m pytest -n auto $(ARGS)
 
+test-extras: $(EXTRAS)/installed
+	@$(EXTRAS)/bin/python -m pytest -n auto -m "extras and not slow" $(ARGS)
+
 lint: $(VENV)/installed-dev
 	@status=0; \
 	$(BIN)/ruff check . || status=1; \
@@ -57,7 +63,7 @@ bench: $(VENV)/installed-dev
 	    printf '  %-32s %s\n' "$$f" "$$(head -n 1 $$f | tr -d '"')"; done
 
 clean:
-	rm -rf $(VENV) $(LOWEST) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(LOWEST) $(EXTRAS) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -83,4 +89,12 @@ $(LOWEST)/installed: pyproject.toml tests/lowest.py | $(BIN)/python
 	@$(BIN)/python tests/lowest.py > $(LOWEST)/constraints.txt
 	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check \
 	    -c $(LOWEST)/constraints.txt -e '.[test]'
+	@touch $@
+
+$(EXTRAS)/installed: pyproject.toml tests/extras.txt | $(BIN)/python
+	@echo "make: installing pairrank and the large optional libraries into $(EXTRAS)"
+	@$(BIN)/python -m venv --clear $(EXTRAS)
+	@$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/extras.txt
+	@$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
+	    -c tests/extras.txt -e '.[test,onnx,torch,lightgbm]'
 	@touch $@

@@ -13,7 +13,7 @@ import pytest
 SOURCE = Path(__file__).resolve().parents[1] / "src" / "pairrank"
 
 LAYERS: dict[str, float] = {
-    **dict.fromkeys(["exceptions", "_protocols", "_docstrings"], 0),
+    **dict.fromkeys(["exceptions", "_protocols", "_docstrings", "_extras"], 0),
     **dict.fromkeys(["compiled", "threads"], 1),
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
     "pair_sums": 2.5,
@@ -22,7 +22,9 @@ LAYERS: dict[str, float] = {
     "model_selection": 4.1,
     "recommend": 4.2,
     **dict.fromkeys(["survival", "clicks", "ratings", "report"], 4.3),
-    **dict.fromkeys(["plotting", "cli", "distributed", "torch_losses", "boosting", "pyterrier"], 5),
+    **dict.fromkeys(["torch", "boosting"], 4.4),
+    "comparison": 4.5,
+    **dict.fromkeys(["plotting", "cli", "dask", "pyterrier"], 5),
     **dict.fromkeys(["__init__", "__main__"], 6),
 }
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""
@@ -41,19 +43,19 @@ SKLEARN_ROOMS = {
     *("_validation", "kernels", "datasets", "estimators", "model_selection", "recommend"),
     "ratings",
 }
-LEAVES = {"plotting", "cli", "distributed", "torch_losses", "boosting"}
+LEAVES = {"plotting", "cli", "dask", "torch", "boosting", "comparison"}
 FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend", "ratings"}
 LIBRARIES: dict[str, set[str]] = {
     "sklearn": SKLEARN_ROOMS | LEAVES | {"threads", "export", "report"},
     "numba": {"compiled"},
     "llvmlite": {"compiled"},
-    "torch": {"torch_losses"},
-    "dask": {"distributed"},
+    "torch": {"torch"},
+    "dask": {"dask"},
     "matplotlib": {"plotting"},
-    "lightgbm": {"boosting"},
-    "xgboost": {"boosting"},
+    "lightgbm": {"boosting", "comparison"},
+    "xgboost": {"boosting", "comparison"},
     "onnx": {"export"},
-    "jinja2": {"report"},
+    "jinja2": {"report", "comparison"},
     "typer": {"cli"},
     "rich": {"cli"},
     "click": set(),
@@ -87,7 +89,7 @@ def is_type_checking(node: ast.AST) -> bool:
 
 
 def imports(module: str, tree: ast.Module, *, is_package: bool) -> Iterator[tuple[str, str | None]]:
-    """Yield (module, name) of every import that can run, those in functions included."""
+    """Yield (module, name) of every import that can run: in functions and by `require` too."""
 
     def visit(node: ast.AST) -> Iterator[tuple[str, str | None]]:
         if is_type_checking(node):
@@ -96,6 +98,8 @@ def imports(module: str, tree: ast.Module, *, is_package: bool) -> Iterator[tupl
             return
         if isinstance(node, ast.Import):
             yield from ((alias.name, None) for alias in node.names)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", None) == "require":
+            yield (ast.literal_eval(node.args[0]), None)
         elif isinstance(node, ast.ImportFrom):
             base = node.module or ""
             if node.level:
@@ -232,6 +236,7 @@ def test_a_wrong_import_is_found(sources, complaint):
         {"metrics": "import dask.array as da"},
         {"cli": "import matplotlib.pyplot as plt"},
         {"export": "import lightgbm"},
+        {"estimators__svm": 'torch = require("torch", "torch", "losses")'},
         {"objective": "import requests"},
         {"compiled__hinge": "from numba import njit"},
         {"compiled__hinge": "from scipy import sparse"},

@@ -21,6 +21,10 @@ class FileAccessError(PairrankError, OSError):
     """A file cannot be read or written: missing, not permitted, or the disk is full."""
 
 
+class MissingLibraryError(PairrankError, ImportError):
+    """An optional library is not installed; the message names the extra that installs it."""
+
+
 class DatasetNotFoundError(PairrankError, FileNotFoundError):
     """A registered data set is not in `data_home`; the message names its source."""
 

@@ -53,6 +53,10 @@ MODELS = {
     "search": GridSearchCV(RankRLS(), {"alpha": [0.1, 1.0]}, cv=2),
 }
 
+CASES = [
+    pytest.param(name, marks=pytest.mark.extras) if name == "onnx" else name for name in FORMATS
+]
+
 
 @pytest.fixture(scope="module", params=MODELS)
 def model(request):
@@ -80,7 +84,7 @@ def test_every_format_has_a_reader():
     assert FORMATS.keys() == READERS.keys() == UNITS.keys()
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", CASES)
 def test_scores_are_those_of_the_model(model, format):
     need(format)
     fitted, expected = model
@@ -119,7 +123,7 @@ def letor(request, data_home):
     return fitted, np.vstack([train.X, test.X]), test
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", CASES)
 def test_held_out_queries_of_letor_keep_their_order(letor, format):
     need(format)
     fitted, rows, test = letor

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from importlib.metadata import version
-from typing import Any
 
 import numpy as np
 
+from pairrank._extras import require
 from pairrank.exceptions import PairrankError
 from pairrank.export.engines import single_weights
 from pairrank.export.linear import LinearModel
@@ -21,7 +21,7 @@ def as_onnx(model: LinearModel) -> bytes:
 
     The metadata hold the names of the features as a JSON list, under `feature_names`.
     """
-    onnx = _onnx()
+    onnx = require("onnx", "onnx", "ONNX files")
     helper, single = onnx.helper, onnx.TensorProto.FLOAT
     if abs(model.offset) > float(np.finfo(np.float32).max):
         raise PairrankError(
@@ -54,15 +54,3 @@ def as_onnx(model: LinearModel) -> bytes:
     helper.set_model_props(proto, {"feature_names": json.dumps(model.names)})
     onnx.checker.check_model(proto)
     return bytes(proto.SerializeToString())
-
-
-def _onnx() -> Any:
-    """Return the onnx library, or say how to install it."""
-    try:
-        import onnx
-    except ImportError:
-        raise PairrankError(
-            "format 'onnx' needs the library onnx, which is not installed: "
-            "pip install 'pairrank[onnx]'"
-        ) from None
-    return onnx

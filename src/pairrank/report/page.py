@@ -11,6 +11,7 @@ from typing import IO, Any
 from numpy.typing import ArrayLike
 
 from pairrank import _validation as validation
+from pairrank._extras import require
 from pairrank.exceptions import PairrankError
 from pairrank.io import atomic_write
 from pairrank.preferences import Pairs
@@ -160,13 +161,8 @@ def _names(ranker: Any, other: Any) -> tuple[str, str]:
 
 
 def page_template() -> Any:
-    """Return the template of the page; an ImportError says how to install jinja2."""
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError(
-            "reports need jinja2, which is not installed: pip install 'pairrank[report]'"
-        ) from error
+    """Return the template of the page."""
+    jinja2 = require("jinja2", "report", "reports")
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("pairrank.report", "templates"),
         autoescape=True,
