@@ -197,19 +197,25 @@ def _by_cutting_planes(
 
     A sample needs at least ten rows per feature, or its solution is far from the one for all rows.
     """
-    objective, design, sampled = PairObjective(problem), problem.design, None
+    design, sampled = problem.design, None
     wanted = max(_LEAST_START, design.n_rows // _ROWS_PER_STARTING_ROW)
     is_cheaper = (
         design.n_rows >= _LINE_ROWS and wanted >= _STARTING_ROWS_PER_FEATURE * design.n_features
     )
     if method.solver == "auto" and start is None and is_cheaper:
-        assert not isinstance(problem.preferences, Differences)
-        rows, drawn = draw_sample(problem.preferences, wanted, generator)
-        X = problem.features[rows]
-        sample = problem.changed(X=X, preferences=drawn, algorithm="auto")
-        few = replace(method, max_iter=_START_STEPS)
-        sampled = descend(PairObjective(sample), Bundle(), few, None, None, None)
-    return descend(objective, Bundle(), method, start, sampled, callback)
+        sampled = _solution_of_sample(problem, method, wanted, generator)
+    return descend(PairObjective(problem), Bundle(), method, start, sampled, callback)
+
+
+def _solution_of_sample(
+    problem: Problem, method: Method, n_rows: int, generator: np.random.Generator
+) -> Solution:
+    """Return the solution of the same problem over a sample of about so many rows."""
+    assert not isinstance(problem.preferences, Differences)
+    rows, drawn = draw_sample(problem.preferences, n_rows, generator)
+    sample = problem.changed(X=problem.features[rows], preferences=drawn, algorithm="auto")
+    few = replace(method, max_iter=_START_STEPS)
+    return descend(PairObjective(sample), Bundle(), few, None, None, None)
 
 
 def progress_printer(verbose: int, n_pairs: int) -> Callable[[Any], object] | None:

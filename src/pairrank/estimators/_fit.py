@@ -154,6 +154,8 @@ class SolvedRanker(BaseRanker, ABC):
         of_pairs = isinstance(preferences, Pairs)
         self.n_pairs_ = preferences.n_comparisons if of_pairs else preferences.n_pairs
         keep_counts(self, rows, preferences)
+        if len(targets) == 1 and not of_pairs:  # the preferences hold what is learnt of them
+            rows, targets = rows._replace(y=None), [None]
         printer = progress_printer(self.verbose, self.n_pairs_)
         solutions: list[Any] = []
         with threads.blas_for(features):
@@ -161,8 +163,7 @@ class SolvedRanker(BaseRanker, ABC):
             for at in range(len(targets)):
                 watch = watches[at] if watches else None
                 shown: Any = combined(printer, watch, callback)
-                target = targets[at] if len(targets) > 1 else None
-                solutions.append(solve(target, starts[at], shown))
+                solutions.append(solve(targets[at], starts[at], shown))
                 if solutions[-1].status is Status.INTERRUPTED:
                     break
         status = self._keep(solutions, watches, len(targets))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -135,6 +135,21 @@ class Problem:
         return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
 
 
+class _Total(NamedTuple):
+    """The factor times a pair sum at some scores, with its gradient by the coefficients.
+
+    The objective keeps that at zero. A `Point` holds functions of the objective, so an objective
+    that kept one would be freed by the garbage collector only, long after its last use.
+    """
+
+    value: float
+    gradient: FloatArray
+    curvature: Callable[[], Curvature]
+    score_norm: float
+    value_error: float
+    gradient_error: float
+
+
 class PairObjective:
     r"""A `Problem` as an objective: penalty/2 \|w\|^2 is left to the solver.
 
@@ -166,11 +181,10 @@ class PairObjective:
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the pair sum and its gradient, without the penalty."""
         if not w.any():
-            return self._zero
+            return self._point(w, np.broadcast_to(0.0, self.design.n_rows), self._zero)
         if scores is None:
             scores = self.design.scores(w)
-        found = self.pair_sum.at(scores)
-        return self._point(w, scores, found)
+        return self._point(w, scores, self._total(self.pair_sum.at(scores)))
 
     def sharpen(self) -> bool:
         """Let the pair sum take a smaller error."""
@@ -187,28 +201,34 @@ class PairObjective:
         self._is_rough = False
         return changes
 
-    def _point(
-        self,
-        w: FloatArray,
-        scores: FloatArray,
-        found: Evaluated,
-    ) -> Point:
+    def _total(self, found: Evaluated) -> _Total:
+        """Return what a point needs of a pair sum; the gradient by the scores is not kept."""
         of_value, of_gradient = self._errors(found.error, found.gradient_error)
         with np.errstate(over="ignore", invalid="ignore"):
-            return Point(
+            return _Total(
                 value=self.factor * found.value,
                 gradient=self.factor * self.design.transposed(found.gradient),
-                scores=scores,
-                hessian=functools.partial(self._hessian, w, scores, found.curvature),
-                preconditioner=functools.partial(self._preconditioner, w),
-                rounding=lambda: self._rounding,
+                curvature=found.curvature,
                 score_norm=self.factor * norm_of(found.gradient),
                 value_error=of_value,
                 gradient_error=of_gradient,
             )
 
-    def _at_zero(self) -> Point:
-        """Return the point of equal scores, in closed form where the loss ignores magnitudes.
+    def _point(self, w: FloatArray, scores: FloatArray, total: _Total) -> Point:
+        return Point(
+            value=total.value,
+            gradient=total.gradient,
+            scores=scores,
+            hessian=functools.partial(self._hessian, w, scores, total.curvature),
+            preconditioner=functools.partial(self._preconditioner, w),
+            rounding=lambda: self._rounding,
+            score_norm=total.score_norm,
+            value_error=total.value_error,
+            gradient_error=total.gradient_error,
+        )
+
+    def _at_zero(self) -> _Total:
+        """Return the sums at equal scores, in closed form where the loss ignores magnitudes.
 
         A gradient that is rounding alone is 0.
         """
@@ -225,13 +245,13 @@ class PairObjective:
             found = Evaluated(
                 value, score_gradient, error, lambda: at(scores).curvature(), 2.0 * error
             )
-        zero = self._point(np.zeros(self.n_features), scores, found)
+        zero = self._total(found)
         if self._is_rounding(zero):
             zero = zero._replace(gradient=np.zeros(self.n_features), score_norm=0.0)
         zero.gradient.flags.writeable = False
         return zero
 
-    def _is_rounding(self, zero: Point) -> bool:
+    def _is_rounding(self, zero: _Total) -> bool:
         """Whether a gradient may be rounding alone: every k-th row of X gives its size."""
         design = self.design
         if isinstance(design, KernelDesign):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NoReturn
 
 import numpy as np
 
@@ -35,9 +37,9 @@ def range_of(scores: FloatArray) -> tuple[float, float]:
     return float(low.min()), float(high.max())
 
 
-def no_curvature() -> PairrankError:
-    """Return the error that a loss with a kink has no Hessian."""
-    return PairrankError(
+def no_curvature() -> NoReturn:
+    """Raise the error that a loss with a kink has no Hessian."""
+    raise PairrankError(
         "the loss has a kink and so no curvature to solve with: use cutting planes, or a smooth "
         "loss such as the squared hinge"
     )
@@ -65,7 +67,9 @@ class BoundSum(ABC):
             else:
                 value, gradient = np.inf, np.full(self.n_rows, np.nan)
         value = np.inf if np.isnan(value) else float(value)
-        curvature = functools.partial(self._checked_curvature, scores)
+        curvature: Callable[[], MultipleCurvature] = no_curvature
+        if self.smooth:
+            curvature = functools.partial(self._checked_curvature, scores)
         return Evaluated(value, gradient, self.error, curvature, 2.0 * self.error)
 
     def sharpen(self) -> bool:
@@ -98,8 +102,6 @@ class BoundSum(ABC):
         """Return the (generalised) Hessian at these scores, from known results if possible."""
 
     def _checked_curvature(self, scores: FloatArray) -> MultipleCurvature:
-        if not self.smooth:
-            raise no_curvature()
         return self._curvature(self._require_in_range(scores))
 
 

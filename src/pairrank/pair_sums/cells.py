@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import threads
-from pairrank._protocols import Evaluated, FloatArray, PairSum
+from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
 from pairrank.compiled import cell_bands
 from pairrank.compiled import cells as compiled
 from pairrank.pair_sums._bound import OneByOne, as_scores, no_curvature, range_of
@@ -25,6 +25,7 @@ from pairrank.pair_sums.cell_layout import InLayout, from_layout
 from pairrank.pair_sums.cell_plan import (
     ROWS_PER_BLOCK,
     Bands,
+    Plan,
     Unit,
     divide,
     has_many_levels,
@@ -102,6 +103,7 @@ class CellSum:
         states = None if self.is_exact else self._states(scores)
         if states is None:
             return self._exact.at(scores)
+        self.__dict__.pop("_exact", None)  # its buffers take more memory than the cells
         whole = self.plan.units[0].n_rows == scores.size
         gradient = np.empty(scores.size) if whole else np.zeros(scores.size)
         found = [state.gradient(gradient, whole and state is states[0]) for state in states]
@@ -113,21 +115,23 @@ class CellSum:
             rest = self.rest.at(scores)
             value += rest.value
             gradient += rest.gradient
-        curvature = functools.partial(self._curvature, scores, states)
+        curvature: Callable[[], MultipleCurvature] = no_curvature
+        if self.smooth:
+            curvature = functools.partial(CellCurvature, self.levels, self.rest, scores, states)
         return Evaluated(value, gradient, error, curvature, gradient_error)
 
     def sharpen(self) -> bool:
-        """Divide the cells' width by 16, next time sum exactly; False where it is exact."""
+        """Divide the cells' width by 16, next time sum exactly; False where it is exact.
+
+        The plan's memory is released where it is of no more use.
+        """
         if self.is_exact:
             return False
         self.finer *= FINER
         self.is_exact = self.finer > FINER
+        if self.is_exact:
+            self.plan, self.rest = Plan([], [], None), None
         return True
-
-    def _curvature(self, scores: FloatArray, states: list[_UnitSum | _BandSum]) -> CellCurvature:
-        if not self.smooth:
-            raise no_curvature()
-        return CellCurvature(self, scores, states)
 
     def _states(self, scores: FloatArray) -> list[_UnitSum | _BandSum] | None:
         """Return the sums of all parts at the scores; None if no grid fits."""
@@ -286,14 +290,18 @@ class CellCurvature(OneByOne):
     """The generalised Hessian of a `CellSum` at fixed scores: diag(partners of 1) - partners."""
 
     def __init__(
-        self, owner: CellSum, scores: FloatArray, states: list[_UnitSum | _BandSum]
+        self,
+        levels: Levels,
+        rest: PairSum | None,
+        scores: FloatArray,
+        states: list[_UnitSum | _BandSum],
     ) -> None:
         self._n_rows, self._states = scores.size, states
-        self._rest = None if owner.rest is None else owner.rest.at(scores).curvature()
-        sides = weight_of_sides(owner.levels)
+        self._rest = None if rest is None else rest.at(scores).curvature()
+        sides = weight_of_sides(levels)
         self._weight = None
         if sides.size:
-            self._weight = np.stack([from_layout(owner.levels, side) for side in sides])
+            self._weight = np.stack([from_layout(levels, side) for side in sides])
 
     @functools.cached_property
     def _own(self) -> FloatArray:

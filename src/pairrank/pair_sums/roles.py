@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
 from pairrank.compiled.layout import counting_order, scatter_add
-from pairrank.pair_sums._bound import BoundSum, as_scores
+from pairrank.pair_sums._bound import BoundSum, as_scores, no_curvature
 from pairrank.preferences import Levels, Pairs, Preferences
 from pairrank.preferences._codes import count_pairs, query_of_groups
 
@@ -108,7 +108,7 @@ class RoleSum(BoundSum):
 
     def _joined(self, scores: FloatArray, curvatures: list[Callable[[], Any]]) -> MultipleCurvature:
         if not self.smooth:
-            return self._checked_curvature(scores)
+            no_curvature()
         return RoleCurvature(self, [curvature() for curvature in curvatures])
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
