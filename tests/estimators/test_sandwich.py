@@ -130,6 +130,14 @@ def test_the_inverse_is_that_of_the_other_directions():
     np.testing.assert_allclose(inverse_hessian(penalised), np.linalg.inv(penalised), atol=1e-12)
     with pytest.raises(PairrankError, match="not positive definite"):
         inverse_hessian(matrix - np.eye(6))
+    with pytest.raises(PairrankError, match="not positive definite"):
+        inverse_hessian(np.full((2, 2), np.nan))
+
+
+def test_an_inverse_is_exactly_symmetric():
+    rows = np.random.default_rng(0).normal(size=(60, 40))
+    inverse = inverse_hessian(rows.T @ rows)
+    np.testing.assert_array_equal(inverse, inverse.T)
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csr_matrix])
