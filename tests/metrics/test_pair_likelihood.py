@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,9 +12,10 @@ from sklearn.metrics import log_loss
 
 from definitions import preferences_of
 from pairrank import OrderGraph, Pairs, RankNCG
-from pairrank.exceptions import NoPairsWarning, PairrankError
-from pairrank.metrics import pairwise_log_loss
+from pairrank.exceptions import NoPairsWarning, PairrankError, PairrankWarning
+from pairrank.metrics import likelihood, pairwise_log_loss
 from pairrank.model_selection import get_query_scorer
+from pairrank.pair_sums import query_costs
 
 pytestmark = pytest.mark.numeric
 
@@ -72,6 +75,46 @@ def test_queries_are_told_apart():
         assert found == pytest.approx(wanted, rel=1e-9)
         mean = pairwise_log_loss(labels, scores, average="queries", **options)
         assert mean == pytest.approx(np.mean(list(wanted.values())), rel=1e-9)
+
+
+@pytest.mark.parametrize("graph", GRAPHS, ids=["full", "chain", "edges"])
+@given(
+    seed=st.integers(0, 50),
+    weighing=st.sampled_from([(), ("sample_weight",), ("winner_weight", "loser_weight")]),
+    few_pairs=st.sampled_from([0, query_costs.FEW_PAIRS]),
+)
+def test_each_query_has_the_loss_of_its_own_preferences(graph, seed, weighing, few_pairs):
+    y, scores, qid, _ = drawn(seed)
+    rng = np.random.default_rng(seed)
+    sides = {name: rng.integers(0, 3, y.size).astype(float) for name in weighing}
+    own = sides.get("sample_weight", np.ones(y.size))
+    wins, loses = (own * sides.get(f"{role}_weight", 1.0) for role in ("winner", "loser"))
+    rows = np.flatnonzero(wins + loses)  # the others are dropped before levels are compared
+    losses, weights = np.zeros((2, 3))
+    for i, j in preferences_of(y[rows], qid[rows], graph):
+        i, j = rows[i], rows[j]
+        losses[qid[i]] += wins[i] * loses[j] * np.log1p(np.exp(scores[j] - scores[i]))
+        weights[qid[i]] += wins[i] * loses[j]
+    wanted = {q: losses[q] / weights[q] for q in np.flatnonzero(weights).tolist()}
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore", PairrankWarning)
+        patch.setattr(query_costs, "FEW_PAIRS", few_pairs)
+        found = pairwise_log_loss(y, scores, graph=graph, qid=qid, per_query=True, **sides)
+    assert found == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("graph", ["full", "chain"])
+def test_small_queries_are_summed_in_one_pass(graph, monkeypatch):
+    rng = np.random.default_rng(0)
+    qid = np.arange(20_000) // 10
+    y, scores = rng.integers(0, 3, qid.size), rng.normal(size=qid.size)
+
+    def refuse(*arguments, **options):
+        raise AssertionError("a small query has a sum of its own")
+
+    monkeypatch.setattr(query_costs, "bind", refuse)
+    monkeypatch.setattr(likelihood, "bind", refuse)
+    assert np.isfinite(pairwise_log_loss(y, scores, qid=qid, average="queries", graph=graph))
 
 
 def test_a_tie_counts_as_one_comparison_and_a_negative_magnitude_turns_it():

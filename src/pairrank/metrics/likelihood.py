@@ -60,8 +60,8 @@ def pairwise_log_loss(
 
     Notes
     -----
-    Costs O(m) for m rows beside sorting, to an error of 1e-10; a call per query where queries are
-    told apart. Pairs cost O(n_pairs).
+    Costs O(m) for m rows beside sorting, to an error of 1e-10. Where queries are told apart, those
+    with few preferences are summed pair by pair. Pairs cost O(n_pairs).
 
     Examples
     --------
@@ -80,9 +80,8 @@ def pairwise_log_loss(
         graph = as_graph(graph)
         judged = check_rows(y_true, scores, rows, text=isinstance(graph, OrderGraph))
         levels = Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
-        parts = levels.parts(1) if apart else [levels]
-        sums = np.array([_total(part, judged.scores) for part in parts])
-        weights = np.array([part.pair_weight for part in parts])
+        weights = levels.query_pair_weight if apart else np.array([levels.pair_weight])
+        sums = _sums_of_levels(levels, judged.scores, apart)
     counted = weights > 0
     if counted.any() and not apart:
         return float(sums[0] / weights[0])
@@ -93,13 +92,19 @@ def pairwise_log_loss(
     )  # fmt: skip
 
 
-def _total(levels: Levels, scores: FloatArray) -> float:
+def _sums_of_levels(levels: Levels, scores: FloatArray, apart: bool) -> FloatArray:
+    """Return the sum of the losses of all preferences, or of each query's."""
     if not levels.n_pairs:
-        return 0.0
-    value = bind(Logistic(), levels, pair_sum="auto", eps=_EPS).at(scores).value
-    if not np.isfinite(value):
+        return np.zeros(levels.n_queries if apart else 1)
+    if apart:
+        from pairrank.pair_sums.query_costs import logistic_costs
+
+        sums = logistic_costs(levels, scores, Logistic(), _EPS)
+    else:
+        sums = np.array([bind(Logistic(), levels, pair_sum="auto", eps=_EPS).at(scores).value])
+    if not np.isfinite(sums).all():
         raise PairrankError("the log-loss of these scores is not a finite number; scale them down")
-    return float(value)
+    return sums
 
 
 def _of_comparisons(pairs: Pairs, judged: Judged, apart: bool) -> tuple[FloatArray, FloatArray]:

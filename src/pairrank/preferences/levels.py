@@ -240,11 +240,11 @@ class Levels:
             return [self]
         ends = np.append(first[1:], self.n_queries)
         return [
-            self._part(low, high) for low, high in zip(first.tolist(), ends.tolist(), strict=True)
+            self.part(low, high) for low, high in zip(first.tolist(), ends.tolist(), strict=True)
         ]
 
-    def _part(self, low: int, high: int) -> Levels:
-        """Return the queries from `low` up to `high`."""
+    def part(self, low: int, high: int) -> Levels:
+        """Return the queries from `low` to `high` - 1; rows keep the user's numbers."""
         first, last = self.query_group[low], self.query_group[high]
         rows, edges = slice(*self.group_start[[first, last]]), self.edges
         if edges is not None:
