@@ -244,3 +244,14 @@ def test_a_fold_of_comparisons_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         RankNCGCV([1.0]).fit(np.eye(12), Pairs(i, j, groups=voters))
+
+
+@pytest.mark.parametrize("cv", [GroupKFold(3), LeaveOneGroupOut()], ids=["GroupKFold", "LeaveOne"])
+def test_a_splitter_of_groups_without_groups_is_refused_with_the_remedy(cv):
+    votes = by_number(30)
+    with pytest.raises(PairrankError, match=r"keeps groups whole.*Pairs\(\.\.\., groups"):
+        RankNCGCV(cv=cv).fit(np.eye(12), votes)
+    with pytest.raises(PairrankError, match="the rows have none: pass qid, or take a number"):
+        RankSVMCV(cv=cv).fit(np.eye(12), np.arange(12))
+    with pytest.raises(PairrankError, match="KFold cannot split 12 rows: Cannot have"):
+        RankSVMCV(cv=KFold(20)).fit(np.eye(12), np.arange(12))

@@ -112,6 +112,8 @@ def test_a_missing_name_is_refused_with_its_row(column):
         ([["a"], ["b"]], ["c", "d"], r"winner in row 0 is not hashable: \['a'\]"),
         (np.ones((2, 2)), ["c", "d"], r"one dimension, got shape \(2, 2\)"),
         (pl.LazyFrame({"a": [1]}), ["b"], "call collect"),
+        ([1, 2], ["2", "1"], "both the number 2 and the text '2'.*all names as text"),
+        (["a", 3.0], ["3", "b"], "both the number 3.0 and the text '3'"),
     ],
 )
 def test_other_faults_are_refused(winner, loser, message):

@@ -436,3 +436,8 @@ def test_a_tight_tolerance_is_reached(kind):
         votes = make_votes(seed, n_items=12, size=300, covariates=1)
         model = BradleyTerry(ties=kind, tol=1e-12).fit(**arguments(votes))
         assert model.status_ == "converged"
+
+
+def test_a_name_that_is_a_number_and_a_text_is_refused():
+    with pytest.raises(PairrankError, match="both the number 2 and the text '2'"):
+        BradleyTerry().fit([1, 2, 3], ["2", "3", "1"])

@@ -23,13 +23,15 @@ def pair_codes(winner: Any, loser: Any) -> tuple[NDArray[Any], Codes, Codes]:
     """Return the distinct names of two columns, and the code of each row's winner and loser.
 
     The names are sorted if they are all numbers or all text, else in the order of appearance.
-    Raises a PairrankError if the lengths differ, a name is missing, or a row names one item twice.
+    Raises a PairrankError if the lengths differ, a name is missing, a row names one item twice, or
+    a name is there as a number and as text.
     Costs O(m) for m rows, and a sort of the distinct names.
     """
     of_winners, winners = name_codes(winner, "winner")
     of_losers, losers = name_codes(loser, "loser")
     validation.check_length(losers, "loser", winners.size)
     known = {name: None for name in itertools.chain(of_winners, of_losers)}
+    _refuse_text_of_numbers(known)
     items = validation.check_identifiers(list(known), "names")
     order = np.arange(items.size) if items.dtype == object else np.argsort(items, kind="stable")
     place = np.empty(items.size, dtype=np.int32)
@@ -130,6 +132,24 @@ def is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _refuse_text_of_numbers(names: Iterable[Any]) -> None:
+    """Raise a PairrankError if a number and a text are the same name, as 1 and "1"."""
+    numbers = {_digits(name): name for name in names if isinstance(name, (int, float))}
+    for name in names if numbers else ():
+        if isinstance(name, str) and name.strip() in numbers:
+            number = numbers[name.strip()]
+            raise PairrankError(
+                f"winner and loser hold both the number {number!r} and the text {name!r}, which "
+                "would be two items: give all names as text, or all as numbers"
+            )
+
+
+def _digits(number: float) -> str:
+    """Return a number as text; a whole one has no decimals."""
+    is_whole = isinstance(number, float) and number.is_integer()
+    return str(int(number) if is_whole else number)
 
 
 def _refuse_unknown(distinct: list[Any], codes: Codes, name: str) -> None:
