@@ -57,8 +57,17 @@ def read_config(path: str) -> Config:
 class ConfigurableCommand(TyperCommand):
     """A command that takes options from the `Config` in its context's `obj`.
 
-    Those of the command line replace them. Afterwards `obj` has the given options as `Settings`.
+    Those of the command line replace them; --no-NAME switches off a flag of the file. Afterwards
+    `obj` has the given options as `Settings`.
     """
+
+    def make_parser(self, ctx: Any) -> Any:
+        """Return the parser of the arguments, which knows --no-NAME of each flag."""
+        parser = super().make_parser(ctx)
+        for flag in filter(_is_flag, self.params):
+            off, how = [f"--no-{key_of(flag)}"], {"action": "store_const", "const": False}
+            parser.add_option(flag, off, dest=flag.name, **how)
+        return parser
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:
         """Parse the arguments; options that they leave out are those of the file."""
@@ -90,7 +99,7 @@ def texts_of(config: Config, params: Mapping[str, Any], context: Any) -> dict[st
             raise UnknownKey(config, key, params.keys() - set(_LEFT_OUT), context)
         param = params[key]
         items = value if isinstance(value, list) else [value]
-        if getattr(param, "is_flag", False):
+        if _is_flag(param):
             kind, fits = "true or false", isinstance(value, bool)
             text: Any = value
         elif getattr(param, "multiple", False):
@@ -103,6 +112,10 @@ def texts_of(config: Config, params: Mapping[str, Any], context: Any) -> dict[st
             raise UsageError(f"{config.path}: {key} must be {kind} (got {value!r}).", context)
         texts[param.name] = text
     return texts
+
+
+def _is_flag(param: Any) -> bool:
+    return bool(getattr(param, "is_flag", False)) and param.name != "help"
 
 
 def _is_scalar(value: Any) -> bool:

@@ -142,6 +142,15 @@ GraphOption = Annotated[
         **GRAPH,
     ),
 ]
+ConfigOption = Annotated[
+    str | None,
+    option(
+        "Data",
+        "Options from a TOML file, by their long names, and arguments; the command line wins, and "
+        "--no-NAME switches off a flag of the file.",
+        metavar="FILE",
+    ),
+]
 PairsOption = Annotated[
     str | None,
     option(

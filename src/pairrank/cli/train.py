@@ -44,14 +44,7 @@ def train(
     output: Annotated[str, options.output("The model file; - is stdout.", "MODEL")],
     context: typer.Context,
     *,
-    config: Annotated[
-        str | None,
-        option(
-            "Data",
-            "Options from a TOML file, by their long names, and data; the command line wins.",
-            metavar="FILE",
-        ),
-    ] = None,
+    config: options.ConfigOption = None,
     model: Annotated[
         str,
         option(
