@@ -10,6 +10,7 @@ from sklearn import config_context
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV, CalibrationDisplay
 from sklearn.datasets import make_classification
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import RocCurveDisplay, log_loss, roc_auc_score
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
@@ -18,8 +19,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pairrank import PairwiseClassifier, QueryKFold, RankNCG, RankRLS, RankSVM
-from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank import PairwiseClassifier, QueryKFold, RankNCG, RankRLS, RankSVM, load_model
+from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
+from pairrank.io import read_model, write_model
 
 
 @pytest.fixture(scope="module")
@@ -169,3 +171,68 @@ def test_parameters_are_checked_and_left_alone(rows):
     classifier = PairwiseClassifier(ranker).fit(X, y)
     assert not hasattr(ranker, "coef_")
     assert clone(classifier).ranker.C == 0.5
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("names", [["no", "yes"], [False, True], [-1, 1]], ids=str)
+def test_a_loaded_classifier_predicts_as_the_one_saved_did(rows, tmp_path, method, names):
+    X, codes = rows
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    y = np.array(names, dtype=object if isinstance(names[0], str) else None)[codes]
+    given = PairwiseClassifier(RankNCG(alpha=2.0), method=method, cv=3, random_state=1)
+    given.fit(frame, y).save(tmp_path / "m")
+    loaded = PairwiseClassifier.load(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict_proba(frame), given.predict_proba(frame))
+    np.testing.assert_array_equal(loaded.predict(frame), given.predict(frame))
+    assert repr(loaded) == repr(given)
+    np.testing.assert_array_equal(loaded.feature_names_in_, given.feature_names_in_)
+    assert loaded.fit(frame, y).score(frame, y) == given.score(frame, y)
+
+
+def test_a_default_ranker_stays_the_default(rows, tmp_path):
+    PairwiseClassifier().fit(*rows).save(tmp_path / "m")
+    assert PairwiseClassifier.load(tmp_path / "m").ranker is None
+
+
+def test_what_a_file_cannot_hold_is_refused_before_it_is_written(rows, tmp_path):
+    path, pipeline = tmp_path / "m", make_pipeline(StandardScaler(), RankSVM())
+    for classifier, said in [
+        (PairwiseClassifier(pipeline, cv=2), "cannot hold a Pipeline"),
+        (PairwiseClassifier(cv=StratifiedKFold(2)), r"no code, such as cv=StratifiedKFold"),
+        (PairwiseClassifier(cv=2, random_state=np.random.RandomState(0)), "set_params"),
+    ]:
+        classifier.fit(*rows)
+        with pytest.raises(PairrankError, match=said):
+            classifier.save(path)
+    with pytest.raises(NotFittedError):
+        PairwiseClassifier().save(path)
+    assert not path.exists()
+
+
+def test_files_of_other_models_and_damaged_ones_are_refused(rows, tmp_path):
+    path = tmp_path / "m"
+    RankSVM().fit(*rows).save(path)
+    with pytest.raises(FileFormatError, match="the model is a RankSVM; use load_model"):
+        PairwiseClassifier.load(path)
+    PairwiseClassifier(cv=2).fit(*rows).save(path)
+    with pytest.raises(FileFormatError, match="holds a classifier; use"):
+        load_model(path)
+    record = read_model(path)
+    for part, value in [
+        ("classes", np.array([1, 0])),
+        ("classes", np.array([0, 1, 2])),
+        ("points", np.array([[np.nan, 0.0]])),
+        ("points", np.zeros((2, 2))),
+        ("ranker", np.zeros(5)),
+    ]:
+        write_model(path, record._replace(arrays={**record.arrays, part: value}))
+        with pytest.raises(FileFormatError, match="damaged"):
+            PairwiseClassifier.load(path)
+    for name, value in [("method", "none"), ("cv", "3"), ("ranker", 1), ("more", 1)]:
+        write_model(path, record._replace(params={**record.params, name: value}))
+        with pytest.raises(FileFormatError, match="damaged"):
+            PairwiseClassifier.load(path)
+    cut = {**record.arrays, "ranker": record.arrays["ranker"][:-20]}
+    write_model(path, record._replace(arrays=cut))
+    with pytest.raises(FileFormatError):
+        PairwiseClassifier.load(path)

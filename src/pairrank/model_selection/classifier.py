@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.utils import _safe_indexing, column_or_1d, get_tags, indexable
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -20,6 +20,7 @@ from pairrank.estimators._base import Seed
 from pairrank.estimators._rows import aligned
 from pairrank.estimators.rank_svm import RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.model_selection.score_map import ScoreMap
 from pairrank.model_selection.splits import splits_of
 
 
@@ -49,8 +50,8 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         The classes in ascending order; rows of the second one should rank higher.
     ranker_ : estimator
         The ranker fitted on all rows; its `decision_function` returns scores.
-    calibrator_ : CalibratedClassifierCV
-        The map from scores, (n_rows, 1), to probabilities.
+    score_map_ : ScoreMap
+        The map from scores to probabilities of the second class.
     n_features_in_ : int
         The number of features of X, where the ranker knows it.
     feature_names_in_ : ndarray of str
@@ -80,7 +81,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
 
     classes_: NDArray[Any]
     ranker_: Any
-    calibrator_: CalibratedClassifierCV
+    score_map_: ScoreMap
     n_features_in_: int
     feature_names_in_: NDArray[Any]
 
@@ -146,10 +147,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         rows = {name: part for name, part in aligned(rows).items() if part is not None}
         self.classes_, codes = _two_classes(y, n_rows, rows.get("sample_weight"))
         self.ranker_ = self._ranker().fit(X, codes, **rows)
-        for name in ("n_features_in_", "feature_names_in_"):
-            self.__dict__.pop(name, None)
-            if hasattr(self.ranker_, name):
-                setattr(self, name, getattr(self.ranker_, name))
+        self._take_over_features()
         scores = self._left_out_scores(X, codes, rows)
         weight = rows.get("sample_weight")
         known = np.isfinite(scores) if weight is None else np.isfinite(scores) & (weight > 0)
@@ -158,12 +156,8 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
                 "no fold left out rows of both classes and kept some to learn from: give more rows "
                 "(with qid, more queries that hold both), or another cv"
             )
-        every = np.arange(np.count_nonzero(known))
-        self.calibrator_ = CalibratedClassifierCV(
-            _GivenScores(), method=self.method, cv=[(every, every)], ensemble=False
-        )
         weight = None if weight is None else weight[known]
-        self.calibrator_.fit(scores[known, None], codes[known], weight)
+        self.score_map_ = ScoreMap.fit(scores[known], codes[known], weight, self.method)
         return self
 
     def predict_proba(self, X: Features) -> FloatArray:
@@ -179,8 +173,8 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
             In the order of `classes_`.
         """
         check_is_fitted(self)
-        scores = _scores(self.ranker_, X)
-        return np.asarray(self.calibrator_.predict_proba(scores[:, None]), dtype=np.float64)
+        second = self.score_map_(_scores(self.ranker_, X))
+        return np.column_stack((1.0 - second, second))
 
     def predict(self, X: Features) -> NDArray[Any]:
         """Return the more probable class of each row; the first one at equal probabilities.
@@ -195,6 +189,59 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         """
         first, second = self.predict_proba(X).T
         return self.classes_[(second > first).astype(int)]
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted classifier to a model file for `load`, whole or not at all.
+
+        The file holds no code. "-" is standard output.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Raises
+        ------
+        PairrankError
+            If the ranker is not one of pairrank's (pickle these instead), or `cv` or `random_state`
+            is not a number or None.
+        """
+        from pairrank.model_selection.classifier_files import save_classifier
+
+        check_is_fitted(self)
+        save_classifier(self, path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote; "-" is standard input.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Returns
+        -------
+        PairwiseClassifier
+            It predicts as the one saved did.
+
+        Raises
+        ------
+        FileFormatError
+            If the file is damaged, of another version, or does not hold a classifier.
+        """
+        from pairrank.model_selection.classifier_files import load_classifier
+
+        params, ranker, classes, score_map = load_classifier(path)
+        classifier = cls(**params)
+        classifier.classes_, classifier.ranker_, classifier.score_map_ = classes, ranker, score_map
+        classifier._take_over_features()
+        return classifier
+
+    def _take_over_features(self) -> None:
+        """Set what the ranker knows of its features."""
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.ranker_, name):
+                setattr(self, name, getattr(self.ranker_, name))
 
     def _ranker(self) -> Any:
         """Return a new ranker."""
@@ -214,20 +261,6 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
                 continue
             scores[test] = _scores(model, X_test)
         return scores
-
-
-class _GivenScores(ClassifierMixin, BaseEstimator):
-    """A classifier whose rows are scores already, so that only their calibration is learnt."""
-
-    def fit(self, X: FloatArray, y: FloatArray, sample_weight: Any = None) -> Self:
-        self.classes_ = np.unique(y)
-        return self
-
-    def predict(self, X: FloatArray) -> NDArray[Any]:
-        return self.classes_[(X[:, 0] > 0).astype(int)]
-
-    def decision_function(self, X: FloatArray) -> FloatArray:
-        return X[:, 0]
 
 
 def _scores(ranker: Any, X: Any) -> FloatArray:

@@ -1,0 +1,77 @@
+"""ScoreMap: a map from scores to probabilities, fitted as scikit-learn calibrates classifiers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.calibration import CalibratedClassifierCV
+
+from pairrank._protocols import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMap:
+    """The probability of the second class as a function of the score.
+
+    Parameters
+    ----------
+    method : "sigmoid" or "isotonic"
+        1/(1 + exp(a s + b)), or straight lines between points; constant beyond the first and the
+        last point.
+    points : ndarray of shape (n_points, 2)
+        Scores and probabilities, scores ascending; for "sigmoid" the one row (a, b).
+
+    Examples
+    --------
+    >>> ScoreMap("isotonic", np.array([[0.0, 0.25], [2.0, 0.75]]))(np.array([-1.0, 1.0]))
+    array([0.25, 0.5 ])
+    """
+
+    method: Literal["sigmoid", "isotonic"]
+    points: FloatArray
+
+    @classmethod
+    def fit(
+        cls,
+        scores: FloatArray,
+        codes: FloatArray,
+        weight: FloatArray | None,
+        method: Literal["sigmoid", "isotonic"],
+    ) -> Self:
+        """Return the map that fits classes, 0.0 or 1.0 for each score; O(m log m)."""
+        every = np.arange(scores.size)
+        calibrated = CalibratedClassifierCV(
+            _GivenScores(), method=method, cv=[(every, every)], ensemble=False
+        )
+        calibrated.fit(scores[:, None], codes, weight)
+        found = calibrated.calibrated_classifiers_[0].calibrators[0]
+        if method == "sigmoid":
+            return cls(method, np.array([[found.a_, found.b_]], dtype=np.float64))
+        points = np.column_stack((found.X_thresholds_, found.y_thresholds_))
+        return cls(method, points.astype(np.float64))
+
+    def __call__(self, scores: FloatArray) -> FloatArray:
+        """Return the probability of the second class at each score."""
+        if self.method == "isotonic":
+            return np.interp(scores, *self.points.T)
+        slope, offset = self.points[0]
+        return np.asarray(expit(-(slope * scores + offset)), dtype=np.float64)
+
+
+class _GivenScores(ClassifierMixin, BaseEstimator):
+    """A classifier whose rows are scores already, so that only their calibration is learnt."""
+
+    def fit(self, X: FloatArray, y: FloatArray, sample_weight: Any = None) -> Self:
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: FloatArray) -> NDArray[Any]:
+        return self.classes_[(X[:, 0] > 0).astype(int)]
+
+    def decision_function(self, X: FloatArray) -> FloatArray:
+        return X[:, 0]
