@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import subprocess
 import sys
 import warnings
@@ -12,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+import pairrank.plotting
 from pairrank import (
     ConvexHullRanker,
     IterationCurveDisplay,
@@ -27,6 +29,7 @@ from pairrank import (
     SVRank,
     regularization_path,
 )
+from pairrank._docstrings import parameters_of
 from pairrank.exceptions import PairrankError
 
 matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
@@ -268,3 +271,17 @@ def test_a_path_shows_scores_or_weights(rows):
         RegularizationPathDisplay.from_estimator(RankSVM().fit(**train))
     with pytest.raises(NotFittedError):
         RegularizationPathDisplay.from_estimator(RankSVMCV())
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in dir(pairrank.plotting) if name.endswith("Display")]
+)
+def test_every_parameter_of_a_display_is_described(name):
+    display = getattr(pairrank.plotting, name)
+    makers = [display, *(getattr(display, each) for each in dir(display) if each[:5] == "from_")]
+    assert len(makers) > 1
+    for maker in makers:
+        known = parameters_of(maker)
+        described = {each.lstrip("*") for names in known for each in names.split(", ")}
+        assert set(inspect.signature(maker).parameters) == described
+    assert "ax_ : matplotlib Axes\nfigure_ : matplotlib Figure\n" in display.__doc__

@@ -8,7 +8,10 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 _Documented = TypeVar("_Documented", bound=Callable[..., Any])
-_ORDER = ("Parameters", "Attributes", "Returns", "Raises", "Warns", "Notes", "References")
+_ORDER = (
+    *("Parameters", "Attributes", "Returns", "Raises", "Warns"),
+    *("See Also", "Notes", "References"),
+)
 
 
 def entries(section: str) -> dict[str, str]:
@@ -22,7 +25,7 @@ def entries(section: str) -> dict[str, str]:
 
 def sections(doc: str) -> tuple[str, dict[str, str]]:
     """Return the text before the first section of a numpydoc docstring, and sections by title."""
-    intro, *parts = re.split(r"\n\n(?=[A-Z][a-z]+\n-{4,}(?:\n|$))", inspect.cleandoc(doc))
+    intro, *parts = re.split(r"\n\n(?=[A-Z][a-z]+(?: Also)?\n-{4,}(?:\n|$))", inspect.cleandoc(doc))
     titled = (part.split("\n", 2) for part in parts)
     return intro, {title: "".join(body) for title, _, *body in titled}
 

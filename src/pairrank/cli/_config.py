@@ -64,9 +64,10 @@ class ConfigurableCommand(TyperCommand):
     def make_parser(self, ctx: Any) -> Any:
         """Return the parser of the arguments, which knows --no-NAME of each flag."""
         parser = super().make_parser(ctx)
-        for flag in filter(_is_flag, self.params):
-            off, how = [f"--no-{key_of(flag)}"], {"action": "store_const", "const": False}
-            parser.add_option(flag, off, dest=flag.name, **how)
+        flags: list[Any] = [param for param in self.params if _is_flag(param)]
+        for flag in flags:
+            off = [f"--no-{key_of(flag)}"]
+            parser.add_option(flag, off, dest=flag.name, action="store_const", const=False)
         return parser
 
     def parse_args(self, ctx: Any, args: list[str]) -> Any:

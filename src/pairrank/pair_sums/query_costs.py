@@ -32,7 +32,7 @@ def logistic_costs(levels: Levels, scores: FloatArray, loss: PairLoss, eps: floa
     laid, n_pairs = scores[levels.row_of], pairs_of_queries(levels)
     n_pairs[levels.query_pair_weight == 0.0] = 0.0
     few = np.flatnonzero((n_pairs > 0.0) & (n_pairs <= FEW_PAIRS))
-    sides = [_NONE if side is None else side for side in levels.sides]
+    win, lose = (_NONE if side is None else side for side in levels.sides)
     edges = _NO_EDGES if levels.edges is None else levels.edges
     groups = levels.group_start, levels.query_group
 
@@ -40,7 +40,7 @@ def logistic_costs(levels: Levels, scores: FloatArray, loss: PairLoss, eps: floa
         queries = few[batch]
         first = np.searchsorted(edges[:, 0], levels.query_group[queries[0]])
         found = np.empty(queries.size)
-        costs_of_queries(LOGISTIC, queries, laid, *sides, *groups, edges[first:], found)
+        costs_of_queries(LOGISTIC, queries, laid, win, lose, *groups, edges[first:], found)
         return found
 
     costs = np.zeros(levels.n_queries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pairrank._docstrings import described_by, entries
 from pairrank._extras import require
 
 STRENGTHS = ("alpha", "C", "nu")
@@ -13,3 +14,37 @@ STRENGTHS = ("alpha", "C", "nu")
 def pyplot_of() -> Any:
     """Return matplotlib's pyplot, or say how to install it."""
     return require("matplotlib.pyplot", "plot", "plots")
+
+
+_METHODS = {
+    "line_kw": "plot",
+    "bar_kw": "barh",
+    "hist_kw": "hist",
+    "errorbar_kw": "errorbar",
+    "imshow_kw": "imshow",
+}
+"""The method of matplotlib's Axes that further keywords are passed to."""
+
+display_docs = described_by(
+    entries("""
+X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+    Rows to judge by.
+y : array-like of shape (n_rows,), or Pairs
+    Their labels.
+qid : array-like of shape (n_rows,), optional
+    Queries; None: all rows are one query.
+draw : bool
+    Draw now; an ImportError says so if matplotlib is missing. False: call `plot` later.
+ax : matplotlib Axes, optional
+    Where to draw; None: a new figure.
+ax_ : matplotlib Axes
+figure_ : matplotlib Figure
+lines_ : list of matplotlib Line2D
+    One line per curve.
+"""),
+    {
+        name: f"**{name} : Any\n    Passed to matplotlib's `{method}`."
+        for name, method in _METHODS.items()
+    },
+)
+"""Decorator of displays and their constructors: what they share is described once, here."""

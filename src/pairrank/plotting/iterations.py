@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank._protocols import Features, Status
 from pairrank._validation import ALIGNED
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import STRENGTHS, pyplot_of
+from pairrank.plotting._common import STRENGTHS, display_docs, pyplot_of
 from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _ERROR = "ranking error"
 
 
+@display_docs
 class IterationCurveDisplay:
     """Ranking error by iteration, one curve per strength (Airola et al. 2010, Figs. 1 and 2).
 
@@ -44,10 +45,7 @@ class IterationCurveDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    lines_ : list of matplotlib Line2D
-        One line per curve.
+    ax_, figure_, lines_
 
     See Also
     --------
@@ -76,6 +74,7 @@ class IterationCurveDisplay:
         self.metric = metric
 
     @classmethod
+    @display_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -116,14 +115,8 @@ class IterationCurveDisplay:
             Queries and weights of the training rows.
         X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
             The validation rows, needed where X is given.
-        draw : bool
-            False: do not draw; call `plot` later.
-        ax : matplotlib Axes, optional
-            Where to draw; None: a new figure.
         mark_best : bool
             Mark the best point of each curve.
-        **line_kw : Any
-            Passed to matplotlib's `plot`.
 
         Returns
         -------
@@ -133,8 +126,6 @@ class IterationCurveDisplay:
         ------
         ValueError
             If there is no validation error to draw.
-        ImportError
-            If `draw` is True and matplotlib is not installed.
 
         Notes
         -----

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from pairrank._protocols import Features
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import pyplot_of
+from pairrank.plotting._common import display_docs, pyplot_of
 from pairrank.preferences import Pairs
 from pairrank.report.calibration import MOST_PAIRS, N_BINS, calibration_of, pair_calibration
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+@display_docs
 class PairCalibrationDisplay:
     """Observed shares of preferences against predicted probabilities, beside the diagonal.
 
@@ -35,8 +36,7 @@ class PairCalibrationDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_
     line_ : matplotlib Line2D
 
     See Also
@@ -70,6 +70,7 @@ class PairCalibrationDisplay:
         self.name = name
 
     @classmethod
+    @display_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -92,20 +93,10 @@ class PairCalibrationDisplay:
         ----------
         estimator : estimator
             A fitted RankNCG, or a Pipeline or search that ends with one.
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-            Rows to judge by.
-        y : array-like of shape (n_rows,), or Pairs
-            Their labels.
         qid, sample_weight, n_bins, max_pairs, random_state : optional
             As in `pairrank.report.pair_calibration`.
         name : str, optional
             The legend; None: the class of the estimator.
-        draw : bool
-            False: do not draw; call `plot` later.
-        ax : matplotlib Axes, optional
-            Where to draw; None: a new figure.
-        **line_kw : Any
-            Passed to matplotlib's `plot`.
 
         Returns
         -------
@@ -115,8 +106,6 @@ class PairCalibrationDisplay:
         ------
         ValueError
             If the ranker predicts no probabilities, or there is no preference.
-        ImportError
-            If `draw` is True and matplotlib is not installed.
         """
         found = pair_calibration(
             estimator, X, y, qid=qid, sample_weight=sample_weight, n_bins=n_bins,
@@ -126,6 +115,7 @@ class PairCalibrationDisplay:
         return display.plot(ax, **line_kw) if draw else display
 
     @classmethod
+    @display_docs
     def from_predictions(
         cls,
         outcomes: ArrayLike,
@@ -145,7 +135,7 @@ class PairCalibrationDisplay:
             1 if the first row of the pair is preferred, 0 if the second is, 0.5 for a tie.
         probabilities : array-like of shape (n_pairs,)
             The probabilities that the first row is preferred, from 0 to 1.
-        n_bins, name, draw, ax, **line_kw : optional
+        n_bins, name : optional
             As in `from_estimator`.
 
         Returns

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import STRENGTHS, pyplot_of
+from pairrank.plotting._common import STRENGTHS, display_docs, pyplot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+@display_docs
 class RegularizationPathDisplay:
     """Validation scores, or weights, along the values of a strength such as C.
 
@@ -40,10 +41,7 @@ class RegularizationPathDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    lines_ : list of matplotlib Line2D
-        One line per curve.
+    ax_, figure_, lines_
 
     Examples
     --------
@@ -74,6 +72,7 @@ class RegularizationPathDisplay:
         self.param, self.ylabel, self.best = param, ylabel, best
 
     @classmethod
+    @display_docs
     def from_path(
         cls,
         path: Any,
@@ -91,8 +90,6 @@ class RegularizationPathDisplay:
             What `pairrank.regularization_path` returned.
         weights : bool
             Draw a curve for each weight of `coefs`, in place of the validation scores.
-        draw, ax, **line_kw : optional
-            As in `from_estimator`.
 
         Returns
         -------
@@ -110,6 +107,7 @@ class RegularizationPathDisplay:
         return display.plot(ax, **line_kw) if draw else display
 
     @classmethod
+    @display_docs
     def from_estimator(
         cls, estimator: Any, *, draw: bool = True, ax: Axes | None = None, **line_kw: Any
     ) -> Self:
@@ -119,12 +117,6 @@ class RegularizationPathDisplay:
         ----------
         estimator : RankSVMCV, RankNCGCV or RankRLSCV
             A fitted search.
-        draw : bool
-            False: do not draw; call `plot` later.
-        ax : matplotlib Axes, optional
-            Where to draw; None: a new figure.
-        **line_kw : Any
-            Passed to matplotlib's `plot`.
 
         Returns
         -------
@@ -134,8 +126,6 @@ class RegularizationPathDisplay:
         ------
         ValueError
             If the estimator is no fitted search.
-        ImportError
-            If `draw` is True and matplotlib is not installed.
         """
         check_is_fitted(estimator)
         param = next((name for name in STRENGTHS if hasattr(estimator, f"{name}s_")), None)

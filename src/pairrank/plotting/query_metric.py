@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pairrank._protocols import Features
 from pairrank.exceptions import PairrankError
 from pairrank.metrics.tables import evaluate
-from pairrank.plotting._common import pyplot_of
+from pairrank.plotting._common import display_docs, pyplot_of
 from pairrank.preferences import Pairs
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 
+@display_docs
 class QueryMetricDisplay:
     """The histogram of a metric's values over the queries, with a line at their mean.
 
@@ -32,8 +33,7 @@ class QueryMetricDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_
     bars_ : list of matplotlib artists
         The bars of the histogram.
 
@@ -56,6 +56,7 @@ class QueryMetricDisplay:
             raise PairrankError(f"no query counts in {metric}: there is nothing to draw")
 
     @classmethod
+    @display_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -74,11 +75,7 @@ class QueryMetricDisplay:
         ----------
         estimator : estimator
             A fitted ranker, or any other with `predict`.
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-            Rows to judge by.
-        y : array-like of shape (n_rows,), or Pairs
-            Their labels.
-        qid, metric, draw, ax, **hist_kw : optional
+        metric : str
             As in `from_predictions`.
 
         Returns
@@ -91,6 +88,7 @@ class QueryMetricDisplay:
         )  # fmt: skip
 
     @classmethod
+    @display_docs
     def from_predictions(
         cls,
         y_true: ArrayLike | Pairs,
@@ -110,16 +108,8 @@ class QueryMetricDisplay:
             Labels, or explicit comparisons for metrics of pairs.
         scores : array-like of shape (n_rows,)
             Higher is better.
-        qid : array-like of shape (n_rows,), optional
-            Queries; None: all rows are one query.
         metric : str
             A name as in `pairrank.model_selection.get_query_scorer`.
-        draw : bool
-            False: do not draw; call `plot` later.
-        ax : matplotlib Axes, optional
-            Where to draw; None: a new figure.
-        **hist_kw : Any
-            Passed to matplotlib's `hist`.
 
         Returns
         -------
@@ -129,8 +119,6 @@ class QueryMetricDisplay:
         ------
         ValueError
             If there is no such metric, it cannot judge the labels, or no query counts.
-        ImportError
-            If `draw` is True and matplotlib is not installed.
         """
         display = cls(evaluate(y_true, scores, metric, qid=qid, per_query=True)[metric], metric)
         return display.plot(ax, **hist_kw) if draw else display

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import pyplot_of
+from pairrank.plotting._common import display_docs, pyplot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +23,7 @@ _MOST_TEXTS = 30
 """Probabilities are written into matrices of at most this many items."""
 
 
+@display_docs
 class RatingsDisplay:
     """Scores with their intervals, best on top (a caterpillar plot).
 
@@ -37,8 +38,7 @@ class RatingsDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_
     errorbar_ : matplotlib ErrorbarContainer
         Points and intervals.
 
@@ -66,6 +66,7 @@ class RatingsDisplay:
             raise PairrankError("items, scores, low and high must have one length")
 
     @classmethod
+    @display_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -83,12 +84,8 @@ class RatingsDisplay:
             Fitted with a covariance.
         top : int, optional
             How many of the best items; None: all.
-        draw : bool
-            False: do not draw; call `plot` later.
         ax : matplotlib Axes, optional
             Where to draw; None: a new figure, as high as there are items.
-        **errorbar_kw : Any
-            Passed to matplotlib's `errorbar`.
 
         Returns
         -------
@@ -98,8 +95,6 @@ class RatingsDisplay:
         ------
         PairrankError
             If the estimator has no intervals.
-        ImportError
-            If `draw` is True and matplotlib is not installed.
         """
         ranking = _ranking_of(estimator, top)
         if "low" not in list(ranking):
@@ -131,6 +126,7 @@ class RatingsDisplay:
         return self
 
 
+@display_docs
 class WinMatrixDisplay:
     """The probability that each item wins against each other one, as colours and numbers.
 
@@ -145,8 +141,7 @@ class WinMatrixDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_
     image_ : matplotlib AxesImage
     text_ : list of matplotlib Text
         The numbers; empty for more than 30 items.
@@ -173,6 +168,7 @@ class WinMatrixDisplay:
             )
 
     @classmethod
+    @display_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -190,21 +186,12 @@ class WinMatrixDisplay:
             Fitted.
         top : int, optional
             How many of the best items; None: all.
-        draw : bool
-            False: do not draw; call `plot` later.
         ax : matplotlib Axes, optional
             Where to draw; None: a new figure, as large as there are items.
-        **imshow_kw : Any
-            Passed to matplotlib's `imshow`.
 
         Returns
         -------
         WinMatrixDisplay
-
-        Raises
-        ------
-        ImportError
-            If `draw` is True and matplotlib is not installed.
         """
         items = _ranking_of(estimator, top)["item"][:top]
         display = cls(items, estimator.win_matrix(items))

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank._validation import check_number
 from pairrank.estimators._html import feature_names
 from pairrank.exceptions import PairrankError
-from pairrank.plotting._common import pyplot_of
+from pairrank.plotting._common import display_docs, pyplot_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _Z = 1.959963984540054
 
 
+@display_docs
 class WeightsDisplay:
     """The largest weights of a linear ranker as bars, with 95 % intervals where errors are known.
 
@@ -38,8 +39,7 @@ class WeightsDisplay:
 
     Attributes
     ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
+    ax_, figure_
     bars_ : matplotlib BarContainer
 
     Examples
@@ -70,6 +70,7 @@ class WeightsDisplay:
                 )
 
     @classmethod
+    @display_docs
     def from_estimator(
         cls,
         estimator: Any,
@@ -87,12 +88,6 @@ class WeightsDisplay:
             A fitted linear ranker of one target.
         max_weights : int
             The number of weights shown, at most.
-        draw : bool
-            False: do not draw; call `plot` later.
-        ax : matplotlib Axes, optional
-            Where to draw; None: a new figure.
-        **bar_kw : Any
-            Passed to matplotlib's `barh`.
 
         Returns
         -------
@@ -102,8 +97,6 @@ class WeightsDisplay:
         ------
         ValueError
             If the scores are not linear in the features, or there are several targets.
-        ImportError
-            If `draw` is True and matplotlib is not installed.
         """
         check_is_fitted(estimator)
         check_number(max_weights, "max_weights", integer=True)
