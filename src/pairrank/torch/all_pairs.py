@@ -15,6 +15,7 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Graph
 from pairrank.torch.autograd import Evaluate, Evaluation, differentiable
 from pairrank.torch.compiled_sums import compiled_sum
+from pairrank.torch.distributed import gather_rows, gathered
 from pairrank.torch.families import loss_of
 from pairrank.torch.preferences import REDUCTIONS, compared
 from pairrank.torch.rows import WEIGHTS, check_scores, rows_of
@@ -146,8 +147,9 @@ class BoundLoss:
             raise PairrankError(f"eps must be below 1, got {eps!r}: 1e-6 is usual")
         self.loss, self.backend, self.eps = loss_of(loss), backend, float(eps)
         weights = dict(zip(WEIGHTS, (sample_weight, winner_weight, loser_weight), strict=True))
-        self._rows = rows_of(labels, qid, mask, weights)
-        self.pairs = compared(self._rows, self.loss.family, graph, levels, reduction)
+        self._rows, self._gathers = rows_of(labels, qid, mask, weights), gather
+        rows = gathered(self._rows) if gather else self._rows
+        self.pairs = compared(rows, self.loss.family, graph, levels, reduction)
         self._sums: dict[str, Evaluate] = {}
 
     def __call__(self, scores: Tensor) -> Tensor:
@@ -162,7 +164,10 @@ class BoundLoss:
         -------
         Tensor
         """
-        return differentiable(self._rows.flat(scores), self._sum(scores.device))
+        flat = self._rows.flat(scores)
+        return differentiable(
+            gather_rows(flat) if self._gathers else flat, self._sum(scores.device)
+        )
 
     def _sum(self, device: torch.device) -> Evaluate:
         """Return the sum that the backend computes for scores on a device."""
