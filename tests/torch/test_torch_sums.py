@@ -115,9 +115,7 @@ def test_exact_sums_equal_compiled_sums(name, n_levels):
     eps = 1e-12 if LOSSES[name].floor else 1e-6
     compiled = bind(LOSSES[name].loss, levels, eps=eps)
     found = compiled.at(problem.scores)
-    value, gradient, _ = summed(
-        LOSSES[name].loss, levels, problem.scores, problem.v, eps=eps
-    )
+    value, gradient, _ = summed(LOSSES[name].loss, levels, problem.scores, problem.v, eps=eps)
     assert abs(value - found.value) <= 1e-10 * found.value
     assert np.abs(gradient - found.gradient).max() <= 1e-10 * np.abs(found.gradient).max()
 

@@ -13,6 +13,7 @@ from pairrank import _validation as validation
 from pairrank._protocols import LossFamily
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences, Levels, OrderGraph, Pairs, as_graph, refuse_roles
+from pairrank.preferences.names import shown
 from pairrank.torch.families import is_of_differences
 from pairrank.torch.rows import Rows
 
@@ -71,7 +72,7 @@ def _graph_among(known: Any, graph: Any, labels: Any) -> Any:
     strange = ~np.isin(labels, known)
     if strange.any():
         row = int(strange.argmax())
-        raise PairrankError(f"the label {labels[row]!r} in row {row} is not among the levels")
+        raise PairrankError(f"the label {shown(labels[row])} in row {row} is not among the levels")
     if graph == "chain":
         names = known.tolist()
         return OrderGraph(pairwise(names)) if len(names) > 1 else "full"
