@@ -18,7 +18,8 @@ HINGE, SQUARED_HINGE, LOGISTIC, PROBIT = range(4)
 _PROBIT_SCALE = math.sqrt(3.0) / math.pi
 CURVATURES = (1.0, 2.0, 0.25, _PROBIT_SCALE / math.sqrt(2.0 * math.pi))
 """The largest second derivative of each loss; the hinge, which has none, counts as 1."""
-_LEAST_SCALE = 1e-100
+_LEAST_SCALE = 1e-3
+"""The sum of weights loses as many digits as the scale falls by between two calls of `settle`."""
 
 
 @compiled

@@ -16,7 +16,7 @@ _SAMPLE = 1000
 """So many pairs give the mean square of the differences of rows."""
 _STEADY = 1000.0
 """The number of steps after which the step length begins to fall."""
-_LONGEST = 1e300
+_LONGEST = 1e200
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,12 @@ class StepRule:
     def lengths(self, first: int, count: int, eta0: float, ratio: float) -> FloatArray:
         """Return the lengths of steps first + 1, first + 2, ..."""
         steps = first + np.arange(1.0, count + 1.0)
-        if self.schedule == "pegasos":
-            with np.errstate(over="ignore"):
-                return np.minimum(1.0 / (ratio * steps), _LONGEST)
-        return eta0 / np.sqrt(1.0 + steps / _STEADY)
+        with np.errstate(over="ignore"):
+            if self.schedule == "pegasos":
+                lengths = 1.0 / (ratio * steps)
+            else:
+                lengths = eta0 / np.sqrt(1.0 + steps / _STEADY)
+        return np.minimum(lengths, _LONGEST)
 
 
 class DrawsPairs(Protocol):
@@ -113,7 +115,9 @@ class PairSteps:
         weight = self.mean_weight + float(shares.sum())
         self.mean *= self.mean_weight / weight
         winners, losers = pairs.draw(size, self.generator)
-        steps = (importance * lengths, 1.0 / (1.0 + ratio * lengths), shares / weight)
+        with np.errstate(over="ignore"):
+            shrinkage = 1.0 / (1.0 + ratio * lengths)
+        steps = (importance * lengths, shrinkage, shares / weight)
         of_weights = (*self.kind, *steps, self.last, self.mean)
         if sparse.issparse(X):
             sparse_steps(X.data, X.indices, X.indptr, winners, losers, *of_weights)
@@ -134,8 +138,8 @@ class PairSteps:
         with np.errstate(over="ignore", invalid="ignore"):
             differences = X[winners].astype(np.float64) - X[losers].astype(np.float64)
             entries = differences.data if sparse.issparse(X) else differences
-            square = float(np.square(entries).sum()) / _SAMPLE
-        return min(1.0 / (CURVATURES[self.kind[0]] * square), _LONGEST) if square > 0.0 else 1.0
+            square = CURVATURES[self.kind[0]] * float(np.square(entries).sum()) / _SAMPLE
+            return 1.0 / square if square > 0.0 else 1.0
 
 
 def _kind_of(loss: PairLoss) -> tuple[int, float]:
