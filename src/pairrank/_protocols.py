@@ -224,6 +224,7 @@ class Status(Enum):
     """How a solver ended; the value is a sentence for people."""
 
     CONVERGED = "The gradient is below tol times its norm at zero."
+    SETTLED = "The objective fell by less than tol times itself in the last half of the iterations."
     GAP_CLOSED = "The duality gap is below tol times the objective, or what it can fall by."
     MAX_ITER = "The iterations reached max_iter before tol was reached."
     NO_PROGRESS = "No step lowers the objective any further at this precision."
@@ -238,7 +239,10 @@ class Status(Enum):
     @property
     def ok(self) -> bool:
         """Whether the result needs no warning."""
-        return self in (Status.CONVERGED, Status.GAP_CLOSED, Status.STOPPED, Status.VALIDATED)
+        return self in (
+            *(Status.CONVERGED, Status.SETTLED, Status.GAP_CLOSED),
+            *(Status.STOPPED, Status.VALIDATED),
+        )
 
 
 class Step(NamedTuple):

@@ -21,9 +21,9 @@ from pairrank.losses import LOSSES
 
 _OF_A_KERNEL = ("rbf", "poly")
 _NONE = "none"
-_NOT_OFFERED = ("warm_start", "verbose", "validation_metric")
-"""Parameters without an option: no earlier fit exists, progress is always shown, and --metric
-judges validation rows."""
+_NOT_OFFERED = ("warm_start", "verbose", "validation_metric", "average")
+"""Parameters without an option: no earlier fit exists, progress is always shown, --metric judges
+validation rows, and stochastic steps are always averaged."""
 
 _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
@@ -31,6 +31,7 @@ _PANELS = {
     **dict.fromkeys(
         ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"
     ),
+    **dict.fromkeys(("learning_rate", "eta0"), "Solver"),
 }  # fmt: skip
 """The panel of a parameter in the help, if not "Model"."""
 

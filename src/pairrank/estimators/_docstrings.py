@@ -37,16 +37,32 @@ n_components : int, optional
 C : float, default 1.0
     Weight of the loss.
 max_iter : int, default 1000
-    The largest number of iterations: Newton steps, conjugate gradients or cutting planes.
+    The largest number of iterations: Newton steps, conjugate gradients, cutting planes, or rounds
+    of stochastic steps.
+learning_rate : "sgd" or "pegasos", default "sgd"
+    The step lengths of ``solver="sgd"`` and of `partial_fit`: eta0/sqrt(1 + t/1000) for step t, or
+    Pegasos' 1/(lambda t), which suits strong regularisation. The objective per unit of pair weight
+    is lambda/2 |w|^2 + the mean loss. Steps are shortened so that none leaps over the minimum for
+    its pair. Pairs are drawn in proportion to their weights. An iteration draws as many pairs as
+    there are rows (or comparisons) and computes the objective of every pair. The fit ends when the
+    objective fell by less than tol times itself in the last half of the iterations.
+eta0 : float, optional
+    The first step length of "sgd"; None is 1 over the loss's largest curvature (of the hinge, 1)
+    and over the mean square of the differences of rows.
+average : bool, default True
+    Whether the mean of the weights over all steps is taken, in which step t counts t^2, in place of
+    the last weights.
 warm_start : bool, default False
     Start from the previous `coef_`.
 verbose : int, default 0
     1 prints one line per iteration to standard error.
 random_state : int, RandomState or None, default None
-    Seeds what is drawn: the samples behind "auto" and the landmarks of "nystroem". None is a fixed
-    seed, so that two fits agree.
+    Seeds what is drawn: the samples behind "auto", the pairs of "sgd" and the landmarks of
+    "nystroem". None is a fixed seed, so that two fits agree.
 coef_ : ndarray of shape (n_features,), float64
     The weights; with a kernel, those of its features.
+n_steps_ : int
+    The number of pairs that `partial_fit` drew, of all batches.
 n_iter_ : int
     Iterations taken; with several targets, the most of any target; 1 for a direct solution.
 best_iteration_ : int

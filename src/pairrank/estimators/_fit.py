@@ -40,9 +40,15 @@ Solve = Callable[[Any, Any, Any], Any]
 
 _OPTIONAL = (
     *("gap_", "validation_scores_", "limit_qid_"),
-    *("coef_cov_", "standard_errors_", "flat_directions_"),
+    *("coef_cov_", "standard_errors_", "flat_directions_", "n_steps_", "_stream"),
 )
 """Attributes that not every fit sets; those of an earlier fit are removed."""
+
+FITTED = (
+    *(*_OPTIONAL, "feature_map_", "objective_", "best_iteration_", "status_", "history_"),
+    *("n_queries_", "n_ties_"),
+)
+"""Attributes of a fit that `partial_fit` does not set."""
 
 _TINY = 1e-100
 """Weights below this may have scores of 0 by underflow."""
@@ -358,7 +364,7 @@ class PairLossRanker(SolvedRanker):
                 f'solver="{self.solver}" needs a smooth loss, which {self.loss!r} is not: use '
                 'solver="bundle" (or "auto")'
             )
-        if self.solver in ("tron", "bundle") and not values_agree(loss):
+        if self.solver in ("tron", "bundle", "sgd") and not values_agree(loss):
             raise PairrankError(
                 f'solver="{self.solver}" needs values that match gradients, which {self.loss!r} '
                 'does not give: use solver="ncg" (or "auto")'
@@ -387,5 +393,9 @@ class PairLossRanker(SolvedRanker):
             algorithm=self.pair_sum,
             eps=float(getattr(self, "eps", 1e-6)),
         )
-        method = Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
+        method = self._method()
         return lambda target, start, callback: minimize(problem, method, start, callback)
+
+    def _method(self) -> Method:
+        """Return how the problem is minimised."""
+        return Method(self.solver, float(self.tol), int(self.max_iter), self._seed())

@@ -13,8 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._protocols import Features, FloatArray
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._fit import PairLossRanker
 from pairrank.estimators._rows import Rows
+from pairrank.estimators._stochastic import StochasticRanker
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
 from pairrank.estimators.sandwich import contrast_errors, weight_errors
 from pairrank.exceptions import PairrankError, UndeterminedWarning
@@ -26,7 +26,7 @@ _EPS = 1e-9
 
 
 @ranker
-class RankNCG(PairLossRanker):
+class RankNCG(StochasticRanker):
     r"""RankNCG: the likelihood of every pair, in linear time (Raykar, Duraiswami & Krishnapuram).
 
     .. math:: \min_w \tfrac{\alpha}2 \|w\|^2 - a \sum_{(i, j)} \log \Pr[i \succ j],
@@ -50,10 +50,11 @@ class RankNCG(PairLossRanker):
         The error allowed in the sums over pairs, relative to the sum of their weights, 0 < eps < 1.
         It is reduced automatically where it would keep the descent from the optimum, and where rows
         are so few that exact sums cost nothing.
-    solver : "auto", "ncg" or "tron", default "auto"
+    solver : "auto", "ncg", "tron" or "sgd", default "auto"
         "ncg" is the paper's: Polak-Ribiere conjugate gradients. "tron" is trust region Newton with
         every Hessian product over every pair. "auto" is "tron" with the Hessian from a sample where
-        that is cheaper ("raykar" always uses "ncg"). All have the same optimum.
+        that is cheaper ("raykar" always uses "ncg"). All have the same optimum. "sgd" takes
+        stochastic steps on drawn pairs; see `learning_rate`.
     pair_sum : "auto", "boxes", "beaulieu" or "direct", default "auto"
         The algorithm of the pair sum: box sums, Beaulieu's series as in the paper (probit and
         raykar), or pair by pair. "auto" sums small queries directly, large ones by boxes.
@@ -126,7 +127,7 @@ class RankNCG(PairLossRanker):
     _: KW_ONLY
     loss: Literal["logistic", "probit", "raykar"] = "logistic"
     eps: float = 1e-6
-    solver: Literal["auto", "ncg", "tron"] = "auto"
+    solver: Literal["auto", "ncg", "tron", "sgd"] = "auto"
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
     covariance: Literal["laplace", "rows", "queries", "clusters"] | None = None
 

@@ -14,3 +14,5 @@ from pairrank.objective.normal_equations import dual_matrix as dual_matrix
 from pairrank.objective.normal_equations import primal_matrix as primal_matrix
 from pairrank.objective.pair_objective import PairObjective as PairObjective
 from pairrank.objective.pair_objective import Problem as Problem
+from pairrank.objective.pair_steps import PairSteps as PairSteps
+from pairrank.objective.pair_steps import StepRule as StepRule

@@ -1,0 +1,177 @@
+"""PairSteps against their definition, step by step, on dense and sparse rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+
+from pairrank.compiled.pair_steps import CURVATURES, step_length
+from pairrank.losses import Hinge, Logistic, Probit, SquaredHinge
+from pairrank.objective import PairSteps, StepRule
+from pairrank.preferences import Levels, PairIndex
+
+pytestmark = pytest.mark.numeric
+
+LOSSES = [Hinge(), SquaredHinge(margin=0.3), Logistic(), Probit()]
+N_ROWS, N_FEATURES = 12, 5
+
+
+class Listed:
+    """Hands out given pairs in turn."""
+
+    def __init__(self, winners, losers):
+        self.pairs, self.at = np.array([winners, losers], dtype=np.int32), 0
+
+    def draw(self, n_draws, generator):
+        self.at += n_draws
+        return self.pairs[:, self.at - n_draws : self.at]
+
+
+def by_definition(X, loss, rule, start, winners, losers, ratio, importance):
+    """Return the last weights, and the mean of the weights after step t counted t^2 times."""
+    w, total, weight = np.array(start), np.zeros_like(start), 0.0
+    kind = [type(each) for each in LOSSES].index(type(loss))
+    for t, (i, j) in enumerate(zip(winners, losers, strict=True), start=1):
+        length = 1 / (ratio * t) if rule.schedule == "pegasos" else rule.eta0 / np.sqrt(1 + t / 1e3)
+        x = X[i].astype(float) - X[j].astype(float)
+        d, square, rate = w @ x, x @ x, importance * length
+        change = -loss.phi(d, order=1) * rate / (1 + rate * CURVATURES[kind] * square)
+        if isinstance(loss, Hinge):
+            change = max(0.0, min(rate, (loss.margin - d) / square)) if square else 0.0
+        w = w / (1 + ratio * length) + change * x
+        total, weight = total + t**2 * w, weight + t**2
+    return w, total / weight
+
+
+def make_rows(seed, form, dtype):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N_ROWS, N_FEATURES)) * (rng.random((N_ROWS, N_FEATURES)) < 0.6)
+    X[1] = X[0]
+    X = X.astype(dtype)
+    if form == "columns":
+        return X, np.asfortranarray(X)
+    if form == "unsorted":
+        csr = sparse.csr_array(X)
+        half = sparse.csr_array(
+            (np.repeat(csr.data / 2, 2), np.repeat(csr.indices, 2), 2 * csr.indptr), csr.shape
+        )
+        half.data, half.indices = half.data[::-1].copy(), half.indices[::-1].copy()
+        half.indptr = (half.indptr[-1] - half.indptr[::-1]).astype(half.indptr.dtype)
+        return X[::-1], half
+    return X, {"dense": np.array, "sparse": sparse.csr_matrix}[form](X)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("form", ["dense", "columns", "sparse", "unsorted"])
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    loss=st.sampled_from(LOSSES),
+    schedule=st.sampled_from(["sgd", "pegasos"]),
+    ratio=st.sampled_from([1e-4, 0.1, 10.0, 1e60]),
+    importance=st.sampled_from([1.0, 3.0]),
+)
+def test_steps_and_their_mean_equal_the_definition(
+    form, dtype, seed, loss, schedule, ratio, importance
+):
+    rng = np.random.default_rng(seed)
+    X, given_rows = make_rows(seed, form, dtype)
+    start, rule = rng.normal(size=N_FEATURES), StepRule(schedule, 0.3)
+    winners, losers = rng.integers(0, N_ROWS, (2, 40))
+    last, mean = by_definition(X, loss, rule, start, winners, losers, ratio, importance)
+    steps = PairSteps(loss, start, rule, rng)
+    pairs = Listed(winners, losers)
+    for size in (1, 14, 25):
+        steps.take(given_rows, pairs, size, ratio, importance)
+    np.testing.assert_allclose(steps.last, last, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(steps.mean, mean, rtol=1e-9, atol=1e-12)
+    np.testing.assert_array_equal(steps.coef, steps.mean)
+    assert steps.n_steps == 40
+
+
+def test_blocks_of_steps_join_without_a_seam():
+    rng = np.random.default_rng(0)
+    X, rule, start = rng.normal(size=(N_ROWS, N_FEATURES)), StepRule("sgd", 0.1), np.zeros(5)
+    winners, losers = rng.integers(0, N_ROWS, (2, 9000))
+    last, mean = by_definition(X, Logistic(), rule, start, winners, losers, 1e-3, 1.0)
+    steps = PairSteps(Logistic(), start, rule, rng)
+    steps.take(X, Listed(winners, losers), 9000, 1e-3)
+    np.testing.assert_allclose(steps.last, last, rtol=1e-9)
+    np.testing.assert_allclose(steps.mean, mean, rtol=1e-9)
+
+
+@pytest.mark.parametrize("average", [True, False])
+def test_the_weights_are_the_mean_or_the_last(average):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, N_FEATURES))
+    pairs = PairIndex(Levels.build(np.arange(float(N_ROWS))))
+    steps = PairSteps(Hinge(), np.zeros(5), StepRule(average=average), rng)
+    steps.take(X, pairs, 100, 1e-3)
+    assert not np.array_equal(steps.last, steps.mean)
+    np.testing.assert_array_equal(steps.coef, steps.mean if average else steps.last)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_the_first_length_is_that_of_the_mean_square(loss):
+    X = 7.0 * np.random.default_rng(0).normal(size=(300, 4))
+    pairs = PairIndex(Levels.build(np.arange(300.0)))
+    for rows in (X, sparse.csr_matrix(X)):
+        steps = PairSteps(loss, np.zeros(4), StepRule(), np.random.default_rng(1))
+        steps.take(rows, pairs, 1, 1e-3)
+        winners, losers = pairs.draw(1000, np.random.default_rng(1))
+        square = ((X[winners] - X[losers]) ** 2).sum() / 1000
+        curvature = 1.0 if isinstance(loss, Hinge) else loss.phi(np.array([0.0, -1.0]), order=2)
+        assert steps.eta0 == pytest.approx(1 / (np.max(curvature) * square), rel=1e-12)
+
+
+def test_equal_rows_leave_the_weights_to_the_penalty():
+    steps = PairSteps(Logistic(), np.ones(2), StepRule(average=False), np.random.default_rng(0))
+    steps.take(np.ones((3, 2)), PairIndex(Levels.build(np.arange(3.0))), 10, 0.5)
+    assert steps.eta0 == 1.0
+    wanted = 1 / np.prod(1 + 0.5 / np.sqrt(1 + np.arange(1, 11) / 1000))
+    np.testing.assert_allclose(steps.coef, wanted, rtol=1e-12)
+
+
+@given(
+    kind=st.integers(0, 3),
+    d=st.floats(-1e3, 1e3),
+    square=st.floats(1e-6, 1e6),
+    rate=st.floats(1e-9, 1e300),
+)
+def test_no_step_leaps_over_the_minimum_for_its_pair(kind, d, square, rate):
+    """The slope at d + change * square must still be one that a step of the rate gives."""
+    loss = (Hinge(), SquaredHinge(), Logistic(), Probit())[kind]
+    change = step_length(kind, 1.0, d, square, rate)
+    after = d + change * square
+    assert change >= 0.0
+    if kind < 2:
+        assert after <= max(d, 1.0) * (1 + 1e-12) + 1e-12
+    else:
+        assert change <= rate * -loss.phi(np.array(d), order=1) * (1 + 1e-12)
+        assert change * square <= 1 / CURVATURES[kind] * (1 + 1e-12)
+
+
+def test_a_seed_gives_equal_weights():
+    rng = np.random.default_rng(0)
+    X, pairs = rng.normal(size=(50, 3)), PairIndex(Levels.build(rng.normal(size=50)))
+
+    def weights(seed):
+        steps = PairSteps(Hinge(), np.zeros(3), StepRule(), np.random.default_rng(seed))
+        steps.take(X, pairs, 500, 1e-3)
+        return steps.coef.tobytes()
+
+    assert weights(1) == weights(1) != weights(2)
+
+
+@pytest.mark.parametrize("scale", [1e150, 1e-150])
+@pytest.mark.parametrize("schedule", ["sgd", "pegasos"])
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_features_of_any_size_give_finite_weights(loss, schedule, scale):
+    X = scale * np.random.default_rng(0).normal(size=(30, 3))
+    pairs = PairIndex(Levels.build(np.arange(30.0)))
+    for ratio in (1e-300, 1.0, 1e300):
+        steps = PairSteps(loss, np.zeros(3), StepRule(schedule), np.random.default_rng(0))
+        steps.take(X, pairs, 300, ratio)
+        assert np.isfinite(steps.coef).all()

@@ -1,0 +1,128 @@
+"""SGD keeps the best weights and ends when the value settles."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from objectives import Smooth
+from pairrank._protocols import Status
+from pairrank.solvers.sgd import SGD
+from pairrank.solvers.tron import Tron
+
+
+def values_of(objective, places):
+    """Return the objective, penalty included, at each of some weights."""
+    return [objective.at(w).value + 0.5 * objective.penalty * w @ w for w in places]
+
+
+def along(places):
+    """Return a solver that walks along given weights, whatever the start."""
+    walk = iter(places)
+    return SGD(lambda start: lambda: next(walk).copy())
+
+
+@pytest.fixture
+def objective():
+    return Smooth()
+
+
+@pytest.fixture
+def optimum(objective):
+    return Tron()(objective, np.zeros(7), tol=1e-12, max_iter=100).coef
+
+
+def approach(optimum, rate, n=64):
+    """Return weights whose distance from the optimum falls like 1/t^rate, in random directions."""
+    ways = np.random.default_rng(0).normal(size=(n, optimum.size))
+    ways *= np.linalg.norm(optimum) / np.linalg.norm(ways, axis=1)[:, None]
+    return optimum + 0.3 * ways / np.arange(1, n + 1)[:, None] ** rate
+
+
+def test_the_history_has_the_best_value_so_far(objective, optimum):
+    places = approach(optimum, 0.5)[:12]
+    found = along(places)(objective, np.zeros(7), tol=1e-9, max_iter=12)
+    values = values_of(objective, [np.zeros(7), *places])
+    best = np.minimum.accumulate(values)
+    assert not np.array_equal(best, values)
+    np.testing.assert_allclose([step.value for step in found.history], best, rtol=1e-12)
+    np.testing.assert_array_equal(found.coef, [np.zeros(7), *places][int(np.argmin(values))])
+    assert found.status is Status.MAX_ITER
+    assert found.n_iter == 12
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-3])
+def test_a_run_ends_where_the_second_half_lowers_the_value_by_less_than_tol(
+    objective, optimum, tol
+):
+    places = approach(optimum, 1.0, 4000)
+    found = along(places)(objective, np.zeros(7), tol=tol, max_iter=4000)
+    assert found.status is Status.SETTLED
+    values = np.array(values_of(objective, [np.zeros(7), *places[: found.n_iter]]))
+    at_zero = np.linalg.norm(objective.at(np.zeros(7)).gradient) ** 2 / (2 * objective.penalty)
+    best = np.minimum.accumulate(values)
+    numbers = np.arange(8, values.size)
+    falls = np.maximum(values[numbers // 2] - values[numbers], values[numbers] - best[numbers])
+    ends = falls <= tol * np.minimum(best[numbers], at_zero)
+    assert ends[-1]
+    assert not ends[:-1].any()
+
+
+def test_a_walk_away_from_a_good_start_does_not_settle_before_it_returns(objective, optimum):
+    away = [optimum + 3.0 * np.ones(7)] * 40
+    found = along(away)(objective, optimum, tol=1e-9, max_iter=40)
+    assert found.status is Status.CONVERGED
+    assert found.n_iter == 0
+    near = optimum * 1.01
+    found = along(away)(objective, near, tol=1e-9, max_iter=40)
+    assert found.status is Status.MAX_ITER
+    np.testing.assert_array_equal(found.coef, near)
+
+
+def test_weights_that_overflow_end_the_run_with_the_best(objective, optimum):
+    places = [optimum * 1.1, np.full(7, np.nan)]
+    found = along(places)(objective, np.zeros(7), tol=1e-9, max_iter=9)
+    assert found.status is Status.OVERFLOW
+    np.testing.assert_array_equal(found.coef, places[0])
+
+
+def test_an_interrupted_run_returns_the_best_weights(objective, optimum):
+    def walk_from(start):
+        places = iter([optimum * 1.1, optimum * 3.0])
+
+        def walk():
+            for place in places:
+                return place
+            raise KeyboardInterrupt
+
+        return walk
+
+    found = SGD(walk_from)(objective, np.zeros(7), tol=1e-9, max_iter=9)
+    assert found.status is Status.INTERRUPTED
+    assert found.n_iter == 2
+    np.testing.assert_array_equal(found.coef, optimum * 1.1)
+
+
+def test_a_callback_stops_the_run(objective, optimum):
+    found = along(approach(optimum, 0.5))(
+        objective, np.zeros(7), tol=1e-9, max_iter=50, callback=lambda step: step.n_iter == 3
+    )
+    assert found.status is Status.STOPPED
+    assert found.n_iter == 3
+
+
+class Noisy(Smooth):
+    """Values are too high by an error that `sharpen` removes."""
+
+    value_error, sharpened = 0.5, 0
+
+    def sharpen(self):
+        self.value_error, self.sharpened = 0.0, self.sharpened + 1
+        return self.sharpened == 1
+
+
+def test_errors_of_sums_are_reduced_before_the_run_ends(optimum):
+    objective = Noisy()
+    found = along(approach(optimum, 1.0))(objective, np.zeros(7), tol=1e-2, max_iter=60)
+    assert found.status is Status.SETTLED
+    assert objective.sharpened == 1
