@@ -1,0 +1,132 @@
+"""PairIndex draws each preference in proportion to its weight."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from definitions import preferences_of
+from pairrank import OrderGraph, Pairs
+from pairrank.exceptions import NoPairsError
+from pairrank.preferences import Levels, PairIndex
+from strategies import problems_with_roles
+from sum_table import levels_of, pairs_of
+
+N_DRAWS = 100_000
+LEAST_P = 1e-3
+"""Seeds are fixed, so a test that passes once passes always."""
+
+
+def drawn(index, n_draws=N_DRAWS, seed=0):
+    winners, losers = index.draw(n_draws, np.random.default_rng(seed))
+    return list(zip(winners.tolist(), losers.tolist(), strict=True))
+
+
+def assert_proportional(index, weights, seed=0):
+    """Compare draws with the weights of all pairs by a chi-square test."""
+    counts = Counter(drawn(index, seed=seed))
+    assert set(counts) <= {pair for pair, weight in weights.items() if weight > 0}
+    share = np.array(list(weights.values()))
+    seen = [counts[pair] for pair in weights]
+    assert chisquare(seen, N_DRAWS * share / share.sum()).pvalue > LEAST_P
+
+
+@pytest.mark.parametrize(
+    "graph",
+    ["full", "chain", OrderGraph([(0.0, 2.0), (1.0, 2.0), (0.0, 3.0)])],
+    ids=["full", "chain", "edges"],
+)
+@pytest.mark.parametrize("queries", [1, 4])
+def test_pairs_are_drawn_uniformly(graph, queries):
+    rng = np.random.default_rng(queries)
+    y, qid = rng.integers(0, 4, 30).astype(float), rng.integers(0, queries, 30)
+    index = PairIndex(Levels.build(y, qid, graph=graph).reduced("rows"))
+    pairs = preferences_of(y, qid, graph)
+    assert index.n_pairs == len(pairs)
+    assert_proportional(index, dict.fromkeys(pairs, 1.0))
+
+
+@pytest.mark.parametrize("graph", ["full", "chain"])
+@pytest.mark.parametrize("reduction", ["rows", "query"])
+@pytest.mark.parametrize("weighted", ["none", "rows", "roles"])
+def test_pairs_are_drawn_in_proportion_to_weights_and_scales(graph, reduction, weighted):
+    rng = np.random.default_rng(7)
+    y, qid = rng.integers(0, 3, 24).astype(float), rng.integers(0, 3, 24)
+    winner = loser = np.ones(24)
+    given = {}
+    if weighted == "rows":
+        winner = loser = given["sample_weight"] = rng.integers(1, 4, 24).astype(float)
+    if weighted == "roles":
+        winner = given["winner_weight"] = rng.integers(1, 4, 24).astype(float)
+        loser = given["loser_weight"] = rng.integers(0, 3, 24).astype(float)
+    levels = Levels.build(y, qid, graph=graph, **given).reduced(reduction)
+    scale = np.broadcast_to(levels.pair_scale, 3)
+    weights = {
+        (i, j): winner[i] * loser[j] * scale[qid[i]] for i, j in preferences_of(y, qid, graph)
+    }
+    index = PairIndex(levels)
+    assert index.total_weight == pytest.approx(sum(weights.values()), rel=1e-12)
+    assert_proportional(index, {pair: weight for pair, weight in weights.items() if weight})
+
+
+def test_comparisons_are_drawn_in_proportion_to_their_weights():
+    plain = Pairs([2, 0, 3, 1], [0, 1, 1, 2]).bound(4)
+    assert_proportional(PairIndex(plain), dict.fromkeys([(2, 0), (0, 1), (3, 1), (1, 2)], 1.0))
+    weighted = Pairs([2, 0, 3, 1], [0, 1, 1, 2], weight=[1, 0, 2, 5]).bound(4)
+    assert_proportional(PairIndex(weighted), {(2, 0): 1.0, (3, 1): 2.0, (1, 2): 5.0})
+
+
+@given(problem=problems_with_roles(), reduction=st.sampled_from(("sum", "query")))
+def test_only_preferences_of_positive_weight_are_drawn(problem, reduction):
+    levels = levels_of(problem, reduction)
+    if not levels.n_pairs:
+        return
+    assert set(drawn(PairIndex(levels), n_draws=500)) <= set(pairs_of(problem))
+
+
+def test_rows_of_tiny_weight_are_drawn_within_their_query():
+    y, qid = np.array([0.0, 1, 1, 0.0, 1, 1]), np.array([0, 0, 0, 1, 1, 1])
+    weight = np.array([1e60, 1e60, 1e60, 1e-60, 1e-60, 2e-60])
+    levels = Levels.build(y, qid, sample_weight=weight).reduced("query")
+    weights = {(1, 0): 1 / 2, (2, 0): 1 / 2, (4, 3): 1 / 3, (5, 3): 2 / 3}
+    assert_proportional(PairIndex(levels), weights)
+
+
+def test_shares_next_to_1_and_0_choose_rows_of_positive_weight():
+    class Ends:
+        """A generator whose shares are the least and the greatest in turn."""
+
+        def random(self, size):
+            return np.where(np.arange(size) % 2 == 0, 0.0, np.nextafter(1.0, 0.0))
+
+    y = np.array([0.0, 0, 0, 1, 1, 1])
+    loser, winner = np.array([0.0, 0.3, 0, 0, 0, 0]), np.array([0.0, 0, 0, 0, 0.7, 0])
+    levels = Levels.build(y, winner_weight=winner, loser_weight=loser)
+    winners, losers = PairIndex(levels).draw(4, Ends())
+    assert winners.tolist() == [4] * 4
+    assert losers.tolist() == [1] * 4
+
+
+def test_a_seed_draws_the_same_pairs():
+    y = np.random.default_rng(0).normal(size=1000)
+    index = PairIndex(Levels.build(y))
+    assert drawn(index, seed=3) == drawn(index, seed=3) != drawn(index, seed=4)
+
+
+def test_more_pairs_than_fit_into_32_bits_are_drawn_evenly():
+    y = np.repeat([0.0, 1.0], 100_000)
+    winners, losers = PairIndex(Levels.build(y)).draw(N_DRAWS, np.random.default_rng(1))
+    for rows, first in ((winners, 100_000), (losers, 0)):
+        counts = np.bincount((rows - first) // 10_000, minlength=10)
+        assert counts.size == 10
+        assert chisquare(counts).pvalue > LEAST_P
+
+
+def test_nothing_to_draw_is_an_error():
+    with pytest.raises(NoPairsError, match="one class"):
+        PairIndex(Levels.build(np.zeros(3)))
