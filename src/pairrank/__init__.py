@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from pairrank.preferences import Pairs as Pairs
     from pairrank.ratings import BradleyTerry as BradleyTerry
     from pairrank.survival import survival_target as survival_target
+    from pairrank.torch.rank_net import RankNet as RankNet
 
 __version__ = "0.1.0"
 
 _LAZY = {
-    **{name: f"pairrank.estimators.{module}" for name, module in RANKERS.items()},
+    **RANKERS,
     "BradleyTerry": "pairrank.ratings",
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",

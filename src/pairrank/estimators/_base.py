@@ -135,7 +135,7 @@ class BaseRanker(Described, BaseEstimator):
         Costs a prediction and O(m log m) for m rows.
         """
         check_is_fitted(self)
-        if self.coef_.ndim > 1:
+        if self._has_targets:
             return np.column_stack([self._of_target(coef).rank(X, qid) for coef in self.coef_])
         scores = self.predict(X)
         identifiers = validation.check_query_ids(qid, scores.size)
@@ -180,7 +180,7 @@ class BaseRanker(Described, BaseEstimator):
         from pairrank.metrics import pairwise_accuracy
 
         check_is_fitted(self)
-        if self.coef_.ndim == 1:
+        if not self._has_targets:
             return pairwise_accuracy(y, self.predict(X), graph=self.graph, **rows)
         columns = columns_of(self._check_y(y, None))
         if len(columns) != len(self.coef_):
@@ -221,6 +221,11 @@ class BaseRanker(Described, BaseEstimator):
                 "the features: fit it with kernel=None"
             )
         return self.coef_
+
+    @property
+    def _has_targets(self) -> bool:
+        """Whether there are weights for each of several targets."""
+        return hasattr(self, "coef_") and self.coef_.ndim > 1
 
     def _of_target(self, coef: FloatArray) -> Self:
         """Return a ranker with the weights of one target."""

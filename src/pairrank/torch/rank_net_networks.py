@@ -117,7 +117,10 @@ def _state(network: nn.Module) -> list[Tensor]:
 
 
 def as_input(X: Any, device: torch.device) -> Any:
-    """Return rows as a network takes them: a tensor on the device; sparse rows stay sparse."""
+    """Return rows as a network takes them: a tensor on the device; sparse rows as they are.
+
+    Rows that a network takes as a dense tensor only are made dense batch by batch.
+    """
     if sparse.issparse(X):
         return X
     X = np.ascontiguousarray(X)
@@ -133,17 +136,14 @@ def rows_of(inputs: Any, rows: NDArray[Any]) -> Any:
 
 def scores_of(network: nn.Module, inputs: Any) -> Tensor:
     """Return the score of each row, (n_rows,)."""
-    if sparse.issparse(inputs):
-        assert isinstance(network, nn.Sequential)
-        first, *others = network
-        scores: Tensor = _SparseProduct.apply(first.weight, inputs)
-        if first.bias is not None:
-            scores = scores + first.bias
-        for layer in others:
-            scores = layer(scores)
-    else:
-        scores = network(inputs)
     n_rows = inputs.shape[0]
+    device = trained(network)[0].device
+    if not sparse.issparse(inputs):
+        scores = network(inputs)
+    elif _begins_linear(network) and device.type == "cpu":
+        scores = _scores_of_sparse(network, inputs)
+    else:
+        scores = network(torch.from_numpy(inputs.toarray()).to(device))
     if not isinstance(scores, Tensor) or tuple(scores.shape) not in ((n_rows,), (n_rows, 1)):
         given = tuple(scores.shape) if isinstance(scores, Tensor) else type(scores).__name__
         raise PairrankError(
@@ -151,6 +151,21 @@ def scores_of(network: nn.Module, inputs: Any) -> Tensor:
             f"of shape ({n_rows},) or ({n_rows}, 1)"
         )
     return scores.reshape(n_rows)
+
+
+def _begins_linear(network: nn.Module) -> bool:
+    return type(network) is nn.Sequential and type(network[0]) is nn.Linear
+
+
+def _scores_of_sparse(network: Any, X: Any) -> Tensor:
+    """Return the scores of CSR rows, which the first layer multiplies as they are."""
+    first, *others = network
+    scores: Tensor = _SparseProduct.apply(first.weight, X)
+    if first.bias is not None:
+        scores = scores + first.bias
+    for layer in others:
+        scores = layer(scores)
+    return scores
 
 
 def scores_without_gradient(network: nn.Module, inputs: Any) -> FloatArray:

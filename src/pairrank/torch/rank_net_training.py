@@ -65,6 +65,7 @@ class Cost:
         self.trained = trained(network)
         self.total = whole.preferences.total_weight
         self.whole = self._bound(whole)
+        self.n_rows = int(self.whole.inputs.shape[0])
 
     def value(self) -> float:
         """Return the objective over every pair, without a gradient."""
