@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,15 @@ import torch
 from torch import nn
 
 from pairrank import _validation as validation
+from pairrank import threads
 from pairrank._protocols import Callback, FloatArray, Solution, Status
 from pairrank.estimators._descent import values_agree
 from pairrank.estimators._fit import Solve, SolvedRanker, pair_preferences
 from pairrank.estimators._rows import Judge, Rows, Watch, draw_held_rows
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
-from pairrank.preferences import Preferences
-from pairrank.torch.rank_net_batches import Batch, sampled, shuffled, whole
+from pairrank.preferences import Pairs, Preferences
+from pairrank.torch.rank_net_batches import sampled, shuffled, whole
 from pairrank.torch.rank_net_inputs import fit_scaler, standardized
 from pairrank.torch.rank_net_networks import (
     as_input,
@@ -43,6 +44,8 @@ _EXACT = 1e-12
 """The error of the sums for few rows, where precision costs nothing."""
 _SAMPLED = 32
 """The number of sampled pairs per step by default."""
+_FEW_ENTRIES = 1 << 18
+"""Steps on fewer numbers than this take one thread."""
 _OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
 
@@ -190,7 +193,7 @@ class NetworkRanker(SolvedRanker):
                 penalty=float(self.alpha),
                 eps=eps,
             )
-            with seeded(seed, device):
+            with self._limits(cost, seed):
                 training = self._training(cost, preferences, start, callback, seed)
                 solution = training.run(int(self.max_iter))
             self.network_ = network.to("cpu")
@@ -199,6 +202,23 @@ class NetworkRanker(SolvedRanker):
             return solution
 
         return solve
+
+    def _limits(self, cost: Cost, seed: Any) -> AbstractContextManager[Any]:
+        """Return the context of a training: random numbers of a module, threads for the layers."""
+        if self.module is not None:
+            return seeded(seed, self._device())
+        n_rows = min(cost.n_rows, self._rows_per_step(cost))
+        if n_rows * (cost.inputs.shape[1] + sum(self._hidden)) >= _FEW_ENTRIES:
+            return nullcontext()
+        return threads.openmp_limited_to_one()
+
+    def _rows_per_step(self, cost: Cost) -> int:
+        if self.pairs == "sampled":
+            return 2 * (self.batch_size or _SAMPLED)
+        preferences = cost.preferences
+        if self.batch_size is None or isinstance(preferences, Pairs):
+            return 2 * (self.batch_size or cost.n_rows)
+        return cost.n_rows * int(self.batch_size) // preferences.n_queries
 
     def _training(
         self,

@@ -63,7 +63,8 @@ class Cost:
         self.network, self.inputs, self.loss = network, inputs, loss
         self.penalty, self.eps = penalty, eps
         self.trained = trained(network)
-        self.total = whole.preferences.total_weight
+        self.preferences = whole.preferences
+        self.total = self.preferences.total_weight
         self.whole = self._bound(whole)
         self.n_rows = int(self.whole.inputs.shape[0])
 
