@@ -77,9 +77,13 @@ _MODULES = (
     "recommend",
     "report",
     "survival",
+    "torch",
 )
 
-__all__ = ["__version__", *_LAZY, *_MODULES]
+_NEED_EXTRAS = {"torch"}
+"""What an import of every name leaves out, since it needs libraries of an extra."""
+
+__all__ = ["__version__", *_LAZY, *(name for name in _MODULES if name not in _NEED_EXTRAS)]
 
 
 def __getattr__(name: str) -> Any:
@@ -92,4 +96,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*__all__, *_NEED_EXTRAS})

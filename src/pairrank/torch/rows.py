@@ -1,0 +1,158 @@
+"""Labels, queries, weights and masks, as tensors or array-likes, checked and made flat."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from pairrank import _validation as validation
+from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
+from pairrank.preferences import Pairs
+
+WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
+
+
+class Rows(NamedTuple):
+    """The rows of flat scores: labels (or Pairs), queries and weights, one entry per row."""
+
+    labels: Any
+    qid: NDArray[Any] | None
+    weights: dict[str, FloatArray | None]
+    shape: tuple[int, ...]
+    """The shape of the scores before they are made flat."""
+    kept: NDArray[np.int64] | None
+    """The places of the rows among all scores made flat; None: all are rows."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return len(self.labels)
+
+    def flat(self, scores: Tensor) -> Tensor:
+        """Return the scores of the rows, (n_rows,); an error if their shape is another one."""
+        check_scores(scores)
+        if tuple(scores.shape) != self.shape:
+            raise PairrankError(
+                f"scores have shape {tuple(scores.shape)}, but the labels have {self.shape}: give "
+                "one score per label" + (_SQUEEZE if scores.shape[-1:] == (1,) else "")
+            )
+        scores = scores.reshape(-1)
+        if self.kept is None:
+            return scores
+        return scores[torch.from_numpy(self.kept).to(scores.device)]
+
+
+_SQUEEZE = "; scores of shape (n, 1) become (n,) by squeeze(-1)"
+
+
+def check_scores(scores: Any) -> None:
+    """Raise a PairrankError unless scores are a tensor of floating point numbers."""
+    if not isinstance(scores, Tensor):
+        raise PairrankError(f"scores must be a torch tensor (got {type(scores).__name__})")
+    if not scores.dtype.is_floating_point:
+        raise PairrankError(f"scores must be floating point numbers (got {scores.dtype})")
+
+
+def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
+    """Check everything but the scores; tensors are copied to the CPU.
+
+    With two dimensions, (batch, list length), each row of the batch is a query.
+    """
+    if isinstance(labels, Pairs):
+        return _of_pairs(labels, qid, mask, weights)
+    given = {"labels": labels, "qid": qid, "mask": mask, **weights}
+    arrays = {name: as_array(values, name) for name, values in given.items() if values is not None}
+    if "labels" not in arrays:
+        raise PairrankError("labels are None: give one label per score")
+    shape = np.shape(arrays["labels"])
+    if len(shape) == 2:
+        arrays = _of_lists(arrays, shape)
+    kept = None
+    if "mask" in arrays:
+        shown = _as_mask(arrays.pop("mask"), int(np.prod(shape)))
+        kept = np.flatnonzero(shown)
+        arrays = {
+            name: values[kept] if np.ndim(values) else values for name, values in arrays.items()
+        }
+    return _checked(arrays, shape, kept)
+
+
+def as_array(values: Any, name: str) -> Any:
+    """Return a tensor as an array on the CPU, anything else as it is."""
+    if not isinstance(values, Tensor):
+        return values
+    if values.requires_grad:
+        raise PairrankError(
+            f"{name} requires a gradient, but the loss is differentiated by the scores only: "
+            f"pass {name}.detach()"
+        )
+    if values.dtype in (torch.bfloat16, torch.float16):
+        values = values.float()
+    return values.cpu().numpy()
+
+
+def _of_pairs(pairs: Pairs, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
+    if mask is not None:
+        raise PairrankError("mask cannot be combined with Pairs: name the rows to compare in them")
+    n_rows = pairs.n_rows
+    given = {name: as_array(values, name) for name, values in weights.items()}
+    return Rows(
+        pairs,
+        validation.check_query_ids(as_array(qid, "qid"), n_rows),
+        _checked_weights(given, n_rows),
+        (n_rows,),
+        None,
+    )
+
+
+def _of_lists(arrays: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
+    """Return flat arrays of a batch of lists, with its rows as queries."""
+    if "qid" in arrays:
+        raise PairrankError(
+            "qid cannot be combined with labels of two dimensions, whose rows are queries: leave "
+            "it out, or give flat labels"
+        )
+    if shape[1] == 1:
+        raise PairrankError(
+            f"labels have shape {shape}, lists of a single row, which hold no pair" + _SQUEEZE
+        )
+    for name, values in arrays.items():
+        if np.shape(values) not in (shape, ()):
+            raise PairrankError(
+                f"{name} has shape {np.shape(values)}, but the labels have {shape}: give one entry "
+                "per label"
+            )
+    flat = {name: np.asarray(values).reshape(-1) for name, values in arrays.items()}
+    return {**flat, "qid": np.repeat(np.arange(shape[0]), shape[1])}
+
+
+def _as_mask(mask: Any, n_rows: int) -> NDArray[np.bool_]:
+    mask = np.asarray(mask)
+    if mask.dtype != np.bool_ or mask.shape != (n_rows,):
+        raise PairrankError(
+            f"mask must hold True or False per label, True for rows that count (got {mask.dtype} "
+            f"of shape {mask.shape})"
+        )
+    return mask
+
+
+def _checked(
+    arrays: dict[str, Any], shape: tuple[int, ...], kept: NDArray[np.int64] | None
+) -> Rows:
+    if kept is not None and not kept.size:
+        return Rows(np.empty(0), None, dict.fromkeys(WEIGHTS), shape, kept)
+    labels = validation.check_labels(arrays["labels"], name="labels")
+    qid = validation.check_query_ids(arrays.get("qid"), labels.size)
+    return Rows(labels, qid, _checked_weights(arrays, labels.size), shape, kept)
+
+
+def _checked_weights(given: dict[str, Any], n_rows: int) -> dict[str, FloatArray | None]:
+    return {
+        name: validation.check_weights(given.get(name), n_rows, name, all_zero=True)
+        for name in WEIGHTS
+    }
