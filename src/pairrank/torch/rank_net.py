@@ -22,7 +22,6 @@ from pairrank.torch.rank_net_networks import (
     as_input,
     load_state,
     scores_without_gradient,
-    state_size,
     state_vector,
     trained,
 )
@@ -264,12 +263,13 @@ class RankNet(NetworkRanker):
 
     @parameters_.setter
     def parameters_(self, vector: FloatArray) -> None:
+        size = self._n_parameters(self.n_features_in_)
+        if vector.size != size:
+            raise PairrankError(f"the network has {size} parameters, but parameters_ {vector.size}")
+        scale = getattr(self, "feature_scale_", None)
+        if self.standardize and (scale is None or (scale <= 0.0).any()):
+            raise PairrankError("feature_scale_ is missing or not greater than 0")
         network = self._new_network(self.n_features_in_, np.dtype(np.float64), 0)
-        if vector.size != state_size(network):
-            raise PairrankError(
-                f"the network has {state_size(network)} parameters, but parameters_ {vector.size}"
-            )
-        if self.standardize and not hasattr(self, "feature_scale_"):
-            raise PairrankError("feature_scale_ is missing")
         load_state(network, vector)
         self.network_ = network.eval()
+        self._set_coef()

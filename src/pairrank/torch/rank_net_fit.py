@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -51,6 +52,8 @@ _OPTIMIZERS = {"adam": torch.optim.Adam, "sgd": torch.optim.SGD}
 
 class NetworkRanker(SolvedRanker):
     """What RankNet's fit does; `RankNet` has the parameters."""
+
+    _learnt = "network_"
 
     hidden_layer_sizes: Any
     activation: str
@@ -248,6 +251,11 @@ class NetworkRanker(SolvedRanker):
         self.network_.eval()
         self._set_coef()
         return status
+
+    def _n_parameters(self, n_features: int) -> int:
+        """Return the number of parameters of the layers."""
+        sizes = [n_features, *self._hidden, 1]
+        return sum(sizes[1:-1]) + sum(n_in * n_out for n_in, n_out in pairwise(sizes))
 
     def _set_coef(self) -> None:
         """Set the weights of the features of X where the network is linear."""
