@@ -21,13 +21,14 @@ from pairrank.losses import LOSSES
 
 _OF_A_KERNEL = ("rbf", "poly")
 _NONE = "none"
-_NOT_OFFERED = ("warm_start", "verbose", "validation_metric")
-"""Parameters without an option: no earlier fit exists, progress is always shown, and --metric
-judges validation rows."""
+_NOT_OFFERED = ("warm_start", "verbose", "validation_metric", "pairs")
+"""Parameters without an option: no earlier fit exists, progress is always shown, --metric judges
+validation rows, and --pairs is a file of comparisons."""
 
 _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
     **dict.fromkeys(("patience", "validation_fraction"), "Validation"),
+    **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
     **dict.fromkeys(
         ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"
     ),
@@ -115,7 +116,8 @@ def _unknown(error: Any, model: str) -> str:
     known = [
         name
         for name, each in MODELS.items()
-        if flag in {flag_of(other.name) for other in options_of(each)}
+        if each.is_installed
+        and flag in {flag_of(other.name) for other in options_of(each)}
     ]
     if flag in strengths:
         return f"Model {model} has no option {flag}; use {flag_of(MODELS[model].strength)}."
