@@ -18,6 +18,7 @@ from pairrank.torch.compiled_sums import compiled_sum
 from pairrank.torch.families import loss_of
 from pairrank.torch.preferences import REDUCTIONS, compared
 from pairrank.torch.rows import WEIGHTS, check_scores, rows_of
+from pairrank.torch.torch_sums import torch_sum
 
 BACKENDS = ("auto", "compiled", "torch")
 Backend = Literal["auto", "compiled", "torch"]
@@ -171,11 +172,16 @@ class BoundLoss:
         if backend == "auto":
             is_compiled = device.type == "cpu" or isinstance(self.loss.family, Generic)
             backend = "compiled" if is_compiled else "torch"
-        if backend not in self._sums:
-            preferences, factor = self.pairs
-            bound = bind(self.loss, preferences, eps=self.eps)
-            self._sums[backend] = compiled_sum(self.loss, bound, factor)
-        return self._sums[backend]
+        place = backend if backend == "compiled" else str(device)
+        if place not in self._sums:
+            self._sums[place] = self._bind(backend, device)
+        return self._sums[place]
+
+    def _bind(self, backend: str, device: torch.device) -> Evaluate:
+        preferences, factor = self.pairs
+        if backend == "torch":
+            return torch_sum(self.loss, preferences, factor, self.eps, device)
+        return compiled_sum(self.loss, bind(self.loss, preferences, eps=self.eps), factor)
 
 
 @described_by(parameters_of(BoundLoss))
