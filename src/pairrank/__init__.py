@@ -80,10 +80,10 @@ _MODULES = (
     "torch",
 )
 
-_NEED_EXTRAS = {"torch"}
+_NEED_EXTRAS = {"RankNet", "torch"}
 """What an import of every name leaves out, since it needs libraries of an extra."""
 
-__all__ = ["__version__", *_LAZY, *(name for name in _MODULES if name not in _NEED_EXTRAS)]
+__all__ = ["__version__", *(name for name in (*_LAZY, *_MODULES) if name not in _NEED_EXTRAS)]
 
 
 def __getattr__(name: str) -> Any:

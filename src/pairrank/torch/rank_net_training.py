@@ -147,6 +147,7 @@ class Training(Descent):
         self.max_iter = max_iter
         solution = super().run(max_iter)
         load_state(self.network, solution.coef)
+        self.network.zero_grad(set_to_none=True)
         return solution
 
     @abstractmethod
