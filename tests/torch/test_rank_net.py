@@ -68,7 +68,9 @@ def test_the_objective_is_the_sum_over_explicit_pairs(rows, loss, graph):
     pair_weight = weight[i] * weight[j]
     scores = net.predict(X)
     costs = pair_weight @ LOSSES[loss]().phi(scores[i] - scores[j])
-    squares = sum(float((part.detach() ** 2).sum()) for part in net.network_.parameters() if part.ndim > 1)
+    squares = sum(
+        float((part.detach() ** 2).sum()) for part in net.network_.parameters() if part.ndim > 1
+    )
     wanted = 0.35 * squares + weight.sum() / pair_weight.sum() * costs
     assert net.objective_ == pytest.approx(wanted, rel=1e-9)
     assert net.history_[-1].value == net.objective_
@@ -321,8 +323,8 @@ def test_rows_that_cannot_be_learnt_from_are_refused(rows):
     with pytest.raises(NoPairsError):
         RankNet().fit(X, np.zeros(240), qid=qid)
     with pytest.raises(PairrankError, match="too large to be standardized"):
-        RankNet().fit(np.where(X == X.max(), 1e300, X), y, qid=qid)
-    huge = np.where(X == X.max(), 1e30, X).astype(np.float32)
+        RankNet().fit(np.where(X.max() == X, 1e300, X), y, qid=qid)
+    huge = np.where(X.max() == X, 1e30, X).astype(np.float32)
     net = RankNet(solver="adam", max_iter=1).fit(X.astype(np.float32), y, qid=qid)
     assert np.isfinite(net.predict(huge)).all()
     with pytest.raises(PairrankError, match="lower learning_rate"):
@@ -334,7 +336,7 @@ def test_every_parameter_and_fitted_attribute_is_described(rows):
 
     from numpydoc.docscrape import ClassDoc
 
-    X, y, qid = rows
+    X, y, _ = rows
     document = ClassDoc(RankNet)
     described = [name for entry in document["Parameters"] for name in entry.name.split(", ")]
     assert described == list(inspect.signature(RankNet).parameters)

@@ -116,8 +116,7 @@ def _unknown(error: Any, model: str) -> str:
     known = [
         name
         for name, each in MODELS.items()
-        if each.is_installed
-        and flag in {flag_of(other.name) for other in options_of(each)}
+        if each.is_installed and flag in {flag_of(other.name) for other in options_of(each)}
     ]
     if flag in strengths:
         return f"Model {model} has no option {flag}; use {flag_of(MODELS[model].strength)}."

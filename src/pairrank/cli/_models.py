@@ -32,7 +32,12 @@ class Model(NamedTuple):
     @property
     def is_installed(self) -> bool:
         """Whether its library is there, which is not imported."""
-        return self.library is None or getattr(find_spec(self.library), "origin", None) is not None
+        if self.library is None:
+            return True
+        try:
+            return getattr(find_spec(self.library), "origin", None) is not None
+        except ModuleNotFoundError:
+            return False
 
     def values(self) -> tuple[float, ...]:
         """Return the values of the strength that --search tries."""

@@ -96,7 +96,8 @@ def _ending(ranker: Any) -> Iterator[tuple[str, str]]:
 
 def _weights_table(ranker: Any) -> str:
     """Return the table of the largest weights of features; "" if there are none, or of targets."""
-    if np.ndim(getattr(ranker, "coef_", None)) != 1 or ranker._maps_features or ranker._is_precomputed:
+    is_linear = not (ranker._maps_features or ranker._is_precomputed)
+    if not hasattr(ranker, "coef_") or ranker.coef_.ndim > 1 or not is_linear:
         return ""
     coef, names = ranker.coef_, feature_names(ranker)
     errors = getattr(ranker, "standard_errors_", None)

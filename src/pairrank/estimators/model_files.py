@@ -56,7 +56,8 @@ _ARRAYS = {
     "limit_labels_": _ArraySpec("biufU", "g"),
     "limit_qid_": _ArraySpec("biufU", "g"),
 }
-"""p: features, w: weights, g: groups of rows of one label, k: flat directions, n: numbers of a network."""
+"""p: features, w: weights, g: groups of rows of one label, k: flat directions, n: numbers of a
+network."""
 
 _MAP_ARRAYS = {
     "projection": _ArraySpec("f", "bw"),

@@ -214,14 +214,14 @@ class RankNet(NetworkRanker):
         check_is_fitted(self)
         if hasattr(self, "coef_"):
             return super().predict(X)
-        X = self._check_X(X, reset=False)
+        checked = self._check_X(X, reset=False)
         network, device, dtype = self.network_, torch.device("cpu"), torch.float64
         if self.module is not None:
             device, dtype = self._device(), trained(network)[0].dtype
         network = copy.deepcopy(network).to(device, dtype)
         parts = []
-        for rows in threads.blocks(X.shape[0], _PREDICTED_ROWS):
-            block = standardized(self, X[rows], np.dtype(str(dtype).removeprefix("torch.")))
+        for rows in threads.blocks(checked.shape[0], _PREDICTED_ROWS):
+            block = standardized(self, checked[rows], np.dtype(str(dtype).removeprefix("torch.")))
             parts.append(scores_without_gradient(network, as_input(block, device)))
         return np.concatenate(parts)
 

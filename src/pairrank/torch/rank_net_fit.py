@@ -30,7 +30,6 @@ from pairrank.torch.rank_net_networks import (
     seeded,
     state_size,
     state_vector,
-    trained,
 )
 from pairrank.torch.rank_net_training import (
     Cost,
