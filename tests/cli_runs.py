@@ -6,7 +6,11 @@ from typing import Any
 
 from typer.testing import CliRunner
 
+from pairrank.cli._models import MODELS
 from pairrank.cli.app import app
+
+PLAIN = [name for name, model in MODELS.items() if model.library is None]
+"""The models that need no optional library."""
 
 
 def run(*arguments: Any, stdin: bytes | None = None, code: int = 0) -> Any:

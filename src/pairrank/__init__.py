@@ -35,11 +35,12 @@ if TYPE_CHECKING:
     from pairrank.preferences import Pairs as Pairs
     from pairrank.ratings import BradleyTerry as BradleyTerry
     from pairrank.survival import survival_target as survival_target
+    from pairrank.torch.rank_net import RankNet as RankNet
 
 __version__ = "0.1.0"
 
 _LAZY = {
-    **{name: f"pairrank.estimators.{module}" for name, module in RANKERS.items()},
+    **RANKERS,
     "BradleyTerry": "pairrank.ratings",
     "GreedyRankRLS": "pairrank.model_selection",
     "IterationCurveDisplay": "pairrank.plotting",
@@ -79,10 +80,10 @@ _MODULES = (
     "torch",
 )
 
-_NEED_EXTRAS = {"torch"}
+_NEED_EXTRAS = {"RankNet", "torch"}
 """What an import of every name leaves out, since it needs libraries of an extra."""
 
-__all__ = ["__version__", *_LAZY, *(name for name in _MODULES if name not in _NEED_EXTRAS)]
+__all__ = ["__version__", *(name for name in (*_LAZY, *_MODULES) if name not in _NEED_EXTRAS)]
 
 
 def __getattr__(name: str) -> Any:

@@ -231,6 +231,7 @@ class Status(Enum):
     PRECISION = "float32 features end the descent before tol; pass float64 for more digits."
     INTERRUPTED = "The fit was interrupted; these are the best weights so far."
     STOPPED = "The callback asked to stop."
+    FINISHED = "All max_iter epochs are done."
     VALIDATED = "The validation error fell no further; the weights that had the least are kept."
     OVERFLOW = (
         "The objective overflowed: scale the features down, or lower what multiplies the loss."
@@ -239,10 +240,8 @@ class Status(Enum):
     @property
     def ok(self) -> bool:
         """Whether the result needs no warning."""
-        return self in (
-            *(Status.CONVERGED, Status.SETTLED, Status.GAP_CLOSED),
-            *(Status.STOPPED, Status.VALIDATED),
-        )
+        ended_well = (Status.CONVERGED, Status.SETTLED, Status.GAP_CLOSED, Status.FINISHED)
+        return self in (*ended_well, Status.STOPPED, Status.VALIDATED)
 
 
 class Step(NamedTuple):

@@ -125,6 +125,16 @@ def blas_for(X: Any) -> Iterator[None]:
         _blas.leave()
 
 
+def openmp_limited_to_one() -> Any:
+    """Return a context in which OpenMP loops of this thread, as those of torch, run in one thread.
+
+    For many small steps: waking threads would take longer than the work.
+    """
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(1, user_api="openmp")
+
+
 def n_threads() -> int:
     """Return how many threads a call from this thread may use.
 

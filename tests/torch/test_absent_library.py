@@ -5,6 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from cli_rows import make_rows
+from pairrank.io import ModelRecord, write_model, write_svmlight
+
 WITHOUT = """
 import sys
 class NoTorch:
@@ -40,4 +45,50 @@ except pairrank.exceptions.MissingLibraryError as error:
 
 def test_every_name_of_the_package_is_imported_without_torch():
     code = "from pairrank import *; import pairrank; print('torch' in dir(pairrank))"
+    assert run_without_torch(code) == "True"
+
+
+@pytest.mark.parametrize("statement", ["from pairrank import RankNet", "pairrank.RankNet()"])
+def test_ranknet_says_what_to_install(statement):
+    code = f"""
+import pairrank
+try:
+    {statement}
+except pairrank.exceptions.MissingLibraryError as error:
+    print("pip install 'pairrank[torch]'" in str(error))
+"""
+    assert run_without_torch(code) == "True"
+
+
+def run_command(*arguments: object) -> tuple[str, int]:
+    code = "import sys\nfrom pairrank.cli import main\nsys.argv[1:] = ['"
+    code += "', '".join(map(str, arguments)) + "']\nmain()"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{WITHOUT}\n{code}"], capture_output=True, text=True, timeout=120
+    )
+    return " ".join(done.stderr.split()), done.returncode
+
+
+def test_the_command_line_says_what_to_install(tmp_path):
+    write_svmlight(tmp_path / "rows", make_rows(0))
+    train = ("train", tmp_path / "rows", "-o", tmp_path / "model")
+    said, code = run_command(*train, "--model", "ranknet")
+    assert said.startswith("pairrank: error: ")
+    assert said.endswith("pip install 'pairrank[torch]'")
+    assert code == 1
+    said, code = run_command(*train, "--model", "rankrls", "--eps", "0.1")
+    assert "has no option --eps; it is an option of rankncg, pairwise." in said.replace("│ ", "")
+    assert code == 2
+
+
+def test_a_file_of_a_network_says_what_to_install(tmp_path):
+    record = ModelRecord("RankNet", {}, {}, {"n_features_in_": 1})
+    write_model(tmp_path / "model", record)
+    code = f"""
+import pairrank
+try:
+    pairrank.load_model({str(tmp_path / "model")!r})
+except pairrank.exceptions.MissingLibraryError as error:
+    print("pairrank[torch]" in str(error))
+"""
     assert run_without_torch(code) == "True"

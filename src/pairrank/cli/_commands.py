@@ -21,13 +21,14 @@ from pairrank.losses import LOSSES
 
 _OF_A_KERNEL = ("rbf", "poly")
 _NONE = "none"
-_NOT_OFFERED = ("warm_start", "verbose", "validation_metric", "average")
+_NOT_OFFERED = ("warm_start", "verbose", "validation_metric", "average", "pairs")
 """Parameters without an option: no earlier fit exists, progress is always shown, --metric judges
-validation rows, and stochastic steps are always averaged."""
+validation rows, stochastic steps are always averaged, and --pairs is a file of comparisons."""
 
 _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
     **dict.fromkeys(("patience", "validation_fraction"), "Validation"),
+    **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
     **dict.fromkeys(
         ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"
     ),
@@ -116,7 +117,7 @@ def _unknown(error: Any, model: str) -> str:
     known = [
         name
         for name, each in MODELS.items()
-        if flag in {flag_of(other.name) for other in options_of(each)}
+        if each.is_installed and flag in {flag_of(other.name) for other in options_of(each)}
     ]
     if flag in strengths:
         return f"Model {model} has no option {flag}; use {flag_of(MODELS[model].strength)}."

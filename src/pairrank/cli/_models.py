@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from pairrank.cli._errors import UsageError
@@ -20,11 +21,23 @@ class Model(NamedTuple):
     """The values that --search tries, as module:name."""
     pairs: bool = True
     """Whether it also learns from comparisons."""
+    library: str | None = None
+    """The optional library that it needs."""
 
     @property
     def type(self) -> Any:
         """The class."""
         return getattr(import_module("pairrank"), self.estimator)
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether its library is there, which is not imported."""
+        if self.library is None:
+            return True
+        try:
+            return getattr(find_spec(self.library), "origin", None) is not None
+        except ModuleNotFoundError:
+            return False
 
     def values(self) -> tuple[float, ...]:
         """Return the values of the strength that --search tries."""
@@ -42,6 +55,7 @@ MODELS: dict[str, Model] = {
     "mprank": Model("MPRank", "C", "model_selection.path:PAPER_VALUES"),
     "svrank": Model("SVRank", "C", "model_selection.path:PAPER_VALUES"),
     "pairwise": Model("PairwiseRanker", "C", "model_selection.path:PAPER_VALUES"),
+    "ranknet": Model("RankNet", "alpha", "model_selection.cv:PRECISIONS", library="torch"),
     "hull": Model("ConvexHullRanker", "nu", "cli._models:NU_VALUES", pairs=False),
 }
 """Name at the command line -> model."""

@@ -75,9 +75,12 @@ class Progress(Line):
 
     def __call__(self, step: Any) -> None:
         """Show one iteration: a `Step`, or a `BoundStep`."""
-        gap = gap_of(step)
-        left = f"gradient {step.gradient_norm:.3g}" if math.isnan(gap) else f"gap {gap:.3g}"
-        self._last = f"{step.n_iter:4d}  objective {step.value:.6g}  {left}"
+        gap, left = gap_of(step), ""
+        if not math.isnan(gap):
+            left = f"  gap {gap:.3g}"
+        elif not math.isnan(step.gradient_norm):
+            left = f"  gradient {step.gradient_norm:.3g}"
+        self._last = f"{step.n_iter:4d}  objective {step.value:.6g}{left}"
         if not self.is_shown:
             self.keep(f"{self._last}  {step.seconds:.2f} s")
 

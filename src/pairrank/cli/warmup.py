@@ -31,7 +31,8 @@ def warmup(
     """
     seconds = {}
     with Progress(quiet=quiet) as progress:
-        for name in MODELS if model is None else (model,):
+        installed = [name for name, each in MODELS.items() if each.is_installed]
+        for name in installed if model is None else (model,):
             progress.keep(f"compiling {name}")
             start = time.perf_counter()
             for X, y, qid in samples():

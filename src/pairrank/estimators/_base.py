@@ -33,6 +33,8 @@ Seed = int | np.random.RandomState | None
 class BaseRanker(Described, BaseEstimator):
     """A linear ranker with weights `coef_`; queries and row weights are routed by default."""
 
+    _learnt: ClassVar[str] = "coef_"
+    """The attribute that holds what a fit has learnt."""
     _role_refusal: ClassVar[str] = ""
     """Why the loss knows no weights by role; "" if it does. Scores take them in any case."""
 
@@ -61,7 +63,7 @@ class BaseRanker(Described, BaseEstimator):
         from pairrank.estimators._html import fit_table
 
         diagram: str = super()._html_repr()
-        return fit_table(self) + diagram if hasattr(self, "coef_") else diagram
+        return fit_table(self) + diagram if hasattr(self, self._learnt) else diagram
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are accepted and a target is needed."""
@@ -135,7 +137,7 @@ class BaseRanker(Described, BaseEstimator):
         Costs a prediction and O(m log m) for m rows.
         """
         check_is_fitted(self)
-        if self.coef_.ndim > 1:
+        if self._has_targets:
             return np.column_stack([self._of_target(coef).rank(X, qid) for coef in self.coef_])
         scores = self.predict(X)
         identifiers = validation.check_query_ids(qid, scores.size)
@@ -180,7 +182,7 @@ class BaseRanker(Described, BaseEstimator):
         from pairrank.metrics import pairwise_accuracy
 
         check_is_fitted(self)
-        if self.coef_.ndim == 1:
+        if not self._has_targets:
             return pairwise_accuracy(y, self.predict(X), graph=self.graph, **rows)
         columns = columns_of(self._check_y(y, None))
         if len(columns) != len(self.coef_):
@@ -221,6 +223,11 @@ class BaseRanker(Described, BaseEstimator):
                 "the features: fit it with kernel=None"
             )
         return self.coef_
+
+    @property
+    def _has_targets(self) -> bool:
+        """Whether there are weights for each of several targets."""
+        return hasattr(self, "coef_") and self.coef_.ndim > 1
 
     def _of_target(self, coef: FloatArray) -> Self:
         """Return a ranker with the weights of one target."""

@@ -264,14 +264,15 @@ def progress_printer(verbose: int, n_pairs: int) -> Callable[[Any], object] | No
         return None
 
     def show(step: Any) -> None:
+        left = ""
         if hasattr(step, "lower_bound"):
-            left = f"lower bound {step.lower_bound:.8e}"
-        elif np.isnan(step.gap):
-            left = f"|gradient| {step.gradient_norm:.2e}"
-        else:
-            left = f"gap {step.gap:.2e}"
+            left = f"lower bound {step.lower_bound:.8e}  "
+        elif not np.isnan(step.gap):
+            left = f"gap {step.gap:.2e}  "
+        elif not np.isnan(step.gradient_norm):
+            left = f"|gradient| {step.gradient_norm:.2e}  "
         print(
-            f"iteration {step.n_iter:4d}  objective {step.value:.8e}  {left}  pairs {n_pairs:,}  "
+            f"iteration {step.n_iter:4d}  objective {step.value:.8e}  {left}pairs {n_pairs:,}  "
             f"{step.seconds:.2f} s",
             file=sys.stderr,
         )

@@ -302,7 +302,7 @@ class SolvedRanker(BaseRanker, ABC):
         """Warn where a target did not converge, or where a finished fit scores all rows 0."""
         if not status.ok:
             warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
-        if not status.ok or status is Status.STOPPED:
+        if not status.ok or status is Status.STOPPED or not hasattr(self, "coef_"):
             return
         zero = np.array([_scores_zero(coef, scores) for coef in np.atleast_2d(self.coef_)])
         if not zero.any():
@@ -330,6 +330,20 @@ class SolvedRanker(BaseRanker, ABC):
             return _Kept(solution.coef, solution.status, solution.n_iter, values[-1])
         status = Status.VALIDATED if watch.ran_out else solution.status
         return _Kept(watch.best, status, watch.best_iteration, values[watch.best_iteration])
+
+
+def pair_preferences(rows: Rows, graph: Any, reduction: str, *, is_compact: bool) -> Preferences:
+    """Return the scaled preferences; raise an error if there are none."""
+    if isinstance(rows.y, Pairs):
+        if as_graph(graph) != "full":
+            raise PairrankError("Pairs are preferences already: leave graph at its default")
+        pairs = rows.y.bound(rows.X.shape[0], reduction=reduction, **rows.layout)
+        pairs.require_pairs()
+        return pairs
+    levels = Levels.build(rows.y, graph=graph, **rows.layout)
+    levels.require_pairs()
+    levels = levels.reduced(reduction)
+    return levels.compact() if is_compact else levels
 
 
 def _scores_zero(coef: FloatArray, scores: Callable[[FloatArray], FloatArray]) -> bool:
@@ -371,17 +385,8 @@ class PairLossRanker(SolvedRanker):
             )
 
     def _preferences(self, rows: Rows) -> Preferences:
-        """Return the scaled preferences; raise an error if there are none."""
-        if isinstance(rows.y, Pairs):
-            if as_graph(self.graph) != "full":
-                raise PairrankError("Pairs are preferences already: leave graph at its default")
-            pairs = rows.y.bound(rows.X.shape[0], reduction=self.reduction, **rows.layout)
-            pairs.require_pairs()
-            return pairs
-        levels = Levels.build(rows.y, graph=self.graph, **rows.layout)
-        levels.require_pairs()
-        levels = levels.reduced(self.reduction)
-        return levels.compact() if self.pair_sum == "auto" else levels
+        is_compact = self.pair_sum == "auto"
+        return pair_preferences(rows, self.graph, self.reduction, is_compact=is_compact)
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
         problem = Problem(

@@ -68,11 +68,13 @@ def _facts(ranker: Any) -> Iterator[tuple[str, str]]:
         if hasattr(ranker, attribute):
             yield name, f"{getattr(ranker, attribute):,}"
     yield "Features", f"{ranker.n_features_in_:,}"
-    if ranker.coef_.ndim > 1:
+    if np.ndim(getattr(ranker, "coef_", 0.0)) > 1:
         yield "Targets", f"{len(ranker.coef_):,}"
     if ranker._maps_features or ranker._is_precomputed:
         kernel = ranker.kernel
         yield "Kernel", kernel if isinstance(kernel, str) else getattr(kernel, "__name__", "own")
+    if hasattr(ranker, "parameters_"):
+        yield "Parameters", f"{ranker.parameters_.size:,}"
     yield from _ending(ranker)
 
 
@@ -93,8 +95,9 @@ def _ending(ranker: Any) -> Iterator[tuple[str, str]]:
 
 
 def _weights_table(ranker: Any) -> str:
-    """Return the table of the largest weights; "" if there are several targets or a kernel."""
-    if ranker.coef_.ndim > 1 or ranker._maps_features or ranker._is_precomputed:
+    """Return the table of the largest weights of features; "" if there are none, or of targets."""
+    is_linear = not (ranker._maps_features or ranker._is_precomputed)
+    if not hasattr(ranker, "coef_") or ranker.coef_.ndim > 1 or not is_linear:
         return ""
     coef, names = ranker.coef_, feature_names(ranker)
     errors = getattr(ranker, "standard_errors_", None)

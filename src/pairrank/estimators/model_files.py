@@ -55,11 +55,15 @@ _ARRAYS = {
     "standard_errors_": _ArraySpec("f", "w", finite=False),
     "flat_directions_": _ArraySpec("f", "kw"),
     "feature_names_in_": _ArraySpec("U", "p"),
+    "feature_mean_": _ArraySpec("f", "p"),
+    "feature_scale_": _ArraySpec("f", "p"),
+    "parameters_": _ArraySpec("f", "n"),
     "limits_": _ArraySpec("f", "g2", finite=False),
     "limit_labels_": _ArraySpec("biufU", "g"),
     "limit_qid_": _ArraySpec("biufU", "g"),
 }
-"""p: features, w: weights, g: groups of rows of one label, k: flat directions."""
+"""p: features, w: weights, g: groups of rows of one label, k: flat directions, n: numbers of a
+network."""
 
 _MAP_ARRAYS = {
     "projection": _ArraySpec("f", "bw"),
@@ -184,8 +188,9 @@ def unfitted_from(name: str, params: dict[str, Any], path: Any) -> Any:
             f"{path}: the model is a {name}, which this version of pairrank does not "
             "know; install a newer one"
         )
+    ranker = ranker_named(name)
     try:
-        estimator = ranker_named(name)(**{key: _unpacked(each) for key, each in params.items()})
+        estimator = ranker(**{key: _unpacked(each) for key, each in params.items()})
         if hasattr(estimator, "graph"):
             as_graph(estimator.graph)
         estimator._check_parameters()
@@ -213,8 +218,8 @@ def _restore(estimator: Any, record: ModelRecord) -> None:
     for key in (key for key in _ARRAYS if key in record.arrays):
         _check_array(key, record.arrays[key], _ARRAYS[key], sizes)
         setattr(estimator, key, record.arrays[key])
-    if "coef_" not in record.arrays:
-        raise PairrankError("coef_ is missing")
+    if not hasattr(estimator, estimator._learnt):
+        raise PairrankError(f"{estimator._learnt} is missing")
     if "feature_names_in_" in record.arrays:
         estimator.feature_names_in_ = estimator.feature_names_in_.astype(object)
 

@@ -37,7 +37,7 @@ class RegularizationPath:
     values : float64 array of shape (n_values,)
         Its values, ascending.
     coefs : float64 array of shape (n_values, n_features)
-        The weights at each.
+        The weights at each; (n_values, 0) of a ranker that has none, such as RankBoost.
     scores : float64 array of shape (n_values,), or None
         The scores on the validation rows; None without them.
     n_iters : int64 array of shape (n_values,)
@@ -191,7 +191,7 @@ def regularization_path(
             break
         if _is_best(score, scores, largest=param.rpartition("__")[2] in _PENALTIES):
             best = len(fits), copy.deepcopy(model)
-        fits.append((np.array(ranker.coef_), int(getattr(ranker, "n_iter_", 0))))
+        fits.append((np.array(getattr(ranker, "coef_", ())), int(getattr(ranker, "n_iter_", 0))))
         scores.append(score)
         if interrupted:
             break

@@ -55,7 +55,7 @@ def _whole_queries(
     order = generator.permutation(levels.n_queries)
     enough = int(np.searchsorted(np.cumsum(np.diff(start)[order]), n_rows)) + 1
     drawn = np.sort(order[:enough])
-    return _ranges(start[drawn], start[drawn + 1])
+    return ranges(start[drawn], start[drawn + 1])
 
 
 def _rows_by_group(
@@ -82,7 +82,7 @@ def _one_a_stretch(
     generator: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Draw one place from each of `drawn` equal stretches of every range; ascending, distinct."""
-    counter = _ranges(np.zeros_like(drawn), drawn)
+    counter = ranges(np.zeros_like(drawn), drawn)
     width = np.repeat(sizes / drawn, drawn)
     offset = np.floor((counter + generator.random(counter.size)) * width)
     last = np.repeat(sizes - 1, drawn)
@@ -90,7 +90,7 @@ def _one_a_stretch(
     return np.unique(places) if (np.diff(places) <= 0).any() else places
 
 
-def _ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
+def ranges(starts: NDArray[np.int64], stops: NDArray[np.int64]) -> NDArray[np.int64]:
     """Concatenate arange(start, stop) over the ranges."""
     lengths = stops - starts
     ends = np.cumsum(lengths)

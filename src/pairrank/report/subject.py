@@ -38,7 +38,8 @@ class Subject(NamedTuple):
     @property
     def is_linear(self) -> bool:
         """Whether the scores are sums of one weight times feature per feature."""
-        return not (self.ranker._maps_features or self.ranker._is_precomputed)
+        is_kernel = self.ranker._maps_features or self.ranker._is_precomputed
+        return hasattr(self.ranker, "coef_") and not is_kernel
 
     @property
     def gives_probabilities(self) -> bool:
@@ -74,7 +75,7 @@ def subject_of(model: Any, X: Any) -> Subject:
             "Pipeline or search that ends with one"
         )
     check_is_fitted(model)
-    if model.coef_.ndim > 1:
+    if model._has_targets:
         raise PairrankError(
             f"the {type(model).__name__} has {len(model.coef_)} targets, but a report is about one "
             "score: fit it with a single column of y"
