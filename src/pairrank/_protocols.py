@@ -231,6 +231,9 @@ class Status(Enum):
     INTERRUPTED = "The fit was interrupted; these are the best weights so far."
     STOPPED = "The callback asked to stop."
     VALIDATED = "The validation error fell no further; the weights that had the least are kept."
+    ROUNDS = "All rounds were done."
+    NO_EDGE = "No weak ranking orders the weighted pairs better than chance: the loss is least."
+    SEPARATED = "Nearly every pair is in the right order by far, so that the loss is 0 to rounding."
     OVERFLOW = (
         "The objective overflowed: scale the features down, or lower what multiplies the loss."
     )
@@ -238,7 +241,13 @@ class Status(Enum):
     @property
     def ok(self) -> bool:
         """Whether the result needs no warning."""
-        return self in (Status.CONVERGED, Status.GAP_CLOSED, Status.STOPPED, Status.VALIDATED)
+        return self in _OK
+
+
+_OK = frozenset(
+    (Status.CONVERGED, Status.GAP_CLOSED, Status.STOPPED, Status.VALIDATED)
+    + (Status.ROUNDS, Status.NO_EDGE, Status.SEPARATED)
+)
 
 
 class Step(NamedTuple):
