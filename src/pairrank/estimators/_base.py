@@ -41,6 +41,8 @@ Seed = int | np.random.RandomState | None
 class BaseRanker(Described, BaseEstimator):
     """A linear ranker with weights `coef_`; queries and row weights are routed by default."""
 
+    _learnt: ClassVar[str] = "coef_"
+    """The attribute that holds what a fit has learnt."""
     _role_refusal: ClassVar[str] = ""
     """Why the loss knows no weights by role; "" if it does. Scores take them in any case."""
 
@@ -70,7 +72,7 @@ class BaseRanker(Described, BaseEstimator):
         from pairrank.estimators._html import fit_table
 
         diagram: str = super()._html_repr()
-        return fit_table(self) + diagram if hasattr(self, "coef_") else diagram
+        return fit_table(self) + diagram if hasattr(self, self._learnt) else diagram
 
     def __sklearn_tags__(self) -> Any:
         """Tell scikit-learn that sparse rows are accepted and a target is needed."""

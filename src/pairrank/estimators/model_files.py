@@ -15,7 +15,7 @@ from pairrank.preferences import OrderGraph, as_graph
 
 _INFO: dict[str, type] = {
     **dict.fromkeys(["n_iter_", "n_pairs_", "n_features_in_", "n_edges_"], int),
-    **dict.fromkeys(["n_rows_", "n_queries_", "n_ties_"], int),
+    **dict.fromkeys(["n_rows_", "n_queries_", "n_ties_", "n_estimators_"], int),
     **dict.fromkeys(["objective_", "gap_", "lower_bound_", "C_", "epsilon_", "nu_"], float),
     "status_": str,
 }
@@ -48,12 +48,23 @@ _ARRAYS = {
     "coef_cov_": _ArraySpec("f", "ww"),
     "standard_errors_": _ArraySpec("f", "w", finite=False),
     "flat_directions_": _ArraySpec("f", "kw"),
+    "feature_importances_": _ArraySpec("f", "p"),
     "feature_names_in_": _ArraySpec("U", "p"),
     "limits_": _ArraySpec("f", "g2", finite=False),
     "limit_labels_": _ArraySpec("biufU", "g"),
     "limit_qid_": _ArraySpec("biufU", "g"),
 }
 """p: features, w: weights, g: groups of rows of one label, k: flat directions."""
+
+_RANKINGS = "rankings_"
+"""The attribute with the weak rankings of RankBoost, and the prefix of the names of their arrays."""
+
+_RANKING_ARRAYS = {
+    "features": _ArraySpec("i", "r"),
+    **dict.fromkeys(["lower", "upper"], _ArraySpec("f", "r", finite=False)),
+    **dict.fromkeys(["missing", "alphas"], _ArraySpec("f", "r")),
+}
+"""r: rounds."""
 
 _MAP_ARRAYS = {
     "projection": _ArraySpec("f", "bw"),
@@ -113,6 +124,9 @@ def record_of(estimator: Any) -> ModelRecord:
     if hasattr(estimator, _MAP):
         info[_MAP] = estimator.feature_map_.params()
         arrays |= {_MAP + key: array for key, array in estimator.feature_map_.arrays().items()}
+    if hasattr(estimator, _RANKINGS):
+        parts = estimator.rankings_._asdict()
+        arrays |= {_RANKINGS + key: array for key, array in parts.items()}
     return ModelRecord(name, params, arrays, info)
 
 
@@ -209,7 +223,9 @@ def _restore(estimator: Any, record: ModelRecord) -> None:
     for key in (key for key in _ARRAYS if key in record.arrays):
         _check_array(key, record.arrays[key], _ARRAYS[key], sizes)
         setattr(estimator, key, record.arrays[key])
-    if "coef_" not in record.arrays:
+    if estimator._learnt == _RANKINGS:
+        _restore_rankings(estimator, record, sizes)
+    elif "coef_" not in record.arrays:
         raise PairrankError("coef_ is missing")
     if "feature_names_in_" in record.arrays:
         estimator.feature_names_in_ = estimator.feature_names_in_.astype(object)
@@ -264,6 +280,24 @@ def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> 
         estimator.feature_map_ = FeatureMap.from_arrays(params, arrays)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         raise PairrankError(f"the kernel's features do not fit: {error}") from None
+
+
+def _restore_rankings(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> None:
+    """Set the weak rankings after validating every array."""
+    from pairrank.rank_boost.rankings import Rankings
+
+    arrays = {key: record.arrays.get(_RANKINGS + key) for key in _RANKING_ARRAYS}
+    for key, array in arrays.items():
+        if array is None:
+            raise PairrankError(f"the {key} of its weak rankings are missing")
+        _check_array(key, array, _RANKING_ARRAYS[key], sizes)
+    rankings = Rankings(**arrays)
+    features, ends = rankings.features, np.stack([rankings.lower, rankings.upper])
+    if features.size and not 0 <= features.min() <= features.max() < sizes["p"]:
+        raise PairrankError("a weak ranking has a feature that is out of range")
+    if not (np.isfinite(ends).all(axis=0) | (ends == -np.inf).all(axis=0)).all():
+        raise PairrankError("a threshold of its weak rankings is infinite")
+    estimator.rankings_ = rankings
 
 
 def _check_sparse(

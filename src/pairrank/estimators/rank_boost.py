@@ -144,6 +144,7 @@ class RankBoost(BaseRanker):
     (array([2, 1, 1, 2]), 0.75)
     """
 
+    _learnt = "rankings_"
     n_estimators: int = 100
     _: KW_ONLY
     alpha_method: Literal["second", "third", "newton"] = "second"
@@ -290,7 +291,9 @@ class RankBoost(BaseRanker):
             validation.check_number(value, name, low=1, inclusive=True, integer=True)
         validation.check_choices(self)
         as_graph(self.graph)
-        if self.binning not in ("auto", "exact"):
+        if isinstance(self.binning, str):
+            validation.check_choice(self.binning, "binning", ("auto", "exact"))
+        else:
             validation.check_number(self.binning, "binning", low=2, inclusive=True, integer=True)
             if self.binning > MOST_BINS:
                 raise PairrankError(

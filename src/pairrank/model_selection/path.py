@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ class RegularizationPath:
     values : float64 array of shape (n_values,)
         Its values, ascending.
     coefs : float64 array of shape (n_values, n_features)
-        The weights at each.
+        The weights at each; (n_values, 0) of a ranker that has none, such as RankBoost.
     scores : float64 array of shape (n_values,), or None
         The scores on the validation rows; None without them.
     n_iters : int64 array of shape (n_values,)
@@ -172,11 +172,12 @@ def regularization_path(
     training.update(fit_params or {})
     judged = requested(scorer, validation)
     model, stated = _clone_for(estimator, param, warm_start)
+    whole = isinstance(model.get_params()[param], Integral)
     fits: list[tuple[FloatArray, int]] = []
     scores: list[float] = []
     best, interrupted = None, False
     for value in grid:
-        model.set_params(**{param: float(value)})
+        model.set_params(**{param: int(value) if whole else float(value)})
         try:
             model.fit(X, y, **training)
             ranker = ranker_in(model)
@@ -191,7 +192,7 @@ def regularization_path(
             break
         if _is_best(score, scores, largest=param.rpartition("__")[2] in _PENALTIES):
             best = len(fits), copy.deepcopy(model)
-        fits.append((np.array(ranker.coef_), int(getattr(ranker, "n_iter_", 0))))
+        fits.append((np.array(getattr(ranker, "coef_", ())), int(getattr(ranker, "n_iter_", 0))))
         scores.append(score)
         if interrupted:
             break

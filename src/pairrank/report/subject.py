@@ -74,6 +74,11 @@ def subject_of(model: Any, X: Any) -> Subject:
             "Pipeline or search that ends with one"
         )
     check_is_fitted(model)
+    if not hasattr(model, "coef_"):
+        raise PairrankError(
+            f"a report is about weights of features, which a {type(model).__name__} does not have: "
+            "give a linear or a kernel ranker"
+        )
     if model.coef_.ndim > 1:
         raise PairrankError(
             f"the {type(model).__name__} has {len(model.coef_)} targets, but a report is about one "
