@@ -25,8 +25,10 @@ def _add_sparse(codes, rows, zero, potential, sums):
 
 
 @compiled
-def _best_threshold(sums, n_values, has_missing, default):
+def _best_threshold(sums, n_values, has_missing, default, enough):
     """Return (r, code, missing) of the threshold of largest |r|; h is 1 above the code.
+
+    The first |r| from `enough` on ends the search.
 
     `sums` (n_values + 1,) are potentials by code, those of missing values last. `missing` is h
     there: 0 or 1, whichever is better, with `default`; else, and if no value is missing, 1/2.
@@ -41,6 +43,8 @@ def _best_threshold(sums, n_values, has_missing, default):
             r = above + missing * absent
             if abs(r) > abs(best):
                 best, best_code, best_missing = r, code, missing
+            if abs(best) >= enough:
+                return best, best_code, best_missing
     return best, best_code, best_missing
 
 
@@ -61,13 +65,14 @@ def _graded(sums, n_values, has_missing, values, default):
 @compiled
 def best_of_features(
     first, last, codes, rows, starts, zero, n_values, has_missing, value_start, values, default,
-    potential, edges, best_code, best_missing,
+    enough, potential, edges, best_code, best_missing,
 ):  # fmt: skip
     """Write the best weak ranking of the features from `first` up to `last`.
 
     Dense codes are (n_features, n_rows), with empty `rows`; sparse ones (1, n_entries), the entries
     of feature j from starts[j] up to starts[j + 1]. `values` are h by code of graded rankings, from
-    value_start[j] on; empty for thresholds. Costs O(rows) per feature, or O(entries).
+    value_start[j] on; empty for thresholds. The first |r| of a feature from `enough` on is taken.
+    Costs O(rows) per feature, or O(entries).
     """
     for feature in range(first, last):
         n = n_values[feature]
@@ -81,7 +86,7 @@ def best_of_features(
             start = value_start[feature]
             found = _graded(sums, n, has_missing[feature], values[start : start + n], default)
         else:
-            found = _best_threshold(sums, n, has_missing[feature], default)
+            found = _best_threshold(sums, n, has_missing[feature], default, enough)
         edges[feature], best_code[feature], best_missing[feature] = found
 
 

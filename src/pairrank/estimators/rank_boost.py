@@ -60,15 +60,15 @@ class RankBoost(BaseRanker):
         range in the training rows (later values beyond it count as its ends).
     binning : "auto", "exact" or int, default "auto"
         The thresholds to try: "exact" is every one between two distinct values. An int, 2 to 256,
-        puts the values of a feature into so many bins of about equally many rows, missing values
-        in one of their own. "auto" is "exact" up to 65,536 rows, then 256 bins. Graded rankings
+        puts the values of a feature into so many bins of about equal weight, missing values in one
+        of their own. "auto" is "exact" up to 65,536 rows, then 256 bins. Graded rankings
         take exact values always.
     missing : "default" or "abstain", default "default"
         h of missing values (NaN): the better of 0 and 1 (the paper's q_def), or 1/2, halfway.
         A feature without missing values in training has 1/2 for later ones.
-    smoothing : float or None, default None
-        Added to W+ and W-, shares of all pairs, so that alpha is finite where h makes no mistake.
-        None is 1/(2 m) for m training rows.
+    smoothing : float, default 1e-3
+        Added to W+ and W-, shares of all pairs, so that alpha is finite where h makes no mistake
+        (then 3.5 by default).
     early_stopping : bool, default False
         Keep the rounds up to the best validation score, and stop `patience` rounds after it. `fit`
         takes X_val and y_val; without them it draws validation rows.
@@ -121,8 +121,7 @@ class RankBoost(BaseRanker):
     number of threads.
 
     A pair weighs the product of its rows' weights (`sample_weight`, and `winner_weight` of the
-    winner, `loser_weight` of the loser). Weight 2 equals the row twice (but in the places of bins,
-    which count rows once, and in `smoothing`), 0 its absence.
+    winner, `loser_weight` of the loser). Weight 2 equals the row twice, 0 its absence.
 
     The loss never rises: a smoothed alpha lies between 0 and its best. If no \|r\| exceeds its
     rounding, the loss is least over all sums of the weak rankings, and rounds end.
@@ -151,7 +150,7 @@ class RankBoost(BaseRanker):
     weak_ranking: Literal["threshold", "graded"] = "threshold"
     binning: Literal["auto", "exact"] | int = "auto"
     missing: Literal["default", "abstain"] = "default"
-    smoothing: float | None = None
+    smoothing: float = 1e-3
     early_stopping: bool = False
     validation_fraction: float = 0.1
     patience: int = 10
@@ -300,8 +299,7 @@ class RankBoost(BaseRanker):
                     f"binning must be at most {MOST_BINS} bins, which one byte numbers (got "
                     f'{self.binning!r}): use binning="exact" for every threshold'
                 )
-        if self.smoothing is not None:
-            validation.check_number(self.smoothing, "smoothing")
+        validation.check_number(self.smoothing, "smoothing")
         validation.check_number(self.validation_fraction, "validation_fraction")
         if self.validation_fraction >= 1:
             raise PairrankError(
@@ -330,17 +328,15 @@ class RankBoost(BaseRanker):
         """Return the rounds over these rows."""
         from pairrank.rank_boost.rounds import Booster
 
-        weight = rows.kept_weight
-        kept = None if weight is None or weight.all() else weight > 0
         graded = self.weak_ranking == "graded"
         n_bins = None if self.binning in ("auto", "exact") else int(self.binning)
         if self.binning == "auto" and not graded and self.n_rows_ > MOST_EXACT_ROWS:
             n_bins = MOST_BINS
         return Booster(
-            encode(rows.X, kept, n_bins, graded=graded),
+            encode(rows.X, rows.kept_weight, n_bins, graded=graded),
             preferences,
             alpha_method=self.alpha_method,
-            smoothing=0.5 / self.n_rows_ if self.smoothing is None else float(self.smoothing),
+            smoothing=float(self.smoothing),
             abstain=self.missing == "abstain",
         )
 

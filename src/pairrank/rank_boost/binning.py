@@ -38,7 +38,7 @@ class Codes(NamedTuple):
     cuts, cut_start : float64 array, int64 array of shape (n_features + 1,)
         The thresholds of each feature: a code exceeds k where the value exceeds the k-th.
     least, most : float64 array of shape (n_features,)
-        The range of the values; NaN where all are missing.
+        The range of the values; infinite where all are missing.
     values, value_start : float64 array, int64 array
         Of graded rankings the value of each code, from 0 to 1; else empty.
     n_rows : int
@@ -78,7 +78,7 @@ class Codes(NamedTuple):
         return -np.inf if code < 0 else float(self.cuts[self.cut_start[feature] + code])
 
 
-class _Feature(NamedTuple):
+class _Survey(NamedTuple):
     """What is kept of the values of a feature."""
 
     cuts: FloatArray
@@ -90,18 +90,18 @@ class _Feature(NamedTuple):
     """Whether any value is missing."""
 
 
-def encode(X: Any, kept: NDArray[np.bool_] | None, n_bins: int | None, *, graded: bool) -> Codes:
+def encode(X: Any, weight: FloatArray | None, n_bins: int | None, *, graded: bool) -> Codes:
     """Return the values of X as codes.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_rows, n_features)
         NaN is a missing value; the zeros of a sparse matrix are values.
-    kept : bool array of shape (n_rows,), optional
-        The rows whose values count; None: all.
+    weight : float64 array of shape (n_rows,), optional
+        The weights of rows in bins; values of rows of weight 0 do not count. None: 1 each.
     n_bins : int, optional
-        The most codes of a feature, for values in bins of about equally many rows; None: one code
-        per distinct value.
+        The most codes of a feature, for values in bins of about equal weight; None: one code per
+        distinct value.
     graded : bool
         Whether weak rankings take the values themselves.
 
@@ -111,83 +111,103 @@ def encode(X: Any, kept: NDArray[np.bool_] | None, n_bins: int | None, *, graded
     else 2 or 4, and of sparse rows 4 more.
     """
     n_rows, n_features = X.shape
-    matrix = columns_of(X)
-
-    def entries(feature: int) -> tuple[NDArray[Any], NDArray[Any] | slice]:
-        """Return the values of a feature and their rows; of sparse rows the stored ones."""
-        if not sparse.issparse(matrix):
-            return np.asarray(matrix[:, feature]), slice(None)
-        part = slice(*matrix.indptr[feature : feature + 2])
-        return matrix.data[part], matrix.indices[part]
-
-    n_kept = n_rows if kept is None else int(np.count_nonzero(kept))
-
-    def survey(feature: int) -> _Feature:
-        values, rows = entries(feature)
-        missing = np.isnan(values)
-        needs_code = has_missing = bool(missing.any())
-        if kept is not None:
-            chosen = kept[rows]
-            values, missing = values[chosen], missing[chosen]
-            has_missing = bool(missing.any())
-        n_zeros = n_kept - values.size
-        values = np.sort(values[~missing] if has_missing else values)
-        most = None if n_bins is None else n_bins - needs_code
-        distinct, cuts = _survey(values.astype(np.float64), n_zeros, most)
-        ends = distinct if graded else distinct[[0, -1][: distinct.size]]
-        return _Feature(cuts, ends, has_missing, needs_code)
-
-    features = threads.run(survey, range(n_features))
-    n_values = np.array([each.cuts.size + (each.distinct.size > 0) for each in features], int)
-    has_missing = np.array([each.has_missing for each in features])
-    needs_code = np.array([each.needs_code for each in features])
-    kind = np.min_scalar_type(int((n_values - 1 + needs_code).max()))
-    if sparse.issparse(matrix):
-        codes = np.empty((1, matrix.nnz), dtype=kind)
-        rows, starts = matrix.indices, matrix.indptr.astype(np.int64)
-    else:
-        codes = np.empty((n_features, n_rows), dtype=kind)
-        rows, starts = np.empty(0, dtype=np.int32), _NONE
+    matrix = _Matrix(columns_of(X), weight)
+    surveys = threads.run(lambda each: matrix.survey(each, n_bins, graded), range(n_features))
+    n_values = np.array([each.cuts.size + (each.distinct.size > 0) for each in surveys], int)
+    needs_code = np.array([each.needs_code for each in surveys])
+    kind = np.min_scalar_type(max(0, int((n_values - 1 + needs_code).max())))
+    is_sparse = sparse.issparse(X)
+    codes = np.empty((1, matrix.X.nnz) if is_sparse else (n_features, n_rows), dtype=kind)
+    starts = matrix.X.indptr.astype(np.int64) if is_sparse else _NONE
 
     def write(feature: int) -> None:
-        values, _ = entries(feature)
-        found = np.searchsorted(features[feature].cuts, values)
+        values = matrix.entries(feature)[0]
+        found = np.searchsorted(surveys[feature].cuts, values)
         found[np.isnan(values)] = n_values[feature]
-        if starts.size:
-            codes[0, slice(*starts[feature : feature + 2])] = found
+        if is_sparse:
+            codes[0, starts[feature] : starts[feature + 1]] = found
         else:
             codes[feature] = found
 
     threads.run(write, range(n_features))
-    zero = [np.searchsorted(each.cuts, 0.0) for each in features] if starts.size else []
-    ends = np.array([each.distinct[[0, -1]] if each.distinct.size else (np.nan, np.nan)
-                     for each in features])  # fmt: skip
-    graded_values = [_graded_values(each.distinct) for each in features] if graded else []
+    zeros = [np.searchsorted(each.cuts, 0.0) for each in surveys] if is_sparse else []
+    graded_values = [_graded_values(each.distinct) for each in surveys] if graded else []
     return Codes(
-        codes, rows, starts, np.array(zero, dtype=np.int64), n_values, has_missing,
-        np.concatenate([each.cuts for each in features]), _starts(each.cuts for each in features),
-        ends[:, 0], ends[:, 1],
-        np.concatenate([np.empty(0), *graded_values]), _starts(graded_values), n_rows,
-    )  # fmt: skip
+        codes=codes,
+        rows=matrix.X.indices if is_sparse else np.empty(0, dtype=np.int32),
+        starts=starts,
+        zero=np.array(zeros, dtype=np.int64),
+        n_values=n_values,
+        has_missing=np.array([each.has_missing for each in surveys]),
+        cuts=np.concatenate([each.cuts for each in surveys]),
+        cut_start=_starts([each.cuts for each in surveys]),
+        least=np.array([each.distinct.min(initial=np.inf) for each in surveys]),
+        most=np.array([each.distinct.max(initial=-np.inf) for each in surveys]),
+        values=np.concatenate([np.empty(0), *graded_values]),
+        value_start=_starts(graded_values),
+        n_rows=n_rows,
+    )
 
 
-def _survey(
-    values: FloatArray, n_zeros: int, n_bins: int | None
+class _Matrix:
+    """A matrix by columns, and the weights of its rows."""
+
+    def __init__(self, X: Any, weight: FloatArray | None) -> None:
+        self.X, self.weight = X, weight
+        self.n_rows = X.shape[0] if weight is None else int(np.count_nonzero(weight))
+        self.total = float(X.shape[0] if weight is None else weight.sum())
+
+    def entries(self, feature: int) -> tuple[NDArray[Any], NDArray[Any] | slice]:
+        """Return the values of a feature and their rows; of sparse rows the stored ones."""
+        if not sparse.issparse(self.X):
+            return np.asarray(self.X[:, feature]), slice(None)
+        part = slice(*self.X.indptr[feature : feature + 2])
+        return self.X.data[part], self.X.indices[part]
+
+    def survey(self, feature: int, n_bins: int | None, graded: bool) -> _Survey:
+        """Return the thresholds of a feature, and its distinct values or their ends."""
+        values, rows = self.entries(feature)
+        missing = np.isnan(values)
+        needs_code, weight = bool(missing.any()), None
+        if self.weight is not None:
+            weight = self.weight[rows]
+            counted = weight > 0
+            values, missing, weight = values[counted], missing[counted], weight[counted]
+        has_missing = bool(missing.any())
+        stored = float(values.size if weight is None else weight.sum())
+        zeros = max(0.0, self.total - stored) if values.size < self.n_rows else None
+        if has_missing:
+            values, weight = values[~missing], None if weight is None else weight[~missing]
+        most = None if n_bins is None else n_bins - needs_code
+        distinct, cuts = _distinct_and_cuts(values, weight, zeros, most)
+        ends = distinct if graded else distinct[[0, -1][: distinct.size]]
+        return _Survey(cuts, ends, has_missing, needs_code)
+
+
+def _distinct_and_cuts(
+    values: NDArray[Any], weight: FloatArray | None, zeros: float | None, n_bins: int | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the distinct of ascending values and further zeros, and thresholds halfway between."""
+    """Return the distinct values, and thresholds halfway between; `zeros` weigh further zeros."""
+    if n_bins is None or weight is None:
+        values = np.sort(values).astype(np.float64)
+    else:
+        order = np.argsort(values, kind="stable")
+        values, weight = values[order].astype(np.float64), weight[order]
     starts = np.flatnonzero(np.diff(values, prepend=np.nan))
-    distinct, counts = values[starts], np.diff(starts, append=values.size)
-    if n_zeros:
+    distinct, counts = values[starts], np.diff(starts, append=values.size).astype(np.float64)
+    if n_bins is not None and weight is not None and starts.size:
+        counts = np.add.reduceat(weight, starts)
+    if zeros is not None:
         at = int(np.searchsorted(distinct, 0.0))
         if at == distinct.size or distinct[at] != 0.0:
-            distinct, counts = np.insert(distinct, at, 0.0), np.insert(counts, at, 0)
-        counts[at] += n_zeros
+            distinct, counts = np.insert(distinct, at, 0.0), np.insert(counts, at, 0.0)
+        counts[at] += zeros
     above = np.arange(1, distinct.size)
     if n_bins is not None and distinct.size > n_bins:
         ends = np.cumsum(counts)
-        wanted = np.arange(1, n_bins) * int(ends[-1]) // n_bins
+        wanted = np.arange(1, n_bins) * ends[-1] / n_bins
         above = np.unique(np.searchsorted(ends, wanted, side="right"))
-        above = above[above > 0]
+        above = above[(above > 0) & (above < distinct.size)]
     low, high = distinct[above - 1], distinct[above]
     cuts = 0.5 * low + 0.5 * high
     return distinct, np.where((low <= cuts) & (cuts < high), cuts, low)
@@ -200,5 +220,5 @@ def _graded_values(distinct: FloatArray) -> FloatArray:
     return shares(distinct, distinct[0], distinct[-1])
 
 
-def _starts(parts: Any) -> NDArray[np.int64]:
+def _starts(parts: list[FloatArray]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum([part.size for part in parts]))).astype(np.int64)

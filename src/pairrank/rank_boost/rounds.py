@@ -86,19 +86,26 @@ class Booster:
         return Round(ranking._replace(alpha=alpha), edge)
 
     def _best(self) -> tuple[float, WeakRanking, int]:
-        """Return the largest edge, its weak ranking without alpha, and its code; the first if equal."""
+        """Return the largest edge, its weak ranking without alpha, and its code.
+
+        Of edges that are equal but for rounding it is the first, so that neither the order of
+        additions nor weights in place of repeated rows choose.
+        """
         codes, n = self._codes, self._codes.n_features
         edges, code, missing = np.empty(n), np.empty(n, dtype=np.int64), np.empty(n)
 
-        def search(part: slice) -> None:
+        def search(part: slice, enough: float = np.inf) -> None:
             best_of_features(
                 part.start, part.stop, codes.codes, codes.rows, codes.starts, codes.zero,
-                codes.n_values, codes.has_missing, codes.value_start, codes.values, not self._abstain,
-                self._now.potential, edges, code, missing,
+                codes.n_values, codes.has_missing, codes.value_start, codes.values,
+                not self._abstain, enough, self._now.potential, edges, code, missing,
             )  # fmt: skip
 
         threads.run(search, self._tasks)
-        best = int(np.argmax(np.abs(edges)))
+        enough = np.abs(edges).max() - _ROUNDING * codes.n_rows * self._now.total
+        best = int(np.argmax(np.abs(edges) >= enough))
+        if enough > 0.0:
+            search(slice(best, best + 1), float(enough))
         if codes.values.size:
             ends = float(codes.least[best]), float(codes.most[best])
         else:
