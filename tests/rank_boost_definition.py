@@ -18,7 +18,7 @@ class Pair(NamedTuple):
 
 
 class Weak(NamedTuple):
-    """A weak ranking: its feature, its threshold (None: graded), h of missing values, and h by row."""
+    """A weak ranking: feature, threshold (None: graded), h of missing values, h by row."""
 
     feature: int
     threshold: float | None
@@ -29,7 +29,7 @@ class Weak(NamedTuple):
 def weak_rankings(
     X: np.ndarray, kept: Sequence[int], *, graded: bool = False, abstain: bool = False
 ) -> list[Weak]:
-    """Return every weak ranking of some rows; thresholds lie halfway between values of kept rows."""
+    """Return every weak ranking; thresholds lie halfway between values of kept rows."""
     found = []
     for feature, column in enumerate(X.T.astype(np.float64).tolist()):
         values = sorted({column[row] for row in kept if not math.isnan(column[row])})
@@ -94,7 +94,9 @@ class Distribution:
         """Return the alpha of the least smoothed loss, by bisection of its slope."""
 
         def slope(alpha: float) -> float:
-            terms = [-d * e * math.exp(-alpha * e) for d, e in zip(self.D, differences, strict=True)]
+            terms = [
+                -d * e * math.exp(-alpha * e) for d, e in zip(self.D, differences, strict=True)
+            ]
             return math.fsum(terms) + 2.0 * smoothing * math.sinh(alpha)
 
         low, high = -50.0, 50.0

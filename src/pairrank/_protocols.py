@@ -245,8 +245,10 @@ class Status(Enum):
 
 
 _OK = frozenset(
-    (Status.CONVERGED, Status.GAP_CLOSED, Status.STOPPED, Status.VALIDATED)
-    + (Status.ROUNDS, Status.NO_EDGE, Status.SEPARATED)
+    {
+        *(Status.CONVERGED, Status.GAP_CLOSED, Status.STOPPED, Status.VALIDATED),
+        *(Status.ROUNDS, Status.NO_EDGE, Status.SEPARATED),
+    }
 )
 
 

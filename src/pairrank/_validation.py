@@ -32,8 +32,9 @@ def check_features(estimator: Any, X: Any, *, reset: bool, missing: bool = False
     """Return X as a dense or CSR matrix of float64 or float32, copied only where it must be.
 
     Sets or checks `n_features_in_` and `feature_names_in_` on the estimator, as scikit-learn does.
-    Raises a PairrankError for values that are not finite (it names the first row and feature; NaN is
-    allowed if `missing`), complex numbers, dates, masked values and frames that are not computed yet.
+    Raises a PairrankError for values that are not finite (it names the first row and feature),
+    except NaN if `missing`, and for complex numbers, dates, masked values and frames that are not
+    computed yet.
     """
     refuse_hidden(X, "X")
     try:

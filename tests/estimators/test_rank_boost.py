@@ -86,7 +86,7 @@ def test_repeated_entries_of_a_sparse_matrix_are_added():
 
 
 def test_bins_hold_about_equally_many_rows_and_keep_few_values_exact():
-    X, y, _ = rows(1000)
+    X = rows(1000)[0]
     X[:, 3] = np.round(X[:, 3])
     codes = binning.encode(X, None, 10, graded=False)
     assert codes.codes.dtype == np.uint8
@@ -125,9 +125,7 @@ def test_rows_beyond_the_exact_are_binned(monkeypatch):
     monkeypatch.setattr("pairrank.estimators.rank_boost.MOST_EXACT_ROWS", 600)
     binned = RankBoost(3).fit(X, y)
     assert not np.isin(binned.rankings_.lower, exact.rankings_.lower).all()
-    np.testing.assert_array_equal(
-        binned.predict(X), RankBoost(3, binning=256).fit(X, y).predict(X)
-    )
+    np.testing.assert_array_equal(binned.predict(X), RankBoost(3, binning=256).fit(X, y).predict(X))
     np.testing.assert_array_equal(
         exact.predict(X), RankBoost(3, binning="exact").fit(X, y).predict(X)
     )
@@ -151,9 +149,7 @@ def test_early_stopping_keeps_the_best_rounds():
     assert (stopped.status_, stopped.n_iter_) == ("validated", best + 5)
     assert stopped.objective_ == watched.train_score_[best]
     assert stopped.score(held[0], held[1], qid=held[2]) == watched.validation_scores_[best]
-    np.testing.assert_array_equal(
-        stopped.predict(X), RankBoost(best).fit(X, y, qid=qid).predict(X)
-    )
+    np.testing.assert_array_equal(stopped.predict(X), RankBoost(best).fit(X, y, qid=qid).predict(X))
     judged = RankBoost(5, validation_metric="ndcg@3").fit(X, y, **given)
     assert (judged.validation_scores_ <= 1.0).all()
 
@@ -249,7 +245,7 @@ def test_damaged_model_files_are_refused(name, place, value, message, tmp_path):
         ({"smoothing": 0.0}, "smoothing must be greater than 0"),
         ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
         ({"validation_metric": "auc@"}, "auc@"),
-        ({"weak_ranking": "graded"}, "alpha_method=\"second\" is for rankings of 0 and 1"),
+        ({"weak_ranking": "graded"}, 'alpha_method="second" is for rankings of 0 and 1'),
         ({"weak_ranking": "graded", "alpha_method": "third", "binning": 9}, "for thresholds"),
         ({"graph": "ful"}, "graph must be"),
     ],

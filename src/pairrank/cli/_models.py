@@ -95,8 +95,8 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
     for param, other, allowed in _NEEDS:
         if param in used and hasattr(ranker, other) and getattr(ranker, other) not in allowed:
             asked = flag_of(param) if param in params else "--search"
-            values = "" if allowed == (True,) else f" {' or '.join(allowed)}"
-            raise UsageError(f"{asked} needs {flag_of(other)}{values}.")
+            values = " or ".join(value for value in allowed if isinstance(value, str))
+            raise UsageError(f"{asked} needs {f'{flag_of(other)} {values}'.strip()}.")
     try:
         ranker._check_parameters()
         ranker._seed()

@@ -33,7 +33,7 @@ from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.losses import as_loss
 from pairrank.metrics._names import metric_named
 from pairrank.objective import Problem
-from pairrank.preferences import Levels, Pairs, Preferences
+from pairrank.preferences import Pairs, Preferences
 
 Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only target), a start and a callback to a Solution."""
@@ -338,8 +338,9 @@ class PairLossRanker(SolvedRanker):
     def _preferences(self, rows: Rows) -> Preferences:
         """Return the scaled preferences; raise an error if there are none."""
         preferences = preferences_of(rows, self.graph, self.reduction)
-        compacts = isinstance(preferences, Levels) and self.pair_sum == "auto"
-        return preferences.compact() if compacts else preferences
+        if isinstance(preferences, Pairs) or self.pair_sum != "auto":
+            return preferences
+        return preferences.compact()
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
         problem = Problem(

@@ -57,7 +57,7 @@ _ARRAYS = {
 """p: features, w: weights, g: groups of rows of one label, k: flat directions."""
 
 _RANKINGS = "rankings_"
-"""The attribute with the weak rankings of RankBoost, and the prefix of the names of their arrays."""
+"""The attribute with RankBoost's weak rankings, and the prefix of the names of their arrays."""
 
 _RANKING_ARRAYS = {
     "features": _ArraySpec("i", "r"),
@@ -286,12 +286,11 @@ def _restore_rankings(estimator: Any, record: ModelRecord, sizes: dict[str, int]
     """Set the weak rankings after validating every array."""
     from pairrank.rank_boost.rankings import Rankings
 
-    arrays = {key: record.arrays.get(_RANKINGS + key) for key in _RANKING_ARRAYS}
-    for key, array in arrays.items():
-        if array is None:
+    for key, form in _RANKING_ARRAYS.items():
+        if _RANKINGS + key not in record.arrays:
             raise PairrankError(f"the {key} of its weak rankings are missing")
-        _check_array(key, array, _RANKING_ARRAYS[key], sizes)
-    rankings = Rankings(**arrays)
+        _check_array(key, record.arrays[_RANKINGS + key], form, sizes)
+    rankings = Rankings(*(record.arrays[_RANKINGS + key] for key in Rankings._fields))
     features, ends = rankings.features, np.stack([rankings.lower, rankings.upper])
     if features.size and not 0 <= features.min() <= features.max() < sizes["p"]:
         raise PairrankError("a weak ranking has a feature that is out of range")

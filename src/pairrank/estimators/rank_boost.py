@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import KW_ONLY
 from typing import Any, Literal, NoReturn, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
-from pairrank._protocols import Callback, Features, FloatArray, Status, Step
+from pairrank._protocols import Callback, Features, FloatArray, Status
 from pairrank.estimators._base import BaseRanker, Graph, Seed
 from pairrank.estimators._counts import keep_counts
-from pairrank.estimators._descent import combined, progress_printer
+from pairrank.estimators._descent import progress_printer
 from pairrank.estimators._docstrings import ranker
+from pairrank.estimators._round_loop import HeldScores, RoundsRun
 from pairrank.estimators._rows import Rows, Watch, aligned, draw_held_rows, preferences_of
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.metrics._names import metric_named
 from pairrank.preferences import Pairs, Preferences, as_graph
 from pairrank.rank_boost.binning import MOST_BINS, MOST_EXACT_ROWS, encode
-from pairrank.rank_boost.rankings import Columns, Rankings, WeakRanking
+from pairrank.rank_boost.rankings import Rankings
 
 _EQUAL_SCORES = (
     "no weak ranking orders the weighted pairs better than chance, so every row has the same "
@@ -34,7 +34,7 @@ _EQUAL_SCORES = (
 
 @ranker
 class RankBoost(BaseRanker):
-    r"""RankBoost: a sum of weak rankings that fits every pair (Freund, Iyer, Schapire, Singer 2003).
+    r"""RankBoost: a sum of weak rankings that fits every pair (Freund et al. 2003).
 
     .. math:: H(x) = \sum_t \alpha_t h_t(x), \qquad
               \min \sum_{(i, j)} w_{ij} e^{-(H(x_i) - H(x_j))}
@@ -214,10 +214,11 @@ class RankBoost(BaseRanker):
             rows, held = draw_held_rows(rows, float(self.validation_fraction), generator)
         preferences = preferences_of(rows, self.graph, self.reduction)
         watch, follow = (None, None) if held is None else self._watch(rows, held)
-        of_pairs = isinstance(preferences, Pairs)
-        self.n_pairs_ = preferences.n_comparisons if of_pairs else preferences.n_pairs
+        self.n_pairs_ = preferences.n_pairs
+        if isinstance(preferences, Pairs):
+            self.n_pairs_ = preferences.n_comparisons
         keep_counts(self, rows, preferences)
-        run = _Run(progress_printer(self.verbose, self.n_pairs_), watch, follow, callback)
+        run = RoundsRun(progress_printer(self.verbose, self.n_pairs_), watch, follow, callback)
         status = run.through(self._rounds(rows, preferences), int(self.n_estimators))
         self._keep(run, watch, status)
         return self
@@ -315,8 +316,8 @@ class RankBoost(BaseRanker):
             return
         if self.alpha_method == "second":
             raise PairrankError(
-                'alpha_method="second" is for rankings of 0 and 1, and graded ones lie between: use '
-                'alpha_method="newton" (or "third")'
+                'alpha_method="second" is for rankings of 0 and 1, and graded ones lie between: '
+                'use alpha_method="newton" (or "third")'
             )
         if self.binning not in ("auto", "exact"):
             raise PairrankError(
@@ -340,14 +341,14 @@ class RankBoost(BaseRanker):
             abstain=self.missing == "abstain",
         )
 
-    def _watch(self, rows: Rows, held: Rows) -> tuple[Watch, _HeldScores]:
+    def _watch(self, rows: Rows, held: Rows) -> tuple[Watch, HeldScores]:
         """Return the callback that judges the validation rows, and what follows their scores."""
         judge = self._judge(held)
-        follow = _HeldScores(rows.X[held.places] if held.X is None else held.X)
+        follow = HeldScores(rows.X[held.places] if held.X is None else held.X)
         patience = int(self.patience) if self.early_stopping else None
         return Watch(judge, lambda alphas: follow.scores, patience), follow
 
-    def _keep(self, run: _Run, watch: Watch | None, status: Status) -> None:
+    def _keep(self, run: RoundsRun, watch: Watch | None, status: Status) -> None:
         """Set the fitted attributes, and warn where the fit was interrupted or learnt nothing."""
         self.__dict__.pop("validation_scores_", None)
         self.n_iter_ = kept = len(run.found)
@@ -369,58 +370,3 @@ class RankBoost(BaseRanker):
             warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
         elif not kept and status is not Status.STOPPED:
             warnings.warn(_EQUAL_SCORES, ZeroWeightsWarning, stacklevel=3)
-
-
-class _HeldScores:
-    """The scores of the validation rows after the rounds so far."""
-
-    def __init__(self, X: Any) -> None:
-        self._columns = Columns(X)
-        self.scores = np.zeros(X.shape[0])
-
-    def add(self, ranking: WeakRanking) -> None:
-        column: NDArray[Any] = self._columns[ranking.feature]
-        self.scores = self.scores + ranking.alpha * ranking.values(column)
-
-
-class _Run:
-    """Rounds with their history; a callback is told of each."""
-
-    def __init__(
-        self,
-        printer: Callable[[Step], object] | None,
-        watch: Watch | None,
-        follow: _HeldScores | None,
-        callback: Callable[[Step], object] | None,
-    ) -> None:
-        self._callback = combined(printer, watch, callback)
-        self._watch, self._follow = watch, follow
-        self._start = time.perf_counter()
-        self.found: list[WeakRanking] = []
-        self.history: list[Step] = []
-
-    def through(self, booster: Any, n_rounds: int) -> Status:
-        """Do up to so many rounds; return how they ended."""
-        try:
-            if self._watch is not None:
-                self._watch(self._step(1.0, np.nan))
-            while len(self.found) < n_rounds:
-                found = booster.advance()
-                if isinstance(found, Status):
-                    return found
-                self.found.append(found.ranking)
-                if self._follow is not None:
-                    self._follow.add(found.ranking)
-                step = self._step(booster.loss, abs(found.edge))
-                self.history.append(step._replace(coef=None))
-                if self._callback is not None and self._callback(step):
-                    return Status.STOPPED
-        except KeyboardInterrupt:
-            return Status.INTERRUPTED
-        return Status.ROUNDS
-
-    def _step(self, loss: float, edge: float) -> Step:
-        """Return the record of the last round."""
-        n_done, seconds = len(self.found), time.perf_counter() - self._start
-        alphas = np.array([ranking.alpha for ranking in self.found])
-        return Step(n_done, loss, edge, alphas, seconds, n_done + 1, 0)

@@ -35,7 +35,12 @@ def third_method(edge: float, smoothing: float) -> float:
 
 
 def newton(
-    weigh: Weigh, scores: FloatArray, now: PairWeights, h: FloatArray, smoothing: float, start: float
+    weigh: Weigh,
+    scores: FloatArray,
+    now: PairWeights,
+    h: FloatArray,
+    smoothing: float,
+    start: float,
 ) -> float:
     """Return the alpha that minimises the loss, for any h in [0, 1]; O(rows) per step.
 

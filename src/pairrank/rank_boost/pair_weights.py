@@ -68,5 +68,7 @@ def _of_comparisons(pairs: Pairs, scores: FloatArray) -> PairWeights:
     def curvature(h: FloatArray) -> float:
         return float(weight @ np.square(h[i] - h[j]))
 
-    potential = np.bincount(i, weight, n_rows) - np.bincount(j, weight, n_rows)
+    potential = np.zeros(n_rows)
+    potential += np.bincount(i, weight, n_rows)
+    potential -= np.bincount(j, weight, n_rows)
     return PairWeights(float(weight.sum()), potential, apart, curvature)

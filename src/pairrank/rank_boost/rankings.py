@@ -1,4 +1,4 @@
-"""Rankings: the weak rankings of a ranker, one array per part, and the scores that they add up to."""
+"""Rankings: the weak rankings of a ranker as arrays, and the scores that they add up to."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ class Rankings(NamedTuple):
     def of(cls, found: list[WeakRanking]) -> Self:
         """Return a list of weak rankings as arrays."""
         parts = list(zip(*found, strict=True)) or [()] * len(cls._fields)
-        return cls(np.array(parts[0], dtype=np.int64), *(np.array(each, float) for each in parts[1:]))
+        return cls(
+            np.array(parts[0], dtype=np.int64), *(np.array(each, float) for each in parts[1:])
+        )
 
     def scores(self, X: Any) -> FloatArray:
         """Return the scores of rows, (n_rows,): the sum of alpha h; O(n_rows n_rankings)."""
+        scores = np.zeros(X.shape[0])
         if sparse.issparse(X):
-            scores = np.zeros(X.shape[0])
-            for scores in self.staged(X):
-                pass
+            for stage in self.staged(X):
+                scores = stage
             return scores
         from pairrank.compiled.weak_rankings import add_rankings
-
-        scores = np.zeros(X.shape[0])
 
         def add(rows: slice) -> None:
             add_rankings(np.ascontiguousarray(X[rows]), *self, scores[rows])
