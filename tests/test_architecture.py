@@ -17,7 +17,7 @@ LAYERS: dict[str, float] = {
     **dict.fromkeys(["compiled", "threads"], 1),
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
     "pair_sums": 2.5,
-    **dict.fromkeys(["objective", "metrics", "datasets", "io", "export"], 3),
+    **dict.fromkeys(["objective", "metrics", "datasets", "io", "export", "rank_boost"], 3),
     "estimators": 4.0,
     "model_selection": 4.1,
     "recommend": 4.2,

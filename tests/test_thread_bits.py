@@ -16,6 +16,7 @@ from pairrank import (
     ConvexHullRanker,
     MPRank,
     PairwiseRanker,
+    RankBoost,
     RankNCG,
     RankRLS,
     RankSVM,
@@ -42,6 +43,8 @@ ESTIMATORS = {
     "squared tube": MPRank(),
     "tube": SVRank(max_iter=30),
     "hull": ConvexHullRanker(),
+    "boosting": RankBoost(20),
+    "graded boosting": RankBoost(20, alpha_method="newton", weak_ranking="graded"),
     **{name: PairwiseRanker(name, max_iter=30) for name in LOSSES if name != "raykar"},
 }
 N_ROWS = 700
@@ -70,6 +73,8 @@ def small_blocks(monkeypatch):
         (box_sum, "_POINTS_PER_ENTRY", 0),
         (levels, "_ROWS_A_BLOCK", 50),
         (svmlight, "_BLOCK", 64),
+        ("pairrank.rank_boost.rounds", "_ENTRIES_A_TASK", 1),
+        ("pairrank.rank_boost.rankings", "_ENTRIES_A_BLOCK", 100),
     ):
         if isinstance(module, str):
             monkeypatch.setattr(f"{module}.{name}", value)
@@ -100,6 +105,12 @@ def rows(with_queries: bool, n_levels: int = 5):
     return X, y * n_levels // N_ROWS, qid
 
 
+def learnt(ranker, X):
+    """Return what a ranker has learnt, and its scores."""
+    weights = ranker.rankings_.alphas if isinstance(ranker, RankBoost) else ranker.coef_
+    return np.append(weights, ranker.predict(X))
+
+
 @pytest.mark.parametrize("with_queries", [False, True])
 @pytest.mark.parametrize("name", ESTIMATORS)
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -107,19 +118,19 @@ def test_a_fit_has_the_same_bits_on_any_number_of_threads(
     small_blocks, on_each, name, with_queries
 ):
     X, y, qid = rows(with_queries)
-    one, *others = on_each(lambda: clone(ESTIMATORS[name]).fit(X, y, qid=qid).coef_)
+    one, *others = on_each(lambda: learnt(clone(ESTIMATORS[name]).fit(X, y, qid=qid), X))
     for other in others:
         assert_array_equal(other, one)
 
 
 @pytest.mark.parametrize("n_levels", [2, 5, 700])
-@pytest.mark.parametrize("name", ["squared hinge", "logistic"])
+@pytest.mark.parametrize("name", ["squared hinge", "logistic", "boosting"])
 def test_a_fit_of_sparse_rows_has_the_same_bits_on_any_number_of_threads(
     small_blocks, on_each, name, n_levels
 ):
     X, y, _ = rows(False, n_levels)
     X = sparse.csr_array(np.where(abs(X) > 0.5, X, 0.0))
-    one, *others = on_each(lambda: clone(ESTIMATORS[name]).fit(X, y).coef_)
+    one, *others = on_each(lambda: learnt(clone(ESTIMATORS[name]).fit(X, y), X))
     for other in others:
         assert_array_equal(other, one)
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pairrank.estimators.model_files import load_model as load_model
     from pairrank.estimators.mp_rank import MPRank as MPRank
     from pairrank.estimators.pairwise_ranker import PairwiseRanker as PairwiseRanker
+    from pairrank.estimators.rank_boost import RankBoost as RankBoost
     from pairrank.estimators.rank_ncg import RankNCG as RankNCG
     from pairrank.estimators.rank_rls import RankRLS as RankRLS
     from pairrank.estimators.rank_svm import RankSVM as RankSVM

@@ -233,6 +233,9 @@ class Status(Enum):
     STOPPED = "The callback asked to stop."
     FINISHED = "All max_iter epochs are done."
     VALIDATED = "The validation error fell no further; the weights that had the least are kept."
+    ROUNDS = "All rounds were done."
+    NO_EDGE = "No weak ranking orders the weighted pairs better than chance: the loss is least."
+    SEPARATED = "Nearly every pair is in the right order by far, so that the loss is 0 to rounding."
     OVERFLOW = (
         "The objective overflowed: scale the features down, or lower what multiplies the loss."
     )
@@ -240,8 +243,15 @@ class Status(Enum):
     @property
     def ok(self) -> bool:
         """Whether the result needs no warning."""
-        ended_well = (Status.CONVERGED, Status.SETTLED, Status.GAP_CLOSED, Status.FINISHED)
-        return self in (*ended_well, Status.STOPPED, Status.VALIDATED)
+        return self in _OK
+
+
+_OK = frozenset(
+    {
+        *(Status.CONVERGED, Status.SETTLED, Status.GAP_CLOSED, Status.FINISHED),
+        *(Status.STOPPED, Status.VALIDATED, Status.ROUNDS, Status.NO_EDGE, Status.SEPARATED),
+    }
+)
 
 
 class Step(NamedTuple):

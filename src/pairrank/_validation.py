@@ -28,12 +28,13 @@ _NO_ROWS = (str, bytes, Mapping, Set)
 _NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
+def check_features(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> Any:
     """Return X as a dense or CSR matrix of float64 or float32, copied only where it must be.
 
     Sets or checks `n_features_in_` and `feature_names_in_` on the estimator, as scikit-learn does.
     Raises a PairrankError for values that are not finite (it names the first row and feature),
-    complex numbers, dates, masked values and frames that are not computed yet.
+    except NaN if `missing`, and for complex numbers, dates, masked values and frames that are not
+    computed yet.
     """
     refuse_hidden(X, "X")
     try:
@@ -56,7 +57,7 @@ def check_features(estimator: Any, X: Any, *, reset: bool) -> Any:
         raise PairrankError(f"X holds a number beyond the largest float: {error}") from error
     except ValueError as error:
         raise PairrankError(str(error)) from error
-    check_finite_matrix(X)
+    check_finite_matrix(X, missing=missing)
     return X
 
 
@@ -70,8 +71,11 @@ def _check_indices(X: Any) -> None:
         raise PairrankError(f"X is a damaged sparse matrix: {error}; build it again") from None
 
 
-def check_finite_matrix(X: Any) -> None:
-    """Raise a PairrankError that names the first entry of a matrix that is not finite; O(size)."""
+def check_finite_matrix(X: Any, *, missing: bool = False) -> None:
+    """Raise a PairrankError that names the first entry of a matrix that is not finite; O(size).
+
+    NaN is allowed if `missing`.
+    """
     values = X.data if sparse.issparse(X) else X
 
     def total(rows: slice) -> Any:
@@ -82,7 +86,7 @@ def check_finite_matrix(X: Any) -> None:
     parts = threads.blocks(len(values), max(1, _ENTRIES_A_BLOCK // max(1, width)))
     if np.isfinite(threads.run(total, parts)).all():
         return
-    finite = np.isfinite(values)
+    finite = ~np.isinf(values) if missing else np.isfinite(values)
     if finite.all():
         return
     at = int(np.argmin(finite))

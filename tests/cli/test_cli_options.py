@@ -241,5 +241,7 @@ def test_the_columns_of_a_file_are_options_of_every_command(folder, tmp_path):
 
 
 def test_every_model_names_a_class_and_values():
-    assert {flag_of(model.strength) for model in MODELS.values()} == {"-C", "--alpha", "--nu"}
+    assert {flag_of(model.strength) for model in MODELS.values()} == {
+        *("-C", "--alpha", "--nu", "--n-estimators"),
+    }
     assert all(len(model.values()) > 5 for model in _models.MODELS.values())

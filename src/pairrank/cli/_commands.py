@@ -27,10 +27,10 @@ validation rows, stochastic steps are always averaged, and --pairs is a file of 
 
 _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
-    **dict.fromkeys(("patience", "validation_fraction"), "Validation"),
+    **dict.fromkeys(("patience", "validation_fraction", "early_stopping"), "Validation"),
     **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
     **dict.fromkeys(
-        ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"
+        ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state", "binning"), "Solver"
     ),
     **dict.fromkeys(("learning_rate", "eta0"), "Solver"),
 }  # fmt: skip
@@ -149,7 +149,8 @@ def options_of(
             text += f" [default: {given.default}]"
         panel = "Strength" if name == model.strength else _PANELS.get(name, "Model")
         shown = option(panel, escape(text), flag_of(name), **reading)
-        found.append(parameter(name, Annotated[Any, shown], None))
+        kind: Any = bool | None if hints[name] is bool else Any
+        found.append(parameter(name, Annotated[kind, shown], None))
     return tuple(found)
 
 
@@ -157,6 +158,8 @@ def _parser_of(name: str, hint: Any, default: Any) -> dict[str, Any] | None:
     """Return an option's parser and metavar; None if text cannot give the parameter."""
     if name == "graph":
         return GRAPH
+    if hint is bool:
+        return {}
     if name == "kernel":
         return {"parser": _read_kernel, "metavar": "|".join(_OF_A_KERNEL)}
     if name == "random_state":

@@ -48,6 +48,9 @@ class Model(NamedTuple):
 NU_VALUES = tuple(10.0**power for power in range(-6, 5))
 """nu = 1e-6 .. 1e4: the paper names no values, and nu multiplies a sum over rows."""
 
+ROUNDS = (10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0)
+"""Numbers of weak rankings: more fit the training rows better, and cost more."""
+
 MODELS: dict[str, Model] = {
     "ranksvm": Model("RankSVM", "C", "model_selection.path:PAPER_VALUES"),
     "rankncg": Model("RankNCG", "alpha", "model_selection.cv:PRECISIONS"),
@@ -56,6 +59,7 @@ MODELS: dict[str, Model] = {
     "svrank": Model("SVRank", "C", "model_selection.path:PAPER_VALUES"),
     "pairwise": Model("PairwiseRanker", "C", "model_selection.path:PAPER_VALUES"),
     "ranknet": Model("RankNet", "alpha", "model_selection.cv:PRECISIONS", library="torch"),
+    "rankboost": Model("RankBoost", "n_estimators", "cli._models:ROUNDS"),
     "hull": Model("ConvexHullRanker", "nu", "cli._models:NU_VALUES", pairs=False),
 }
 """Name at the command line -> model."""
@@ -70,6 +74,8 @@ _NEEDS = (
     ("patience", "regularization", ("iteration", "hybrid")),
     ("validation_fraction", "regularization", ("iteration", "hybrid")),
     ("alpha", "regularization", ("tikhonov", "hybrid")),
+    ("patience", "early_stopping", (True,)),
+    ("validation_fraction", "early_stopping", (True,)),
 )
 """Parameters that are used only where another parameter has one of some values."""
 
@@ -103,7 +109,8 @@ def make_ranker(name: str, params: dict[str, Any], *, search: bool = False) -> A
     for param, other, allowed in _NEEDS:
         if param in used and hasattr(ranker, other) and getattr(ranker, other) not in allowed:
             asked = flag_of(param) if param in params else "--search"
-            raise UsageError(f"{asked} needs {flag_of(other)} {' or '.join(allowed)}.")
+            values = " or ".join(value for value in allowed if isinstance(value, str))
+            raise UsageError(f"{asked} needs {f'{flag_of(other)} {values}'.strip()}.")
     try:
         ranker._check_parameters()
         ranker._seed()

@@ -96,8 +96,8 @@ def recommend(
         str,
         option(
             "Model",
-            "What replaces a missing rating of a reference user.",
-            **choice("median", "gaussian", "gaussian-item"),
+            "What replaces a missing rating of a reference user; missing: nothing, for rankboost.",
+            **choice("median", "gaussian", "gaussian-item", "missing"),
         ),
     ] = "median",
     seed: Annotated[int, option("Model", "The seed of --impute gaussian.", min=0)] = 0,
@@ -179,7 +179,7 @@ def recommend(
         raise typer.Exit(interrupted_code())
 
 
-vars(recommend)["OFFERED"] = frozenset(["C", "alpha", "nu", "kernel", "gamma"])
+vars(recommend)["OFFERED"] = frozenset(["C", "alpha", "nu", "n_estimators", "kernel", "gamma"])
 """The parameters of a model that recommend takes; others are chosen from the ratings."""
 
 
@@ -187,10 +187,13 @@ def ranker_of(model: str, params: dict[str, Any], table: Any, n_references: int)
     """Return the ranker with the given options, and others chosen from the ratings."""
     from pairrank.recommend import suited_params
 
+    strength = MODELS[model].strength
+    if strength == "n_estimators":
+        return make_ranker(model, params)
     suited = suited_params(
         table,
         n_references,
-        MODELS[model].strength,
+        strength,
         differences=learns_differences(MODELS[model].type()),
         kernel=params.get("kernel"),
     )

@@ -7,6 +7,7 @@ _HERE = {
     "ConvexHullRanker": "convex_hull",
     "MPRank": "mp_rank",
     "PairwiseRanker": "pairwise_ranker",
+    "RankBoost": "rank_boost",
     "RankNCG": "rank_ncg",
     "RankRLS": "rank_rls",
     "RankSVM": "rank_svm",

@@ -17,8 +17,16 @@ from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
 from pairrank.estimators._docstrings import Described
-from pairrank.estimators._rows import Rows, aligned, columns_of, row_scores
+from pairrank.estimators._rows import (
+    Judge,
+    Rows,
+    aligned,
+    columns_of,
+    metric_judge,
+    row_scores,
+)
 from pairrank.exceptions import PairrankError
+from pairrank.metrics._names import metric_named
 from pairrank.preferences import Levels, OrderGraph, Pairs, refuse_roles
 
 if TYPE_CHECKING:
@@ -46,6 +54,7 @@ class BaseRanker(Described, BaseEstimator):
     feature_map_: FeatureMap
     graph: Any
     loss: Any
+    validation_metric: str | None
     eps: float
     kernel: Any = None
     """A parameter of the rankers that take kernels."""
@@ -137,8 +146,8 @@ class BaseRanker(Described, BaseEstimator):
         Costs a prediction and O(m log m) for m rows.
         """
         check_is_fitted(self)
-        if self._has_targets:
-            return np.column_stack([self._of_target(coef).rank(X, qid) for coef in self.coef_])
+        if targets := self._by_target():
+            return np.column_stack([each.rank(X, qid) for each in targets])
         scores = self.predict(X)
         identifiers = validation.check_query_ids(qid, scores.size)
         layout = Levels.build(np.zeros(scores.size), identifiers)
@@ -182,13 +191,14 @@ class BaseRanker(Described, BaseEstimator):
         from pairrank.metrics import pairwise_accuracy
 
         check_is_fitted(self)
-        if not self._has_targets:
+        targets = self._by_target()
+        if not targets:
             return pairwise_accuracy(y, self.predict(X), graph=self.graph, **rows)
         columns = columns_of(self._check_y(y, None))
-        if len(columns) != len(self.coef_):
-            raise PairrankError(f"y has {len(columns)} targets, the ranker {len(self.coef_)}")
-        each = zip(self.coef_, columns, strict=True)
-        return float(np.mean([self._of_target(w).score(X, column, **rows) for w, column in each]))
+        if len(columns) != len(targets):
+            raise PairrankError(f"y has {len(columns)} targets, the ranker {len(targets)}")
+        each = zip(targets, columns, strict=True)
+        return float(np.mean([target.score(X, column, **rows) for target, column in each]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted ranker to a model file, which holds no code; see `load_model`."""
@@ -224,16 +234,15 @@ class BaseRanker(Described, BaseEstimator):
             )
         return self.coef_
 
-    @property
-    def _has_targets(self) -> bool:
-        """Whether there are weights for each of several targets."""
-        return hasattr(self, "coef_") and self.coef_.ndim > 1
-
-    def _of_target(self, coef: FloatArray) -> Self:
-        """Return a ranker with the weights of one target."""
-        single = copy.copy(self)
-        single.coef_ = coef
-        return single
+    def _by_target(self) -> list[Self]:
+        """Return a ranker with the weights of each of several targets; none if there is one."""
+        coefs = getattr(self, "coef_", 0.0)
+        if np.ndim(coefs) < 2:
+            return []
+        singles = [copy.copy(self) for _ in coefs]
+        for single, coef in zip(singles, coefs, strict=True):
+            single.coef_ = coef
+        return singles
 
     def _check_rows(self, X: Any, y: Any, layout: Mapping[str, Any], *, reset: bool = True) -> Rows:
         """Validate rows and their `ALIGNED` arguments by name, before any work starts.
@@ -247,6 +256,34 @@ class BaseRanker(Described, BaseEstimator):
         if not isinstance(y, Pairs):
             y = self._check_y(y, n_rows)
         return Rows(X, y, **{name: check(layout[name], n_rows) for name, check in ALIGNED.items()})
+
+    def _check_held(self, X: Any, y: Any, layout: dict[str, Any], n_targets: int) -> Rows | None:
+        """Check the validation rows that were given, if any."""
+        given = {"X": X, "y": y, **layout}
+        there = [name for name, value in given.items() if value is not None]
+        for needed in ("X", "y"):
+            if there and needed not in there:
+                raise PairrankError(
+                    f"{there[0]}_val is given without {needed}_val: validation rows need both "
+                    "X_val and y_val"
+                )
+        if not there:
+            return None
+        rows = self._check_rows(X, y, layout, reset=False)
+        n_held = len(columns_of(rows.y))
+        if n_held not in (1, n_targets):
+            raise PairrankError(f"y_val has {n_held} targets, but y {n_targets}")
+        return rows
+
+    def _judge(self, held: Rows) -> Judge:
+        """Return the function that judges the scores of validation rows; higher is better."""
+        if self.validation_metric is None:
+            return self._accuracy(held)
+        return metric_judge(metric_named(self.validation_metric), held, self)
+
+    def _accuracy(self, held: Rows) -> Judge:
+        """Return the accuracy that judges where `validation_metric` is None."""
+        return metric_judge(metric_named("pairwise_accuracy"), held, self)
 
     def _check_X(self, X: Any, *, reset: bool) -> Any:
         return validation.check_features(self, X, reset=reset)

@@ -26,14 +26,14 @@ from pairrank.estimators._rows import (
     Watch,
     aligned,
     columns_of,
-    metric_judge,
+    preferences_of,
     row_scores,
 )
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.losses import as_loss
 from pairrank.metrics._names import metric_named
 from pairrank.objective import Problem
-from pairrank.preferences import Levels, Pairs, Preferences, as_graph
+from pairrank.preferences import Pairs, Preferences
 
 Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only target), a start and a callback to a Solution."""
@@ -218,36 +218,8 @@ class SolvedRanker(BaseRanker, ABC):
             return [self._judge(held._replace(y=column)) for column in columns]
         return [self._judge(held)] * n_targets
 
-    def _judge(self, held: Rows) -> Judge:
-        """Return the function that judges the scores of validation rows; higher is better."""
-        if self.validation_metric is None:
-            return self._accuracy(held)
-        return metric_judge(metric_named(self.validation_metric), held, self)
-
-    def _accuracy(self, held: Rows) -> Judge:
-        """Return the accuracy that judges where `validation_metric` is None."""
-        return metric_judge(metric_named("pairwise_accuracy"), held, self)
-
     def _conclude(self, rows: Rows, features: Any, preferences: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes."""
-
-    def _check_held(self, X: Any, y: Any, layout: dict[str, Any], n_targets: int) -> Rows | None:
-        """Check the validation rows that were given, if any."""
-        given = {"X": X, "y": y, **layout}
-        there = [name for name, value in given.items() if value is not None]
-        for needed in ("X", "y"):
-            if there and needed not in there:
-                raise PairrankError(
-                    f"{there[0]}_val is given without {needed}_val: validation rows need both "
-                    "X_val and y_val"
-                )
-        if not there:
-            return None
-        rows = self._check_rows(X, y, layout, reset=False)
-        n_held = len(columns_of(rows.y))
-        if n_held not in (1, n_targets):
-            raise PairrankError(f"y_val has {n_held} targets, but y {n_targets}")
-        return rows
 
     def _watches(self, held: Rows, judges: list[Judge], features: Any) -> list[Watch]:
         """Return the callbacks that score iterates on the validation rows, one per target."""
@@ -332,20 +304,6 @@ class SolvedRanker(BaseRanker, ABC):
         return _Kept(watch.best, status, watch.best_iteration, values[watch.best_iteration])
 
 
-def pair_preferences(rows: Rows, graph: Any, reduction: str, *, is_compact: bool) -> Preferences:
-    """Return the scaled preferences; raise an error if there are none."""
-    if isinstance(rows.y, Pairs):
-        if as_graph(graph) != "full":
-            raise PairrankError("Pairs are preferences already: leave graph at its default")
-        pairs = rows.y.bound(rows.X.shape[0], reduction=reduction, **rows.layout)
-        pairs.require_pairs()
-        return pairs
-    levels = Levels.build(rows.y, graph=graph, **rows.layout)
-    levels.require_pairs()
-    levels = levels.reduced(reduction)
-    return levels.compact() if is_compact else levels
-
-
 def _scores_zero(coef: FloatArray, scores: Callable[[FloatArray], FloatArray]) -> bool:
     """Whether all scores are 0; they are computed only where products could underflow."""
     largest = float(np.abs(coef).max(initial=0.0))
@@ -385,8 +343,11 @@ class PairLossRanker(SolvedRanker):
             )
 
     def _preferences(self, rows: Rows) -> Preferences:
-        is_compact = self.pair_sum == "auto"
-        return pair_preferences(rows, self.graph, self.reduction, is_compact=is_compact)
+        """Return the scaled preferences; raise an error if there are none."""
+        preferences = preferences_of(rows, self.graph, self.reduction)
+        if isinstance(preferences, Pairs) or self.pair_sum != "auto":
+            return preferences
+        return preferences.compact()
 
     def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
         problem = Problem(

@@ -42,7 +42,8 @@ def fit_table(ranker: Any) -> str:
 
     All text is escaped; there is no script. The colours are those of the page around it.
     """
-    return f'{_STYLE}<div class="pairrank-fit">{_facts_table(ranker)}{_weights_table(ranker)}</div>'
+    table = _importances_table if hasattr(ranker, "feature_importances_") else _weights_table
+    return f'{_STYLE}<div class="pairrank-fit">{_facts_table(ranker)}{table(ranker)}</div>'
 
 
 def feature_names(ranker: Any) -> list[str]:
@@ -84,7 +85,9 @@ def _ending(ranker: Any) -> Iterator[tuple[str, str]]:
         status = Status[ranker.status_.upper()]
         ended = ranker.status_.replace("_", " ")
         yield "Status", ended if status.ok else f"{ended}: {status.value}"
-    if hasattr(ranker, "n_iter_"):
+    if hasattr(ranker, "n_estimators_"):
+        yield "Weak rankings", f"{ranker.n_estimators_:,}"
+    elif hasattr(ranker, "n_iter_"):
         yield "Iterations", f"{ranker.n_iter_:,}"
     if hasattr(ranker, "objective_"):
         yield "Objective", f"{ranker.objective_:.6g}"
@@ -99,16 +102,28 @@ def _weights_table(ranker: Any) -> str:
     is_linear = not (ranker._maps_features or ranker._is_precomputed)
     if not hasattr(ranker, "coef_") or ranker.coef_.ndim > 1 or not is_linear:
         return ""
-    coef, names = ranker.coef_, feature_names(ranker)
-    errors = getattr(ranker, "standard_errors_", None)
-    largest = np.argsort(-np.abs(coef), kind="stable")[:MOST_WEIGHTS]
-    head = ["Feature", "Weight"] + ["Standard error"] * (errors is not None)
+    columns = {"Weight": ranker.coef_}
+    if hasattr(ranker, "standard_errors_"):
+        columns["Standard error"] = ranker.standard_errors_
+    return _largest_table(ranker, "weights", columns)
+
+
+def _importances_table(ranker: Any) -> str:
+    """Return the table of the features that lowered the loss most."""
+    return _largest_table(ranker, "importances", {"Importance": ranker.feature_importances_})
+
+
+def _largest_table(ranker: Any, what: str, numbers: dict[str, Any]) -> str:
+    """Return the table of the features with the largest numbers in the first column."""
+    names, values = feature_names(ranker), next(iter(numbers.values()))
+    largest = np.argsort(-np.abs(values), kind="stable")[:MOST_WEIGHTS]
+    head = ["Feature", *numbers]
     rows = []
     for at in largest.tolist():
-        numbers = [coef[at]] if errors is None else [coef[at], errors[at]]
-        cells = "".join(f"<td>{number:.4g}</td>" for number in numbers)
+        cells = "".join(f"<td>{column[at]:.4g}</td>" for column in numbers.values())
         rows.append(f'<tr><th scope="row">{escape(names[at])}</th>{cells}</tr>')
-    shown = "Weights" if coef.size <= MOST_WEIGHTS else f"Largest {MOST_WEIGHTS} weights"
+    few = values.size <= MOST_WEIGHTS
+    shown = what.capitalize() if few else f"Largest {MOST_WEIGHTS} {what}"
     columns = "".join(f'<th scope="col">{name}</th>' for name in head)
     return (
         f"<table><caption>{shown}</caption><thead><tr>{columns}</tr></thead>"

@@ -16,7 +16,7 @@ from pairrank.design import Design
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError, PairrankWarning
 from pairrank.metrics._inputs import arguments_of
 from pairrank.metrics._names import Metric
-from pairrank.preferences import Levels, Pairs, Preferences
+from pairrank.preferences import Levels, Pairs, Preferences, as_graph
 from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
 
@@ -66,6 +66,19 @@ class Rows(NamedTuple):
 def aligned(given: dict[str, Any], suffix: str = "") -> dict[str, Any]:
     """Return the `ALIGNED` arguments among a function's `locals()`, named without the suffix."""
     return {name: given[name + suffix] for name in ALIGNED}
+
+
+def preferences_of(rows: Rows, graph: Any, reduction: str) -> Preferences:
+    """Return the scaled preferences of training rows; raise a PairrankError if there are none."""
+    if isinstance(rows.y, Pairs):
+        if as_graph(graph) != "full":
+            raise PairrankError("Pairs are preferences already: leave graph at its default")
+        pairs = rows.y.bound(rows.X.shape[0], reduction=reduction, **rows.layout)
+        pairs.require_pairs()
+        return pairs
+    levels = Levels.build(rows.y, graph=graph, **rows.layout)
+    levels.require_pairs()
+    return levels.reduced(reduction)
 
 
 def columns_of(y: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from pairrank.preferences import OrderGraph, as_graph
 
 _INFO: dict[str, type] = {
     **dict.fromkeys(["n_iter_", "n_pairs_", "n_features_in_", "n_edges_"], int),
-    **dict.fromkeys(["n_rows_", "n_queries_", "n_ties_", "n_steps_"], int),
+    **dict.fromkeys(["n_rows_", "n_queries_", "n_ties_", "n_steps_", "n_estimators_"], int),
     **dict.fromkeys(["objective_", "gap_", "lower_bound_", "C_", "epsilon_", "nu_"], float),
     "status_": str,
 }
@@ -54,6 +54,7 @@ _ARRAYS = {
     "coef_cov_": _ArraySpec("f", "ww"),
     "standard_errors_": _ArraySpec("f", "w", finite=False),
     "flat_directions_": _ArraySpec("f", "kw"),
+    "feature_importances_": _ArraySpec("f", "p"),
     "feature_names_in_": _ArraySpec("U", "p"),
     "feature_mean_": _ArraySpec("f", "p"),
     "feature_scale_": _ArraySpec("f", "p"),
@@ -64,6 +65,16 @@ _ARRAYS = {
 }
 """p: features, w: weights, g: groups of rows of one label, k: flat directions, n: numbers of a
 network."""
+
+_RANKINGS = "rankings_"
+"""The attribute with RankBoost's weak rankings, and the prefix of the names of their arrays."""
+
+_RANKING_ARRAYS = {
+    "features": _ArraySpec("i", "r"),
+    **dict.fromkeys(["lower", "upper"], _ArraySpec("f", "r", finite=False)),
+    **dict.fromkeys(["missing", "alphas"], _ArraySpec("f", "r")),
+}
+"""r: rounds."""
 
 _MAP_ARRAYS = {
     "projection": _ArraySpec("f", "bw"),
@@ -123,6 +134,9 @@ def record_of(estimator: Any) -> ModelRecord:
     if hasattr(estimator, _MAP):
         info[_MAP] = estimator.feature_map_.params()
         arrays |= {_MAP + key: array for key, array in estimator.feature_map_.arrays().items()}
+    if hasattr(estimator, _RANKINGS):
+        parts = estimator.rankings_._asdict()
+        arrays |= {_RANKINGS + key: array for key, array in parts.items()}
     return ModelRecord(name, params, arrays, info)
 
 
@@ -218,7 +232,9 @@ def _restore(estimator: Any, record: ModelRecord) -> None:
     for key in (key for key in _ARRAYS if key in record.arrays):
         _check_array(key, record.arrays[key], _ARRAYS[key], sizes)
         setattr(estimator, key, record.arrays[key])
-    if not hasattr(estimator, estimator._learnt):
+    if estimator._learnt == _RANKINGS:
+        _restore_rankings(estimator, record, sizes)
+    elif not hasattr(estimator, estimator._learnt):
         raise PairrankError(f"{estimator._learnt} is missing")
     if "feature_names_in_" in record.arrays:
         estimator.feature_names_in_ = estimator.feature_names_in_.astype(object)
@@ -273,6 +289,23 @@ def _restore_map(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> 
         estimator.feature_map_ = FeatureMap.from_arrays(params, arrays)
     except (TypeError, ValueError, OverflowError, AttributeError) as error:
         raise PairrankError(f"the kernel's features do not fit: {error}") from None
+
+
+def _restore_rankings(estimator: Any, record: ModelRecord, sizes: dict[str, int]) -> None:
+    """Set the weak rankings after validating every array."""
+    from pairrank.rank_boost.rankings import Rankings
+
+    for key, form in _RANKING_ARRAYS.items():
+        if _RANKINGS + key not in record.arrays:
+            raise PairrankError(f"the {key} of its weak rankings are missing")
+        _check_array(key, record.arrays[_RANKINGS + key], form, sizes)
+    rankings = Rankings(*(record.arrays[_RANKINGS + key] for key in Rankings._fields))
+    features, ends = rankings.features, np.stack([rankings.lower, rankings.upper])
+    if features.size and not 0 <= features.min() <= features.max() < sizes["p"]:
+        raise PairrankError("a weak ranking has a feature that is out of range")
+    if not (np.isfinite(ends).all(axis=0) | (ends == -np.inf).all(axis=0)).all():
+        raise PairrankError("a threshold of its weak rankings is infinite")
+    estimator.rankings_ = rankings
 
 
 def _check_sparse(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -172,11 +172,12 @@ def regularization_path(
     training.update(fit_params or {})
     judged = requested(scorer, validation)
     model, stated = _clone_for(estimator, param, warm_start)
+    whole = isinstance(model.get_params()[param], Integral)
     fits: list[tuple[FloatArray, int]] = []
     scores: list[float] = []
     best, interrupted = None, False
     for value in grid:
-        model.set_params(**{param: float(value)})
+        model.set_params(**{param: int(value) if whole else float(value)})
         try:
             model.fit(X, y, **training)
             ranker = ranker_in(model)

@@ -93,7 +93,8 @@ def bind(
     if isinstance(preferences, Differences):
         raise PairrankError(f"the loss {type(loss).__name__} is summed over Levels or Pairs")
     by_cells = isinstance(family, PiecewisePolynomial) and _takes_cells(pair_sum, preferences)
-    if isinstance(preferences, Levels) and preferences.roles is not None and not by_cells:
+    takes_roles = by_cells or (isinstance(family, Exponential) and pair_sum != "direct")
+    if isinstance(preferences, Levels) and preferences.roles is not None and not takes_roles:
         part = functools.partial(bind, loss, pair_sum=pair_sum, eps=eps)
         edge = _rows_per_edge(family, pair_sum)
         return _made("roles", "role_sum", preferences, part, smooth=loss.smooth, rows_per_edge=edge)
@@ -110,9 +111,8 @@ def bind(
 
 def _rows_per_edge(family: LossFamily, pair_sum: str) -> float:
     """Return the number of rows whose pass costs as much as an edge; see `roles.parts_of`."""
-    if pair_sum == "auto" and isinstance(family, Sigmoidal | Exponential):
-        return ROWS_PER_EDGE
-    return ROWS_PER_EDGE if pair_sum in ("boxes", "separable") else np.inf
+    boxed = pair_sum == "boxes" or (pair_sum == "auto" and isinstance(family, Sigmoidal))
+    return ROWS_PER_EDGE if boxed else np.inf
 
 
 def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.compiled.separable import join_groups
@@ -38,7 +39,7 @@ class SeparableSum(BoundSum):
     Parameters
     ----------
     levels : Levels
-        Any order graph, weights and scales.
+        Any order graph, weights (also by role) and scales.
     rate : float
 
     Notes
@@ -71,8 +72,8 @@ class SeparableSum(BoundSum):
 
     def sides(self, s: FloatArray) -> tuple[Around, Around]:
         """Return the losers' side of all pairs and the winners', for scores in layout order."""
-        weight = self.levels.weight
-        return self._side(s, weight, upwards=True), self._side(s, weight, upwards=False)
+        winner, loser = self.levels.sides
+        return self._side(s, loser, upwards=True), self._side(s, winner, upwards=False)
 
     def join(self, side: Around, values: FloatArray, *, upwards: bool) -> FloatArray:
         """Return the sums of values, (n_kept,), over the groups that each group is joined with."""
@@ -95,24 +96,17 @@ class SeparableSum(BoundSum):
         return result
 
     def _value_and_gradient(self, scores: FloatArray) -> tuple[float, FloatArray]:
-        if not self.sizes.size:
-            return 0.0, np.zeros(self.n_rows)
-        losers, winners = self.sides(scores[self.levels.row_of])
-        won, lost = self.factors(losers, winners)
-        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-            own = np.add.reduceat(winners.rows, self.levels.group_start[:-1])
-            value = float((won * losers.joined * own).sum())
-            gradient = losers.rows * np.repeat(lost * winners.joined, self.sizes)
-            gradient -= winners.rows * np.repeat(won * losers.joined, self.sizes)
-            gradient *= self.rate
-        return value, self.to_user(gradient)
+        return SeparableCurvature(self, scores).value_and_gradient()
 
     def _curvature(self, scores: FloatArray) -> SeparableCurvature:
         return SeparableCurvature(self, scores)
 
     def _side(self, s: FloatArray, weight: FloatArray | None, *, upwards: bool) -> Around:
         extreme = np.maximum if upwards else np.minimum
-        best = extreme.reduceat(s, self.levels.group_start[:-1])
+        counted = s
+        if self.levels.roles is not None and weight is not None:
+            counted = np.where(weight > 0, s, -np.inf if upwards else np.inf)
+        best = extreme.reduceat(counted, self.levels.group_start[:-1])
         with np.errstate(over="ignore", under="ignore"):
             rows = np.abs(s - np.repeat(best, self.sizes))
             rows *= -self.rate
@@ -133,13 +127,45 @@ class SeparableSum(BoundSum):
 
 
 class SeparableCurvature(OneByOne):
-    """The Hessian of a `SeparableSum` at fixed scores."""
+    """A `SeparableSum` at fixed scores: value, gradient, Hessian, and sums over parts of it."""
 
     def __init__(self, owner: SeparableSum, scores: FloatArray) -> None:
         self.owner = owner
         if owner.sizes.size:
             self._losers, self._winners = owner.sides(scores[owner.levels.row_of])
             self._won, self._lost = owner.factors(self._losers, self._winners)
+
+    def value_and_gradient(self) -> tuple[float, FloatArray]:
+        """Return the sum over all pairs and its gradient, (n_rows,)."""
+        owner = self.owner
+        if not owner.sizes.size:
+            return 0.0, np.zeros(owner.n_rows)
+        losers, winners = self._losers, self._winners
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            own = np.add.reduceat(winners.rows, owner.levels.group_start[:-1])
+            value = float((self._won * losers.joined * own).sum())
+            gradient = losers.rows * np.repeat(self._lost * winners.joined, owner.sizes)
+            gradient -= winners.rows * np.repeat(self._won * losers.joined, owner.sizes)
+            gradient *= owner.rate
+        return value, owner.to_user(gradient)
+
+    def apart(self, chosen: NDArray[np.bool_]) -> tuple[float, float]:
+        """Return the sums over the pairs whose winner alone is chosen, and whose loser alone is.
+
+        `chosen` (n_rows,). All terms are positive, so that a small sum keeps its digits.
+        """
+        owner = self.owner
+        if not owner.sizes.size:
+            return 0.0, 0.0
+        chosen = chosen[owner.levels.row_of]
+        return self._across(chosen, ~chosen), self._across(~chosen, chosen)
+
+    def _across(self, winner: NDArray[np.bool_], loser: NDArray[np.bool_]) -> float:
+        """Return the sum over the pairs whose winner and loser are both marked."""
+        owner = self.owner
+        below = owner.join(self._losers, self._losers.rows * loser, upwards=True)
+        own = np.add.reduceat(self._winners.rows * winner, owner.levels.group_start[:-1])
+        return float((self._won * below * own).sum())
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`, (n_rows,)."""

@@ -57,7 +57,7 @@ baseline : "item-mean" or None
 n_references : int
     The users with the most ratings, whose ratings of an item are its features. At least 2, because
     users are no references of their own; all users if there are fewer.
-impute : "median", "gaussian" or "gaussian-item"
+impute : "median", "gaussian", "gaussian-item" or "missing"
     See `pairrank.recommend.impute`.
 duplicates : "error", "mean" or "last"
     What to do with several ratings of one item by one user.

@@ -116,7 +116,7 @@ class Protocol:
         The number of ratings of judged users, both ends included.
     train_share : float
         The share of a judged user's ratings that is for training.
-    impute : "median", "gaussian" or "gaussian-item"
+    impute : "median", "gaussian", "gaussian-item" or "missing"
         See `pairrank.recommend.impute`.
     users : sequence of names, optional
         The users to judge, instead of random ones, whatever their activity.

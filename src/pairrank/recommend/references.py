@@ -14,7 +14,7 @@ from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.recommend.table import IntArray, RatingsTable
 
-IMPUTERS = ("median", "gaussian", "gaussian-item")
+IMPUTERS = ("median", "gaussian", "gaussian-item", "missing")
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class References:
     users : int64 array of shape (n_references,)
         Indices into the table's users.
     matrix : float64 array of shape (n_items, n_references)
-        Their ratings, with gaps filled.
+        Their ratings, with gaps filled; NaN in gaps that `impute` leaves.
     support : int64 array of shape (n_items,)
         The number of them who have rated each item.
     draws : float64 array of shape (n_items, n_references), optional
@@ -104,11 +104,12 @@ def impute(known: FloatArray, how: str, generator: np.random.Generator) -> Float
     ----------
     known : ndarray of shape (n_items, n_references)
         NaN where there is no rating; every reference user has at least one.
-    how : "median", "gaussian" or "gaussian-item"
+    how : "median", "gaussian", "gaussian-item" or "missing"
         The median of the reference user's ratings (Cortes); samples of a Gaussian with the mean and
         variance of the reference user's ratings, or of the item's ratings by the reference users
         (Raykar's "the available ratings provided by the other users" can be read as either; an
-        item that none of them has rated takes the moments of all their ratings).
+        item that none of them has rated takes the moments of all their ratings). "missing" leaves
+        gaps as NaN, for rankers that take missing values, such as RankBoost.
     generator : numpy.random.Generator
         Draws the samples.
 
@@ -145,6 +146,8 @@ def _imputed(
 ) -> tuple[FloatArray, FloatArray | None]:
     """Return the ratings with gaps filled; for "gaussian-item" also the draws, NaN at ratings."""
     validation.check_choice(how, "impute", IMPUTERS)
+    if how == "missing":
+        return known, None
     if how == "median":
         return np.where(np.isnan(known), np.nanmedian(known, axis=0), known), None
     draws = generator.standard_normal(known.shape)

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_regressor
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import get_tags
 
 from pairrank._protocols import FloatArray
+from pairrank.exceptions import PairrankError
 from pairrank.kernels import Kernel
 from pairrank.recommend.references import References
 from pairrank.recommend.table import IntArray
@@ -29,6 +31,11 @@ class SharedFeatures:
     """
 
     def __init__(self, references: References, ranker: Any, n_products: int = 0) -> None:
+        if np.isnan(references.matrix).any() and not get_tags(ranker).input_tags.allow_nan:
+            raise PairrankError(
+                f'impute="missing" leaves gaps, which a {type(ranker).__name__} does not take: use '
+                'RankBoost, or another impute such as "median"'
+            )
         self.references = references
         self.given = ranker
         self.ranker = clone(ranker)

@@ -14,11 +14,11 @@ from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Callback, FloatArray, Solution, Status
 from pairrank.estimators._descent import values_agree
-from pairrank.estimators._fit import Solve, SolvedRanker, pair_preferences
-from pairrank.estimators._rows import Judge, Rows, Watch, draw_held_rows
+from pairrank.estimators._fit import Solve, SolvedRanker
+from pairrank.estimators._rows import Judge, Rows, Watch, draw_held_rows, preferences_of
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
-from pairrank.preferences import Pairs, Preferences
+from pairrank.preferences import Levels, Pairs, Preferences
 from pairrank.torch.rank_net_batches import sampled, shuffled, whole
 from pairrank.torch.rank_net_inputs import fit_scaler, standardized
 from pairrank.torch.rank_net_networks import (
@@ -142,10 +142,10 @@ class NetworkRanker(SolvedRanker):
         return draw_held_rows(rows, float(self.validation_fraction), generator)
 
     def _preferences(self, rows: Rows) -> Preferences:
-        is_whole = self.pairs == "all" and self.batch_size is None
-        found = pair_preferences(rows, self.graph, self.reduction, is_compact=is_whole)
+        found = preferences_of(rows, self.graph, self.reduction)
         fit_scaler(self, rows.X, rows.kept_weight)
-        return found
+        is_whole = self.pairs == "all" and self.batch_size is None
+        return found.compact() if is_whole and isinstance(found, Levels) else found
 
     def _learnt_features(self, X: Any) -> Any:
         return standardized(self, X, X.dtype)

@@ -1,0 +1,112 @@
+"""Histograms of potentials, the best weak ranking of each feature, and scores by many rankings."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pairrank.compiled._jit import compiled
+
+
+@compiled
+def _add_dense(codes, potential, sums):
+    for row in range(len(codes)):
+        sums[codes[row]] += potential[row]
+
+
+@compiled
+def _add_sparse(codes, rows, zero, potential, sums):
+    """Add the potentials of stored entries; the zeros have the rest, as all potentials sum to 0."""
+    rest = 0.0
+    for at in range(len(codes)):
+        share = potential[rows[at]]
+        sums[codes[at]] += share
+        rest -= share
+    sums[zero] += rest
+
+
+@compiled
+def _best_threshold(sums, n_values, has_missing, default, enough):
+    """Return (r, code, missing) of the threshold of largest |r|; h is 1 above the code.
+
+    The first |r| from `enough` on ends the search.
+
+    `sums` (n_values + 1,) are potentials by code, those of missing values last. `missing` is h
+    there: 0 or 1, whichever is better, with `default`; else, and if no value is missing, 1/2.
+    """
+    absent = sums[n_values]
+    best, best_code, best_missing = 0.0, -1, 0.5
+    above = 0.0
+    for code in range(n_values - 2, -2 if has_missing else -1, -1):
+        above += sums[code + 1]
+        for choice in range(2):
+            missing = float(choice) if default and has_missing else 0.5
+            r = above + missing * absent
+            if abs(r) > abs(best):
+                best, best_code, best_missing = r, code, missing
+            if abs(best) >= enough:
+                return best, best_code, best_missing
+    return best, best_code, best_missing
+
+
+@compiled
+def _graded(sums, n_values, has_missing, values, default):
+    """Return (r, code, missing) of the ranking whose h is the value of each code."""
+    absent = sums[n_values]
+    present = 0.0
+    for code in range(n_values):
+        present += sums[code] * values[code]
+    if not default or not has_missing:
+        return present + 0.5 * absent, 0, 0.5
+    if abs(present + absent) > abs(present):
+        return present + absent, 0, 1.0
+    return present, 0, 0.0
+
+
+@compiled
+def best_of_features(
+    first, last, codes, rows, starts, zero, n_values, has_missing, value_start, values, default,
+    enough, potential, edges, best_code, best_missing,
+):  # fmt: skip
+    """Write the best weak ranking of the features from `first` up to `last`.
+
+    Dense codes are (n_features, n_rows), with empty `rows`; sparse ones (1, n_entries), the entries
+    of feature j from starts[j] up to starts[j + 1]. `values` are h by code of graded rankings, from
+    value_start[j] on; empty for thresholds. The first |r| of a feature from `enough` on is taken.
+    Costs O(rows) per feature, or O(entries).
+    """
+    for feature in range(first, last):
+        n = n_values[feature]
+        sums = np.zeros(n + 1)
+        if len(starts):
+            part = slice(starts[feature], starts[feature + 1])
+            _add_sparse(codes[0, part], rows[part], zero[feature], potential, sums)
+        else:
+            _add_dense(codes[feature], potential, sums)
+        if len(values):
+            start = value_start[feature]
+            found = _graded(sums, n, has_missing[feature], values[start : start + n], default)
+        else:
+            found = _best_threshold(sums, n, has_missing[feature], default, enough)
+        edges[feature], best_code[feature], best_missing[feature] = found
+
+
+@compiled
+def add_rankings(X, features, lower, upper, missing, alphas, scores):
+    """Add every weak ranking of the rows of X to their scores, in the order of the rankings.
+
+    h is 0 up to `lower`, 1 from `upper` on, and a line between; where both are equal it is
+    1 above them. Costs O(rows rankings).
+    """
+    for row in range(len(X)):
+        total = scores[row]
+        for at in range(len(features)):
+            value = np.float64(X[row, features[at]])
+            if value != value:
+                h = missing[at]
+            elif lower[at] == upper[at]:
+                h = 1.0 if value > lower[at] else 0.0
+            else:
+                h = (0.5 * value - 0.5 * lower[at]) / (0.5 * upper[at] - 0.5 * lower[at])
+                h = min(max(h, 0.0), 1.0)
+            total += alphas[at] * h
+        scores[row] = total

@@ -1,0 +1,369 @@
+"""RankBoost: boosting of weak rankings by the exponential loss of every pair."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from dataclasses import KW_ONLY
+from typing import Any, Literal, NoReturn, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from pairrank import _validation as validation
+from pairrank._protocols import Callback, Features, FloatArray, Status
+from pairrank.estimators._base import BaseRanker, Graph, Seed
+from pairrank.estimators._counts import keep_counts
+from pairrank.estimators._descent import progress_printer
+from pairrank.estimators._docstrings import ranker
+from pairrank.estimators._round_loop import HeldScores, RoundsRun
+from pairrank.estimators._rows import Rows, Watch, aligned, draw_held_rows, preferences_of
+from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from pairrank.metrics._names import metric_named
+from pairrank.preferences import Pairs, Preferences, as_graph
+from pairrank.rank_boost.binning import MOST_BINS, MOST_EXACT_ROWS, encode
+from pairrank.rank_boost.rankings import Rankings
+
+_EQUAL_SCORES = (
+    "no weak ranking orders the weighted pairs better than chance, so every row has the same "
+    "score: features are constant within queries, or independent of the preferences"
+)
+
+
+@ranker
+class RankBoost(BaseRanker):
+    r"""RankBoost: a sum of weak rankings that fits every pair (Freund et al. 2003).
+
+    .. math:: H(x) = \sum_t \alpha_t h_t(x), \qquad
+              \min \sum_{(i, j)} w_{ij} e^{-(H(x_i) - H(x_j))}
+
+    over all preferences (i, j), i preferred to j. Each round adds one weak ranking h of one
+    feature: a threshold (1 above it, else 0), or the feature itself, scaled to [0, 1]. It is the
+    one with the largest edge \|r\|, where r is the sum over pairs of D (h(x_i) - h(x_j)) and D are
+    the terms of the loss, normalised (Section 3.2). The loss separates into exp(-H_i) and
+    exp(H_j), so that a round never sees the pairs: r is the sum over rows of h times a potential,
+    for any order graph, not only for two levels as in Section 3.3.
+
+    Parameters
+    ----------
+    n_estimators : int, default 100
+        The number of rounds.
+    alpha_method : "second", "third" or "newton", default "second"
+        How alpha follows from h (Section 3.1 of the paper). "second" is 0.5 ln(W+/W-), with the
+        weights of the pairs that h puts right and wrong: the least loss if h is 0 or 1. "third" is
+        0.5 ln((1 + r)/(1 - r)), the least of a bound, never larger. "newton" is the least loss for
+        any h; with thresholds it equals "second", which also takes it where a row abstains.
+    weak_ranking : "threshold" or "graded", default "threshold"
+        Thresholds between the values of a feature, or the feature itself, scaled to [0, 1] by its
+        range in the training rows (later values beyond it count as its ends).
+    binning : "auto", "exact" or int, default "auto"
+        The thresholds to try: "exact" is every one between two distinct values. An int, 2 to 256,
+        puts the values of a feature into so many bins of about equal weight, missing values in one
+        of their own. "auto" is "exact" up to 65,536 rows, then 256 bins. Graded rankings
+        take exact values always.
+    missing : "default" or "abstain", default "default"
+        h of missing values (NaN): the better of 0 and 1 (the paper's q_def), or 1/2, halfway.
+        A feature without missing values in training has 1/2 for later ones.
+    smoothing : float, default 1e-3
+        Added to W+ and W-, shares of all pairs, so that alpha is finite where h makes no mistake
+        (then 3.5 by default).
+    early_stopping : bool, default False
+        Keep the rounds up to the best validation score, and stop `patience` rounds after it. `fit`
+        takes X_val and y_val; without them it draws validation rows.
+    validation_fraction : float, default 0.1
+        The fraction of rows that is drawn for validation: whole queries, or rows of a single one.
+    patience : int, default 10
+        Rounds without a better validation score after which `early_stopping` stops.
+    reduction : "auto", "rows", "query" or "sum", default "auto"
+        The first weights of pairs: "query" gives all queries the same total weight; the others
+        give all pairs the same weight.
+    verbose : int, default 0
+        1 prints one line per round to standard error.
+    random_state : int, RandomState or None, default None
+        Seeds the draw of validation rows; None is a fixed seed.
+
+    Attributes
+    ----------
+    rankings_ : Rankings
+        The weak rankings kept, as arrays of one entry per round: `features`, `lower`, `upper`,
+        `missing` and `alphas`. h is 0 up to `lower` and 1 from `upper` on; both are the threshold
+        where they are equal (then h is 1 above it), -inf for one below every value.
+    n_estimators_ : int
+        The number of rounds kept.
+    n_iter_, best_iteration_ : int
+        The rounds done, and the number of those kept.
+    train_score_ : ndarray of shape (n_iter_ + 1,)
+        The loss after each round, of that at scores of 0; the first is 1.
+    validation_scores_ : ndarray of shape (n_iter_ + 1,)
+        The metric on the validation rows after each round, where there are such rows; an error or
+        a cost is negated.
+    feature_importances_ : ndarray of shape (n_features,)
+        The share of each feature in the fall of the loss's logarithm over the rounds kept.
+    status_ : str
+        "rounds" (all done), "no_edge" (no weak ranking is better than chance, so the loss is
+        least), "separated" (the loss is 0 to rounding), "validated", "stopped" or "interrupted".
+    history_ : list of Step
+        For each round the loss as value, \|r\| as gradient norm, and seconds.
+    objective_ : float
+        The loss after the rounds kept.
+    n_pairs_
+    n_rows_, n_queries_, n_ties_
+    n_features_in_, feature_names_in_
+
+    Notes
+    -----
+    A round costs O(m) per feature for m rows, or O(non-zeros) of sparse rows, whose zeros are
+    values, and O(m) for the potentials and alpha (O(edges) more under a graph that is not full;
+    O(pairs) for `Pairs`). Each feature is sorted once. Codes of values take one byte per entry with
+    at most 256 of them, else two or four; threads share the features. No result depends on the
+    number of threads.
+
+    A pair weighs the product of its rows' weights (`sample_weight`, and `winner_weight` of the
+    winner, `loser_weight` of the loser). Weight 2 equals the row twice, 0 its absence.
+
+    The loss never rises: a smoothed alpha lies between 0 and its best. If no \|r\| exceeds its
+    rounding, the loss is least over all sums of the weak rankings, and rounds end.
+
+    h is chosen by \|r\|, as in the paper, for every `alpha_method`; under "second" another h could
+    lower the loss more in one round.
+
+    References
+    ----------
+    Y. Freund, R. Iyer, R. E. Schapire and Y. Singer, "An efficient boosting algorithm for combining
+    preferences", Journal of Machine Learning Research 4, 2003.
+
+    Examples
+    --------
+    >>> from pairrank import RankBoost
+    >>> X, y, qid = [[0.0], [1.0], [float("nan")], [0.5]], [0, 1, 2, 0], ["a", "a", "b", "b"]
+    >>> ranker = RankBoost(10).fit(X, y, qid=qid)
+    >>> ranker.rank(X, qid=qid), ranker.rankings_.lower[0].item()
+    (array([2, 1, 1, 2]), 0.75)
+    """
+
+    _learnt = "rankings_"
+    n_estimators: int = 100
+    _: KW_ONLY
+    alpha_method: Literal["second", "third", "newton"] = "second"
+    weak_ranking: Literal["threshold", "graded"] = "threshold"
+    binning: Literal["auto", "exact"] | int = "auto"
+    missing: Literal["default", "abstain"] = "default"
+    smoothing: float = 1e-3
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    patience: int = 10
+    validation_metric: str | None = None
+    graph: Graph = "full"
+    reduction: Literal["auto", "rows", "query", "sum"] = "auto"
+    verbose: int = 0
+    random_state: Seed = None
+
+    def fit(
+        self,
+        X: Features,
+        y: ArrayLike | Pairs,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        winner_weight: ArrayLike | None = None,
+        loser_weight: ArrayLike | None = None,
+        X_val: Features | None = None,
+        y_val: ArrayLike | Pairs | None = None,
+        qid_val: ArrayLike | None = None,
+        sample_weight_val: ArrayLike | None = None,
+        winner_weight_val: ArrayLike | None = None,
+        loser_weight_val: ArrayLike | None = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Add one weak ranking after another.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+            NaN is a missing value; the zeros of a sparse matrix are values.
+        y : array-like of shape (n_rows,), or Pairs
+            Labels: numbers, or text where `graph` is an OrderGraph; or explicit comparisons.
+        qid : array-like of shape (n_rows,), optional
+            Query identifiers, any hashable values in any order; None: all rows are one query.
+        sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
+            Weights of rows: in all pairs, in the pairs that they win, in those that they lose.
+        X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
+            Validation rows, for `validation_scores_` and `early_stopping`.
+        callback : callable, optional
+            Called with a `Step`, whose `coef` are the alphas so far, after every round; returning
+            True stops the fit.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            Before any work, if input is infinite, lengths differ, a parameter is out of range, or
+            there is nothing to learn from.
+        """
+        given = locals()
+        self._check_parameters()
+        rows = self._check_rows(X, y, aligned(given))
+        held = self._check_held(X_val, y_val, aligned(given, "_val"), 1)
+        if held is None and self.early_stopping:
+            generator = np.random.default_rng(self._seed())
+            rows, held = draw_held_rows(rows, float(self.validation_fraction), generator)
+        preferences = preferences_of(rows, self.graph, self.reduction)
+        watch, follow = (None, None) if held is None else self._watch(rows, held)
+        self.n_pairs_ = preferences.n_pairs
+        if isinstance(preferences, Pairs):
+            self.n_pairs_ = preferences.n_comparisons
+        keep_counts(self, rows, preferences)
+        run = RoundsRun(progress_printer(self.verbose, self.n_pairs_), watch, follow, callback)
+        status = run.through(self._rounds(rows, preferences), int(self.n_estimators))
+        self._keep(run, watch, status)
+        return self
+
+    def predict(self, X: Features) -> FloatArray:
+        """Return scores; higher ranks better.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+            NaN is a missing value.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), float64
+
+        Raises
+        ------
+        ValueError
+            If X is infinite, or its features differ from those of the training rows.
+
+        Notes
+        -----
+        Costs O(n_rows n_estimators_).
+        """
+        check_is_fitted(self)
+        return self.rankings_.scores(self._check_X(X, reset=False))
+
+    def staged_predict(self, X: Features) -> Iterator[FloatArray]:
+        """Yield the scores after each round kept.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+
+        Yields
+        ------
+        ndarray of shape (n_rows,), float64
+        """
+        check_is_fitted(self)
+        for scores in self.rankings_.staged(self._check_X(X, reset=False)):
+            yield scores.copy()
+
+    def linear_coef(self) -> NoReturn:
+        """Raise a PairrankError: scores are not linear in the features."""
+        raise PairrankError(
+            "the scores of RankBoost are sums of thresholds, not linear in the features: save the "
+            "model with save(), or fit RankSVM or RankNCG for linear weights"
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that missing values are accepted."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+    @property
+    def _stops_early(self) -> bool:
+        return self.early_stopping
+
+    def _check_X(self, X: Any, *, reset: bool) -> Any:
+        return validation.check_features(self, X, reset=reset, missing=True)
+
+    def _check_parameters(self) -> None:
+        for name in ("n_estimators", "patience"):
+            value = getattr(self, name)
+            validation.check_number(value, name, low=1, inclusive=True, integer=True)
+        validation.check_choices(self)
+        as_graph(self.graph)
+        if isinstance(self.binning, str):
+            validation.check_choice(self.binning, "binning", ("auto", "exact"))
+        else:
+            validation.check_number(self.binning, "binning", low=2, inclusive=True, integer=True)
+            if self.binning > MOST_BINS:
+                raise PairrankError(
+                    f"binning must be at most {MOST_BINS} bins, which one byte numbers (got "
+                    f'{self.binning!r}): use binning="exact" for every threshold'
+                )
+        validation.check_number(self.smoothing, "smoothing")
+        validation.check_number(self.validation_fraction, "validation_fraction")
+        if self.validation_fraction >= 1:
+            raise PairrankError(
+                f"validation_fraction must be below 1, got {self.validation_fraction!r}"
+            )
+        if self.validation_metric is not None:
+            metric_named(self.validation_metric)
+        self._check_graded()
+
+    def _check_graded(self) -> None:
+        """Check that the other parameters fit graded rankings."""
+        if self.weak_ranking != "graded":
+            return
+        if self.alpha_method == "second":
+            raise PairrankError(
+                'alpha_method="second" is for rankings of 0 and 1, and graded ones lie between: '
+                'use alpha_method="newton" (or "third")'
+            )
+        if self.binning not in ("auto", "exact"):
+            raise PairrankError(
+                f"binning={self.binning!r} is for thresholds, and graded rankings take values as "
+                'they are: leave binning="auto"'
+            )
+
+    def _rounds(self, rows: Rows, preferences: Preferences) -> Any:
+        """Return the rounds over these rows."""
+        from pairrank.rank_boost.rounds import Booster
+
+        graded = self.weak_ranking == "graded"
+        n_bins = None if self.binning in ("auto", "exact") else int(self.binning)
+        if self.binning == "auto" and not graded and self.n_rows_ > MOST_EXACT_ROWS:
+            n_bins = MOST_BINS
+        return Booster(
+            encode(rows.X, rows.kept_weight, n_bins, graded=graded),
+            preferences,
+            alpha_method=self.alpha_method,
+            smoothing=float(self.smoothing),
+            abstain=self.missing == "abstain",
+        )
+
+    def _watch(self, rows: Rows, held: Rows) -> tuple[Watch, HeldScores]:
+        """Return the callback that judges the validation rows, and what follows their scores."""
+        judge = self._judge(held)
+        follow = HeldScores(rows.X[held.places] if held.X is None else held.X)
+        patience = int(self.patience) if self.early_stopping else None
+        return Watch(judge, lambda alphas: follow.scores, patience), follow
+
+    def _keep(self, run: RoundsRun, watch: Watch | None, status: Status) -> None:
+        """Set the fitted attributes, and warn where the fit was interrupted or learnt nothing."""
+        self.__dict__.pop("validation_scores_", None)
+        self.n_iter_ = kept = len(run.found)
+        if watch is not None:
+            self.validation_scores_ = np.array(watch.curve)
+            if watch.ran_out:
+                status = Status.VALIDATED
+            if self.early_stopping and watch.best is not None:
+                kept = watch.best_iteration
+        self.n_estimators_ = self.best_iteration_ = kept
+        self.rankings_ = Rankings.of(run.found[:kept])
+        self.history_, self.status_ = run.history, status.name.lower()
+        self.train_score_ = np.array([1.0, *(step.value for step in run.history)])
+        self.objective_ = float(self.train_score_[kept])
+        falls = -np.diff(np.log(self.train_score_[: kept + 1]))
+        shares = np.bincount(self.rankings_.features, falls, self.n_features_in_)
+        self.feature_importances_ = shares / (shares.sum() or 1.0)
+        if not status.ok:
+            warnings.warn(status.value, ConvergenceWarning, stacklevel=3)
+        elif not kept and status is not Status.STOPPED:
+            warnings.warn(_EQUAL_SCORES, ZeroWeightsWarning, stacklevel=3)

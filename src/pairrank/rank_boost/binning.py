@@ -1,0 +1,224 @@
+"""Values of features as small whole numbers, once per fit, so that a round needs no sort."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank import threads
+from pairrank._protocols import FloatArray
+from pairrank.rank_boost.rankings import columns_of, shares
+
+MOST_EXACT_ROWS = 1 << 16
+"""Up to so many rows "auto" keeps every distinct value; its code then fits into two bytes."""
+MOST_BINS = 256
+"""The codes of one byte, that of missing values included."""
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+class Codes(NamedTuple):
+    """The values of all features as codes that rise with the value; missing values have the last.
+
+    Attributes
+    ----------
+    codes : array of uint8, uint16 or uint32
+        (n_features, n_rows); of sparse rows (1, n_entries), by feature.
+    rows, starts : int array
+        Of sparse rows the row of each entry, and where the entries of each feature begin.
+    zero : int64 array
+        Of sparse rows the code of 0 of each feature.
+    n_values : int64 array of shape (n_features,)
+        The number of codes of values.
+    has_missing : bool array of shape (n_features,)
+        Whether values that count are missing.
+    cuts, cut_start : float64 array, int64 array of shape (n_features + 1,)
+        The thresholds of each feature: a code exceeds k where the value exceeds the k-th.
+    least, most : float64 array of shape (n_features,)
+        The range of the values; infinite where all are missing.
+    values, value_start : float64 array, int64 array
+        Of graded rankings the value of each code, from 0 to 1; else empty.
+    n_rows : int
+    """
+
+    codes: NDArray[Any]
+    rows: NDArray[Any]
+    starts: NDArray[np.int64]
+    zero: NDArray[np.int64]
+    n_values: NDArray[np.int64]
+    has_missing: NDArray[np.bool_]
+    cuts: FloatArray
+    cut_start: NDArray[np.int64]
+    least: FloatArray
+    most: FloatArray
+    values: FloatArray
+    value_start: NDArray[np.int64]
+    n_rows: int
+
+    @property
+    def n_features(self) -> int:
+        """The number of features."""
+        return int(self.n_values.size)
+
+    def of_feature(self, feature: int) -> NDArray[Any]:
+        """Return the code of each row, (n_rows,)."""
+        if not self.starts.size:
+            column: NDArray[Any] = self.codes[feature]
+            return column
+        part = slice(*self.starts[feature : feature + 2])
+        column = np.full(self.n_rows, self.zero[feature], dtype=self.codes.dtype)
+        column[self.rows[part]] = self.codes[0, part]
+        return column
+
+    def cut(self, feature: int, code: int) -> float:
+        """Return the threshold above a code; code -1 is below every value."""
+        return -np.inf if code < 0 else float(self.cuts[self.cut_start[feature] + code])
+
+
+class _Survey(NamedTuple):
+    """What is kept of the values of a feature."""
+
+    cuts: FloatArray
+    distinct: FloatArray
+    """Ascending, where they are needed; else the least and the greatest."""
+    has_missing: bool
+    """Whether values that count are missing."""
+    needs_code: bool
+    """Whether any value is missing."""
+
+
+def encode(X: Any, weight: FloatArray | None, n_bins: int | None, *, graded: bool) -> Codes:
+    """Return the values of X as codes.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+        NaN is a missing value; the zeros of a sparse matrix are values.
+    weight : float64 array of shape (n_rows,), optional
+        The weights of rows in bins; values of rows of weight 0 do not count. None: 1 each.
+    n_bins : int, optional
+        The most codes of a feature, for values in bins of about equal weight; None: one code per
+        distinct value.
+    graded : bool
+        Whether weak rankings take the values themselves.
+
+    Notes
+    -----
+    Costs a sort per feature, by several threads. Keeps 1 byte per entry with at most 256 codes,
+    else 2 or 4, and of sparse rows 4 more.
+    """
+    n_rows, n_features = X.shape
+    matrix = _Matrix(columns_of(X), weight)
+    surveys = threads.run(lambda each: matrix.survey(each, n_bins, graded), range(n_features))
+    n_values = np.array([each.cuts.size + (each.distinct.size > 0) for each in surveys], int)
+    needs_code = np.array([each.needs_code for each in surveys])
+    kind = np.min_scalar_type(max(0, int((n_values - 1 + needs_code).max())))
+    is_sparse = sparse.issparse(X)
+    codes = np.empty((1, matrix.X.nnz) if is_sparse else (n_features, n_rows), dtype=kind)
+    starts = matrix.X.indptr.astype(np.int64) if is_sparse else _NONE
+
+    def write(feature: int) -> None:
+        values = matrix.entries(feature)[0]
+        found = np.searchsorted(surveys[feature].cuts, values)
+        found[np.isnan(values)] = n_values[feature]
+        if is_sparse:
+            codes[0, starts[feature] : starts[feature + 1]] = found
+        else:
+            codes[feature] = found
+
+    threads.run(write, range(n_features))
+    zeros = [np.searchsorted(each.cuts, 0.0) for each in surveys] if is_sparse else []
+    graded_values = [_graded_values(each.distinct) for each in surveys] if graded else []
+    return Codes(
+        codes=codes,
+        rows=matrix.X.indices if is_sparse else np.empty(0, dtype=np.int32),
+        starts=starts,
+        zero=np.array(zeros, dtype=np.int64),
+        n_values=n_values,
+        has_missing=np.array([each.has_missing for each in surveys]),
+        cuts=np.concatenate([each.cuts for each in surveys]),
+        cut_start=_starts([each.cuts for each in surveys]),
+        least=np.array([each.distinct.min(initial=np.inf) for each in surveys]),
+        most=np.array([each.distinct.max(initial=-np.inf) for each in surveys]),
+        values=np.concatenate([np.empty(0), *graded_values]),
+        value_start=_starts(graded_values),
+        n_rows=n_rows,
+    )
+
+
+class _Matrix:
+    """A matrix by columns, and the weights of its rows."""
+
+    def __init__(self, X: Any, weight: FloatArray | None) -> None:
+        self.X, self.weight = X, weight
+        self.n_rows = X.shape[0] if weight is None else int(np.count_nonzero(weight))
+        self.total = float(X.shape[0] if weight is None else weight.sum())
+
+    def entries(self, feature: int) -> tuple[NDArray[Any], NDArray[Any] | slice]:
+        """Return the values of a feature and their rows; of sparse rows the stored ones."""
+        if not sparse.issparse(self.X):
+            return np.asarray(self.X[:, feature]), slice(None)
+        part = slice(*self.X.indptr[feature : feature + 2])
+        return self.X.data[part], self.X.indices[part]
+
+    def survey(self, feature: int, n_bins: int | None, graded: bool) -> _Survey:
+        """Return the thresholds of a feature, and its distinct values or their ends."""
+        values, rows = self.entries(feature)
+        missing = np.isnan(values)
+        needs_code, weight = bool(missing.any()), None
+        if self.weight is not None:
+            weight = self.weight[rows]
+            counted = weight > 0
+            values, missing, weight = values[counted], missing[counted], weight[counted]
+        has_missing = bool(missing.any())
+        stored = float(values.size if weight is None else weight.sum())
+        zeros = max(0.0, self.total - stored) if values.size < self.n_rows else None
+        if has_missing:
+            values, weight = values[~missing], None if weight is None else weight[~missing]
+        most = None if n_bins is None else n_bins - needs_code
+        distinct, cuts = _distinct_and_cuts(values, weight, zeros, most)
+        ends = distinct if graded else distinct[[0, -1][: distinct.size]]
+        return _Survey(cuts, ends, has_missing, needs_code)
+
+
+def _distinct_and_cuts(
+    values: NDArray[Any], weight: FloatArray | None, zeros: float | None, n_bins: int | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct values, and thresholds halfway between; `zeros` weigh further zeros."""
+    if n_bins is None or weight is None:
+        values = np.sort(values).astype(np.float64)
+    else:
+        order = np.argsort(values, kind="stable")
+        values, weight = values[order].astype(np.float64), weight[order]
+    starts = np.flatnonzero(np.diff(values, prepend=np.nan))
+    distinct, counts = values[starts], np.diff(starts, append=values.size).astype(np.float64)
+    if n_bins is not None and weight is not None and starts.size:
+        counts = np.add.reduceat(weight, starts)
+    if zeros is not None:
+        at = int(np.searchsorted(distinct, 0.0))
+        if at == distinct.size or distinct[at] != 0.0:
+            distinct, counts = np.insert(distinct, at, 0.0), np.insert(counts, at, 0.0)
+        counts[at] += zeros
+    above = np.arange(1, distinct.size)
+    if n_bins is not None and distinct.size > n_bins:
+        ends = np.cumsum(counts)
+        wanted = np.arange(1, n_bins) * ends[-1] / n_bins
+        above = np.unique(np.searchsorted(ends, wanted, side="right"))
+        above = above[(above > 0) & (above < distinct.size)]
+    low, high = distinct[above - 1], distinct[above]
+    cuts = 0.5 * low + 0.5 * high
+    return distinct, np.where((low <= cuts) & (cuts < high), cuts, low)
+
+
+def _graded_values(distinct: FloatArray) -> FloatArray:
+    """Return ascending values scaled to [0, 1]; a single one is 0."""
+    if distinct.size < 2:
+        return np.zeros(distinct.size)
+    return shares(distinct, distinct[0], distinct[-1])
+
+
+def _starts(parts: list[FloatArray]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum([part.size for part in parts]))).astype(np.int64)

@@ -1,0 +1,111 @@
+"""Rankings: the weak rankings of a ranker as arrays, and the scores that they add up to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank import threads
+from pairrank._protocols import FloatArray
+
+_ENTRIES_A_BLOCK = 1 << 18
+"""Threads share the rows in blocks of about so many entries."""
+
+
+class WeakRanking(NamedTuple):
+    """One weak ranking h of a feature, and its weight in the scores.
+
+    h is 0 up to `lower`, 1 from `upper` on, and a line between. Where both are equal, they are a
+    threshold: h is 1 above it and else 0. `missing` is h of a missing value.
+    """
+
+    feature: int
+    lower: float
+    upper: float
+    missing: float
+    alpha: float
+
+    def values(self, column: NDArray[Any]) -> FloatArray:
+        """Return h of each value, (n,)."""
+        column = column.astype(np.float64)
+        if self.lower == self.upper:
+            h = (column > self.lower).astype(np.float64)
+        else:
+            h = shares(column, self.lower, self.upper)
+        h[np.isnan(column)] = self.missing
+        return h
+
+
+class Rankings(NamedTuple):
+    """Weak rankings as arrays of one length, in the order of their rounds."""
+
+    features: NDArray[np.int64]
+    lower: FloatArray
+    upper: FloatArray
+    missing: FloatArray
+    alphas: FloatArray
+
+    @classmethod
+    def of(cls, found: list[WeakRanking]) -> Self:
+        """Return a list of weak rankings as arrays."""
+        parts = list(zip(*found, strict=True)) or [()] * len(cls._fields)
+        return cls(
+            np.array(parts[0], dtype=np.int64), *(np.array(each, float) for each in parts[1:])
+        )
+
+    def scores(self, X: Any) -> FloatArray:
+        """Return the scores of rows, (n_rows,): the sum of alpha h; O(n_rows n_rankings)."""
+        scores = np.zeros(X.shape[0])
+        if sparse.issparse(X):
+            for stage in self.staged(X):
+                scores = stage
+            return scores
+        from pairrank.compiled.weak_rankings import add_rankings
+
+        def add(rows: slice) -> None:
+            add_rankings(np.ascontiguousarray(X[rows]), *self, scores[rows])
+
+        threads.run(add, threads.blocks(len(X), max(1, _ENTRIES_A_BLOCK // max(1, X.shape[1]))))
+        return scores
+
+    def staged(self, X: Any) -> Iterator[FloatArray]:
+        """Yield the scores of rows after each weak ranking; the array is changed by the next."""
+        scores, columns = np.zeros(X.shape[0]), Columns(X)
+        for parts in zip(*(part.tolist() for part in self), strict=True):
+            ranking = WeakRanking(*parts)
+            scores += ranking.alpha * ranking.values(columns[ranking.feature])
+            yield scores
+
+
+class Columns:
+    """The columns of a dense or sparse matrix, each as an array; zeros are values."""
+
+    def __init__(self, X: Any) -> None:
+        self.X = columns_of(X)
+
+    def __getitem__(self, feature: int) -> NDArray[Any]:
+        """Return the values of a feature, (n_rows,)."""
+        if not sparse.issparse(self.X):
+            return np.asarray(self.X[:, feature])
+        part = slice(*self.X.indptr[feature : feature + 2])
+        column = np.zeros(self.X.shape[0], dtype=self.X.dtype)
+        column[self.X.indices[part]] = self.X.data[part]
+        return column
+
+
+def columns_of(X: Any) -> Any:
+    """Return a matrix by columns: dense unchanged, sparse as CSC without repeated entries."""
+    if not sparse.issparse(X):
+        return X
+    by_column = X.tocsc()
+    by_column.sum_duplicates()
+    return by_column
+
+
+def shares(values: FloatArray, lower: float, upper: float) -> FloatArray:
+    """Return where values lie between lower and upper, 0 to 1; halves avoid an overflow."""
+    return ((0.5 * values - 0.5 * lower) / (0.5 * upper - 0.5 * lower)).clip(0.0, 1.0)
