@@ -64,6 +64,7 @@ _LAZY = {
     "survival_target": "pairrank.survival",
 }
 _MODULES = (
+    "boosting",
     "clicks",
     "datasets",
     "exceptions",
