@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from pairrank._protocols import Evaluated, FloatArray, PairLoss, Squares, Tubes
-from pairrank.exceptions import PairrankError
-from pairrank.losses import Square
+from pairrank._protocols import Evaluated, FloatArray, PairLoss, PairSum
+from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 
-FACTOR = 2.0
-"""Of the Hessian's diagonal, for losses of preferences. The Hessian is the Laplacian of a graph of
-pairs, so twice its diagonal is an upper bound of it (Gershgorin)."""
 FLOOR = 0.01
 """The least diagonal, as a part of that at equal scores."""
 
@@ -26,30 +21,32 @@ class Derivatives:
     The Hessian is a diagonal matrix h. With D_i the second derivative of the loss by the score of
     row i, n_i the weight of the pairs of row i, and k the curvature of a pair at margin 0:
 
-    - h_i = 2 max(D_i, k n_i/100) for a loss of preferences with k = phi''(0) > 0;
-    - h_i = 2 k n_i with :math:`k = \varphi'(0)^2/(2 \varphi(0))` for a loss without curvature at 0,
-      such as the hinge: the parabola that touches phi at 0 and has its minimum at cost 0;
-    - h_i = k n_i for squares and tubes. k is 2 where they are squared, else 1/(2 c), c the mean
-      cost of a difference at equal scores.
+    - h_i = max(D_i, k n_i/100) for a loss of preferences with k = phi''(0) > 0;
+    - h_i = k n_i with :math:`k = \varphi'(0)^2/(2 \varphi(0))` for a loss of preferences without
+      curvature at 0, such as the hinge: the parabola with this curvature that touches phi at 0 has
+      its minimum at cost 0 and, for a hinge, is nowhere below it;
+    - h_i = k n_i for squares and tubes: k = 2 if they are squared, else k = 1/(2 c) with the mean
+      cost c of a difference at equal scores.
 
-    Both are multiplied by the same number, so that the sum of h at equal scores is `row_weight`,
-    the total weight of the rows of queries with a pair: h is 1 per row in the mean.
+    So the diagonal's factor is 1, as in a log loss of rows: the first steps are as long. The full
+    Hessian is at most twice its diagonal, because it is the Laplacian of the graph of pairs: a step
+    with a learning rate up to 1 does not raise the quadratic model.
+
+    Gradient and Hessian are multiplied by the same number, so that the sum of h at equal scores is
+    `row_weight`, the total weight of the rows of queries with a pair: h is 1 per row in the mean.
     """
 
     def __init__(
         self, loss: PairLoss, preferences: Levels | Differences, row_weight: float, eps: float
     ) -> None:
         self._sum = bind(loss, preferences, eps=eps)
-        of_rows = _pairs_of_rows(preferences)
         if isinstance(preferences, Levels):
             curvature, self._by_newton = _curvature_at_zero(loss)
-            factor = FACTOR
         else:
-            curvature, self._by_newton = _curvature_of_differences(loss, self._sum, preferences)
-            factor = 1.0
-        self._scale = row_weight / (factor * curvature * float(of_rows.sum()))
-        self._factor = factor
-        self._at_zero = curvature * of_rows
+            curvature, self._by_newton = _bound_of_differences(loss, self._sum, preferences), False
+        wins, losses = preferences.wins_and_losses()
+        self._at_zero = curvature * (wins + losses)
+        self._scale = row_weight / float(self._at_zero.sum())
 
     def at(self, scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return gradient and Hessian at finite scores, (n_rows,) each.
@@ -61,7 +58,7 @@ class Derivatives:
         diagonal = self._at_zero
         if self._by_newton:
             diagonal = np.maximum(found.curvature().diagonal(), FLOOR * diagonal)
-        return self._scale * found.gradient, self._scale * self._factor * diagonal
+        return self._scale * found.gradient, self._scale * diagonal
 
 
 def reduced(
@@ -80,7 +77,13 @@ def reduced(
     if query_weight is not None:
         factor = query_weight[levels.row_of[levels.query_start[:-1]]]
         scale, of_queries = scale * factor, of_queries * factor
-    return replace(levels, pair_scale=scale), float(of_queries[pairs > 0].sum())
+    row_weight = float(of_queries[pairs > 0].sum())
+    if not row_weight > 0.0:
+        raise NoPairsError(
+            "every query with a pair has weight 0: give some query with rows of different labels a "
+            "weight above 0"
+        )
+    return replace(levels, pair_scale=scale), row_weight
 
 
 def _row_weight_of_queries(levels: Levels) -> FloatArray:
@@ -90,37 +93,26 @@ def _row_weight_of_queries(levels: Levels) -> FloatArray:
     return np.add.reduceat(levels.weight, levels.query_start[:-1])
 
 
-def _pairs_of_rows(preferences: Levels | Differences) -> FloatArray:
-    """Return the weight of the pairs of each row, (n_rows,)."""
-    if isinstance(preferences, Levels):
-        wins, losses = preferences.wins_and_losses()
-        return wins + losses
-    squares = bind(Square(), preferences).at(np.zeros(preferences.n_rows))
-    return 0.5 * np.asarray(squares.curvature().diagonal())
-
-
 def _curvature_at_zero(loss: PairLoss) -> tuple[float, bool]:
     """Return the curvature of a pair at margin 0, and whether it is the second derivative."""
     cost, slope = (float(loss.phi(np.zeros(1), order=order)[0]) for order in (0, 1))
     if not (slope < 0.0 and 0.0 < cost < np.inf):
         raise PairrankError(
-            f"boosting starts from equal scores, where {loss!r} has the cost {cost:g} and the slope "
-            f"{slope:g}: take a loss that falls there, such as a hinge with a margin above 0"
+            f"boosting starts from equal scores, where {loss!r} has the cost {cost:g} and the "
+            f"slope {slope:g}: take a loss that falls there, such as a hinge with a margin above 0"
         )
     second = float(loss.phi(np.zeros(1), order=2)[0]) if loss.smooth else 0.0
     return (second, True) if second > 0.0 else (slope * slope / (2.0 * cost), False)
 
 
-def _curvature_of_differences(
-    loss: PairLoss, total: Any, preferences: Differences
-) -> tuple[float, bool]:
-    """Return an upper bound of the curvature of a difference, and False: the bound is used."""
-    if isinstance(loss.family, Squares) or (isinstance(loss.family, Tubes) and loss.smooth):
-        return 2.0, False
-    cost = total.at(np.zeros(preferences.n_rows)).value / preferences.total_weight
+def _bound_of_differences(loss: PairLoss, total: PairSum, differences: Differences) -> float:
+    """Return an upper bound of the curvature of a difference, or a usual one if it has a kink."""
+    if loss.smooth:
+        return 2.0
+    cost = total.at(np.zeros(differences.n_rows)).value / differences.total_weight
     if not cost > 0.0:
         raise PairrankError(
             f"all differences of labels are within epsilon, so {loss!r} costs nothing: lower "
             "epsilon"
         )
-    return 1.0 / (2.0 * cost), False
+    return 1.0 / (2.0 * cost)

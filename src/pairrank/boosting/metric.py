@@ -72,7 +72,7 @@ class RankingMetric:
         **options: Any,
     ) -> None:
         self.name, self.metric = str(name), _with_options(name, options)
-        self.own = OwnArrays(qid, sample_weight, winner_weight, loser_weight)
+        self.own = OwnArrays.of(qid, sample_weight, winner_weight, loser_weight)
         inverted = self.metric.greater_is_better and not self.name.startswith(_MAXIMISED)
         self.sign = -1.0 if inverted else 1.0
         self.__name__ = ("neg_" if inverted else "") + self.name.replace(":", ",")
@@ -122,7 +122,7 @@ class RankingMetric:
     def _value(self, predictions: Any, rows: BoostedRows) -> float:
         scores, given = scores_of(predictions, rows.labels.size), self.own.with_rows(rows)
         taken = self.metric.rows_of(given)
-        taken |= self._of_queries(rows.query_weight_by_row(), given["sample_weight"])
+        taken |= self._of_queries(rows.query_weight_by_row, given["sample_weight"])
         value = float(self.metric.function(rows.labels, scores, **taken, **self.metric.options))
         if np.isnan(value):
             raise NoPairsError(

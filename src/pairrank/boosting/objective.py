@@ -98,7 +98,7 @@ class AllPairsObjective:
         check_choice(reduction, "reduction", ("auto", "rows", "query"))
         self.loss, self.graph, self.reduction = as_loss(loss), as_graph(graph), reduction
         self.eps = eps
-        self.own = OwnArrays(qid, sample_weight, winner_weight, loser_weight)
+        self.own = OwnArrays.of(qid, sample_weight, winner_weight, loser_weight)
         if self._is_of_differences:
             refuse_roles(winner_weight, loser_weight)
             if self.graph != "full" or reduction != "auto":
@@ -186,7 +186,7 @@ class AllPairsObjective:
 
     def _bind(self, rows: BoostedRows) -> Derivatives:
         given = self.own.with_rows(rows)
-        qid, by_query = given.pop("qid"), rows.query_weight_by_row()
+        qid, by_query = given.pop("qid"), rows.query_weight_by_row
         if not self._is_of_differences:
             levels = Levels.build(rows.labels, qid, graph=self.graph, **given)
             levels.require_pairs()

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank._validation import ALIGNED, check_labels
+from pairrank._validation import ALIGNED, check_labels, check_numbers, check_query_ids
 from pairrank.exceptions import PairrankError
 
 IntArray = NDArray[np.int64]
@@ -52,19 +52,27 @@ class BoostedRows(NamedTuple):
 
     def same_as(self, other: BoostedRows) -> bool:
         """Whether all arrays are equal; O(n_rows)."""
+        both: list[tuple[Any, Any]] = list(zip(self, other, strict=True))
         return all(
-            (a is None) == (b is None) and (a is None or np.array_equal(a, b))
-            for a, b in zip(self, other, strict=True)
+            (a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in both
         )
 
     def copied(self) -> BoostedRows:
         """Return the rows in arrays of their own."""
-        return BoostedRows(*(None if each is None else np.array(each) for each in self))
+        copies: list[Any] = [None if each is None else np.array(each) for each in self]
+        return BoostedRows(*copies)
 
     @property
     def qid(self) -> IntArray | None:
-        """The number of each row's query."""
+        """The number of each row's query, (n_rows,); None: no queries are known."""
         return None if self.group is None else self._by_row(np.arange(self.group.size))
+
+    @property
+    def query_weight_by_row(self) -> FloatArray | None:
+        """The weight of each row's query, (n_rows,), or None."""
+        if self.query_weight is None:
+            return None
+        return np.asarray(self._by_row(self.query_weight), dtype=np.float64)
 
     def _by_row(self, of_queries: Any) -> Any:
         """Return one value per query as one per row."""
@@ -76,20 +84,21 @@ class BoostedRows(NamedTuple):
             )
         return np.repeat(of_queries, self.group)
 
-    def query_weight_by_row(self) -> FloatArray | None:
-        """Return the weight of each row's query, or None."""
-        if self.query_weight is None:
-            return None
-        return np.asarray(self._by_row(self.query_weight), dtype=np.float64)
-
 
 class OwnArrays(NamedTuple):
-    """Arrays with one entry per row that a user gives to an objective or metric, not to the data."""
+    """Arrays with one entry per row that are given to an objective or metric, not to the data."""
 
     qid: Any = None
     sample_weight: Any = None
     winner_weight: Any = None
     loser_weight: Any = None
+
+    @classmethod
+    def of(cls, qid: Any, *weights: Any) -> OwnArrays:
+        """Return the arrays, or raise a PairrankError where one holds no identifiers or numbers."""
+        named = zip(cls._fields[1:], weights, strict=True)
+        checked = (None if each is None else check_numbers(each, name) for name, each in named)
+        return cls(check_query_ids(qid), *checked)
 
     def with_rows(self, rows: BoostedRows) -> dict[str, Any]:
         """Return checked qid and weights of the rows by name, from both sources.
@@ -107,7 +116,7 @@ class OwnArrays(NamedTuple):
                 continue
             if found[name] is not None:
                 raise PairrankError(
-                    f"{name} is given twice, with the data and apart from it: give it once"
+                    f"{name} is given twice, with the data and to the objective or metric: give it once"
                 )
             found[name] = value
         return {name: check(found[name], n_rows) for name, check in ALIGNED.items()}
