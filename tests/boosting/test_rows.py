@@ -159,8 +159,8 @@ def test_bad_parameters_are_refused_before_training():
 def test_bad_data_are_refused():
     y, scores, _, _, _ = rows()
     for labels, predictions, match in (
-        (np.full(30, np.nan), scores, "label contains NaN|y_true contains NaN"),
-        (np.ones(30), scores, "one class|equal|no "),
+        (np.full(30, np.nan), scores, "y_true contains NaN in row 0"),
+        (np.ones(30), scores, "one class only"),
         (y, np.append(scores[:-1], np.nan), "prediction of row 29 is nan"),
         (y, np.append(np.inf, scores[1:]), "lower the learning rate"),
         (y, scores[:9], r"shape \(9,\) for 30 rows"),
