@@ -33,7 +33,7 @@ class AllPairsObjective:
     One object serves ``lightgbm.train({"objective": objective, ...})``,
     ``LGBMRanker(objective=objective)``, ``LGBMRegressor(objective=objective)``,
     ``xgboost.train(..., obj=objective)`` and ``XGBRegressor(objective=objective)``. There is no
-    limit on the rows of a query or on labels: any numbers are, higher is better.
+    limit on the rows of a query, and labels are any numbers: higher is better.
 
     Queries come from the data: ``Dataset(group=...)``, ``LGBMRanker.fit(group=...)``,
     ``DMatrix(qid=...)``. Estimators without queries take them from `qid`. Without both, all rows
@@ -66,21 +66,25 @@ class AllPairsObjective:
 
     Notes
     -----
-    A round costs a pair sum and the diagonal of its Hessian, see `Derivatives` for the cost and for
-    the formula of the Hessian, which is 1 per row in the mean at equal scores, so that
-    ``min_child_weight`` and ``min_sum_hessian_in_leaf`` count rows, and
-    ``reg_lambda`` is in rows too. Row weight 2 equals the row twice. A pair weighs the product of
-    its rows' weights; so does a query of the weight that a DMatrix gives to it, linearly.
+    A round costs a pair sum and the diagonal of its Hessian; `Derivatives` has the cost and the
+    formula. The diagonal's factor is 1, its floor a hundredth of its value at equal scores; losses
+    without curvature there, such as the hinge, have a constant Hessian.
 
-    An object with arrays of its own cannot train on some of its rows, as ``lightgbm.cv``,
-    ``xgboost.cv`` and searches do. Their folds should keep queries whole.
+    At equal scores the Hessian is 1 per row in the mean, so ``min_child_weight``,
+    ``min_sum_hessian_in_leaf`` and ``reg_lambda`` are in units of rows. A pair weighs the product
+    of its rows' weights, and row weight 2 equals the row twice. If a DMatrix has queries, XGBoost
+    takes one weight per query: weight 2 equals the query twice.
+
+    Folds of ``lightgbm.cv``, ``xgboost.cv`` and searches train on some of the rows, so the queries
+    must come from the data, not from `qid`. ``lightgbm.cv`` splits queries unless ``folds=`` keeps
+    them whole, as ``GroupKFold()`` does.
 
     Examples
     --------
     >>> from pairrank.boosting import AllPairsObjective
     >>> gradient, hessian = AllPairsObjective()([0, 1, 1], [0.0, 0.0, 0.0])
     >>> gradient.tolist(), hessian.tolist()
-    ([1.5, -0.75, -0.75], [1.5, 0.75, 0.75])
+    ([3.0, -1.5, -1.5], [1.5, 0.75, 0.75])
     """
 
     def __init__(

@@ -116,7 +116,8 @@ class OwnArrays(NamedTuple):
                 continue
             if found[name] is not None:
                 raise PairrankError(
-                    f"{name} is given twice, with the data and to the objective or metric: give it once"
+                    f"{name} is given twice: with the data, and to the objective or metric; give "
+                    "it once"
                 )
             found[name] = value
         return {name: check(found[name], n_rows) for name, check in ALIGNED.items()}
