@@ -20,14 +20,13 @@ OPTIONAL = {
     "plotting": "matplotlib",
     "page": "jinja2",
     "torch": "torch.nn",
-    "boosting": "lightgbm",
-    "distributed": "dask",
 }
 """The library that a module or the modules of a package need, by the name of either."""
 FACES = [
     "pairrank",
     *(f"pairrank.{name}" for name in ("metrics", "datasets", "export", "io", "recommend")),
-    *(f"pairrank.{name}" for name in ("survival", "clicks", "ratings", "report", "torch")),
+    *(f"pairrank.{name}" for name in ("survival", "clicks", "ratings", "report", "boosting")),
+    "pairrank.torch",
 ]
 ASKED = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "SS03", "SS06", "RT01"}
 

@@ -66,6 +66,21 @@ def test_survival_times_are_ranked_better_than_by_chance(capsys):
     assert "Uno" in capsys.readouterr().out
 
 
+@pytest.mark.extras
+def test_trees_that_learn_from_pairs_have_the_auc_of_trees_of_rows(capsys):
+    pytest.importorskip("lightgbm", reason="needs lightgbm: make test-extras")
+    auc = load("boosting_all_pairs").main()
+    assert auc["pairs"] > auc["rows"] - 0.01
+    assert "AUC" in capsys.readouterr().out
+
+
+def test_the_example_of_boosted_trees_says_what_to_install(capsys, monkeypatch):
+    example = load("boosting_all_pairs")
+    monkeypatch.setattr(example, "lightgbm", None)
+    assert example.main() is None
+    assert "pip install 'pairrank[lightgbm]'" in capsys.readouterr().out
+
+
 def test_the_data_of_the_examples_are_what_their_maker_writes(tmp_path, monkeypatch):
     maker = load("make_data")
     shipped = maker.HERE

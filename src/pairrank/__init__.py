@@ -66,6 +66,7 @@ _LAZY = {
     "survival_target": "pairrank.survival",
 }
 _MODULES = (
+    "boosting",
     "clicks",
     "datasets",
     "exceptions",

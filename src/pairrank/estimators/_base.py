@@ -236,7 +236,7 @@ class BaseRanker(Described, BaseEstimator):
 
     def _by_target(self) -> list[Self]:
         """Return a ranker with the weights of each of several targets; none if there is one."""
-        coefs = getattr(self, "coef_", 0.0)
+        coefs: Any = getattr(self, "coef_", 0.0)
         if np.ndim(coefs) < 2:
             return []
         singles = [copy.copy(self) for _ in coefs]

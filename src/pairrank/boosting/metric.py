@@ -1,0 +1,159 @@
+"""RankingMetric: a metric of pairrank as an evaluation metric of LightGBM and XGBoost."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pairrank._protocols import FloatArray
+from pairrank.boosting.rows import BoostedRows, OwnArrays, is_data, scores_of
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.metrics._names import Metric, metric_named
+
+_MAXIMISED = ("auc", "pre", "map", "ndcg")
+"""How names begin that XGBoost's early stopping maximises; it minimises all others."""
+_ABSENT: Any = object()
+
+
+class RankingMetric:
+    """A metric of pairrank as an evaluation metric of LightGBM and XGBoost.
+
+    One object serves ``lightgbm.train(feval=metric)``, ``LGBMRanker.fit(eval_metric=metric)``,
+    ``xgboost.train(custom_metric=metric)`` and ``XGBRegressor(eval_metric=metric)``. Queries come
+    from the data of each evaluation set, as for `AllPairsObjective`, else from `qid`.
+
+    XGBoost's early stopping maximises metrics whose names begin with auc, map, ndcg or pre, and
+    minimises all others. So it gets other metrics where greater is better negated, under the name
+    ``neg_<name>``. In XGBoost's names "," stands for ":".
+
+    Parameters
+    ----------
+    name : str
+        A name of `pairrank.metrics.evaluate`, such as "ndcg@10", "pairwise_accuracy" or "auc".
+    qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
+        Query identifiers and weights of the evaluated rows, for data that cannot hold them. They
+        serve one evaluation set.
+    **options : Any
+        Further options of the metric, such as ``graph=OrderGraph(...)``.
+
+    Raises
+    ------
+    PairrankError
+        If there is no such metric or option. In training: if an array has not one entry per row, or
+        the metric has no value on an evaluation set.
+
+    Notes
+    -----
+    Metrics of pairs weigh a pair by the product of its rows' weights, as in training. Metrics of
+    ranked lists ignore weights of rows. Weights of queries, which a DMatrix with queries has, weigh
+    lists, and pairs linearly.
+
+    Examples
+    --------
+    >>> from pairrank.boosting import RankingMetric
+    >>> metric = RankingMetric("pairwise_accuracy")
+    >>> metric([0, 1, 1], [0.5, 0.2, 0.9])  # as XGBRegressor calls it
+    -0.5
+    >>> metric([0, 1, 1], [0.5, 0.2, 0.9], None, None)  # as LGBMRanker calls it
+    ('pairwise_accuracy', 0.5, True)
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+        winner_weight: ArrayLike | None = None,
+        loser_weight: ArrayLike | None = None,
+        **options: Any,
+    ) -> None:
+        self.name, self.metric = str(name), _with_options(name, options)
+        self.own = OwnArrays.of(qid, sample_weight, winner_weight, loser_weight)
+        inverted = self.metric.greater_is_better and not self.name.startswith(_MAXIMISED)
+        self.sign = -1.0 if inverted else 1.0
+        self.__name__ = ("neg_" if inverted else "") + self.name.replace(":", ",")
+
+    def __call__(
+        self,
+        y_true: Any,
+        y_pred: Any,
+        sample_weight: ArrayLike | None = None,
+        group: ArrayLike | None = _ABSENT,
+    ) -> Any:
+        """Return the metric in the form that the calling library expects.
+
+        Parameters
+        ----------
+        y_true : array-like of shape (n_rows,)
+            Labels; where the second argument is a Dataset or DMatrix, the scores.
+        y_pred : array-like of shape (n_rows,), or Dataset or DMatrix
+            Scores; or the data of the native training functions.
+        sample_weight : array-like of shape (n_rows,), optional
+            Row weights.
+        group : array-like of shape (n_queries,), optional
+            The number of rows of each query, or None, as LightGBM's estimators pass it.
+
+        Returns
+        -------
+        tuple or float
+            (name, value, greater_is_better) for LightGBM, whose estimators pass four arguments;
+            (name, value) for `xgboost.train`; the value for XGBoost's estimators.
+        """
+        if not is_data(y_pred):
+            rows = BoostedRows.of_arrays(y_true, sample_weight, None if group is _ABSENT else group)
+            value = self._value(y_pred, rows)
+            return self.sign * value if group is _ABSENT else self._for_lightgbm(value)
+        value = self._value(y_true, BoostedRows.of_data(y_pred))
+        if hasattr(y_pred, "num_row"):
+            return self.__name__, self.sign * value
+        return self._for_lightgbm(value)
+
+    def __repr__(self) -> str:
+        given = [name for name, value in self.own._asdict().items() if value is not None]
+        return f"RankingMetric({self.name!r}{''.join(f', {name}=...' for name in given)})"
+
+    def _for_lightgbm(self, value: float) -> tuple[str, float, bool]:
+        return self.name, value, self.metric.greater_is_better
+
+    def _value(self, predictions: Any, rows: BoostedRows) -> float:
+        scores, given = scores_of(predictions, rows.labels.size), self.own.with_rows(rows)
+        taken = self.metric.rows_of(given)
+        taken |= self._of_queries(rows.query_weight_by_row, given["sample_weight"])
+        value = float(self.metric.function(rows.labels, scores, **taken, **self.metric.options))
+        if np.isnan(value):
+            raise NoPairsError(
+                f"the metric {self.name!r} has no value on an evaluation set of {scores.size} "
+                "rows: add queries with rows of different labels, or choose another metric"
+            )
+        return value
+
+    def _of_queries(self, by_row: FloatArray | None, weight: Any) -> dict[str, Any]:
+        """Return the weights that follow from those of queries, so that pairs weigh linearly."""
+        if by_row is None:
+            return {}
+        if self.metric.judges in ("lists", "gains"):
+            return {"sample_weight": by_row}
+        each = np.sqrt(by_row)
+        return {"sample_weight": each if weight is None else each * weight}
+
+
+def _with_options(name: Any, options: dict[str, Any]) -> Metric:
+    """Return the metric of a name with further options, which must be its own."""
+    metric = metric_named(name)
+    known = [
+        each
+        for each in inspect.signature(metric.function).parameters
+        if each in (*metric.named_options, "graph")
+    ]
+    for option in options:
+        if option not in known or option in metric.options:
+            listed = ", ".join(f"{each}=..." for each in known) or "none"
+            raise PairrankError(
+                f"{option} is not an option of the metric {name!r}, or is set twice; its options: "
+                f"{listed}"
+            )
+    return metric._replace(options={**metric.options, **options})

@@ -1,0 +1,165 @@
+"""The rows that LightGBM or XGBoost shows to an objective or a metric: labels, weights, queries."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pairrank._protocols import FloatArray
+from pairrank._validation import ALIGNED, check_labels, check_numbers, check_query_ids
+from pairrank.exceptions import PairrankError
+
+IntArray = NDArray[np.int64]
+
+_IN_THE_DATA = {
+    "qid": (
+        "lightgbm.Dataset(group=...), LGBMRanker(objective=...).fit(group=...) with eval_group=, "
+        "or xgboost.DMatrix(qid=...)"
+    ),
+    "sample_weight": "lightgbm.Dataset(weight=...), xgboost.DMatrix(weight=...) or fit(...)",
+}
+
+
+class BoostedRows(NamedTuple):
+    """Rows as a library shows them, before they are checked."""
+
+    labels: FloatArray
+    weight: FloatArray | None = None
+    """One weight per row; None: all weigh 1."""
+    query_weight: FloatArray | None = None
+    """One weight per query, as a DMatrix with queries has them."""
+    group: IntArray | None = None
+    """The sizes of the queries, whose rows are contiguous; None: no queries are known."""
+
+    @classmethod
+    def of_data(cls, data: Any) -> BoostedRows:
+        """Return the rows of a lightgbm.Dataset or xgboost.DMatrix.
+
+        A DMatrix with queries has weights of queries, any other data weights of rows.
+        """
+        group, weight = _given(data.get_group()), _given(data.get_weight())
+        labels = check_labels(data.get_label(), name="the label")
+        if group is not None and hasattr(data, "num_row"):
+            return cls(labels, query_weight=weight, group=group)
+        return cls(labels, weight=weight, group=group)
+
+    @classmethod
+    def of_arrays(cls, y_true: ArrayLike, weight: Any, group: Any) -> BoostedRows:
+        """Return the rows that a scikit-learn estimator passes."""
+        return cls(check_labels(y_true, name="y_true"), _given(weight), group=_given(group))
+
+    def same_as(self, other: BoostedRows) -> bool:
+        """Whether all arrays are equal; O(n_rows)."""
+        both: list[tuple[Any, Any]] = list(zip(self, other, strict=True))
+        return all(
+            (a is None) == (b is None) and (a is None or np.array_equal(a, b)) for a, b in both
+        )
+
+    def copied(self) -> BoostedRows:
+        """Return the rows in arrays of their own."""
+        copies: list[Any] = [None if each is None else np.array(each) for each in self]
+        return BoostedRows(*copies)
+
+    @property
+    def qid(self) -> IntArray | None:
+        """The number of each row's query, (n_rows,); None: no queries are known."""
+        return None if self.group is None else self._by_row(np.arange(self.group.size))
+
+    @property
+    def query_weight_by_row(self) -> FloatArray | None:
+        """The weight of each row's query, (n_rows,), or None."""
+        if self.query_weight is None:
+            return None
+        return np.asarray(self._by_row(self.query_weight), dtype=np.float64)
+
+    def _by_row(self, of_queries: Any) -> Any:
+        """Return one value per query as one per row."""
+        assert self.group is not None
+        if self.group.sum() != self.labels.size:
+            raise PairrankError(
+                f"the sizes of the groups add up to {self.group.sum()}, but there are "
+                f"{self.labels.size} rows: give the number of rows of each query"
+            )
+        return np.repeat(of_queries, self.group)
+
+
+class OwnArrays(NamedTuple):
+    """Arrays with one entry per row that are given to an objective or metric, not to the data."""
+
+    qid: Any = None
+    sample_weight: Any = None
+    winner_weight: Any = None
+    loser_weight: Any = None
+
+    @classmethod
+    def of(cls, qid: Any, *weights: Any) -> OwnArrays:
+        """Return the arrays, or raise a PairrankError where one holds no identifiers or numbers."""
+        named = zip(cls._fields[1:], weights, strict=True)
+        checked = (None if each is None else check_numbers(each, name) for name, each in named)
+        return cls(check_query_ids(qid), *checked)
+
+    def with_rows(self, rows: BoostedRows) -> dict[str, Any]:
+        """Return checked qid and weights of the rows by name, from both sources.
+
+        Weights of queries are left to the caller. Raises a PairrankError where an array has not one
+        entry per row, or stands in both sources.
+        """
+        n_rows = rows.labels.size
+        found = self._asdict()
+        for name, value in found.items():
+            if value is not None and len(value) != n_rows:
+                raise _wrong_length(name, len(value), n_rows)
+        for name, value in (("qid", rows.qid), ("sample_weight", rows.weight)):
+            if value is None:
+                continue
+            if found[name] is not None:
+                raise PairrankError(
+                    f"{name} is given twice: with the data, and to the objective or metric; give "
+                    "it once"
+                )
+            found[name] = value
+        return {name: check(found[name], n_rows) for name, check in ALIGNED.items()}
+
+
+def scores_of(predictions: Any, n_rows: int) -> FloatArray:
+    """Return raw predictions as finite float64 scores, (n_rows,), or raise a PairrankError."""
+    scores = np.asarray(predictions, dtype=np.float64)
+    if scores.ndim == 2 and scores.shape[1] == 1:
+        scores = scores[:, 0]
+    if scores.shape != (n_rows,):
+        raise PairrankError(
+            f"the predictions have shape {scores.shape} for {n_rows} rows: pairs are compared by "
+            "one score per row, so leave num_class and several targets out"
+        )
+    if not np.isfinite(scores).all():
+        row = int(np.isfinite(scores).argmin())
+        raise PairrankError(
+            f"the prediction of row {row} is {scores[row]}: check init_score or base_margin, or "
+            "lower the learning rate"
+        )
+    return scores
+
+
+def is_data(value: Any) -> bool:
+    """Whether a value is a lightgbm.Dataset or an xgboost.DMatrix."""
+    return hasattr(value, "get_label") and hasattr(value, "get_weight")
+
+
+def _given(values: Any) -> Any:
+    """Return an array, or None where there is none; XGBoost says this by an empty array."""
+    return None if values is None or not np.size(values) else np.asarray(values)
+
+
+def _wrong_length(name: str, size: int, n_rows: int) -> PairrankError:
+    known = _IN_THE_DATA.get(name)
+    instead = (
+        "make one for each set of rows"
+        if known is None
+        else f"give them with the data instead, which folds and evaluation sets can cut: {known}"
+    )
+    return PairrankError(
+        f"{name} has {size} entries, but these data have {n_rows} rows. An array given to an "
+        f"objective or metric belongs to one set of rows; {instead}"
+    )

@@ -1,0 +1,277 @@
+"""All pairs in LightGBM: training, metrics, early stopping, folds, weights, pickled models."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold
+
+from pairrank import QueryKFold
+from pairrank.boosting import AllPairsObjective, RankingMetric
+from pairrank.exceptions import PairrankError
+from pairrank.losses import LOSSES, Square, Tube
+from pairrank.metrics import auc_score, ndcg_score, pairwise_accuracy
+
+lightgbm = pytest.importorskip("lightgbm", reason="needs lightgbm: make test-extras")
+pytestmark = pytest.mark.extras
+
+QUIET = {"verbose": -1, "num_threads": 1, "metric": "None", "deterministic": True}
+SMALL = QUIET | {"min_data_in_leaf": 1, "num_leaves": 8}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _numpy_warnings():
+    """LightGBM's own deprecation warnings are not ours."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="lightgbm")
+        yield
+
+
+def made(n_queries=40, seed=0, size=12):
+    rng = np.random.default_rng(seed)
+    n_rows = n_queries * size
+    X = rng.normal(size=(n_rows, 4))
+    score = X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.3 * rng.normal(size=n_rows)
+    qid = np.repeat(np.arange(n_queries), size)
+    return X, np.digitize(score, [-1.0, 0.5, 1.5]).astype(float), qid, np.full(n_queries, size)
+
+
+def dataset(X, y, group=None, **fields):
+    return lightgbm.Dataset(X, y, group=group, free_raw_data=False, **fields)
+
+
+def trained(objective, data, rounds=15, **parameters):
+    return lightgbm.train({**SMALL, **parameters, "objective": objective}, data, rounds)
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, Square(), Tube(), Tube(0.1, 2)], ids=str)
+def test_every_loss_learns_to_rank_other_queries(loss):
+    X, y, _, group = made()
+    other = made(seed=1)
+    model = trained(AllPairsObjective(loss), dataset(X, y, group), 30)
+    assert pairwise_accuracy(other[1], model.predict(other[0]), qid=other[2]) > 0.8
+
+
+def test_estimators_and_training_functions_give_the_same_model():
+    X, y, qid, group = made()
+    native = trained(AllPairsObjective(), dataset(X, y, group)).predict(X)
+    options = {"n_estimators": 15, "min_child_samples": 1, "num_leaves": 8, **QUIET}
+    ranker = lightgbm.LGBMRanker(objective=AllPairsObjective(), **options).fit(X, y, group=group)
+    np.testing.assert_array_equal(ranker.predict(X), native)
+    regressor = lightgbm.LGBMRegressor(objective=AllPairsObjective(qid=qid), **options)
+    np.testing.assert_array_equal(regressor.fit(X, y).predict(X), native)
+    np.testing.assert_array_equal(clone(regressor).fit(X, y).predict(X), native)
+
+
+def test_rows_in_any_order_learn_through_the_qid_of_the_objective():
+    X, y, qid, _ = made()
+    order = np.random.default_rng(2).permutation(y.size)
+    objective = AllPairsObjective(qid=qid[order])
+    model = trained(objective, dataset(X[order], y[order]), 30)
+    assert pairwise_accuracy(y, model.predict(X), qid=qid) > 0.85
+
+
+def test_a_query_of_more_than_10000_rows_and_labels_beyond_30_are_no_limit():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(10_001, 3))
+    y = np.floor(100.0 * X[:, 0])
+    data = dataset(X, y, [10_001])
+    model = trained(AllPairsObjective(), data, 5)
+    assert pairwise_accuracy(y, model.predict(X)) > 0.9
+    with pytest.raises(lightgbm.basic.LightGBMError):
+        trained("lambdarank", dataset(X, np.clip(y, 0, 3), [10_001]), 1)
+
+
+def test_several_evaluation_sets_have_metrics_of_their_own_queries():
+    train, one, two = made(), made(25, seed=1), made(30, seed=2, size=7)
+    data = dataset(train[0], train[1], train[3])
+    sets = [dataset(each[0], each[1], each[3], reference=data) for each in (one, two)]
+    history: dict = {}
+    model = lightgbm.train(
+        {**SMALL, "objective": AllPairsObjective()}, data, 10, valid_sets=[data, *sets],
+        valid_names=["train", "one", "two"], callbacks=[lightgbm.record_evaluation(history)],
+        feval=[RankingMetric("ndcg@5"), RankingMetric("log_loss")],
+    )  # fmt: skip
+    for name, rows in (("train", train), ("one", one), ("two", two)):
+        wanted = ndcg_score(rows[1], model.predict(rows[0]), qid=rows[2], k=5)
+        assert history[name]["ndcg@5"][-1] == pytest.approx(wanted)
+        assert history[name]["log_loss"][-1] < history[name]["log_loss"][0]
+
+
+@pytest.mark.parametrize("name", ["pairwise_accuracy", "log_loss", "ndcg@10"])
+def test_early_stopping_keeps_the_best_round_in_the_direction_of_the_metric(name):
+    X, y, _, group = made(15)
+    other = made(40, seed=1)
+    y[::3] = np.random.default_rng(0).permutation(y[::3])
+    data = dataset(X, y, group)
+    history: dict = {}
+    model = lightgbm.train(
+        {**SMALL, "objective": AllPairsObjective(), "learning_rate": 0.5, "num_leaves": 31},
+        data, 200, valid_sets=[dataset(other[0], other[1], other[3], reference=data)],
+        feval=RankingMetric(name),
+        callbacks=[lightgbm.early_stopping(10, verbose=False), lightgbm.record_evaluation(history)],
+    )  # fmt: skip
+    values = history["valid_0"][name]
+    best = np.argmin(values) if name == "log_loss" else np.argmax(values)
+    assert len(values) < 200
+    assert model.best_iteration == best + 1
+
+
+def test_the_ranker_stops_early_by_a_metric_of_its_evaluation_groups():
+    X, y, _, group = made(15)
+    other = made(20, seed=1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranker = lightgbm.LGBMRanker(
+            objective=AllPairsObjective(), n_estimators=300, learning_rate=0.5,
+            min_child_samples=1, **QUIET,
+        ).fit(
+            X, y, group=group, eval_set=[(other[0], other[1])], eval_group=[other[3]],
+            eval_metric=RankingMetric("pairwise_accuracy"),
+            callbacks=[lightgbm.early_stopping(10, verbose=False)],
+        )  # fmt: skip
+    values = ranker.evals_result_["valid_0"]["pairwise_accuracy"]
+    assert ranker.best_iteration_ == np.argmax(values) + 1
+    assert max(values) == pytest.approx(
+        pairwise_accuracy(other[1], ranker.predict(other[0]), qid=other[2])
+    )
+
+
+def test_weight_2_is_a_row_twice_and_0_its_absence():
+    X, y, qid, group = made()
+    times = np.random.default_rng(3).integers(0, 3, y.size)
+    rows = np.repeat(np.arange(y.size), times)
+    sizes = np.bincount(qid[rows])
+    options = {"min_data_in_leaf": 0, "min_sum_hessian_in_leaf": 5.0, "num_leaves": 4}
+    data = dataset(X, y, group, weight=times, params=SMALL)
+    weighted = trained(AllPairsObjective(), data, 3, **options).predict(X)
+    repeated = trained(
+        AllPairsObjective(), data_with_bins_of(data, X[rows], y[rows], sizes), 3, **options
+    ).predict(X)
+    np.testing.assert_allclose(weighted, repeated, rtol=1e-3, atol=1e-3)
+
+
+def data_with_bins_of(data, X, y, group):
+    """Return data whose features have the bins of other data."""
+    return lightgbm.Dataset(X, y, group=group, reference=data.construct())
+
+
+def with_least_hessian(objective, X, y, least):
+    """Return a model of one query whose leaves have a Hessian of at least this."""
+    parameters = {"min_data_in_leaf": 0, "min_data_in_bin": 1, "num_leaves": 500}
+    parameters["boost_from_average"] = False
+    data = lightgbm.Dataset(X, y, params={"min_data_in_bin": 1})
+    return trained(objective, data, 1, min_sum_hessian_in_leaf=least, **parameters)
+
+
+@pytest.mark.parametrize(("objective", "of_row"), [(AllPairsObjective(), 1.0), ("binary", 0.25)])
+def test_least_hessians_of_leaves_count_rows_as_those_of_a_binary_objective(objective, of_row):
+    X, y, _, _ = made(60)
+    y, n_rows = (y > 1) * 1.0, y.size
+    once = with_least_hessian(objective, X, y, 20.1 * of_row)
+    n_leaves = once.dump_model()["tree_info"][0]["num_leaves"]
+    assert n_rows / 200 < n_leaves <= n_rows / 20
+    rows = np.tile(np.arange(n_rows), 4)
+    repeated = with_least_hessian(objective, X[rows], y[rows], 80.4 * of_row)
+    np.testing.assert_allclose(
+        repeated.predict(X, raw_score=True), once.predict(X, raw_score=True), rtol=1e-4, atol=1e-4
+    )
+
+
+def test_one_query_of_binary_labels_has_the_auc_of_the_binary_objective():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 5))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=6000) > 0).astype(float)
+    auc = {}
+    for name in ("binary", "pairs"):
+        objective = AllPairsObjective() if name == "pairs" else name
+        model = trained(objective, dataset(X[:4000], y[:4000]), 60, min_data_in_leaf=20)
+        auc[name] = auc_score(y[4000:], model.predict(X[4000:], raw_score=True))
+    error = np.sqrt(0.25 / min(y[4000:].sum(), (1 - y[4000:]).sum()))
+    assert auc["pairs"] > auc["binary"] - error
+
+
+def test_training_goes_on_from_initial_scores():
+    X, y, _, group = made()
+    first = trained(AllPairsObjective(), dataset(X, y, group), 10)
+    data = dataset(X, y, group, init_score=first.predict(X))
+    second = trained(AllPairsObjective(), data, 5)
+    both = trained(AllPairsObjective(), dataset(X, y, group), 15)
+    summed = first.predict(X) + second.predict(X)
+    np.testing.assert_allclose(summed, both.predict(X), rtol=1e-4, atol=1e-4)
+
+
+def test_a_constant_initial_score_changes_nothing():
+    X, y, _, group = made()
+    shifted = trained(AllPairsObjective(), dataset(X, y, group, init_score=np.full(y.size, 3.0)))
+    plain = trained(AllPairsObjective(), dataset(X, y, group))
+    np.testing.assert_allclose(shifted.predict(X), plain.predict(X), rtol=1e-4, atol=1e-4)
+
+
+def test_folds_take_their_queries_from_the_data():
+    X, y, qid, group = made()
+    parameters = {**SMALL, "objective": AllPairsObjective()}
+    metric = RankingMetric("pairwise_accuracy")
+    for folds in (GroupKFold(3), list(QueryKFold(3).split(X, y, qid=qid))):
+        found = lightgbm.cv(parameters, dataset(X, y, group), 10, folds=folds, feval=metric)
+        assert found["valid pairwise_accuracy-mean"][-1] > 0.75
+
+
+def test_folds_refuse_a_qid_of_all_rows():
+    X, y, qid, _ = made()
+    parameters = {**SMALL, "objective": AllPairsObjective(qid=qid)}
+    with pytest.raises(PairrankError, match=r"qid has 480 entries.*320 rows.*Dataset\(group="):
+        lightgbm.cv(parameters, dataset(X, y), 3, nfold=3, stratified=False)
+
+
+def test_an_evaluation_set_refuses_a_qid_of_other_rows():
+    X, y, qid, group = made()
+    data = dataset(X, y, group)
+    with pytest.raises(PairrankError, match=r"qid has 480 entries.*240 rows"):
+        lightgbm.train(
+            {**SMALL, "objective": AllPairsObjective()}, data, 3,
+            valid_sets=[dataset(X[:240], y[:240], reference=data)],
+            feval=RankingMetric("ndcg@5", qid=qid),
+        )  # fmt: skip
+
+
+def test_a_trained_model_is_pickled_with_its_objective():
+    X, y, qid, group = made()
+    ranker = lightgbm.LGBMRanker(objective=AllPairsObjective("hinge"), n_estimators=5, **QUIET)
+    ranker.fit(X, y, group=group)
+    again = pickle.loads(pickle.dumps(ranker))
+    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
+    np.testing.assert_array_equal(again.fit(X, y, group=group).predict(X), ranker.predict(X))
+    booster = trained(AllPairsObjective(qid=qid), dataset(X, y), 5)
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(booster)).predict(X), booster.predict(X)
+    )
+
+
+def test_rows_of_weight_0_in_every_pair_make_no_leaf_of_their_own():
+    X, y, _, group = made(4)
+    y[:12] = 1.0
+    model = trained(AllPairsObjective(), dataset(X, y, group), min_sum_hessian_in_leaf=0.0)
+    assert np.isfinite(model.predict(X)).all()
+
+
+@pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
+def test_mq2008_is_ranked_as_well_as_by_the_objectives_of_lightgbm(objective, data_home):
+    from pairrank.datasets import load
+
+    parts = [load("letor4_mq2008", fold=1, subset=name) for name in ("train", "test")]
+    train, test = parts
+    order = np.argsort(train.qid, kind="stable")
+    group = np.unique(train.qid, return_counts=True)[1]
+    dense = [part.X if isinstance(part.X, np.ndarray) else part.X.toarray() for part in parts]
+    found = {}
+    for name in (objective, "pairs"):
+        data = lightgbm.Dataset(dense[0][order], train.y[order], group=group)
+        chosen = AllPairsObjective() if name == "pairs" else name
+        model = lightgbm.train({**QUIET, "objective": chosen, "learning_rate": 0.05}, data, 50)
+        found[name] = ndcg_score(test.y, model.predict(dense[1]), qid=test.qid)
+    assert found["pairs"] > found[objective] - 0.02

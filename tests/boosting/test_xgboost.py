@@ -1,0 +1,249 @@
+"""All pairs in XGBoost: training, metrics, early stopping, folds, weights, pickled models."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from pairrank.boosting import AllPairsObjective, RankingMetric
+from pairrank.exceptions import PairrankError
+from pairrank.losses import LOSSES, Square, Tube
+from pairrank.metrics import auc_score, ndcg_score, pairwise_accuracy
+
+xgboost = pytest.importorskip("xgboost", reason="needs xgboost: make test-extras")
+pytestmark = pytest.mark.extras
+
+SMALL = {"nthread": 1, "tree_method": "hist", "max_depth": 3, "disable_default_eval_metric": 1}
+
+
+def made(n_queries=40, seed=0, size=12):
+    rng = np.random.default_rng(seed)
+    n_rows = n_queries * size
+    X = rng.normal(size=(n_rows, 4)).astype(np.float32)
+    score = X[:, 0] + np.sin(2.0 * X[:, 1]) + 0.3 * rng.normal(size=n_rows)
+    y = np.digitize(score, [-1.0, 0.5, 1.5]).astype(float)
+    return X, y, np.repeat(np.arange(n_queries), size)
+
+
+def matrix(rows, **fields):
+    X, y, qid = rows
+    return xgboost.DMatrix(X, y, qid=qid, nthread=1, **fields)
+
+
+def trained(objective, data, rounds=15, **parameters):
+    own = callable(objective)
+    parameters = {**SMALL, **parameters, **({} if own else {"objective": objective})}
+    return xgboost.train(parameters, data, rounds, obj=objective if own else None)
+
+
+def scores(model, X):
+    return model.predict(xgboost.DMatrix(X), output_margin=True)
+
+
+@pytest.mark.parametrize("loss", [*LOSSES, Square(), Tube(), Tube(0.1, 2)], ids=str)
+def test_every_loss_learns_to_rank_other_queries(loss):
+    other = made(seed=1)
+    model = trained(AllPairsObjective(loss), matrix(made()), 30)
+    assert pairwise_accuracy(other[1], scores(model, other[0]), qid=other[2]) > 0.8
+
+
+def test_the_regressor_takes_queries_through_the_objective():
+    X, y, qid = made()
+    native = scores(trained(AllPairsObjective(), matrix((X, y, qid))), X)
+    options = {"n_estimators": 15, "max_depth": 3, "tree_method": "hist", "n_jobs": 1}
+    regressor = xgboost.XGBRegressor(objective=AllPairsObjective(qid=qid), **options)
+    np.testing.assert_allclose(regressor.fit(X, y).predict(X), native, atol=1e-5)
+    np.testing.assert_allclose(clone(regressor).fit(X, y).predict(X), native, atol=1e-5)
+    order = np.random.default_rng(2).permutation(y.size)
+    shuffled = xgboost.XGBRegressor(objective=AllPairsObjective(qid=qid[order]), **options)
+    found = shuffled.fit(X[order], y[order]).predict(X)
+    assert pairwise_accuracy(y, found, qid=qid) > 0.85
+
+
+def test_the_base_score_has_no_effect_on_ranks():
+    rows = made()
+    zero, five = (
+        scores(trained(AllPairsObjective(), matrix(rows), base_score=base), rows[0])
+        for base in (0.0, 5.0)
+    )
+    np.testing.assert_allclose(five - zero, 5.0, atol=1e-4)
+
+
+def test_training_goes_on_from_base_margins_of_one_or_two_dimensions():
+    rows = made()
+    first = trained(AllPairsObjective(), matrix(rows), 10, base_score=0.0)
+    start = scores(first, rows[0])
+    wanted = scores(trained(AllPairsObjective(), matrix(rows), 15, base_score=0.0), rows[0])
+    for margin in (start, start[:, np.newaxis]):
+        data = matrix(rows, base_margin=margin)
+        second = trained(AllPairsObjective(), data, 5, base_score=0.0)
+        np.testing.assert_allclose(second.predict(data, output_margin=True), wanted, atol=1e-3)
+
+
+def test_a_margin_that_is_not_finite_is_an_error():
+    rows = made()
+    start = np.zeros(rows[1].size)
+    start[7] = np.inf
+    with pytest.raises(PairrankError, match="prediction of row 7 is inf"):
+        trained(AllPairsObjective(), matrix(rows, base_margin=start))
+
+
+def test_several_targets_are_refused():
+    rows = made()
+    with pytest.raises(PairrankError, match=r"shape \(480, 2\)"):
+        trained(AllPairsObjective(), matrix(rows), num_class=2)
+
+
+def test_several_evaluation_sets_have_metrics_of_their_own_queries():
+    sets = {"train": made(), "one": made(25, seed=1), "two": made(30, seed=2, size=7)}
+    data = {name: matrix(rows) for name, rows in sets.items()}
+    history: dict = {}
+    model = xgboost.train(
+        SMALL, data["train"], 10, obj=AllPairsObjective(), custom_metric=RankingMetric("ndcg@5"),
+        evals=[(each, name) for name, each in data.items()], evals_result=history,
+        verbose_eval=False,
+    )  # fmt: skip
+    for name, (X, y, qid) in sets.items():
+        wanted = ndcg_score(y, scores(model, X), qid=qid, k=5)
+        assert history[name]["ndcg@5"][-1] == pytest.approx(wanted, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ["pairwise_accuracy", "err@5:max_label=3", "log_loss", "ndcg@10"])
+def test_early_stopping_keeps_the_best_round_in_the_direction_of_the_metric(name):
+    X, y, qid = made(15)
+    y[::3] = np.random.default_rng(0).permutation(y[::3])
+    history: dict = {}
+    metric = RankingMetric(name)
+    model = xgboost.train(
+        {**SMALL, "eta": 0.9, "max_depth": 8}, matrix((X, y, qid)), 200,
+        obj=AllPairsObjective(), custom_metric=metric, evals=[(matrix(made(seed=1)), "valid")],
+        evals_result=history, early_stopping_rounds=10, verbose_eval=False,
+    )  # fmt: skip
+    values = history["valid"][metric.__name__]
+    best = np.argmax(values) if name == "ndcg@10" else np.argmin(values)
+    assert len(values) < 200
+    assert model.best_iteration == best
+
+
+def test_the_regressor_stops_early_by_a_metric_with_the_queries_of_its_evaluation_set():
+    X, y, qid = made(15)
+    other = made(20, seed=1)
+    metric = RankingMetric("pairwise_accuracy", qid=other[2])
+    regressor = xgboost.XGBRegressor(
+        objective=AllPairsObjective(qid=qid), eval_metric=metric, early_stopping_rounds=10,
+        n_estimators=300, learning_rate=0.9, n_jobs=1,
+    )  # fmt: skip
+    regressor.fit(X, y, eval_set=[(other[0], other[1])], verbose=False)
+    best = pairwise_accuracy(other[1], regressor.predict(other[0]), qid=other[2])
+    assert regressor.best_score == pytest.approx(-best, abs=1e-6)
+    again = pickle.loads(pickle.dumps(regressor))
+    np.testing.assert_array_equal(again.predict(X), regressor.predict(X))
+    again.set_params(early_stopping_rounds=None, n_estimators=3).fit(X, y)
+
+
+def test_weights_of_queries_count_and_xgboost_refuses_those_of_rows():
+    X, y, qid = made()
+    weight = np.random.default_rng(0).integers(0, 3, 40)
+    rows = np.concatenate([np.flatnonzero(qid == q) for q in range(40) for _ in range(weight[q])])
+    again = np.repeat(np.arange(weight.sum()), 12)
+    weighted = trained(
+        AllPairsObjective(), matrix((X, y, qid), weight=weight), 1, tree_method="exact"
+    )
+    repeated = trained(
+        AllPairsObjective(), matrix((X[rows], y[rows], again)), 1, tree_method="exact"
+    )
+    found, wanted = scores(weighted, X[rows]), scores(repeated, X[rows])
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    with pytest.raises(xgboost.core.XGBoostError, match="query groups"):
+        trained(AllPairsObjective(), matrix((X, y, qid), weight=np.ones(y.size)))
+
+
+def test_weights_of_rows_count_where_the_data_have_no_queries():
+    X, y, qid = made()
+    times = np.random.default_rng(3).integers(0, 3, y.size)
+    rows = np.repeat(np.arange(y.size), times)
+    exact = {"tree_method": "exact"}
+    repeated = matrix((X[rows], y[rows], qid[rows]))
+    wanted = scores(trained(AllPairsObjective(), repeated, 1, **exact), X[rows])
+
+    def assert_wanted(model):
+        np.testing.assert_allclose(model.predict(xgboost.DMatrix(X[rows])), wanted, atol=1e-4)
+
+    plain = xgboost.DMatrix(X, y, weight=times)
+    assert_wanted(trained(AllPairsObjective(qid=qid), plain, 1, **exact))
+    own = AllPairsObjective(sample_weight=times)
+    assert_wanted(trained(own, matrix((X, y, qid)), 1, **exact))
+    regressor = xgboost.XGBRegressor(
+        objective=AllPairsObjective(qid=qid), n_estimators=1, max_depth=3, n_jobs=1, **exact
+    )
+    assert_wanted(regressor.fit(X, y, sample_weight=times).get_booster())
+
+
+@pytest.mark.parametrize(
+    ("objective", "of_row"), [(AllPairsObjective(), 1.0), ("binary:logistic", 0.25)]
+)
+def test_least_weights_of_leaves_count_rows_as_those_of_a_binary_objective(objective, of_row):
+    X, y, _ = made(60)
+    y, n_rows = (y > 1) * 1.0, y.size
+    parameters = {"max_depth": 12, "tree_method": "exact", "lambda": 0.0, "base_score": 0.5}
+
+    def fit(times):
+        rows = np.tile(np.arange(n_rows), times)
+        data = xgboost.DMatrix(X[rows], y[rows])
+        least = 20.1 * of_row * times
+        return trained(objective, data, 1, min_child_weight=least, **parameters)
+
+    once = fit(1)
+    n_leaves = once.get_dump()[0].count("leaf")
+    assert n_rows / 200 < n_leaves <= n_rows / 20
+    np.testing.assert_allclose(scores(fit(4), X), scores(once, X), rtol=1e-3, atol=1e-3)
+
+
+def test_one_query_of_binary_labels_has_the_auc_of_the_binary_objective():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 5))
+    y = (X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=6000) > 0).astype(float)
+    data, auc = xgboost.DMatrix(X[:4000], y[:4000]), {}
+    for name in ("binary:logistic", "pairs"):
+        model = trained(AllPairsObjective() if name == "pairs" else name, data, 30)
+        auc[name] = auc_score(y[4000:], scores(model, X[4000:]))
+    error = np.sqrt(0.25 / min(y[4000:].sum(), (1 - y[4000:]).sum()))
+    assert auc["pairs"] > auc["binary:logistic"] - error
+
+
+def test_folds_take_their_queries_from_the_data():
+    found = xgboost.cv(
+        SMALL, matrix(made()), 10, nfold=3, obj=AllPairsObjective(),
+        custom_metric=RankingMetric("ndcg@5"), as_pandas=False,
+    )  # fmt: skip
+    assert found["test-ndcg@5-mean"][-1] > 0.8
+
+
+def test_folds_refuse_a_qid_of_all_rows():
+    X, y, qid = made()
+    with pytest.raises(PairrankError, match=r"qid has 480 entries.*320 rows.*DMatrix\(qid="):
+        xgboost.cv(SMALL, xgboost.DMatrix(X, y), 3, nfold=3, obj=AllPairsObjective(qid=qid))
+
+
+def test_a_quantile_matrix_with_groups_of_rows_works_too():
+    X, y, qid = made()
+    data = xgboost.QuantileDMatrix(X, y, group=np.bincount(qid))
+    model = trained(AllPairsObjective(), data, 30)
+    assert pairwise_accuracy(y, scores(model, X), qid=qid) > 0.85
+
+
+def test_the_ranker_refuses_objectives_of_others():
+    X, y, qid = made()
+    with pytest.raises(ValueError, match="not supported by XGBRanker"):
+        xgboost.XGBRanker(objective=AllPairsObjective()).fit(X, y, qid=qid)
+
+
+def test_the_ranker_evaluates_metrics_of_pairrank_query_by_query():
+    X, y, qid = made()
+    ranker = xgboost.XGBRanker(eval_metric=RankingMetric("ndcg@5"), n_estimators=3, n_jobs=1)
+    ranker.fit(X, y, qid=qid, eval_set=[(X, y)], eval_qid=[qid], verbose=False)
+    wanted = ndcg_score(y, ranker.predict(X), qid=qid, k=5)
+    assert ranker.evals_result()["validation_0"]["ndcg@5"][-1] == pytest.approx(wanted, abs=1e-6)
