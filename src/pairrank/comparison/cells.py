@@ -43,8 +43,8 @@ class Cell(NamedTuple):
     params : dict
         The strengths that were chosen.
     choice_seconds, fit_seconds, predict_seconds : float
-        Of the choice, of the fit on all training rows, and of the scores of the test rows, less
-        those of compiling.
+        Of the choice (NaN: there was none), of the fit on all training rows, and of the scores of
+        the test rows, less those of compiling.
     values : dict of str to float
         Each metric over the test rows.
     queries : list of int
@@ -118,7 +118,7 @@ def _judged(task: Task, candidate: Candidate, fold: Fold, step: Step) -> Cell:
     said = dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
     return Cell(
         candidate.name, fold.repeat, fold.fold, train.X.shape[0], test.X.shape[0], params,
-        choosing[0], fitting[0], predicting[0],
+        choosing[0] if params else float("nan"), fitting[0], predicting[0],
         {name: each.value for name, each in measured.items()},
         queries,
         {name: each.by_query.tolist() for name, each in measured.items()},

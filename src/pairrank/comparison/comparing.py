@@ -10,8 +10,9 @@ from numpy.typing import ArrayLike
 
 from pairrank import _validation as validation
 from pairrank._docstrings import described_by, entries
-from pairrank.comparison.cells import Cell, run_cell
-from pairrank.comparison.models import Candidate, candidates_of
+from pairrank.comparison.cells import Cell
+from pairrank.comparison.limits import Run, cells_within
+from pairrank.comparison.models import Candidate, candidates_of, tried_text
 from pairrank.comparison.results import ComparisonResults, results_of
 from pairrank.comparison.store import CellStore
 from pairrank.comparison.task import (
@@ -82,6 +83,7 @@ def compare(
     baseline: str | None = None,
     n_resamples: int = 9999,
     random_state: int = 0,
+    time_limit: float | None = None,
     cells: str | os.PathLike[str] | None = None,
     callback: Callback | None = None,
     **rows: Unpack[RowArguments],
@@ -122,6 +124,9 @@ def compare(
         The number of random swaps, and of bootstrap samples, in tests over queries.
     random_state : int
         The seed of folds, models and tests.
+    time_limit : float, optional
+        The seconds that a model may take on a fold, its choice of strength included. Every model
+        then runs in another process, which is ended; its other folds are left out.
     cells : path-like, optional
         A folder for finished cells, a file per model and fold. The same call finds them again, also
         after an interrupt. A cell counts only for the same rows, fold, metrics, settings, model and
@@ -165,6 +170,8 @@ def compare(
     validation.check_number(inner_cv, "inner_cv", low=0, inclusive=True, integer=True)
     if inner_cv == 1:
         raise PairrankError("inner_cv must be 0, or at least 2 (got 1)")
+    if time_limit is not None:
+        validation.check_number(time_limit, "time_limit")
     check_resampling(n_resamples, 0.95, random_state)
     candidates = candidates_of(models, graph, random_state)
     names = [each.name for each in candidates]
@@ -178,8 +185,8 @@ def compare(
     n_pairs = check_preferences(given, graph)
     folds = all_folds(cv, n_repeats, given, random_state)
     task = Task(given, queries, folds, judged_by, graph, inner_cv, bool(standardize), random_state)
-    store = CellStore(cells, task, candidates)
-    found, interrupted = _run(task, candidates, store, callback or _silent)
+    work = Work(task, candidates, CellStore(cells, task, candidates), callback or _silent)
+    found, interrupted = _run(work, time_limit)
     settings = {
         "n_rows": given.X.shape[0],
         "n_features": given.X.shape[1],
@@ -191,6 +198,8 @@ def compare(
         "standardize": bool(standardize),
         "seed": random_state,
         "baseline": baseline,
+        "time_limit": time_limit,
+        "tried": {each.name: tried_text(each.grid) for each in candidates},
         "units": "queries" if queries.size > 1 else "folds",
     }
     return results_of(
@@ -198,24 +207,31 @@ def compare(
     )
 
 
+class Work(NamedTuple):
+    """What is to be run, where it is kept, and who is told."""
+
+    task: Task
+    candidates: list[Candidate]
+    store: CellStore
+    callback: Callback
+
+
 def _silent(progress: Progress) -> None:
     """Show no progress."""
 
 
-def _run(
-    task: Task, candidates: list[Candidate], store: CellStore, callback: Callback
-) -> tuple[list[Cell], bool]:
+def _run(work: Work, time_limit: float | None) -> tuple[list[Cell], bool]:
     """Return the finished cells, and whether they were interrupted; Ctrl-C before any is raised."""
     found: list[Cell] = []
-    n_cells = len(task.folds) * len(candidates)
+    n_cells = len(work.task.folds) * len(work.candidates)
     try:
-        for fold in task.folds:
-            for candidate in candidates:
-                here = Progress(len(found), n_cells, candidate.name, fold.repeat, fold.fold)
-                callback(here)
-                cell = _cell(task, candidate, fold, store, callback, here)
-                found.append(cell)
-                callback(here._replace(n_done=len(found), cell=cell))
+        with cells_within(time_limit) as run:
+            for fold in work.task.folds:
+                for candidate in work.candidates:
+                    here = Progress(len(found), n_cells, candidate.name, fold.repeat, fold.fold)
+                    cell = _cell(work, run, candidate, fold, here)
+                    found.append(cell)
+                    work.callback(here._replace(n_done=len(found), cell=cell))
     except KeyboardInterrupt:
         if not any(not cell.reason for cell in found):
             raise
@@ -223,22 +239,16 @@ def _run(
     return found, False
 
 
-def _cell(
-    task: Task,
-    candidate: Candidate,
-    fold: Fold,
-    store: CellStore,
-    callback: Callback,
-    here: Progress,
-) -> Cell:
+def _cell(work: Work, run: Run, candidate: Candidate, fold: Fold, here: Progress) -> Cell:
     """Return a kept cell, or a new one, which is then kept."""
-    cell = store.find(candidate, fold)
-    if cell is None:
-        cell = run_cell(
-            task,
-            candidate,
-            fold,
-            lambda n_fits, n_choice: callback(here._replace(n_fits=n_fits, n_choice=n_choice)),
-        )
-        store.keep(candidate, fold, cell)
+    kept = work.store.find(candidate, fold)
+    if kept is not None:
+        return kept
+
+    def step(n_fits: int, n_choice: int) -> None:
+        work.callback(here._replace(n_fits=n_fits, n_choice=n_choice))
+
+    work.callback(here)
+    cell = run(work.task, candidate, fold, step)
+    work.store.keep(candidate, fold, cell)
     return cell

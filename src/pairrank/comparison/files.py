@@ -24,13 +24,13 @@ TABLES = ("scores", "queries", "summary", "differences")
 TABLE_FILES = (".csv", ".parquet")
 
 
-def json_of(results: ComparisonResults) -> str:
-    """Return everything as JSON; NaN becomes null."""
+def record_of(results: ComparisonResults) -> dict[str, Any]:
+    """Return everything as lists, numbers and text; NaN becomes None."""
     tables = {
         name: {key: _listed(values) for key, values in getattr(results, name).items()}
         for name in TABLES
     }
-    record = {
+    return {
         "models": results.models,
         "metrics": results.metrics,
         "best": results.best_,
@@ -38,18 +38,21 @@ def json_of(results: ComparisonResults) -> str:
         "settings": results.settings,
         **tables,
     }
-    return json.dumps(record, allow_nan=False, default=str, indent=1) + "\n"
 
 
 def _listed(values: Any) -> list[Any]:
     return [None if each != each else each for each in values.tolist()]
 
 
+def _json(results: ComparisonResults) -> str:
+    return json.dumps(record_of(results), allow_nan=False, default=str, indent=1) + "\n"
+
+
 TEXT_FILES: dict[str, Callable[[ComparisonResults], str]] = {
     ".html": page_of,
     ".md": markdown,
     ".tex": latex,
-    ".json": json_of,
+    ".json": _json,
 }
 """Suffix -> the text of the file."""
 

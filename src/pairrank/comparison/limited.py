@@ -60,7 +60,7 @@ class PairsSVC(BaseEstimator):
         levels.require_pairs()
         if levels.n_pairs > self.max_pairs:
             raise PairrankError(
-                f"{int(levels.n_pairs):,} pairs are too many to list: at most {self.max_pairs:,}"
+                f"it lists pairs, and there are more than {self.max_pairs:,} in the training rows"
             )
         pairs = draw_pairs(levels, self.max_pairs, np.random.default_rng(0))
         differences = X[pairs.winner] - X[pairs.loser]
@@ -110,8 +110,8 @@ class GaussianProcess(BaseEstimator):
 
         if X.shape[0] > self.max_rows:
             raise PairrankError(
-                f"{X.shape[0]:,} training rows are too many for a Gaussian process: at most "
-                f"{self.max_rows:,}"
+                f"its time grows with the cube of the rows, and there are more than "
+                f"{self.max_rows:,} training rows"
             )
         kernel = ConstantKernel() * RBF(np.sqrt(X.shape[1])) + WhiteKernel()
         self.model_ = GaussianProcessRegressor(

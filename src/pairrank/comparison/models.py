@@ -148,3 +148,8 @@ def _candidate(name: str, model: Any, graph: Any, seed: int) -> Candidate:
     taken = estimator.get_params(deep=False)
     estimator.set_params(**{param: own[param] for param in own if param in taken})
     return Candidate(name, estimator, known.grid)
+
+
+def tried_text(grid: Mapping[str, tuple[Any, ...]]) -> str:
+    """Return the values that are tried as text, "C: 0.1, 1, 10"."""
+    return "; ".join(f"{name}: {', '.join(f'{v:g}' for v in grid[name])}" for name in grid)

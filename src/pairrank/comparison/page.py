@@ -44,6 +44,7 @@ class Content(NamedTuple):
     against: list[Against]
     time: Picture | None
     all_pairs: list[Difference]
+    tried: list[tuple[str, str]]
     cells: list[list[Any]]
 
 
@@ -86,6 +87,7 @@ def content_of(results: ComparisonResults) -> Content:
         ],
         time=_time(results, names),
         all_pairs=every,
+        tried=[(name, text) for name, text in done["tried"].items() if text],
         cells=_cells(results),
     )
 

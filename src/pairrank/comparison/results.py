@@ -52,8 +52,8 @@ class ComparisonResults:
         value of each fold. NaN where there is none.
     settings : dict
         What the comparison was made of: the numbers of rows, features, queries, pairs, folds,
-        repeats and inner folds; standardize, seed, baseline, and `units`, what the tests were over:
-        "queries" or "folds".
+        repeats and inner folds; standardize, seed, baseline, time_limit; `tried`, the values of
+        each model's strength; and `units`, what the tests were over: "queries" or "folds".
     interrupted : bool
         Whether Ctrl-C ended it before all folds were finished.
     """
@@ -236,8 +236,14 @@ def _summary(models: Sequence[str], cells: Sequence[Cell], metrics: Sequence[str
         table[name] = np.array([np.median(each) if each else np.nan for each in seconds])
     table["params"] = np.array([_most_frequent(each) for each in done])
     reasons = [[cell.reason for cell in own[name] if cell.reason] for name in models]
-    table["reason"] = np.array(["; ".join(dict.fromkeys(each)) for each in reasons])
+    table["reason"] = np.array([_joined(list(dict.fromkeys(each))) for each in reasons])
     return table
+
+
+def _joined(reasons: Sequence[str]) -> str:
+    """Return the first of different reasons, and how many more there are."""
+    more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
+    return f"{reasons[0]}{more}" if reasons else ""
 
 
 def _most_frequent(cells: Sequence[Cell]) -> str:

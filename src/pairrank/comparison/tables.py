@@ -33,23 +33,28 @@ class Table(NamedTuple):
     notes: list[str]
 
 
-def table_of(results: ComparisonResults) -> Table:
-    """Return the table of means, best model first, and the notes that explain it."""
+def table_of(results: ComparisonResults, *, short: bool = False) -> Table:
+    """Return the table of means, best model first, and the notes that explain it.
+
+    A short table has standard deviations of the first metric only, the seconds of fits only, and
+    no strengths.
+    """
     reference, metrics, summary = results.reference, results.metrics, results.summary
-    order = results.order()
-    heads = [f"{name} ↓" if _lower_is_better(name) else name for name in metrics]
-    columns = ["model", *heads]
+    order, spent = results.order(), _SPENT[1:2] if short else _SPENT
+    columns = ["model", *(f"{name} ↓" if _lower_is_better(name) else name for name in metrics)]
     if reference is not None:
-        columns.append(f"p ({reference})")
-    columns += ["choice s", "fit s", "predict s", "strength"]
+        columns.append("p" if short else f"p ({reference})")
     rows = []
     for at in order:
         row = [results.models[at]]
-        row += [mean_text(summary[name][at], summary[f"{name}_sd"][at]) for name in metrics]
+        for name in metrics:
+            sd = math.nan if short and name != metrics[0] else summary[f"{name}_sd"][at]
+            row.append(mean_text(summary[name][at], sd))
         if reference is not None:
             row.append(p_text(results.between(metrics[0], results.models[at], reference)))
-        row += [seconds_text(summary[f"{name}_seconds"][at]) for name in _SPENT]
-        rows.append([*row, str(summary["params"][at]) or _NONE])
+        row += [seconds_text(summary[f"{name}_seconds"][at]) for name in spent]
+        rows.append(row if short else [*row, str(summary["params"][at]) or _NONE])
+    columns += [f"{name} s" for name in spent] + ([] if short else ["strength"])
     return Table(columns, rows, set(_best(results, order)), list(notes_of(results)))
 
 
