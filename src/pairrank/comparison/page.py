@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 MOST_PICTURES = 4
 """The metrics whose values per fold are drawn."""
 
+_UNITS = {"queries": "query", "folds": "fold"}
+
 
 class Against(NamedTuple):
     """A metric of all models against one: tests, and pictures of differences per unit.
@@ -40,6 +42,7 @@ class Content(NamedTuple):
     metrics: list[str]
     reference: str | None
     unit: str
+    units: str
     folds: list[Picture]
     against: list[Against]
     time: Picture | None
@@ -80,7 +83,8 @@ def content_of(results: ComparisonResults) -> Content:
         table=table_of(results),
         metrics=results.metrics,
         reference=results.reference,
-        unit="query" if done["units"] == "queries" else "fold",
+        unit=_UNITS[done["units"]],
+        units=done["units"],
         folds=[each for each in (_folds(results, names, metric) for metric in drawn) if each],
         against=[
             each for each in (_against(results, names, name) for name in results.metrics) if each
@@ -121,11 +125,15 @@ def _against(results: ComparisonResults, names: list[str], metric: str) -> Again
         for gain in gains.values()
     ]
     drawn = {name: gain for name, gain in gains.items() if gain.any()}
-    unit = results.settings["units"]
-    title = f"{metric} of {reference} less that of each other model, by {unit}, largest first"
+    units = results.settings["units"]
     picture = None
     if drawn:
-        picture = pictures.difference_bars(drawn, f"% of {unit}, largest difference first", title)
+        most = max(float(np.abs(gain).max()) for gain in drawn.values())
+        title = (
+            f"{metric} of {reference} less that of each other model, {units} in falling order of "
+            f"the difference; a lane goes from {most:.2g} to {-most:.2g}"
+        )
+        picture = pictures.difference_bars(drawn, f"% of {units}", title)
     return Against(metric, tested, counts, picture)
 
 
