@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -19,7 +20,6 @@ from pairrank.comparison.models import Candidate
 from pairrank.comparison.task import Fold, Rows, Task
 from pairrank.compiled._jit import compile_seconds
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._inputs import arguments_of
 from pairrank.metrics._names import metric_named
 from pairrank.model_selection.scorers import ranker_in
 from pairrank.preferences._codes import query_codes
@@ -171,7 +171,7 @@ def _fitted(candidate: Candidate, params: Mapping[str, Any], rows: Rows) -> Any:
 def _taken_by(model: Any, names: list[str]) -> set[str]:
     """Return the arguments per row that `fit` takes, also those that a meta-estimator routes."""
     routed = get_routing_for_object(model).consumes("fit", names)
-    return set(routed) | set(arguments_of(model.fit)) & set(names)
+    return set(routed) | set(inspect.signature(model.fit).parameters) & set(names)
 
 
 def scores_of(model: Any, X: Any) -> FloatArray:
