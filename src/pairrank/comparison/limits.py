@@ -7,7 +7,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
-from joblib.externals.loky import get_reusable_executor
+from joblib.externals.loky import ProcessPoolExecutor
 
 from pairrank.comparison.cells import Cell, Step, empty_cell, run_cell
 from pairrank.comparison.models import Candidate
@@ -30,35 +30,50 @@ def cells_within(seconds: float | None) -> Iterator[Run]:
         yield run_cell
         return
     stopped: set[str] = set()
+    worker = _Worker()
 
     def run(task: Task, candidate: Candidate, fold: Fold, step: Step) -> Cell:
+        late = empty_cell(candidate.name, fold, f"it was stopped after {seconds:g} s")
         if candidate.name in stopped:
-            return empty_cell(candidate.name, fold, f"it was stopped after {seconds:g} s")
+            return late
         try:
-            _executor().submit(_load).result(_STARTING)
-            cell: Cell = _executor().submit(_run, task, candidate, fold).result(seconds)
+            worker.result(_STARTING, _load)
+            cell: Cell = worker.result(seconds, _run, task, candidate, fold)
             return cell
         except TimeoutError:
-            _end()
+            worker.end(kill=True)
             stopped.add(candidate.name)
-            return empty_cell(candidate.name, fold, f"it was stopped after {seconds:g} s")
+            return late
         except BrokenProcessPool:
-            _end()
+            worker.end(kill=True)
             reason = "its process ended: memory ran out, or a library crashed"
-            return empty_cell(candidate.name, fold, reason)
+            return late._replace(reason=reason)
 
     try:
         yield run
-    finally:
-        _end()
+    except BaseException:
+        worker.end(kill=True)
+        raise
+    worker.end(kill=False)
 
 
-def _executor() -> Any:
-    return get_reusable_executor(max_workers=1, timeout=None)
+class _Worker:
+    """A process that is started when it is needed, also after it was ended."""
 
+    def __init__(self) -> None:
+        self._pool: Any = None
 
-def _end() -> None:
-    _executor().shutdown(wait=True, kill_workers=True)
+    def result(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Return a function's result; a TimeoutError after some seconds."""
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(max_workers=1)
+        return self._pool.submit(function, *arguments).result(seconds)
+
+    def end(self, *, kill: bool) -> None:
+        """End the process: at once, or after its work."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=kill)
+            self._pool = None
 
 
 def _load() -> None:
