@@ -75,7 +75,7 @@ def test_a_page_shows_the_numbers_of_the_tables(results, tmp_path):
             assert f"{mean:.4g} ± {sd:.2g}" in shown
     assert EVIL in shown
     assert "broken: RuntimeError: no such luck" in shown
-    assert "warns: warning in 3 folds: it did not converge" in shown
+    assert "warns: warnings in 3 folds, the first: it did not converge" in shown
     found = results.between("msd", results.reference, "warns")
     assert f"{found.difference:.4g}" in shown
     assert "C: 0.0001, 0.001" in shown

@@ -13,8 +13,8 @@ from pairrank.cli._options import option
 from pairrank.cli._process import interrupted_code
 from pairrank.cli._progress import Line
 from pairrank.cli._report import print_json, print_lines, print_table
-from pairrank.cli._rows import check_inputs, check_output, count_preferences, load_rows
-from pairrank.cli.evaluate import check_asked, check_table, unfit_of
+from pairrank.cli._rows import check_inputs, check_output, load_rows
+from pairrank.cli.evaluate import check_asked, check_table
 from pairrank.exceptions import PairrankError
 
 
@@ -124,17 +124,13 @@ def compare(
     rows = load_rows(data, columns, quiet=quiet)
     labels: Any = rows.y
     order = graph_of("full" if graph is None else graph, labels)
-    count_preferences(rows, order, data)
-    with named(data):
-        if asked:
-            unfit_of(asked, rows, asked=True)
-        with _CellLine(quiet=quiet) as line:
-            found = compare_models(
-                rows.X, labels, **rows.layout, models=_split(models), metrics=asked or None,
-                cv=folds, n_repeats=repeats, inner_cv=inner_folds, graph=order,
-                standardize=standardize, baseline=baseline, n_resamples=resamples,
-                random_state=seed, time_limit=time_limit, cells=cells, callback=line,
-            )  # fmt: skip
+    with named(data), _CellLine(quiet=quiet) as line:
+        found = compare_models(
+            rows.X, labels, **rows.layout, models=_split(models), metrics=asked or None,
+            cv=folds, n_repeats=repeats, inner_cv=inner_folds, graph=order,
+            standardize=standardize, baseline=baseline, n_resamples=resamples,
+            random_state=seed, time_limit=time_limit, cells=cells, callback=line,
+        )  # fmt: skip
     for path in files:
         found.save(path)
     if per_query is not None:

@@ -54,7 +54,7 @@ KNOWN: dict[str, Known] = {
     "hull": Known("pairrank:ConvexHullRanker", {"nu": _powers(-4, 3)}),
     "pairwise": Known("pairrank:PairwiseRanker", {"C": _COSTS}),
     "rankboost": Known("pairrank:RankBoost", {"n_estimators": (30, 100, 300)}),
-    "ranknet": Known("pairrank:RankNet"),
+    "ranknet": Known("pairrank:RankNet", {"alpha": _powers(3, -1)}),
     "ridge": Known("sklearn.linear_model:Ridge", {"alpha": _PENALTIES}),
     "linear_svr": Known(
         "sklearn.svm:LinearSVR", {"C": _powers(-3, 1)}, {"dual": "auto", "max_iter": 10_000}

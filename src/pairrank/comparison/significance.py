@@ -115,7 +115,7 @@ def corrected_t_test(differences: FloatArray, ratio: float) -> Tested:
     >>> import numpy as np
     >>> n, mean, low, high, p = corrected_t_test(np.array([0.1, 0.2, 0.3]), 0.5)
     >>> n, round(mean, 3), round(low, 3), round(high, 3), round(p, 3)
-    (3, 0.2, -0.193, 0.593, 0.161)
+    (3, 0.2, -0.193, 0.593, 0.16)
     """
     counted = differences[~np.isnan(differences)]
     if counted.size < 2 or not np.isfinite(counted).all():

@@ -55,7 +55,7 @@ def table_of(results: ComparisonResults, *, short: bool = False) -> Table:
         row += [seconds_text(summary[f"{name}_seconds"][at]) for name in spent]
         rows.append(row if short else [*row, str(summary["params"][at]) or _NONE])
     columns += [f"{name} s" for name in spent] + ([] if short else ["strength"])
-    return Table(columns, rows, set(_best(results, order)), list(notes_of(results)))
+    return Table(columns, rows, set(_best(results, order)), notes_of(results))
 
 
 _SPENT = ("choice", "fit", "predict")
@@ -73,8 +73,13 @@ def _best(results: ComparisonResults, order: list[int]) -> Iterator[tuple[int, i
             yield from ((int(row), column) for row in np.flatnonzero(values == best))
 
 
-def notes_of(results: ComparisonResults) -> Iterator[str]:
-    """Yield what was done, how differences were tested, and what did not work."""
+def notes_of(results: ComparisonResults) -> list[str]:
+    """Return what was done, how differences were tested, and what did not work."""
+    return [*_procedure(results), *_test_note(results), *_faults(results), *_warnings(results)]
+
+
+def _procedure(results: ComparisonResults) -> Iterator[str]:
+    """Yield how values were found."""
     done, metric = results.settings, results.metrics[0]
     folds = f"{done['n_folds']} folds of {'queries' if done['n_queries'] > 1 else 'rows'}"
     if done["n_repeats"] > 1:
@@ -86,7 +91,10 @@ def notes_of(results: ComparisonResults) -> Iterator[str]:
     yield f"Mean ± standard deviation over {folds}; {chosen}; features {scaled}; median seconds."
     if any(map(_lower_is_better, results.metrics)):
         yield "↓: lower is better."
-    yield from _test_note(results)
+
+
+def _faults(results: ComparisonResults) -> Iterator[str]:
+    """Yield what is missing, and why."""
     if results.interrupted:
         yield "Interrupted: some folds are missing."
     most = results.summary["n_folds"].max(initial=0)
@@ -95,7 +103,6 @@ def notes_of(results: ComparisonResults) -> Iterator[str]:
     ):
         if reason:
             yield f"{name}: {reason}" + (f" ({count} of {most} folds finished)" if count else "")
-    yield from _warnings(results)
 
 
 def _test_note(results: ComparisonResults) -> Iterator[str]:
@@ -114,13 +121,13 @@ def _test_note(results: ComparisonResults) -> Iterator[str]:
 
 
 def _warnings(results: ComparisonResults) -> Iterator[str]:
-    """Yield each model's warnings, with the number of folds that had them."""
+    """Yield the first warning of each model, with the number of folds that had warnings."""
     scores = results.scores
     for name in results.models:
         own = scores["warnings"][(scores["model"] == name) & (scores["warnings"] != "")]
-        for text in dict.fromkeys(own.tolist()):
-            count = int((own == text).sum())
-            yield f"{name}: warning in {count} fold{'s' * (count > 1)}: {text}"
+        if own.size:
+            folds = "1 fold" if own.size == 1 else f"{own.size} folds"
+            yield f"{name}: warnings in {folds}, the first: {own[0]}"
 
 
 def mean_text(mean: float, sd: float) -> str:
