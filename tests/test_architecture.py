@@ -44,7 +44,10 @@ SKLEARN_ROOMS = {
     "ratings",
 }
 LEAVES = {"plotting", "cli", "dask", "torch", "boosting", "comparison"}
-FRAMES = {"_validation", "io", "datasets", "estimators", "cli", "recommend", "ratings"}
+FRAMES = {
+    *("_validation", "io", "datasets", "estimators", "cli", "recommend", "ratings"),
+    "comparison",
+}
 LIBRARIES: dict[str, set[str]] = {
     "sklearn": SKLEARN_ROOMS | LEAVES | {"threads", "export", "report"},
     "numba": {"compiled"},
@@ -61,7 +64,7 @@ LIBRARIES: dict[str, set[str]] = {
     "click": set(),
     "pyterrier": {"pyterrier"},
     "clarabel": set(),
-    "joblib": SKLEARN_ROOMS,
+    "joblib": SKLEARN_ROOMS | {"comparison"},
     "threadpoolctl": SKLEARN_ROOMS | {"threads"},
     **dict.fromkeys(["pandas", "polars"], FRAMES),
     "pyarrow": {"io"},

@@ -26,7 +26,7 @@ FACES = [
     "pairrank",
     *(f"pairrank.{name}" for name in ("metrics", "datasets", "export", "io", "recommend")),
     *(f"pairrank.{name}" for name in ("survival", "clicks", "ratings", "report", "boosting")),
-    "pairrank.torch",
+    *(f"pairrank.{name}" for name in ("comparison", "torch")),
 ]
 ASKED = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "SS03", "SS06", "RT01"}
 

@@ -7,6 +7,7 @@ from pairrank.estimators import RANKERS
 
 if TYPE_CHECKING:
     from pairrank.clicks import click_weights as click_weights
+    from pairrank.comparison import compare as compare
     from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
     from pairrank.estimators.model_files import load_model as load_model
     from pairrank.estimators.mp_rank import MPRank as MPRank
@@ -59,6 +60,7 @@ _LAZY = {
     "RegularizationPathDisplay": "pairrank.plotting",
     "WeightsDisplay": "pairrank.plotting",
     "click_weights": "pairrank.clicks",
+    "compare": "pairrank.comparison",
     "fast_erfc_sum": "pairrank.pair_sums.erfc",
     "load_model": "pairrank.estimators.model_files",
     "regularization_path": "pairrank.model_selection",
@@ -68,6 +70,7 @@ _LAZY = {
 _MODULES = (
     "boosting",
     "clicks",
+    "comparison",
     "datasets",
     "exceptions",
     "export",

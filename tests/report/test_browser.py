@@ -2,30 +2,17 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
-
 import pytest
 
+from browser import CHROMIUM, PROBE, opened, probed
 from pairrank import RankNCG, RankSVM
 from pairrank.datasets import make_queries
 from pairrank.report import report
 
 pytest.importorskip("jinja2", reason="reports need jinja2")
-CHROMIUM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
-)
 pytestmark = pytest.mark.skipif(
     CHROMIUM is None, reason="no Chromium: install the package chromium"
 )
-
-PROBE = """<script>
-document.documentElement.dataset.overflow =
-  document.documentElement.scrollWidth - document.documentElement.clientWidth;
-document.documentElement.dataset.pictures =
-  [...document.querySelectorAll("svg")].filter(each => each.clientHeight < 20).length;
-</script></body>"""
 
 
 @pytest.fixture(scope="module")
@@ -36,20 +23,6 @@ def pages():
     page = report(first, **rows, other=RankSVM().fit(**rows)).html
     notebook = f"<!doctype html><html><body>{first._repr_html_()}</body></html>"
     return {"report": page, "notebook": notebook}
-
-
-def opened(text, path, width):
-    """Open a page in Chromium; return its document after loading, and the console's lines."""
-    path.write_text(text, encoding="utf-8")
-    arguments = [
-        "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-        "--enable-logging=stderr", "--v=0", f"--window-size={width},900", "--dump-dom",
-        f"--user-data-dir={path.parent / 'profile'}", path.as_uri(),
-    ]  # fmt: skip
-    done = subprocess.run(
-        [CHROMIUM, *arguments], capture_output=True, text=True, timeout=120, check=True
-    )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
 
 
 @pytest.mark.parametrize("name", ["report", "notebook"])
@@ -75,8 +48,6 @@ def test_a_report_refuses_scripts(pages, tmp_path):
 
 @pytest.mark.parametrize("width", [1280, 420])
 def test_a_report_fits_the_window(pages, width, tmp_path):
-    policy = re.compile(r'<meta http-equiv="Content-Security-Policy"[^>]*>')
-    text = policy.sub("", pages["report"]).replace("</body>", PROBE)
-    document, _ = opened(text, tmp_path / "page.html", width)
+    document, _ = opened(probed(pages["report"]), tmp_path / "page.html", width)
     assert 'data-overflow="0"' in document
     assert 'data-pictures="0"' in document

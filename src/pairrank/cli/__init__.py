@@ -1,4 +1,4 @@
-"""The command line: pairrank train, predict, evaluate, recommend, export, info, convert, demo."""
+"""The command line: pairrank train, predict, evaluate, compare, export, info, convert, demo."""
 
 from __future__ import annotations
 

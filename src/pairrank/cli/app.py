@@ -9,6 +9,7 @@ import typer
 
 from pairrank.cli._commands import ModelCommand, spread
 from pairrank.cli._errors import GuardedGroup
+from pairrank.cli.compare import compare
 from pairrank.cli.demo import demo
 from pairrank.cli.evaluate import evaluate
 from pairrank.cli.export import export
@@ -29,7 +30,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
 for command in (
-    *(train, predict, evaluate, report, recommend, ratings, export),
+    *(train, predict, evaluate, report, compare, recommend, ratings, export),
     *(info, convert, demo, warmup),
 ):
     has_model = command in (train, recommend)

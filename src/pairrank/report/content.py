@@ -18,9 +18,10 @@ from pairrank.report.calibration import (
     calibrate,
     preferences_of,
 )
+from pairrank.report.drawing import Picture
 from pairrank.report.measures import Measure, compared, measure, worst_and_best
 from pairrank.report.pair_sample import Drawn, draw_pairs
-from pairrank.report.pictures import MOST_POINTS, Picture
+from pairrank.report.pictures import MOST_POINTS
 from pairrank.report.ranked_rows import Queries, ShownQuery, queries_of, shown_queries
 from pairrank.report.score_levels import Levels as ScoreLevels
 from pairrank.report.score_levels import score_levels

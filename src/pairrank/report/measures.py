@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
-from pairrank.metrics._names import Metric, metric_named
+from pairrank.metrics._names import metric_named
 from pairrank.metrics.comparison import Comparison, compare_values
 from pairrank.metrics.tables import columns_of
 from pairrank.preferences import Pairs
@@ -88,17 +88,28 @@ def measure(
     name: str, y: Any, scores: FloatArray, layout: Mapping[str, Any], model: Any, graph: Any
 ) -> Measure:
     """Return a metric of scores; `layout` holds the queries and weights that are given."""
+    given = _arguments(name, layout, model, graph)
     metric = metric_named(name)
-    given = {**metric.arguments(model), **metric.rows_of(layout)}
-    if "graph" in metric.own:
-        given["graph"] = graph
     by_query = metric.function(y, scores, **given, per_query=True)
     values = columns_of({name: by_query}, layout.get("qid"))[name]
-    return Measure(name, _overall(metric, y, scores, given), values, metric.greater_is_better)
+    return Measure(
+        name, float(metric.function(y, scores, **given)), values, metric.greater_is_better
+    )
 
 
-def _overall(metric: Metric, y: Any, scores: FloatArray, given: Mapping[str, Any]) -> float:
-    return float(metric.function(y, scores, **given))
+def overall(
+    name: str, y: Any, scores: FloatArray, layout: Mapping[str, Any], model: Any, graph: Any
+) -> float:
+    """Return a metric of scores over all rows only."""
+    given = _arguments(name, layout, model, graph)
+    return float(metric_named(name).function(y, scores, **given))
+
+
+def _arguments(name: str, layout: Mapping[str, Any], model: Any, graph: Any) -> dict[str, Any]:
+    """Return the arguments of a metric by keyword: of the model, of the rows, and the graph."""
+    metric = metric_named(name)
+    given = {**metric.arguments(model), **metric.rows_of(layout)}
+    return {**given, "graph": graph} if "graph" in metric.own else given
 
 
 def compared(first: Measure, second: Measure, seed: int) -> Comparison | None:

@@ -162,16 +162,23 @@ def _names(ranker: Any, other: Any) -> tuple[str, str]:
 
 def page_template() -> Any:
     """Return the template of the page."""
+    return environment("pairrank.report").get_template("page.html")
+
+
+def environment(*packages: str) -> Any:
+    """Return what reads templates: those of the first package that has them."""
     jinja2 = require("jinja2", "report", "reports")
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("pairrank.report", "templates"),
+    found = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader(package, "templates") for package in packages]
+        ),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["number"] = number_text
-    return environment.get_template("page.html")
+    found.filters["number"] = number_text
+    return found
 
 
 def number_text(value: Any) -> str:

@@ -1,0 +1,155 @@
+"""The models that a comparison knows by name, and the values of the strengths that it tries."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+from sklearn.base import clone
+
+from pairrank.exceptions import PairrankError
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def _powers(first: int, last: int) -> tuple[float, ...]:
+    step = 1 if first < last else -1
+    return tuple(10.0**power for power in range(first, last + step, step))
+
+
+_PENALTIES, _COSTS = _powers(4, -3), _powers(-4, 3)
+
+
+class Known(NamedTuple):
+    """A model known by name.
+
+    Attributes
+    ----------
+    place : str
+        Its class, as module:name; "pairrank:name" is a name at the top of the package.
+    grid : mapping of str to tuple
+        The values that are tried of each strength; of equally good values the first one is taken.
+    params : mapping
+        Other parameters that differ from the class's defaults.
+    """
+
+    place: str
+    grid: Mapping[str, tuple[Any, ...]] = _NOTHING
+    params: Mapping[str, Any] = _NOTHING
+
+
+_LIGHTGBM = "pairrank.comparison.boosted:LightGBMRanker"
+_XGBOOST = "pairrank.comparison.boosted:XGBoostRanker"
+_LEAVES, _DEPTHS = {"num_leaves": (7, 31)}, {"max_depth": (3, 6)}
+
+KNOWN: dict[str, Known] = {
+    "rankncg": Known("pairrank:RankNCG", {"alpha": _PENALTIES}),
+    "ranksvm": Known("pairrank:RankSVM", {"C": _COSTS}),
+    "rankrls": Known("pairrank:RankRLS", {"alpha": _PENALTIES}),
+    "mprank": Known("pairrank:MPRank", {"C": _powers(-1, 6)}),
+    "svrank": Known("pairrank:SVRank", {"C": _powers(-1, 6)}),
+    "hull": Known("pairrank:ConvexHullRanker", {"nu": _powers(-4, 3)}),
+    "pairwise": Known("pairrank:PairwiseRanker", {"C": _COSTS}),
+    "rankboost": Known("pairrank:RankBoost", {"n_estimators": (30, 100, 300)}),
+    "ranknet": Known("pairrank:RankNet", {"alpha": _powers(3, -1)}),
+    "ridge": Known("sklearn.linear_model:Ridge", {"alpha": _PENALTIES}),
+    "linear_svr": Known(
+        "sklearn.svm:LinearSVR", {"C": _powers(-3, 1)}, {"dual": "auto", "max_iter": 10_000}
+    ),
+    "gradient_boosting": Known(
+        "sklearn.ensemble:HistGradientBoostingRegressor",
+        {"learning_rate": (0.03, 0.1, 0.3)},
+        {"early_stopping": False},
+    ),
+    "random_forest": Known(
+        "sklearn.ensemble:RandomForestRegressor", {"min_samples_leaf": (20, 5, 1)}, {"n_jobs": -1}
+    ),
+    "logistic_regression": Known(
+        "sklearn.linear_model:LogisticRegression", {"C": _powers(-4, 3)}, {"max_iter": 1_000}
+    ),
+    "svc_pairs": Known("pairrank.comparison.limited:PairsSVC", {"C": _COSTS}),
+    "gaussian_process": Known("pairrank.comparison.limited:GaussianProcess"),
+    "lambdarank": Known(_LIGHTGBM, _LEAVES, {"objective": "lambdarank"}),
+    "rank_xendcg": Known(_LIGHTGBM, _LEAVES, {"objective": "rank_xendcg"}),
+    "rank:ndcg": Known(_XGBOOST, _DEPTHS, {"objective": "rank:ndcg"}),
+    "rank:pairwise": Known(_XGBOOST, _DEPTHS, {"objective": "rank:pairwise"}),
+}
+"""Name -> model."""
+
+DEFAULT = ("rankncg", "ranksvm", "rankrls", "ridge", "gradient_boosting")
+"""The models that are compared where none is named."""
+
+
+class Candidate(NamedTuple):
+    """A model to compare: an estimator to clone, and the values of its strengths.
+
+    `reason` says why there is no estimator.
+    """
+
+    name: str
+    estimator: Any
+    grid: Mapping[str, tuple[Any, ...]]
+    reason: str = ""
+
+
+def candidates_of(models: Any, graph: Any, seed: int) -> list[Candidate]:
+    """Return the models that are named or given; raise a PairrankError for what is neither.
+
+    `graph` and `seed` are set on models that are known by name and have such a parameter.
+    """
+    if models is None:
+        models = DEFAULT
+    if isinstance(models, str):
+        models = [name.strip() for name in models.split(",") if name.strip()]
+    if not isinstance(models, Mapping):
+        names = list(models)
+        check_names(names)
+        models = {name: name for name in names}
+    if not models:
+        raise PairrankError(f"models names none; give at least one of {', '.join(KNOWN)}")
+    return [_candidate(str(name), model, graph, seed) for name, model in models.items()]
+
+
+def check_names(names: list[Any]) -> None:
+    """Raise a PairrankError for a name that is not known, or is given twice."""
+    for place, name in enumerate(names):
+        if not isinstance(name, str):
+            raise PairrankError(
+                f"models holds {name!r}, which is not a name; give estimators as a mapping, "
+                '{"mine": estimator}'
+            )
+        if name not in KNOWN:
+            near = difflib.get_close_matches(name.lower(), KNOWN, n=3, cutoff=0.5)
+            asked = f" (did you mean {' or '.join(near)}?)" if near else ""
+            raise PairrankError(f"there is no model {name!r}{asked}; use one of {', '.join(KNOWN)}")
+        if name in names[:place]:
+            raise PairrankError(f"model {name!r} is named twice; name it once")
+
+
+def _candidate(name: str, model: Any, graph: Any, seed: int) -> Candidate:
+    if not isinstance(model, str):
+        if not (hasattr(model, "fit") and hasattr(model, "get_params")):
+            raise PairrankError(
+                f"model {name!r} must be an estimator or a name, such as 'ridge' (got {model!r})"
+            )
+        return Candidate(name, clone(model), {})
+    check_names([model])
+    known = KNOWN[model]
+    module, _, attribute = known.place.partition(":")
+    try:
+        kind = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        return Candidate(name, None, {}, str(error))
+    estimator = kind(**known.params)
+    own = {"graph": graph, "random_state": seed}
+    taken = estimator.get_params(deep=False)
+    estimator.set_params(**{param: own[param] for param in own if param in taken})
+    return Candidate(name, estimator, known.grid)
+
+
+def tried_text(grid: Mapping[str, tuple[Any, ...]]) -> str:
+    """Return the values that are tried as text, "C: 0.1, 1, 10"."""
+    return "; ".join(f"{name}: {', '.join(f'{v:g}' for v in grid[name])}" for name in grid)

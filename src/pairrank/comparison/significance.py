@@ -1,0 +1,153 @@
+"""Paired tests of models: over queries, or over folds of one query; Holm's correction."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from scipy.stats import t as student
+
+from pairrank._protocols import FloatArray
+from pairrank.metrics.comparison import compare_values
+
+LEVEL = 0.95
+
+
+class Difference(NamedTuple):
+    """Two models compared by a metric.
+
+    Attributes
+    ----------
+    metric, model, other : str
+    n_units : int
+        The queries, or folds, with a value of both models.
+    difference : float
+        The mean over these of the model's value less the other's.
+    low, high : float
+        The ends of the 95 % interval of the difference.
+    p_value : float
+        Two-sided; NaN if there are fewer than two units.
+    adjusted_p_value : float
+        Holm's, over all pairs of models that are compared by the metric.
+    """
+
+    metric: str
+    model: str
+    other: str
+    n_units: int
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    adjusted_p_value: float
+
+
+def differences_of(
+    metric: str,
+    values: dict[str, FloatArray],
+    *,
+    baseline: str | None,
+    ratio: float | None,
+    n_resamples: int,
+    seed: int,
+) -> list[Difference]:
+    """Return the differences of all pairs of models, or of all models from a baseline.
+
+    `values` are those of each model per unit, NaN where a unit does not count. With a `ratio` of
+    test rows to training rows the units are folds, else they are queries.
+    """
+    pairs = list(combinations(values, 2))
+    if baseline is not None:
+        pairs = [(name, baseline) for name in values if name != baseline and baseline in values]
+    found = []
+    for name, other in pairs:
+        if ratio is not None:
+            tested = corrected_t_test(values[name] - values[other], ratio)
+        else:
+            tested = _over_queries(values[name], values[other], n_resamples, seed)
+        found.append(Difference(metric, name, other, *tested, np.nan))
+    adjusted = holm(np.array([each.p_value for each in found]))
+    return [
+        each._replace(adjusted_p_value=p)
+        for each, p in zip(found, adjusted.tolist(), strict=True)
+    ]  # fmt: skip
+
+
+Tested = tuple[int, float, float, float, float]
+"""The number of units, the mean difference, the ends of its interval, the p-value."""
+
+
+def _over_queries(first: FloatArray, second: FloatArray, n_resamples: int, seed: int) -> Tested:
+    difference = first - second
+    counted = difference[~np.isnan(difference)]
+    if counted.size < 2 or not np.isfinite(counted).all():
+        return _untested(counted)
+    found = compare_values(first, second, n_resamples, LEVEL, seed)
+    return found.n_queries, found.difference, found.low, found.high, found.p_value
+
+
+def corrected_t_test(differences: FloatArray, ratio: float) -> Tested:
+    """Test the mean difference over folds, whose training rows overlap.
+
+    The variance of the mean of J differences is (1/J + ratio) times their sample variance, where
+    `ratio` is that of test rows to training rows; t has J - 1 degrees of freedom.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_folds,)
+        NaN where a fold does not count.
+    ratio : float
+        The number of test rows per training row.
+
+    Returns
+    -------
+    tuple
+        The number of folds, the mean difference, the ends of its interval, the p-value.
+
+    References
+    ----------
+    Nadeau & Bengio 2003, "Inference for the generalization error"; for repeated folds Bouckaert &
+    Frank 2004.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> n, mean, low, high, p = corrected_t_test(np.array([0.1, 0.2, 0.3]), 0.5)
+    >>> n, round(mean, 3), round(low, 3), round(high, 3), round(p, 3)
+    (3, 0.2, -0.193, 0.593, 0.16)
+    """
+    counted = differences[~np.isnan(differences)]
+    if counted.size < 2 or not np.isfinite(counted).all():
+        return _untested(counted)
+    n, mean = counted.size, float(counted.mean())
+    error = float(np.sqrt((1.0 / n + ratio) * counted.var(ddof=1)))
+    reach = float(student.ppf((1.0 + LEVEL) / 2.0, n - 1)) * error
+    if error == 0.0:
+        return n, mean, mean, mean, float(mean == 0.0)
+    p_value = float(2.0 * student.sf(abs(mean) / error, n - 1))
+    return n, mean, mean - reach, mean + reach, p_value
+
+
+def _untested(counted: FloatArray) -> Tested:
+    mean = float(counted.mean()) if counted.size else float("nan")
+    return counted.size, mean, float("nan"), float("nan"), float("nan")
+
+
+def holm(p_values: FloatArray) -> FloatArray:
+    """Return p-values adjusted by Holm's method: the chance of any false claim stays below each.
+
+    The k-th smallest of n is multiplied by n - k + 1, and is at least its predecessor. NaN stays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> holm(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    adjusted = np.full(p_values.shape, np.nan)
+    known = np.flatnonzero(~np.isnan(p_values))
+    order = known[np.argsort(p_values[known], kind="stable")]
+    factors = np.arange(order.size, 0, -1)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(p_values[order] * factors))
+    return adjusted

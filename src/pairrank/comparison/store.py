@@ -1,0 +1,126 @@
+"""Finished cells in a folder: one JSON file each, named by a digest of all that it depends on."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+import scipy
+import sklearn
+
+from pairrank.comparison.cells import Cell
+from pairrank.comparison.models import Candidate
+from pairrank.comparison.task import Fold, Task
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io import atomic_write
+
+
+class CellStore:
+    """A folder of finished cells; without a folder nothing is kept.
+
+    A cell is found again only if the rows, its fold, the metrics, the settings, the model, its
+    values to try and the versions of the libraries are the same. Cells without values are not kept.
+    """
+
+    def __init__(
+        self,
+        folder: str | os.PathLike[str] | None,
+        task: Task,
+        candidates: Sequence[Candidate],
+    ) -> None:
+        self.folder = None if folder is None else _made(Path(folder))
+        self._digests: dict[str, tuple[str, str]] = {}
+        if folder is not None:
+            whole = _digest(_facts_of(task))
+            self._digests = {
+                each.name: (whole, _digest((each.estimator, dict(each.grid))))
+                for each in candidates
+                if not each.reason
+            }
+
+    def find(self, candidate: Candidate, fold: Fold) -> Cell | None:
+        """Return a finished cell, or None."""
+        path = self._path(candidate, fold)
+        if path is None or not path.exists():
+            return None
+        try:
+            record = json.loads(path.read_text(encoding="utf-8"))
+            cell = Cell(**_with_nan(record))
+        except (ValueError, TypeError) as error:
+            raise FileFormatError(f"{path}: not a finished cell ({error}); remove it") from None
+        return cell._replace(model=candidate.name, repeat=fold.repeat, fold=fold.fold)
+
+    def keep(self, candidate: Candidate, fold: Fold, cell: Cell) -> None:
+        """Write a cell that has values."""
+        path = self._path(candidate, fold)
+        if path is None or cell.reason:
+            return
+        with atomic_write(path, "w") as file:
+            file.write(json.dumps(_without_nan(cell._asdict()), allow_nan=False, default=_plain))
+
+    def _path(self, candidate: Candidate, fold: Fold) -> Path | None:
+        if self.folder is None or candidate.name not in self._digests:
+            return None
+        digest = _digest((*self._digests[candidate.name], fold.split))
+        name = re.sub(r"[^\w.-]+", "-", candidate.name)[:40]
+        return self.folder / f"{name}-{fold.repeat}-{fold.fold}-{digest}.json"
+
+
+def _made(folder: Path) -> Path:
+    """Return a folder that can be written, made if need be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise PairrankError(
+            f"cannot make the folder {str(folder)!r}: {error.strerror}; name another"
+        ) from None
+    if not os.access(folder, os.W_OK):
+        raise PairrankError(f"the folder {str(folder)!r} cannot be written; name another")
+    return folder
+
+
+def _facts_of(task: Task) -> Any:
+    """Return all that every cell of a task depends on, but its fold."""
+    settings = task.metrics, task.graph, task.inner_cv, task.standardize, task.seed
+    versions = [library.__version__ for library in (np, scipy, sklearn)]
+    return task.rows, settings, versions
+
+
+def _digest(value: Any) -> str:
+    try:
+        return str(joblib.hash(value))
+    except Exception as error:
+        raise PairrankError(
+            f"a model cannot be pickled, so its cells cannot be found again ({error}): leave out "
+            "the folder of cells, or define its functions in a module"
+        ) from None
+
+
+def _with_nan(value: Any) -> Any:
+    """Return a record with NaN for null."""
+    if value is None:
+        return math.nan
+    if isinstance(value, dict):
+        return {key: each if key == "params" else _with_nan(each) for key, each in value.items()}
+    return [_with_nan(each) for each in value] if isinstance(value, list) else value
+
+
+def _without_nan(value: Any) -> Any:
+    """Return a record with null for NaN."""
+    if isinstance(value, float) and math.isnan(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _without_nan(each) for key, each in value.items()}
+    return [_without_nan(each) for each in value] if isinstance(value, list) else value
+
+
+def _plain(value: Any) -> Any:
+    """Return a number of numpy as one of Python; other values of parameters as text."""
+    return value.item() if isinstance(value, np.generic) else str(value)

@@ -1,0 +1,199 @@
+"""The files of a comparison: a valid page that loads nothing, Markdown, LaTeX, JSON, tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+from comparison_models import Broken, Column, Warns
+from html_pages import Page, loaded_from_elsewhere
+from pairrank import compare
+from pairrank.comparison.page import content_of
+from pairrank.comparison.pictures import MOST_BARS, Timed, difference_bars, fold_dots, time_scatter
+from pairrank.comparison.tables import latex, markdown, notes_of, table_of
+from pairrank.datasets import make_queries
+from pairrank.exceptions import MissingLibraryError, PairrankError
+
+EVIL = "<i>&|_$%#\\{x}"
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_queries(12, 15, 4, random_state=0)
+
+
+def run(data, models, **more):
+    given = {"qid": data.qid, "cv": 3, "inner_cv": 0, "metrics": ["ndcg@5", "msd"], **more}
+    return compare(data.X, data.y, models=models, **given)
+
+
+@pytest.fixture(scope="module")
+def results(data):
+    models = {EVIL: Ridge(), "broken": Broken(), "warns": Warns(), "ranksvm": "ranksvm"}
+    return run(data, models, inner_cv=2)
+
+
+def every(data, results):
+    """Return results of every kind."""
+    yield results
+    yield run(data, {"alone": Ridge()})
+    yield run(data, {"a": Broken(), "b": Broken()})
+    yield run(data, {"a": Ridge(), "same": Ridge(), "b": Column()}, baseline="b")
+    yield run(data, {"a": Ridge(), "b": Column()}, qid=None, metrics="kendall_tau", n_repeats=2)
+
+
+def test_pages_are_valid_accessible_and_load_nothing(data, results, tmp_path):
+    pytest.importorskip("jinja2", reason="pages need jinja2")
+    for found in every(data, results):
+        found.save(tmp_path / "page.html")
+        text = (tmp_path / "page.html").read_text(encoding="utf-8")
+        page = Page(text)
+        assert page.faults == []
+        assert loaded_from_elsewhere(text) == []
+        assert "http" not in text.replace("http-equiv", "")
+        assert "default-src 'none'" in text
+        assert len(page.named("h1")) == 1
+        for drawn in page.named("svg"):
+            assert drawn["role"] == "img"
+            assert drawn["aria-labelledby"] in page.ids
+        assert not {"nan", "None", "inf"} & set(page.shown.split())
+
+
+def test_a_page_shows_the_numbers_of_the_tables(results, tmp_path):
+    pytest.importorskip("jinja2", reason="pages need jinja2")
+    results.save(tmp_path / "page.html")
+    shown = Page((tmp_path / "page.html").read_text(encoding="utf-8")).shown
+    for at, name in enumerate(results.models):
+        if name != "broken":
+            mean, sd = results.summary["ndcg@5"][at], results.summary["ndcg@5_sd"][at]
+            assert f"{mean:.4g} ± {sd:.2g}" in shown
+    assert EVIL in shown
+    assert "broken: RuntimeError: no such luck" in shown
+    assert "warns: warnings in 3 folds, the first: it did not converge" in shown
+    found = results.between("msd", results.reference, "warns")
+    assert f"{found.difference:.4g}" in shown
+    assert "C: 0.0001, 0.001" in shown
+
+
+def test_counts_of_queries_add_up(results):
+    for each in content_of(results).against:
+        assert len(each.counts) == len(each.differences) == 2
+        for counts, tested in zip(each.counts, each.differences, strict=True):
+            gain = (
+                results.units[each.metric][tested.model] - results.units[each.metric][tested.other]
+            )
+            assert sum(counts) == tested.n_units == 12
+            assert counts[0] == (gain > 0).sum()
+
+
+def test_pictures_show_every_value():
+    values = {"a": np.array([0.1, 0.2, 0.3]), "b": np.array([0.2])}
+    drawn = fold_dots(values, "map", "title")
+    assert len([mark for mark in drawn.marks if mark.tag == "circle"]) == 4
+    few = difference_bars({"a": np.array([0.5, -0.25, 0.0])}, "x", "title")
+    paths = {
+        mark.attributes["class"]: mark.attributes["d"] for mark in few.marks if mark.tag == "path"
+    }
+    assert paths["fill"].count("M") == paths["minus"].count("M") == 1
+    many = difference_bars({"a": np.linspace(-1, 1, 5_000)}, "x", "title")
+    assert sum(mark.attributes["d"].count("M") for mark in many.marks if mark.tag == "path") == (
+        MOST_BARS
+    )
+
+
+def test_names_of_dots_do_not_cover_one_another():
+    drawn = time_scatter([Timed(f"model {n}", 0.01, 0.5) for n in range(6)], "map", "title")
+    places = [
+        mark.attributes["y"]
+        for mark in drawn.marks
+        if mark.tag == "text" and mark.text.startswith("model")
+    ]
+    assert len(places) == 6
+    assert min(np.diff(sorted(places))) >= 11.9  # a line of text, less the rounding of places
+
+
+def test_markdown_is_a_table_with_escaped_names(results):
+    lines = markdown(results).splitlines()
+    table = [line for line in lines if line.startswith("|")]
+    cells = [len(re.findall(r"(?<!\\)\|", line)) for line in table]
+    assert len(table) == 2 + len(results.models)
+    assert len(set(cells)) == 1
+    assert r"\<i>&\|\_$%#\\{x}" in table[2] + table[3] + table[4]
+    assert sum("**" in line for line in table) >= 1
+
+
+def test_latex_is_a_tabular_with_escaped_names(results):
+    text = latex(results)
+    body = [line for line in text.splitlines() if not line.startswith("%")]
+    assert body[0] == r"\begin{tabular}{lrrrrrrl}"
+    assert body[-1] == r"\end{tabular}"
+    rows = [line for line in body if line.endswith(r"\\")]
+    assert len(rows) == 1 + len(results.models)
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {7}
+    assert r"<i>\&|\_\$\%\#\textbackslash{}\{x\}" in text
+    assert r"msd $\downarrow$" in rows[0]
+
+
+def test_the_best_values_are_marked(results):
+    table = table_of(results)
+    for column, name in ((1, "ndcg@5"), (2, "msd")):
+        values = results.summary[name]
+        best = np.nanmin(values) if name == "msd" else np.nanmax(values)
+        (row,) = {row for row, its_column in table.best if its_column == column}
+        assert results.models[results.order()[row]] == results.models[list(values).index(best)]
+
+
+def test_json_holds_all_tables(results, tmp_path):
+    results.save(tmp_path / "all.json")
+    record = json.loads((tmp_path / "all.json").read_text())
+    assert record["best"] == results.best_
+    assert record["settings"]["n_queries"] == 12
+    for name in ("scores", "queries", "summary", "differences"):
+        for column, values in getattr(results, name).items():
+            expected = [None if each != each else each for each in values.tolist()]
+            assert record[name][column] == expected
+
+
+def test_a_table_is_written_as_csv(results, tmp_path):
+    for name, table in (("scores.csv", "scores"), ("tests.csv", "differences")):
+        results.save(tmp_path / name, table)
+        with open(tmp_path / name, newline="", encoding="utf-8") as file:
+            head, *rows = csv.reader(file)
+        columns = getattr(results, table)
+        assert head == list(columns)
+        assert [row[0] for row in rows] == columns[head[0]].tolist()
+        at = head.index("ndcg@5") if "ndcg@5" in head else head.index("difference")
+        read = [float(row[at]) if row[at] else np.nan for row in rows]
+        np.testing.assert_array_equal(read, columns[head[at]])
+
+
+def test_another_kind_of_file_is_refused(results, tmp_path):
+    with pytest.raises(PairrankError, match=r"a file that ends in \.html, "):
+        results.save(tmp_path / "results.xlsx")
+    with pytest.raises(PairrankError, match="there is no table"):
+        results.save(tmp_path / "results.csv", "cells")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_without_jinja2_says_what_to_install(results, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    with pytest.raises(MissingLibraryError, match=r"pairrank\[report\]"):
+        results.save(tmp_path / "page.html")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_notes_say_how_models_were_tested(data, results):
+    notes = " ".join(notes_of(results))
+    assert "3 folds of queries; strengths chosen by ndcg@5 in 2 inner folds" in notes
+    assert "paired randomisation test over 12 queries" in notes
+    assert "for 3 comparisons" in notes
+    plain = run(data, "ridge,ranksvm", qid=None, metrics="kendall_tau", n_repeats=2)
+    notes = " ".join(notes_of(plain))
+    assert "3 folds of rows, 2 times; strengths not chosen" in notes
+    assert "corrected resampled t test over 6 folds" in notes

@@ -1,0 +1,92 @@
+"""Estimators that fail, wait or count, for the tests of comparisons."""
+
+from __future__ import annotations
+
+import time
+import warnings
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+CALLS: list[str] = []
+"""The name of every `Counting` that was fitted in this process."""
+
+
+class Column(BaseEstimator):
+    """Scores rows by one of their features."""
+
+    def __init__(self, column=0):
+        self.column = column
+
+    def fit(self, X, y):
+        return self
+
+    def predict(self, X):
+        return X[:, self.column]
+
+
+class Counting(Column):
+    """Remembers that it was fitted, and is interrupted at a fit."""
+
+    def __init__(self, name="counting", column=0, interrupted_at=None):
+        self.name = name
+        self.column = column
+        self.interrupted_at = interrupted_at
+
+    def fit(self, X, y):
+        CALLS.append(self.name)
+        if self.interrupted_at == CALLS.count(self.name):
+            raise KeyboardInterrupt
+        return self
+
+
+class Stopped(Column):
+    """Returns from an interrupted fit, as rankers do."""
+
+    def fit(self, X, y):
+        self.status_ = "interrupted"
+        return self
+
+
+class Broken(Column):
+    """Fails in its fit."""
+
+    def fit(self, X, y):
+        raise RuntimeError("no such\n luck")
+
+
+class Warns(Column):
+    """Warns in its fit, twice the same."""
+
+    def fit(self, X, y):
+        for _ in range(2):
+            warnings.warn("it did not converge", UserWarning, stacklevel=1)
+        return self
+
+
+class Nothing(Column):
+    """Predicts no number."""
+
+    def predict(self, X):
+        return np.full(X.shape[0], np.nan)
+
+
+class Slow(Column):
+    """Waits in its fit."""
+
+    def __init__(self, column=0, seconds=60.0):
+        self.column = column
+        self.seconds = seconds
+
+    def fit(self, X, y):
+        time.sleep(self.seconds)
+        return self
+
+
+class Ends(Column):
+    """Ends its process."""
+
+    def fit(self, X, y):
+        import os
+
+        os._exit(3)
