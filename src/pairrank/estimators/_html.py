@@ -93,21 +93,31 @@ def _ending(ranker: Any) -> Iterator[tuple[str, str]]:
 
 
 def _weights_table(ranker: Any) -> str:
-    """Return the table of the largest weights; "" if there are several targets or a kernel."""
-    if ranker.coef_.ndim > 1 or ranker._maps_features or ranker._is_precomputed:
-        return ""
-    coef, names = ranker.coef_, feature_names(ranker)
-    errors = getattr(ranker, "standard_errors_", None)
-    largest = np.argsort(-np.abs(coef), kind="stable")[:MOST_WEIGHTS]
-    head = ["Feature", "Weight"] + ["Standard error"] * (errors is not None)
+    """Return the table of `largest_weights`; "" if there are none."""
+    title, head, weights = largest_weights(ranker)
     rows = []
-    for at in largest.tolist():
-        numbers = [coef[at]] if errors is None else [coef[at], errors[at]]
+    for name, *numbers in weights:
         cells = "".join(f"<td>{number:.4g}</td>" for number in numbers)
-        rows.append(f'<tr><th scope="row">{escape(names[at])}</th>{cells}</tr>')
-    shown = "Weights" if coef.size <= MOST_WEIGHTS else f"Largest {MOST_WEIGHTS} weights"
+        rows.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
     columns = "".join(f'<th scope="col">{name}</th>' for name in head)
-    return (
-        f"<table><caption>{shown}</caption><thead><tr>{columns}</tr></thead>"
+    return bool(rows) * (
+        f"<table><caption>{title}</caption><thead><tr>{columns}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
+
+
+def largest_weights(ranker: Any) -> tuple[str, list[str], list[tuple[Any, ...]]]:
+    """Return a title, the columns and the rows of a table of features and their weights.
+
+    It has standard errors where they are known, and no row if there are several targets or a
+    kernel.
+    """
+    coef, errors = ranker.coef_, getattr(ranker, "standard_errors_", None)
+    title = "Weights" if coef.size <= MOST_WEIGHTS else f"Largest {MOST_WEIGHTS} weights"
+    head = ["Feature", "Weight"] + ["Standard error"] * (errors is not None)
+    if coef.ndim > 1 or ranker._maps_features or ranker._is_precomputed:
+        return title, head, []
+    names = feature_names(ranker)
+    numbers = [coef] if errors is None else [coef, errors]
+    largest = np.argsort(-np.abs(coef), kind="stable")[:MOST_WEIGHTS].tolist()
+    return title, head, [(names[at], *(float(each[at]) for each in numbers)) for at in largest]
