@@ -308,3 +308,19 @@ def test_converted_files_keep_the_names_of_columns(tmp_path):
     run("convert", tmp_path / "rows.parquet", tmp_path / "rows.txt", *named)
     run("convert", tmp_path / "rows.txt", tmp_path / "plain.csv")
     assert (tmp_path / "plain.csv").read_text().startswith("label,qid,f1\n")
+
+
+def test_info_shows_the_largest_weights_with_their_errors(folder, tmp_path):
+    rows = ["train", folder / "train.csv", "-o", tmp_path / "m", *OPTIONS, "--model", "rankncg"]
+    run(*rows, "--covariance", "queries")
+    model = load_model(tmp_path / "m")
+    found = record_of("info", tmp_path / "m")["weights"]
+    largest = np.argsort(-np.abs(model.coef_))
+    assert [each["feature"] for each in found] == model.feature_names_in_[largest].tolist()
+    np.testing.assert_array_equal([each["weight"] for each in found], model.coef_[largest])
+    errors = [each["standard error"] for each in found]
+    np.testing.assert_array_equal(errors, model.standard_errors_[largest])
+    assert f"{errors[0]:.6g}" in run("info", tmp_path / "m").stdout
+    run(*rows, "--kernel", "rbf")
+    assert record_of("info", tmp_path / "m")["weights"] == []
+    assert "Weight" not in run("info", tmp_path / "m").stdout

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
@@ -11,12 +11,15 @@ from scipy import sparse
 from pairrank.cli import _options as options
 from pairrank.cli._columns import how_to_name_queries
 from pairrank.cli._errors import named
-from pairrank.cli._report import print_facts, print_json
+from pairrank.cli._report import print_facts, print_json, print_table
 from pairrank.cli._rows import check_output, count_preferences, facts_of, load_rows
 from pairrank.exceptions import PairrankError
 from pairrank.io import format_of
 from pairrank.io.dispatch import FORMATS
 from pairrank.io.rows import ROW_COLUMNS
+
+if TYPE_CHECKING:
+    from pairrank.io import ModelRecord
 
 QRELS = "qrels"
 """The format and the suffix of TREC qrels, which rows are converted to."""
@@ -29,22 +32,49 @@ def info(
     columns: options.Columns,
     as_json: options.Json = False,
 ) -> None:
-    """Describe a model file or a file of rows."""
-    from pairrank.io import is_model_file
+    """Describe a model file or a file of rows.
 
-    record = describe_model(file) if is_model_file(file) else describe_rows(file, columns, graph)
+    Of a linear model it shows the largest weights, with standard errors if it was trained with
+    --covariance.
+    """
+    from pairrank.io import is_model_file, read_model
+
+    if not is_model_file(file):
+        show(file, describe_rows(file, columns, graph), as_json=as_json)
+        return
+    model = read_model(file)
+    title, head, weights = weights_of(model, file)
+    record = describe_model(model)
+    if as_json:
+        record["weights"] = [dict(zip(map(str.lower, head), row, strict=True)) for row in weights]
+    show(file, record, as_json=as_json)
+    if weights and not as_json:
+        print_table(title, head, weights)
+
+
+def show(file: str, record: dict[str, Any], *, as_json: bool) -> None:
+    """Print facts as a table or as JSON."""
     if as_json:
         print_json(record)
     else:
         print_facts(file, record)
 
 
-def describe_model(path: str) -> dict[str, Any]:
+def weights_of(model: ModelRecord, path: str) -> tuple[str, list[str], list[tuple[Any, ...]]]:
+    """Return the table of the largest weights of a ranker; it is empty for other models."""
+    from pairrank.estimators import RANKERS
+    from pairrank.estimators._html import largest_weights
+    from pairrank.estimators.model_files import saved_of
+
+    if model.estimator not in RANKERS:
+        return "", [], []
+    return largest_weights(saved_of(model, path).estimator)
+
+
+def describe_model(record: ModelRecord) -> dict[str, Any]:
     """Return a model's class, parameters, sizes and facts of its training."""
     from pairrank.estimators.model_files import COLUMNS
-    from pairrank.io import read_model
 
-    record = read_model(path)
     facts: dict[str, Any] = {"model": record.estimator}
     info = dict(record.info)
     remembered = info.pop(COLUMNS, {})

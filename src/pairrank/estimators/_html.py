@@ -42,8 +42,8 @@ def fit_table(ranker: Any) -> str:
 
     All text is escaped; there is no script. The colours are those of the page around it.
     """
-    table = _importances_table if hasattr(ranker, "feature_importances_") else _weights_table
-    return f'{_STYLE}<div class="pairrank-fit">{_facts_table(ranker)}{table(ranker)}</div>'
+    tables = _facts_table(ranker) + _weights_table(ranker)
+    return f'{_STYLE}<div class="pairrank-fit">{tables}</div>'
 
 
 def feature_names(ranker: Any) -> list[str]:
@@ -98,34 +98,43 @@ def _ending(ranker: Any) -> Iterator[tuple[str, str]]:
 
 
 def _weights_table(ranker: Any) -> str:
-    """Return the table of the largest weights of features; "" if there are none, or of targets."""
-    is_linear = not (ranker._maps_features or ranker._is_precomputed)
-    if not hasattr(ranker, "coef_") or ranker.coef_.ndim > 1 or not is_linear:
-        return ""
-    columns = {"Weight": ranker.coef_}
-    if hasattr(ranker, "standard_errors_"):
-        columns["Standard error"] = ranker.standard_errors_
-    return _largest_table(ranker, "weights", columns)
-
-
-def _importances_table(ranker: Any) -> str:
-    """Return the table of the features that lowered the loss most."""
-    return _largest_table(ranker, "importances", {"Importance": ranker.feature_importances_})
-
-
-def _largest_table(ranker: Any, what: str, numbers: dict[str, Any]) -> str:
-    """Return the table of the features with the largest numbers in the first column."""
-    names, values = feature_names(ranker), next(iter(numbers.values()))
-    largest = np.argsort(-np.abs(values), kind="stable")[:MOST_WEIGHTS]
-    head = ["Feature", *numbers]
+    """Return the table of `largest_weights`; "" if there are none."""
+    title, head, weights = largest_weights(ranker)
     rows = []
-    for at in largest.tolist():
-        cells = "".join(f"<td>{column[at]:.4g}</td>" for column in numbers.values())
-        rows.append(f'<tr><th scope="row">{escape(names[at])}</th>{cells}</tr>')
-    few = values.size <= MOST_WEIGHTS
-    shown = what.capitalize() if few else f"Largest {MOST_WEIGHTS} {what}"
+    for name, *numbers in weights:
+        cells = "".join(f"<td>{number:.4g}</td>" for number in numbers)
+        rows.append(f'<tr><th scope="row">{escape(name)}</th>{cells}</tr>')
     columns = "".join(f'<th scope="col">{name}</th>' for name in head)
-    return (
-        f"<table><caption>{shown}</caption><thead><tr>{columns}</tr></thead>"
+    return bool(rows) * (
+        f"<table><caption>{title}</caption><thead><tr>{columns}</tr></thead>"
         f"<tbody>{''.join(rows)}</tbody></table>"
     )
+
+
+def largest_weights(ranker: Any) -> tuple[str, list[str], list[tuple[Any, ...]]]:
+    """Return a title, the columns and the rows of a table of features and their weights.
+
+    It has standard errors where they are known, importances where features have no weights, and no
+    row if there are several targets, a kernel or a network.
+    """
+    numbers = _numbers_of_features(ranker)
+    if not numbers:
+        return "Weights", ["Feature"], []
+    kind, first = next(iter(numbers.items()))
+    noun = "Importances" if kind == "Importance" else "Weights"
+    title = noun if first.size <= MOST_WEIGHTS else f"Largest {MOST_WEIGHTS} {noun.lower()}"
+    names = feature_names(ranker)
+    largest = np.argsort(-np.abs(first), kind="stable")[:MOST_WEIGHTS].tolist()
+    rows = [(names[at], *(float(each[at]) for each in numbers.values())) for at in largest]
+    return title, ["Feature", *numbers], rows
+
+
+def _numbers_of_features(ranker: Any) -> dict[str, Any]:
+    """Return the columns of numbers that each feature has, by their headings."""
+    if hasattr(ranker, "feature_importances_"):
+        return {"Importance": ranker.feature_importances_}
+    is_linear = not (ranker._maps_features or ranker._is_precomputed)
+    if not (is_linear and np.ndim(getattr(ranker, "coef_", 0.0)) == 1):
+        return {}
+    errors = getattr(ranker, "standard_errors_", None)
+    return {"Weight": ranker.coef_} | ({} if errors is None else {"Standard error": errors})
