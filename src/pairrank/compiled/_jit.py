@@ -13,15 +13,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numba
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
+from pairrank.compiled._callees import Function as _Function
 from pairrank.exceptions import CacheWarning
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _LOGGER = logging.getLogger("pairrank")
+_OPTIONS = {"nopython": True, "boundscheck": None, "nogil": True, "error_model": "numpy"}
 _FASTMATH = {"reassoc", "contract"}
 _IMPORTS = re.compile(r"^ *(?:from|import) (?:\\\n|[^\n(]|\([^)]*\))*", re.MULTILINE)
 _WORDS = re.compile(r"\w+")
@@ -44,7 +45,7 @@ def inlined_reassociating(function: Function) -> Function:
 
 
 def _compile(function: Function, **options: Any) -> Function:
-    dispatcher = numba.njit(function, nogil=True, error_model="numpy", **options)
+    dispatcher = _Function(function, {**_OPTIONS, **options})
     try:
         dispatcher._cache = _Cache(function)
     except RuntimeError:

@@ -77,7 +77,8 @@ def product(targets, sources, moments, blocks, limits, width, result):
         while high < len(sources) and sources[high] <= key + near:
             high += 1
         series = result[at * degree : at * degree + degree]
-        series[:] = 0.0
+        for k in range(degree):
+            series[k] = 0.0
         if high == low:
             continue
         first = np.int64(sources[low] - key) + near

@@ -22,9 +22,14 @@ def count_concordant(scores, weight, group_start, query_group, edges=None, loser
     x, places = sorted_segments(scores, group_start)
     win = np.ones(x.size, dtype=np.int64) if weight is None else weight[places]
     lose = win if loser_weight is None else loser_weight[places]
+    sums = np.zeros((len(query_group) - 1, 3), win.dtype)
     if edges is None:
-        return _merge_groups(x, win, lose, group_start, query_group)
-    return _join_groups(x, win, lose, group_start, query_group, edges)
+        spare = np.empty_like(x), np.empty_like(win), np.empty_like(lose)
+        runs = np.empty(len(group_start), np.int64)
+        _merge_groups(x, win, lose, group_start, query_group, *spare, runs, sums)
+    else:
+        _join_groups(x, win, lose, group_start, query_group, edges, sums)
+    return sums
 
 
 @compiled
@@ -69,21 +74,21 @@ def _merge(x, win, lose, low, middle, high, to_x, to_win, to_lose, sums):
 
 
 @compiled
-def _merge_groups(x, win, lose, group_start, query_group):
+def _merge_groups(
+    x, win, lose, group_start, query_group, spare_x, spare_win, spare_lose, runs, sums
+):
     """Sum the pairs of different groups of each query, by merging groups in pairs.
 
-    `x`, `win` and `lose` (m,) are sorted by x within each group, and are overwritten.
+    `x`, `win` and `lose` (m,) are sorted by x within each group, and are overwritten; the spare
+    arrays (m,) and `runs` (n_groups + 1,) are scratch. Allocated here they take numba long.
     """
-    n_queries = len(query_group) - 1
-    sums = np.zeros((n_queries, 3), win.dtype)
-    other_x, other_win, other_lose = np.empty_like(x), np.empty_like(win), np.empty_like(lose)
-    runs = np.empty(len(group_start), np.int64)
-    for query in range(n_queries):
+    for query in range(len(sums)):
         first = query_group[query]
         n_runs = query_group[query + 1] - first
-        _copy(group_start[first:], 0, n_runs + 1, runs)
+        for k in range(n_runs + 1):
+            runs[k] = group_start[first + k]
         high = runs[n_runs]
-        source, target = (x, win, lose), (other_x, other_win, other_lose)
+        source, target = (x, win, lose), (spare_x, spare_win, spare_lose)
         while n_runs > 1:
             for k in range(0, n_runs - 1, 2):
                 _merge(*source, runs[k], runs[k + 1], runs[k + 2], *target, sums[query])
@@ -97,19 +102,17 @@ def _merge_groups(x, win, lose, group_start, query_group):
             n_runs = (n_runs + 1) // 2
             runs[n_runs] = high
             source, target = target, source
-    return sums
 
 
 @compiled
-def _join_groups(x, win, lose, group_start, query_group, edges):
+def _join_groups(x, win, lose, group_start, query_group, edges, sums):
     """Sum the pairs of the groups that `edges` (n_edges, 2) join: low group, high group.
 
     Rows are sorted by x within each group; edges are sorted by low group.
     """
-    sums = np.zeros((len(query_group) - 1, 3), win.dtype)
     query = 0
     for edge in range(len(edges)):
-        lower, higher = edges[edge]
+        lower, higher = edges[edge, 0], edges[edge, 1]
         while query_group[query + 1] <= lower:
             query += 1
         low, high = group_start[lower], group_start[lower + 1]
@@ -129,7 +132,6 @@ def _join_groups(x, win, lose, group_start, query_group, edges):
             sums[query, 0] += win[k] * before
             sums[query, 1] += win[k] * equal
             sums[query, 2] += win[k] * (total - up_to)
-    return sums
 
 
 @compiled

@@ -73,16 +73,16 @@ def sums_in_blocks(
     total = 0.0
     longest = 0
     for job in range(len(jobs)):
-        longest = max(longest, group_start[jobs[job, 1]] - group_start[jobs[job, 0]])
-    s, x_here, sums = np.zeros(longest), np.ones(longest), np.zeros(longest)
+        n = group_start[jobs[job, 1]] - group_start[jobs[job, 0]]
+        longest = n if n > longest else longest
+    s, x_here, sums = np.empty(longest), np.empty(longest), np.empty(longest)
     for job in range(len(jobs)):
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
         for k in range(n):
             row = row_of[first + k]
             s[k] = scores[row]
-            if len(x):
-                x_here[k] = x[row]
+            x_here[k] = x[row] if len(x) else 1.0
             sums[k] = 0.0
         value = 0.0
         full = jobs[job, 2] < 0

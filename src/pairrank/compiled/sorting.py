@@ -89,7 +89,8 @@ def _merge_sort(scores, rows, low, high, spare_scores, spare_rows):
     width = 1
     while width < high - low:
         for start in range(low, high - width, 2 * width):
-            middle, end = start + width, min(start + 2 * width, high)
+            middle, end = start + width, start + 2 * width
+            end = end if end < high else high
             if scores[middle - 1] <= scores[middle]:
                 continue
             for k in range(width):
@@ -123,7 +124,8 @@ def _spread_or_sort(scores, rows, low, high, depth, spare_scores, spare_rows, en
                 return 0
             step = 1
             least, most = _range_of(scores, low, high, step)
-        n_cells = 2 * n if small else min(_MAX_CELLS, n // CELL + 1)
+        n_cells = 2 * n if small else n // CELL + 1
+        n_cells = n_cells if small or n_cells < _MAX_CELLS else _MAX_CELLS
         for k in range(n):
             spare_scores[k] = scores[low + k]
             spare_rows[k] = rows[low + k]
@@ -155,8 +157,9 @@ def sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_ro
     """
     longest = 0
     for segment in range(len(segments)):
-        longest = max(longest, segments[segment, 1] - segments[segment, 0])
-    ends = np.empty(max(_MAX_CELLS, 2 * min(longest, _MAX_FLASH)) + 2, np.int32)
+        n = segments[segment, 1] - segments[segment, 0]
+        longest = n if n > longest else longest
+    ends = np.empty(2 * _MAX_FLASH + 2 if longest > _MAX_FLASH else 2 * longest + 2, np.int32)
     stack = np.empty((_MAX_DEPTH * _MAX_CELLS if longest > _MAX_FLASH else 1, 3), np.int64)
     for segment in range(len(segments)):
         for k in range(segments[segment, 0], segments[segment, 1]):
