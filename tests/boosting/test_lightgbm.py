@@ -23,14 +23,6 @@ QUIET = {"verbose": -1, "num_threads": 1, "metric": "None", "deterministic": Tru
 SMALL = QUIET | {"min_data_in_leaf": 1, "num_leaves": 8}
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _numpy_warnings():
-    """LightGBM's own deprecation warnings are not ours."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="lightgbm")
-        yield
-
-
 def made(n_queries=40, seed=0, size=12):
     rng = np.random.default_rng(seed)
     n_rows = n_queries * size

@@ -48,8 +48,8 @@ class RankingMetric:
     Notes
     -----
     Metrics of pairs weigh a pair by the product of its rows' weights, as in training. Metrics of
-    ranked lists ignore weights of rows. Weights of queries, which a DMatrix with queries has, weigh
-    lists, and pairs linearly.
+    ranked lists ignore weights of rows. If a DMatrix has queries, its weights of queries count in
+    both. ``XGBRanker`` calls a metric query by query, so it must have a value on each.
 
     Examples
     --------

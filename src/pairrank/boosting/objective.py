@@ -48,8 +48,8 @@ class AllPairsObjective:
     graph : "full", "chain" or OrderGraph, default "full"
         Which labels are preferred to which. Both libraries keep labels in float32.
     reduction : "auto", "rows" or "query", default "auto"
-        What the pairs of a query weigh together: "auto" as much as its rows, "rows" as much as
-        there are pairs, "query" the same for each query.
+        "auto": a query counts by its rows, so that the Hessian is 1 per row in each query. "rows":
+        every pair counts alike. "query": every query counts alike.
     qid : array-like of shape (n_rows,), optional
         Query identifiers of the training rows, in any order.
     sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
