@@ -11,4 +11,4 @@ extras = project["optional-dependencies"].values()
 for requirement in (*project["dependencies"], *(each for extra in extras for each in extra)):
     name, _, version = re.sub(r"\[.*\]", "", requirement).partition(">=")
     if name != project["name"]:
-        print(f"{name}=={version}")
+        print(f"{name}=={version.partition(',')[0]}")
