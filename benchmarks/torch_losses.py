@@ -78,6 +78,7 @@ def exactness_rows(n_rows: int) -> Iterator[list[Any]]:
         value = all_pairs_loss(own, labels, qid, loss=name, reduction="sum", backend="torch")
         value.backward()
         gradient = own.grad.numpy()
+        value = value.detach()
         if differences:  # their pairs weigh 1/(2 n_q) there, and 1 in a sum
             weight = 2.0 * np.bincount(qid)[qid]
             value, gradient = _in_differences(made, own.detach(), y, qid), gradient / weight
@@ -108,7 +109,7 @@ def time_rows(n_rows: int, repeat: int) -> Iterator[list[Any]]:
         scores = scores.to(dtype)
         for name in NAMES:
             calls = {
-                "ours": stepped(lambda s, n=name: all_pairs_loss(s, labels, loss=n), scores),
+                "ours": stepped(lambda s, y=labels, n=name: all_pairs_loss(s, y, loss=n), scores),
                 "bound": stepped(BoundLoss(labels, loss=name), scores),
                 "sort": lambda scores=scores: torch.sort(scores) is None,
             }

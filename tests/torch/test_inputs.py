@@ -159,6 +159,12 @@ def test_a_bound_loss_and_a_module_are_the_function():
     assert repr(module) == "AllPairsLoss(loss='probit', graph='chain')"
 
 
+def test_one_weight_may_stand_for_all():
+    scores, labels = SCORES.reshape(8, 5), LABELS.reshape(8, 5)
+    found = all_pairs_loss(scores, labels, sample_weight=2.0, reduction="sum")
+    torch.testing.assert_close(found, 4.0 * all_pairs_loss(scores, labels, reduction="sum"))
+
+
 def test_numpy_lists_and_text_are_taken_as_labels():
     graph = OrderGraph([("bad", "good")])
     found = all_pairs_loss(torch.tensor([0.0, 1.0]), ["bad", "good"], graph=graph)
@@ -188,6 +194,7 @@ def test_numpy_lists_and_text_are_taken_as_labels():
         ({"scores": [0.0, 1.0, 2.0]}, "torch tensor"),
         ({"labels": [[0, 1, 1]], "scores": torch.zeros(1, 3), "qid": [0, 0, 0]}, "qid cannot"),
         ({"labels": [[0, 1, 1]], "scores": torch.zeros(1, 3), "sample_weight": [1]}, "has shape"),
+        ({"labels": [[0, 1], [1]]}, "lists of different lengths"),
         ({"mask": [1, 1, 0]}, "mask must hold True or False"),
         ({"mask": [True, False]}, "mask must hold True or False"),
         ({"sample_weight": torch.ones(3, requires_grad=True)}, "requires a gradient"),
