@@ -40,9 +40,7 @@ class Boxes:
     for a near pair count as W + 1, so they stay small for any scores.
     """
 
-    def __init__(
-        self, profiles: tuple[Profile, ...], eps: float, s: tuple[Tensor, Tensor]
-    ) -> None:
+    def __init__(self, profiles: tuple[Profile, ...], eps: float, s: tuple[Tensor, Tensor]) -> None:
         self.rule: BoxRule = box_rule(profiles, eps)
         near, width = self.rule.near, s[0].shape[1]
         scaled = torch.cat(s, dim=1) / self.rule.coarse
@@ -62,9 +60,7 @@ class Boxes:
             )
         )  # fmt: skip
 
-    def sums(
-        self, profiles: tuple[Profile, ...], weight: Tensor, *, of_winners: bool
-    ) -> Tensor:
+    def sums(self, profiles: tuple[Profile, ...], weight: Tensor, *, of_winners: bool) -> Tensor:
         """Return the sums of w_j k(t - z_j) at the winners t over losers z, or the other way round.
 
         `weight` is (n_columns, n_meetings, n_sources); the result (n_profiles, n_columns,

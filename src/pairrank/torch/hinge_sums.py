@@ -32,13 +32,13 @@ class Above(NamedTuple):
     points: Tensor
     sums: tuple[Tensor, ...]
 
-    def over(self, first: Tensor, x: Tensor) -> list[Tensor]:
-        """Return sums over the points j >= first, none below x, of w_j (z_j - x)^k.
+    def over(self, first: Tensor, x: Tensor, margin: float = 0.0) -> list[Tensor]:
+        """Return sums over the points j >= first of w_j (z_j - x + margin)^k.
 
-        `first` and `x` are (n_meetings, n_targets).
+        `first` and `x` are (n_meetings, n_targets); no term is negative.
         """
         last = self.points.shape[1] - 1
-        b = self.points.gather(1, first.clamp(max=last)) - x
+        b = self.points.gather(1, first.clamp(max=last)) - x + margin
         at = [each.gather(1, first) for each in self.sums]
         result = [at[0]]
         if len(at) > 1:
@@ -69,6 +69,30 @@ def _onward(values: Tensor, zeros: int = 1) -> Tensor:
     """Return the sums from each place to the end, followed by zeros."""
     sums = values.flip(1).cumsum(1).flip(1)
     return torch.cat((sums, sums.new_zeros(sums.shape[0], zeros)), dim=1)
+
+
+def first_within(points: Tensor, x: Tensor, margin: float) -> Tensor:
+    """Return the place of the first of ascending points z with z - x + margin > 0.
+
+    A search for x - margin finds it, unless that was rounded; then places are halved.
+    """
+    n = points.shape[1]
+    found = torch.searchsorted(points, x - margin, right=True)
+
+    def counts(place: Tensor) -> Tensor:
+        return points.gather(1, place) - x + margin > 0.0
+
+    too_late = (found > 0) & counts((found - 1).clamp(min=0))
+    too_early = (found < n) & ~counts(found.clamp(max=n - 1))
+    if not bool((too_late | too_early).any()):
+        return found
+    found, step = torch.zeros_like(found), 1 << (n.bit_length() - 1)
+    while step:
+        further = found + step
+        skips = (further <= n) & ~counts((further - 1).clamp(max=n - 1))
+        found = torch.where(skips, further, found)
+        step >>= 1
+    return found
 
 
 class HingeMeetings:
@@ -125,16 +149,16 @@ class _Partners:
 
     def __init__(self, winners: Tensor, losers: Tensor, margin: float) -> None:
         self.winners, self.losers, self.margin = winners, losers, margin
-        self.first = torch.searchsorted(losers, winners - margin, right=True)
+        self.first = first_within(losers, winners, margin)
         rank = torch.arange(losers.shape[1], device=losers.device).expand_as(losers)
         self.count = torch.searchsorted(self.first, rank.contiguous(), right=True)
 
     def of_winners(self, weight: Tensor, power: int) -> list[Tensor]:
         """Return each winner's sums over its losers of weight over^k, k = 0 up to `power`."""
-        return above(self.losers, weight, power).over(self.first, self.winners - self.margin)
+        return above(self.losers, weight, power).over(self.first, self.winners, self.margin)
 
     def of_losers(self, weight: Tensor, power: int) -> list[Tensor]:
         """Return each loser's sums over its winners."""
         turned = above(-self.winners.flip(1), weight.flip(1), power)
         first = self.winners.shape[1] - self.count
-        return turned.over(first, -self.losers - self.margin)
+        return turned.over(first, -self.losers, self.margin)

@@ -40,7 +40,13 @@ class Meetings(NamedTuple):
 
     def at(self, chosen: IntArray) -> Meetings:
         """Return some of the meetings."""
-        return Meetings(*(each[chosen] for each in self))
+        return Meetings(
+            self.winner_start[chosen],
+            self.winner_stop[chosen],
+            self.loser_start[chosen],
+            self.loser_stop[chosen],
+            self.scale[chosen],
+        )
 
 
 class Side(NamedTuple):
@@ -101,7 +107,8 @@ def of_levels(levels: Levels) -> Meetings:
             of_query.append(query[middle])
             half *= 2
     scale = np.broadcast_to(levels.pair_scale, levels.n_queries)[np.concatenate(of_query)]
-    return Meetings(*np.concatenate(found, axis=1), scale.astype(np.float64))
+    won, won_end, lost, lost_end = np.concatenate(found, axis=1)
+    return Meetings(won, won_end, lost, lost_end, scale.astype(np.float64))
 
 
 def of_queries(differences: Differences) -> tuple[IntArray, Meetings]:
@@ -131,9 +138,7 @@ def batches(meetings: Meetings, n_rows: int, device: torch.device) -> list[Batch
     return found
 
 
-def _by_size(
-    n_winners: IntArray, n_losers: IntArray
-) -> Iterator[tuple[IntArray, tuple[int, int]]]:
+def _by_size(n_winners: IntArray, n_losers: IntArray) -> Iterator[tuple[IntArray, tuple[int, int]]]:
     """Yield the places of meetings of a size, and the largest widths of their sides."""
     sizes = np.stack((n_winners, n_losers), axis=1)
     powers = np.ceil(np.log2(sizes)).astype(np.int64)

@@ -13,8 +13,9 @@ from pairrank import _validation as validation
 from pairrank._protocols import LossFamily
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences, Levels, OrderGraph, Pairs, as_graph, refuse_roles
+from pairrank.preferences.names import shown
 from pairrank.torch.families import is_of_differences
-from pairrank.torch.rows import Rows
+from pairrank.torch.rows import Rows, as_array
 
 REDUCTIONS = {
     "mean": ("rows", True),
@@ -55,9 +56,9 @@ def compared(rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction:
 
 
 def _of_levels(rows: Rows, graph: Any, levels: Any, kind: str) -> tuple[Levels | Pairs, float]:
-    graph, known = as_graph(graph), None
+    graph = as_graph(graph)
     if levels is not None:
-        known = np.unique(validation.check_labels(levels, name="levels"))
+        known = np.unique(validation.check_labels(as_array(levels, "levels"), name="levels"))
         graph = _graph_among(known, graph, rows.labels)
     with warnings.catch_warnings():
         if levels is not None:
@@ -71,7 +72,7 @@ def _graph_among(known: Any, graph: Any, labels: Any) -> Any:
     strange = ~np.isin(labels, known)
     if strange.any():
         row = int(strange.argmax())
-        raise PairrankError(f"the label {labels[row]!r} in row {row} is not among the levels")
+        raise PairrankError(f"the label {shown(labels[row])} in row {row} is not among the levels")
     if graph == "chain":
         names = known.tolist()
         return OrderGraph(pairwise(names)) if len(names) > 1 else "full"

@@ -66,9 +66,7 @@ def is_small(s: Pair) -> bool:
     return n_winners * n_losers <= PAIRS_PER_ROW * (n_winners + n_losers)
 
 
-def pairwise_gradient(
-    family: LossFamily, s: Pair, weight: Pair
-) -> tuple[Tensor, Tensor, Tensor]:
+def pairwise_gradient(family: LossFamily, s: Pair, weight: Pair) -> tuple[Tensor, Tensor, Tensor]:
     """Return value and gradients pair by pair, in tiles."""
     value, gradients = s[0].new_zeros(()), [torch.zeros_like(each) for each in s]
     for part, winners in _tiles(s):

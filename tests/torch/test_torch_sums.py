@@ -1,0 +1,204 @@
+"""Sums by torch's operations against the double loop, and against compiled sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from definitions import Sums
+from strategies import Problem, problems, problems_with_roles
+from sum_table import LOSSES, ROUNDING, assert_within, double_loop, levels_of, random_problem
+
+pytestmark = pytest.mark.extras
+pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
+
+import torch  # noqa: E402
+
+from pairrank.losses import Square, Tube  # noqa: E402
+from pairrank.pair_sums import bind  # noqa: E402
+from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
+from pairrank.torch import meetings, sigmoid_sums  # noqa: E402
+from pairrank.torch.torch_sums import torch_sum  # noqa: E402
+
+KNOWN = [name for name in LOSSES if name != "no family"]
+SEVERAL_TERMS = ("modified_huber", "huberised_hinge")
+DEVICES = [
+    "cpu",
+    pytest.param(
+        "cuda",
+        marks=pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU with CUDA"),
+    ),
+]
+
+
+def summed(loss, preferences, scores, v, *, eps=1e-6, device="cpu") -> tuple:
+    """Return value, gradient and Hessian product of the sum by torch."""
+    evaluate = torch_sum(loss, preferences, 1.0, eps, torch.device(device))
+    found = evaluate(torch.tensor(scores, dtype=torch.float64, device=device))
+    product = found.product(torch.tensor(v, dtype=torch.float64, device=device))
+    return float(found.value), found.gradient.cpu().numpy(), product.cpu().numpy()
+
+
+def sizes_of(name: str, problem: Problem, wanted: Sums) -> Sums:
+    """Return the sums with the sizes that errors of a loss of several terms are relative to.
+
+    Its terms nearly cancel where a pair is far in the wrong order, so it rounds like each of them.
+    """
+    if name not in SEVERAL_TERMS:
+        return wanted
+    terms = double_loop(problem, LOSSES["squared_hinge"].definition, levels_of(problem))
+    return wanted._replace(
+        value_size=wanted.value_size + 4.0 * terms.value_size,
+        gradient_size=wanted.gradient_size + 4.0 * terms.gradient_size,
+        product_size=wanted.product_size + 4.0 * terms.product_size,
+    )
+
+
+def assert_is_definition(name: str, problem: Problem, *, eps: float = 0.0, device="cpu") -> None:
+    levels = levels_of(problem)
+    loss = LOSSES[name].loss
+    wanted = sizes_of(name, problem, double_loop(problem, LOSSES[name].definition, levels))
+    value, gradient, product = summed(
+        loss, levels, problem.scores, problem.v, eps=eps or 1e-6, device=device
+    )
+    if wanted.value > 1e290:
+        assert value > 1e289
+        return
+    spread = min(float(np.ptp(problem.scores)), 1500.0)
+    few = ROUNDING * (1.0 + LOSSES[name].far * spread)
+    eps += LOSSES[name].floor * few
+    assert_within(value, wanted.value, few * wanted.value_size + eps * wanted.pair_weight)
+    allowed = few * wanted.gradient_size + eps * wanted.row_weight
+    assert_within(gradient, wanted.gradient, allowed)
+    allowed = few * wanted.product_size + eps * wanted.span
+    assert_within(product, wanted.product if loss.smooth else 0.0, allowed)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@settings(deadline=None, max_examples=30)
+@given(problem=problems())
+def test_sums_are_those_of_the_double_loop(name, problem):
+    assert_is_definition(name, problem)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@settings(deadline=None, max_examples=30)
+@given(problem=problems_with_roles())
+def test_sums_with_weights_by_role_are_those_of_the_double_loop(name, problem):
+    assert_is_definition(name, problem)
+
+
+@pytest.mark.parametrize("name", ["logistic", "probit", "raykar"])
+@pytest.mark.parametrize("eps", [1e-3, 1e-6, 1e-9])
+@settings(deadline=None, max_examples=20)
+@given(problem=problems_with_roles())
+def test_boxes_keep_their_error(name, eps, problem):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sigmoid_sums, "PAIRS_PER_ROW", 0)
+        assert_is_definition(name, problem, eps=eps)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("queries", [1, 7])
+def test_many_rows_on_a_device(name, queries, device):
+    problem = random_problem(300, 5, queries=queries, weighted=True)
+    assert_is_definition(name, problem, eps=1e-6, device=device)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@pytest.mark.parametrize("n_levels", [2, 5, 3000])
+def test_exact_sums_equal_compiled_sums(name, n_levels):
+    problem = random_problem(3000, n_levels, weighted=True)
+    levels = levels_of(problem, "rows")
+    eps = 1e-12 if LOSSES[name].floor else 1e-6
+    compiled = bind(LOSSES[name].loss, levels, eps=eps)
+    found = compiled.at(problem.scores)
+    value, gradient, _ = summed(LOSSES[name].loss, levels, problem.scores, problem.v, eps=eps)
+    assert abs(value - found.value) <= 1e-10 * found.value
+    assert np.abs(gradient - found.gradient).max() <= 1e-10 * np.abs(found.gradient).max()
+
+
+@pytest.mark.parametrize("name", ["squared_hinge", "hinge", "logistic", "probit"])
+@pytest.mark.parametrize("n_levels", [2, 5])
+def test_approximate_compiled_sums_are_within_their_error(name, n_levels):
+    """Cells and boxes of a large query state the error that they have."""
+    problem = random_problem(25_000, n_levels)
+    levels = levels_of(problem)
+    bound = bind(LOSSES[name].loss, levels, eps=1e-5).at(problem.scores)
+    assert bound.error > 0.0
+    value, gradient, _ = summed(LOSSES[name].loss, levels, problem.scores, problem.v, eps=1e-10)
+    allowed = 1e-10 * levels.total_weight
+    assert abs(value - bound.value) <= bound.error + allowed
+    assert np.abs(gradient - bound.gradient).sum() <= bound.gradient_error + 2.0 * allowed
+
+
+@pytest.mark.parametrize("loss", [Square(), Tube(0.1), Tube(0.3, 2), Tube(0.0, 1)], ids=repr)
+@pytest.mark.parametrize("queries", [1, 5])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_differences_are_those_of_the_double_loop(loss, queries, weighted):
+    problem = random_problem(60, 4, queries=queries, weighted=weighted)
+    differences = Differences.build(problem.y, problem.qid, sample_weight=problem.weight)
+    found = summed(loss, differences, problem.scores, problem.v)
+    weight = np.ones(60) if problem.weight is None else problem.weight
+    qid = np.zeros(60) if problem.qid is None else problem.qid
+    total = np.array([weight[qid == each].sum() for each in qid])
+    pairs = (qid[:, None] == qid) * weight[:, None] * weight / (2.0 * total[:, None])
+    d, wanted = (np.subtract.outer(each, each) for each in (problem.scores, problem.y))
+    value, slope, bend = (pairs * loss.phi(d, wanted, order) for order in (0, 1, 2))
+    change = bend * np.subtract.outer(problem.v, problem.v)
+    np.testing.assert_allclose(found[0], value.sum(), rtol=1e-12)
+    np.testing.assert_allclose(found[1], slope.sum(1) - slope.sum(0), rtol=1e-11, atol=1e-12)
+    product = (change.sum(1) - change.sum(0)) if loss.smooth else np.zeros(60)
+    np.testing.assert_allclose(found[2], product, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_comparisons_are_summed_as_listed(name):
+    generator = np.random.default_rng(0)
+    i = generator.integers(0, 50, 200)
+    pairs = Pairs(i, (i + generator.integers(1, 50, 200)) % 50, weight=generator.random(200))
+    scores, v = generator.normal(size=(2, pairs.n_rows))
+    loss = LOSSES[name].loss
+    compiled = bind(loss, pairs).at(scores)
+    value, gradient, product = summed(loss, pairs, scores, v)
+    np.testing.assert_allclose(value, compiled.value, rtol=1e-12)
+    np.testing.assert_allclose(gradient, compiled.gradient, atol=1e-12)
+    if loss.smooth:
+        np.testing.assert_allclose(product, compiled.curvature().matvec(v), atol=1e-12)
+
+
+@settings(deadline=None, max_examples=30)
+@given(problem=problems())
+def test_meetings_hold_every_pair_once(problem):
+    levels = levels_of(problem)
+    found = meetings.of_levels(levels)
+    pairs = [
+        (int(levels.row_of[i]), int(levels.row_of[j]))
+        for at in range(found.scale.size)
+        for i in range(found.winner_start[at], found.winner_stop[at])
+        for j in range(found.loser_start[at], found.loser_stop[at])
+    ]
+    assert len(pairs) == len(set(pairs))
+    if levels.weight is None:
+        assert len(pairs) == levels.n_pairs
+
+
+def test_a_row_is_in_few_meetings():
+    """The batches of m rows of as many levels hold O(m log m) winners and losers, not m^2."""
+    levels = Levels.build(np.arange(5000.0))
+    n_winners, n_losers = meetings.of_levels(levels).sizes
+    assert n_winners.sum() + n_losers.sum() <= 5000 * 13
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_scores_that_are_not_finite_give_an_infinite_loss(name):
+    problem = random_problem(30, 3)
+    for bad in (np.nan, np.inf):
+        problem.scores[4] = bad
+        levels = levels_of(problem)
+        value, gradient, product = summed(LOSSES[name].loss, levels, problem.scores, problem.v)
+        assert value == np.inf
+        assert np.isnan(gradient).all()
+        assert np.isnan(product).all()
