@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -129,6 +131,17 @@ def test_autocast_does_not_lower_the_precision(backend):
     outside = all_pairs_loss(scores.detach().double(), LABELS, QID, backend=backend)
     assert value == outside.float()
     assert layer.weight.grad.isfinite().all()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_nothing_outlives_a_loss(backend):
+    """No cycle of references keeps the scores of a step in memory."""
+    scores = SCORES.clone().requires_grad_()
+    value = all_pairs_loss(scores, LABELS, QID, backend=backend)
+    (gradient,) = torch.autograd.grad(value, scores, create_graph=True)
+    kept = weakref.ref(scores)
+    del scores, value, gradient
+    assert kept() is None
 
 
 def test_levels_that_a_batch_lacks():
