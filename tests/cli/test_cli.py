@@ -323,7 +323,7 @@ def test_shells_complete_commands_options_and_choices():
     for line, wanted in (
         ("pairrank tr", ["train"]),
         ("pairrank train --mod", ["--model"]),
-        ("pairrank train --model rankn", ["rankncg"]),
+        ("pairrank train --model rankn", ["rankncg", "ranknet"]),
         ("pairrank recommend r.csv --impute gaussian-", ["gaussian-item"]),
     ):
         words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}

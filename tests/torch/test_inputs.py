@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import pytest
 
@@ -131,6 +133,17 @@ def test_autocast_does_not_lower_the_precision(backend):
     assert layer.weight.grad.isfinite().all()
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_nothing_outlives_a_loss(backend):
+    """No cycle of references keeps the scores of a step in memory."""
+    scores = SCORES.clone().requires_grad_()
+    value = all_pairs_loss(scores, LABELS, QID, backend=backend)
+    (gradient,) = torch.autograd.grad(value, scores, create_graph=True)
+    kept = weakref.ref(scores)
+    del scores, value, gradient
+    assert kept() is None
+
+
 def test_levels_that_a_batch_lacks():
     labels = [0, 2, 2, 3]
     scores = torch.tensor([0.0, 1.0, 2.0, 3.0])
@@ -157,6 +170,12 @@ def test_a_bound_loss_and_a_module_are_the_function():
     module = AllPairsLoss(**options)
     assert module(SCORES, LABELS, QID) == wanted
     assert repr(module) == "AllPairsLoss(loss='probit', graph='chain')"
+
+
+def test_one_weight_may_stand_for_all():
+    scores, labels = SCORES.reshape(8, 5), LABELS.reshape(8, 5)
+    found = all_pairs_loss(scores, labels, sample_weight=2.0, reduction="sum")
+    torch.testing.assert_close(found, 4.0 * all_pairs_loss(scores, labels, reduction="sum"))
 
 
 def test_numpy_lists_and_text_are_taken_as_labels():
@@ -188,6 +207,7 @@ def test_numpy_lists_and_text_are_taken_as_labels():
         ({"scores": [0.0, 1.0, 2.0]}, "torch tensor"),
         ({"labels": [[0, 1, 1]], "scores": torch.zeros(1, 3), "qid": [0, 0, 0]}, "qid cannot"),
         ({"labels": [[0, 1, 1]], "scores": torch.zeros(1, 3), "sample_weight": [1]}, "has shape"),
+        ({"labels": [[0, 1], [1]]}, "lists of different lengths"),
         ({"mask": [1, 1, 0]}, "mask must hold True or False"),
         ({"mask": [True, False]}, "mask must hold True or False"),
         ({"sample_weight": torch.ones(3, requires_grad=True)}, "requires a gradient"),

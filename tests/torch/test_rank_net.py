@@ -143,6 +143,16 @@ def test_ties_among_pairs_have_the_target_one_half(rows):
     assert net.n_ties_ == np.count_nonzero(magnitude == 0) > 0
 
 
+def test_differences_of_scores_are_probabilities(rows):
+    X, y, qid = rows
+    net = RankNet(alpha=0.1).fit(X, y, qid=qid)
+    d = net.predict(X[:100]) - net.predict(X[100:200])
+    np.testing.assert_allclose(net.predict_pair_proba(X[:100], X[100:200]), 1 / (1 + np.exp(-d)))
+    with pytest.raises(PairrankError, match="row k of each makes pair k"):
+        net.predict_pair_proba(X[:3], X[:2])
+    assert not hasattr(RankNet(loss="squared_hinge"), "predict_pair_proba")
+
+
 def test_hidden_units_rank_what_no_linear_network_can(rows):
     X, y, qid = rows
     linear, layered = (RankNet(size, alpha=0.1).fit(X, y, qid=qid) for size in ((), (10,)))

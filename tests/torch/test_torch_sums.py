@@ -120,6 +120,20 @@ def test_exact_sums_equal_compiled_sums(name, n_levels):
     assert np.abs(gradient - found.gradient).max() <= 1e-10 * np.abs(found.gradient).max()
 
 
+@pytest.mark.parametrize("name", ["squared_hinge", "hinge", "logistic", "probit"])
+@pytest.mark.parametrize("n_levels", [2, 5])
+def test_approximate_compiled_sums_are_within_their_error(name, n_levels):
+    """Cells and boxes of a large query state the error that they have."""
+    problem = random_problem(25_000, n_levels)
+    levels = levels_of(problem)
+    bound = bind(LOSSES[name].loss, levels, eps=1e-5).at(problem.scores)
+    assert bound.error > 0.0
+    value, gradient, _ = summed(LOSSES[name].loss, levels, problem.scores, problem.v, eps=1e-10)
+    allowed = 1e-10 * levels.total_weight
+    assert abs(value - bound.value) <= bound.error + allowed
+    assert np.abs(gradient - bound.gradient).sum() <= bound.gradient_error + 2.0 * allowed
+
+
 @pytest.mark.parametrize("loss", [Square(), Tube(0.1), Tube(0.3, 2), Tube(0.0, 1)], ids=repr)
 @pytest.mark.parametrize("queries", [1, 5])
 @pytest.mark.parametrize("weighted", [False, True])

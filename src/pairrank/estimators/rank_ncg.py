@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank._protocols import Features, FloatArray
+from pairrank._protocols import FloatArray
 from pairrank.estimators._docstrings import ranker
+from pairrank.estimators._probabilities import PairProbabilities, shapes_differ
 from pairrank.estimators._rows import Rows
 from pairrank.estimators._stochastic import StochasticRanker
 from pairrank.estimators.covariance import check_covariance, coefficient_covariance
 from pairrank.estimators.sandwich import contrast_errors, weight_errors
 from pairrank.exceptions import PairrankError, UndeterminedWarning
-from pairrank.losses import Logistic, Probit, as_loss
+from pairrank.losses import as_loss
 from pairrank.preferences import Preferences
 
 _EPS = 1e-9
@@ -26,7 +27,7 @@ _EPS = 1e-9
 
 
 @ranker
-class RankNCG(StochasticRanker):
+class RankNCG(PairProbabilities, StochasticRanker):
     r"""RankNCG: the likelihood of every pair, in linear time (Raykar, Duraiswami & Krishnapuram).
 
     .. math:: \min_w \tfrac{\alpha}2 \|w\|^2 - a \sum_{(i, j)} \log \Pr[i \succ j],
@@ -131,48 +132,6 @@ class RankNCG(StochasticRanker):
     pair_sum: Literal["auto", "boxes", "beaulieu", "direct"] = "auto"
     covariance: Literal["laplace", "rows", "queries", "clusters"] | None = None
 
-    def predict_pair_proba(self, Xi: Features, Xj: Features) -> FloatArray:
-        """Return the probability that each row of Xi is preferred to the same row of Xj.
-
-        Parameters
-        ----------
-        Xi, Xj : array-like, CSR matrix or frame of shape (n_pairs, n_features)
-
-        Returns
-        -------
-        ndarray of shape (n_pairs,), float64
-            S of the difference of scores; the logistic sigmoid for "raykar" (Eq. 2).
-
-        Raises
-        ------
-        ValueError
-            If Xi and Xj differ in shape, or `predict` raises for one of them.
-
-        Notes
-        -----
-        Costs two predictions.
-        """
-        first, second = self.predict(Xi), self.predict(Xj)
-        if first.size != second.size:
-            raise PairrankError(_shapes_differ(first, second))
-        return self.preference_proba(first - second)
-
-    def preference_proba(self, margins: FloatArray) -> FloatArray:
-        """Return the probabilities of preferences by how much higher the scores are.
-
-        Parameters
-        ----------
-        margins : ndarray of shape (n_pairs,), float64
-            The score of each pair's first row minus that of its second.
-
-        Returns
-        -------
-        ndarray of shape (n_pairs,), float64
-        """
-        loss = Probit() if self.loss == "probit" else Logistic()
-        with np.errstate(over="ignore"):
-            return -loss.phi(-margins, order=1)
-
     def pair_standard_errors(self, Xi: Any, Xj: Any) -> FloatArray:
         """Return the standard error of each difference of scores, of a row of Xi less one of Xj.
 
@@ -200,7 +159,7 @@ class RankNCG(StochasticRanker):
             raise PairrankError('there is no covariance: fit with covariance="clusters" or another')
         first, second = (self._check_X(X, reset=False) for X in (Xi, Xj))
         if first.shape != second.shape:
-            raise PairrankError(_shapes_differ(first, second))
+            raise PairrankError(shapes_differ(first, second))
         difference = first.astype(np.float64) - second.astype(np.float64)
         return contrast_errors(difference, self.coef_cov_, self.flat_directions_)
 
@@ -263,8 +222,3 @@ def _warn_of_undetermined(X: Any, flat: FloatArray, compared: NDArray[np.bool_])
         UndeterminedWarning,
         stacklevel=4,
     )
-
-
-def _shapes_differ(first: Any, second: Any) -> str:
-    rows = f"Xi has {first.shape[0]} rows and Xj {second.shape[0]}"
-    return f"{rows}: row k of each makes pair k"

@@ -104,7 +104,8 @@ class BoundLoss:
         "torch".
     eps : float, default 1e-6
         Between 0 and 1, for logistic, probit and raykar: a row's gradient may be off by eps times
-        the weight of its pairs, the sum by eps times the weight of all. Small queries are exact.
+        the weight of its pairs, the sum by eps times the weight of all. Small queries are exact,
+        of some hundred rows or fewer.
     gather : bool, default False
         Compare the rows of all processes of the default process group, see
         `pairrank.torch.gather_rows`. Every process gets the loss over all rows.
@@ -225,6 +226,10 @@ def all_pairs_loss(
     for hinges and tubes; O(pairs) for losses of no known family and for sigmoids of small queries,
     in tiles. Memory is O(m), and no matrix of all pairs is ever formed. The gradient is computed
     with the value; a second derivative costs about as much as the value.
+
+    Of compiled sums, hinges and tubes of queries of 20,000 rows and more are summed in cells of a
+    256th of the margin: the value is off by about 1e-8 of itself, the gradient by about 2e-6 (of
+    the hinge 1e-3). The torch backend sums them exactly.
 
     Labels, queries and weights are laid out on the CPU. `BoundLoss` does so once. Scores that are
     not finite give an infinite loss and a gradient of NaN. Sums are in float64, under autocast too.

@@ -25,6 +25,11 @@ Evaluate = Callable[[Tensor], Evaluation]
 """From scores of shape (n_rows,), without a graph, to an `Evaluation` at them."""
 
 
+def sum_type(device: torch.device) -> torch.dtype:
+    """Return the type that sums have on a device: float64, or float32 where there is no other."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def differentiable(scores: Tensor, evaluate: Evaluate) -> Tensor:
     """Return the value of a sum as a scalar that can be differentiated twice by the scores.
 
@@ -40,7 +45,7 @@ class _Value(Function):
     def forward(ctx: Any, scores: Tensor, evaluate: Evaluate) -> Tensor:
         with torch.autocast(scores.device.type, enabled=False):
             found = evaluate(scores.detach())
-        ctx.found = found
+        ctx.found = found._replace(value=found.value.detach())  # not the output: no cycle
         ctx.save_for_backward(scores)
         return found.value.to(scores.device, torch.promote_types(scores.dtype, torch.float32))
 

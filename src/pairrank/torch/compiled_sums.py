@@ -10,7 +10,7 @@ from torch import Tensor
 
 from pairrank._protocols import FloatArray, PairLoss
 from pairrank.exceptions import PairrankError
-from pairrank.torch.autograd import Evaluate, Evaluation
+from pairrank.torch.autograd import Evaluate, Evaluation, sum_type
 from pairrank.torch.families import is_piecewise_linear
 
 
@@ -22,7 +22,7 @@ def compiled_sum(loss: PairLoss, bound: Any, factor: float) -> Evaluate:
 
         def tensor(values: FloatArray) -> Tensor:
             values = values if factor == 1.0 else factor * values
-            return torch.from_numpy(values).to(scores.device)
+            return torch.from_numpy(values).to(sum_type(scores.device)).to(scores.device)
 
         def product(v: Tensor) -> Tensor:
             if is_piecewise_linear(loss.family):
@@ -34,7 +34,7 @@ def compiled_sum(loss: PairLoss, bound: Any, factor: float) -> Evaluate:
                 )
             return tensor(found.curvature().matvec(as_floats(v)))
 
-        value = torch.tensor(factor * found.value, dtype=torch.float64)
+        value = torch.tensor(factor * found.value, dtype=sum_type(scores.device))
         return Evaluation(value, tensor(found.gradient), product)
 
     return evaluate

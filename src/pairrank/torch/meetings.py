@@ -125,8 +125,11 @@ def of_queries(differences: Differences) -> tuple[IntArray, Meetings]:
     return order, Meetings(start, stop, start, stop, scale)
 
 
-def batches(meetings: Meetings, n_rows: int, device: torch.device) -> list[Batch]:
-    """Return the meetings in batches of one size, up to a factor of two, each O(rows) large."""
+def batches(meetings: Meetings, n_rows: int, like: Tensor) -> list[Batch]:
+    """Return the meetings in batches of one size, up to a factor of two, each O(rows) large.
+
+    They are on the device of `like`, their scales of its type.
+    """
     n_winners, n_losers = meetings.sizes
     some = (n_winners > 0) & (n_losers > 0) & (meetings.scale > 0.0)
     meetings = meetings.at(np.flatnonzero(some))
@@ -134,7 +137,7 @@ def batches(meetings: Meetings, n_rows: int, device: torch.device) -> list[Batch
     for chosen, widths in _by_size(*meetings.sizes):
         step = max(1, max(n_rows, LEAST_BATCH) // sum(widths))
         for start in range(0, chosen.size, step):
-            found.append(_batch(meetings.at(chosen[start : start + step]), device))
+            found.append(_batch(meetings.at(chosen[start : start + step]), like))
     return found
 
 
@@ -149,14 +152,15 @@ def _by_size(n_winners: IntArray, n_losers: IntArray) -> Iterator[tuple[IntArray
         yield chosen, (winners, losers)
 
 
-def _batch(meetings: Meetings, device: torch.device) -> Batch:
+def _batch(meetings: Meetings, like: Tensor) -> Batch:
     n_winners, n_losers = meetings.sizes
     starts, counts = (
-        (torch.from_numpy(winners).to(device), torch.from_numpy(losers).to(device))
+        (torch.from_numpy(winners).to(like.device), torch.from_numpy(losers).to(like.device))
         for winners, losers in (
             (meetings.winner_start, meetings.loser_start),
             (n_winners, n_losers),
         )
     )
     widths = (int(n_winners.max()), int(n_losers.max()))
-    return Batch(starts, counts, widths, torch.from_numpy(meetings.scale).to(device))
+    scale = torch.from_numpy(meetings.scale).to(like.dtype).to(like.device)
+    return Batch(starts, counts, widths, scale)

@@ -15,7 +15,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.preferences import Differences, Levels, OrderGraph, Pairs, as_graph, refuse_roles
 from pairrank.preferences.names import shown
 from pairrank.torch.families import is_of_differences
-from pairrank.torch.rows import Rows
+from pairrank.torch.rows import Rows, as_array
 
 REDUCTIONS = {
     "mean": ("rows", True),
@@ -56,9 +56,9 @@ def compared(rows: Rows, family: LossFamily, graph: Any, levels: Any, reduction:
 
 
 def _of_levels(rows: Rows, graph: Any, levels: Any, kind: str) -> tuple[Levels | Pairs, float]:
-    graph, known = as_graph(graph), None
+    graph = as_graph(graph)
     if levels is not None:
-        known = np.unique(validation.check_labels(levels, name="levels"))
+        known = np.unique(validation.check_labels(as_array(levels, "levels"), name="levels"))
         graph = _graph_among(known, graph, rows.labels)
     with warnings.catch_warnings():
         if levels is not None:

@@ -15,6 +15,7 @@ from torch import nn
 from pairrank import threads
 from pairrank._protocols import Features, FloatArray, MarginCost
 from pairrank.estimators._base import Graph, Seed
+from pairrank.estimators._probabilities import PairProbabilities
 from pairrank.exceptions import PairrankError
 from pairrank.torch.rank_net_fit import NetworkRanker
 from pairrank.torch.rank_net_inputs import standardized
@@ -29,7 +30,7 @@ from pairrank.torch.rank_net_networks import (
 _PREDICTED_ROWS = 1 << 14
 
 
-class RankNet(NetworkRanker):
+class RankNet(PairProbabilities, NetworkRanker):
     r"""RankNet: a network whose scores rank, trained on pairs (Burges et al. 2005).
 
     .. math:: \min_\theta \tfrac{\alpha}2 \|W\|^2 + a \sum_{(i, j)}
@@ -118,7 +119,9 @@ class RankNet(NetworkRanker):
     A step costs the network's forward and backward pass over its rows, and O(m) for their pairs
     (see `PairwiseRanker` for other losses); an epoch of batches evaluates the objective once more.
     Numbers are of the type of X: float32 X is trained in float32, other X in float64.
-    The layers predict in float64. Ctrl-C ends the fit and keeps the best weights so far.
+    The layers predict in float64. With the logistic loss or probit, `predict_pair_proba` gives the
+    probability that one row is preferred to another. Ctrl-C ends the fit and keeps the best weights
+    so far.
 
     References
     ----------

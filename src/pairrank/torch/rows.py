@@ -69,7 +69,7 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
     arrays = {name: as_array(values, name) for name, values in given.items() if values is not None}
     if "labels" not in arrays:
         raise PairrankError("labels are None: give one label per score")
-    shape = np.shape(arrays["labels"])
+    shape = _shape_of(arrays["labels"])
     if len(shape) == 2:
         arrays = _of_lists(arrays, shape)
     kept = None
@@ -94,6 +94,16 @@ def as_array(values: Any, name: str) -> Any:
     if values.dtype in (torch.bfloat16, torch.float16):
         values = values.float()
     return values.cpu().numpy()
+
+
+def _shape_of(labels: Any) -> tuple[int, ...]:
+    try:
+        return np.shape(labels)
+    except ValueError:
+        raise PairrankError(
+            "labels are lists of different lengths: pad them to one length, and give a mask, True "
+            "for rows and False for padding"
+        ) from None
 
 
 def _of_pairs(pairs: Pairs, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
@@ -127,7 +137,10 @@ def _of_lists(arrays: dict[str, Any], shape: tuple[int, ...]) -> dict[str, Any]:
                 f"{name} has shape {np.shape(values)}, but the labels have {shape}: give one entry "
                 "per label"
             )
-    flat = {name: np.asarray(values).reshape(-1) for name, values in arrays.items()}
+    flat = {
+        name: np.reshape(values, -1) if np.ndim(values) else values
+        for name, values in arrays.items()
+    }
     return {**flat, "qid": np.repeat(np.arange(shape[0]), shape[1])}
 
 

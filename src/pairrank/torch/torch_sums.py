@@ -22,7 +22,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.profiles import MOST
 from pairrank.preferences import Differences, Levels, Pairs
 from pairrank.torch import meetings as meeting
-from pairrank.torch.autograd import Evaluate, Evaluation
+from pairrank.torch.autograd import Evaluate, Evaluation, sum_type
 from pairrank.torch.exponential_sums import ExponentialMeetings
 from pairrank.torch.hinge_sums import HingeMeetings
 from pairrank.torch.phi import phi
@@ -64,7 +64,7 @@ def torch_sum(
             f"backend='torch' cannot sum {loss!r}, whose phi takes numpy arrays: use "
             "backend='auto' or 'compiled', or a loss of a known family"
         )
-    dtype = torch.float32 if device.type == "mps" else torch.float64
+    dtype = sum_type(device)
     own = _sum_of(loss, preferences, eps, lambda array: _tensor(array, device, dtype))
 
     def evaluate(scores: Tensor) -> Evaluation:
@@ -83,7 +83,7 @@ def _tensor(array: Any, device: torch.device, dtype: torch.dtype) -> Tensor:
     """Return an array on the device: numbers in the type of the sums, indices in int64."""
     array = np.asarray(array)
     kind = dtype if array.dtype.kind == "f" else torch.int64
-    return torch.from_numpy(np.ascontiguousarray(array)).to(device, kind)
+    return torch.from_numpy(np.ascontiguousarray(array)).to(kind).to(device)
 
 
 To = Callable[[Any], Tensor]
@@ -136,9 +136,9 @@ class MeetingSum:
         target: Tensor | None = None,
     ) -> None:
         self.loss, self.weights, self.target = loss, weights, target
-        device = weights[0].device
-        self.row_of = torch.from_numpy(np.asarray(row_of, dtype=np.int64)).to(device)
-        self.batches = meeting.batches(meetings, self.row_of.numel(), device)
+        row_of = torch.from_numpy(np.asarray(row_of, dtype=np.int64))
+        self.row_of = row_of.to(weights[0].device)
+        self.batches = meeting.batches(meetings, row_of.numel(), weights[0])
 
     def gradient(self, scores: Tensor) -> tuple[Tensor, Tensor]:
         """Return the value and the gradient."""
