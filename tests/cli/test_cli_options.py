@@ -125,6 +125,16 @@ def test_a_new_parameter_needs_no_code_here(newcomer, folder, tmp_path, monkeypa
     assert "'7.5' is not a number or one of any." in misused(*train, "--size", "7.5")
 
 
+def test_stochastic_steps_are_a_solver_of_train(folder, tmp_path):
+    train = ["train", folder / "train.txt", "-o", tmp_path / "m", "-q", "--solver", "sgd"]
+    run(*train, "--model", "rankncg", "--learning-rate", "pegasos", "--seed", 3, "--eta0", 0.5)
+    params = load_model(tmp_path / "m").get_params()
+    assert (params["solver"], params["learning_rate"]) == ("sgd", "pegasos")
+    assert (params["random_state"], params["eta0"]) == (3, 0.5)
+    assert load_model(tmp_path / "m").status_ == "settled"
+    assert "--eta0 must be greater than 0 (got 0.0)." in misused(*train, "--eta0", 0)
+
+
 def test_messages_of_estimators_name_options():
     params = {"C": 1.0, "pair_sum": "auto", "n": 1}
     assert in_flags("C must be positive", params) == "-C must be positive"

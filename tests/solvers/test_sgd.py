@@ -33,7 +33,7 @@ def optimum(objective):
 
 
 def approach(optimum, rate, n=64):
-    """Return weights whose distance from the optimum falls like 1/t^rate, in changing directions."""
+    """Return weights whose distance from the optimum falls like 1/t^rate, in random directions."""
     ways = np.random.default_rng(0).normal(size=(n, optimum.size))
     ways *= np.linalg.norm(optimum) / np.linalg.norm(ways, axis=1)[:, None]
     return optimum + 0.3 * ways / np.arange(1, n + 1)[:, None] ** rate

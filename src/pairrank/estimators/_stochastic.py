@@ -134,11 +134,12 @@ class StochasticRanker(PairLossRanker):
             self.__dict__.pop(name, None)
         self._stream = stream
         stream.learn(batch, self._strength, n_steps)
-        self.coef_ = stream.steps.coef
+        coef = stream.steps.coef
+        if not np.isfinite(coef).all():
+            raise PairrankError(Status.OVERFLOW.value)
+        self.coef_ = coef
         self.n_iter_, self.n_steps_ = stream.n_batches, stream.steps.n_steps
         self.n_rows_, self.n_pairs_ = stream.n_rows, stream.n_pairs
-        if not np.isfinite(self.coef_).all():
-            raise PairrankError(Status.OVERFLOW.value)
         return self
 
     def _check_parameters(self) -> None:

@@ -1,0 +1,188 @@
+"""solver="sgd" comes near the optimum of the other solvers and behaves as they do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pairrank import OrderGraph, Pairs, RankNCG, RankSVM
+from pairrank.exceptions import PairrankError
+
+pytestmark = pytest.mark.numeric
+
+RANKERS = [
+    RankSVM(),
+    RankSVM(loss="hinge"),
+    RankNCG(),
+    RankNCG(loss="probit"),
+    RankSVM(0.01, learning_rate="pegasos"),
+    RankNCG(30.0, learning_rate="pegasos"),
+]
+WITHIN = 0.01
+"""The relative distance from the optimum; `tol` is a tenth of it."""
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 6)) * (rng.random((600, 6)) < 0.7)
+    y = np.digitize(X[:, 0] - X[:, 1] + rng.normal(size=600), [-1.0, 0.5, 1.5]).astype(float)
+    return X, y, np.repeat(np.arange(30), 20)
+
+
+EQUAL_IN_THE_MEAN = {
+    f"check_sample_weight_equivalence_on_{kind}_data": (
+        "other rows draw other pairs: weight 2 equals the row twice in the mean only"
+    )
+    for kind in ("dense", "sparse")
+}
+
+
+@parametrize_with_checks(
+    [RankSVM(solver="sgd"), RankNCG(solver="sgd")],
+    expected_failed_checks=lambda estimator: EQUAL_IN_THE_MEAN,
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_finds_nothing_amiss(estimator, check):
+    check(estimator)
+
+
+def problems(rows):
+    """Return arguments of fit, and parameters, of problems of every kind."""
+    X, y, qid = rows
+    rng = np.random.default_rng(1)
+    weight = rng.integers(0, 3, y.size).astype(float)
+    i = rng.integers(0, y.size, 2000)
+    j = (i + rng.integers(1, y.size, 2000)) % y.size
+    i, j = np.where(y[i] >= y[j], (i, j), (j, i))
+    return {
+        "plain": ((X, y), {}, {}),
+        "sparse": ((sparse.csr_matrix(X), y), {}, {}),
+        "float32 columns": ((np.asfortranarray(X, dtype=np.float32), y), {}, {}),
+        "queries": ((X, y), {"qid": qid}, {"reduction": "query"}),
+        "chain": ((X, y), {"qid": qid}, {"graph": "chain"}),
+        "edges": ((X, y), {}, {"graph": OrderGraph([(0.0, 2.0), (1.0, 3.0)])}),
+        "weights": ((X, y), {"qid": qid, "sample_weight": weight}, {}),
+        "roles": ((X, y), {"winner_weight": weight, "loser_weight": weight[::-1].copy()}, {}),
+        "pairs": ((X, Pairs(i, j, n_rows=y.size)), {}, {"reduction": "rows"}),
+        "weighted pairs": ((X, Pairs(i, j, rng.exponential(size=2000))), {}, {"reduction": "rows"}),
+        "kernel": ((X[:150], y[:150]), {}, {"kernel": "rbf", "gamma": 0.1}),
+    }
+
+
+@pytest.mark.parametrize("kind", problems((np.zeros((2, 6)), np.arange(2.0), np.arange(2))))
+@pytest.mark.parametrize("ranker", RANKERS, ids=str)
+def test_the_objective_comes_near_the_optimum(rows, ranker, kind):
+    given, aligned, parameters = problems(rows)[kind]
+    if kind == "kernel" and ranker.learning_rate == "sgd":
+        parameters = {**parameters, **({"C": 0.1} if "C" in ranker.get_params() else {"alpha": 10})}
+    exact = clone(ranker).set_params(tol=1e-6, **parameters)
+    if ranker.loss == "hinge":
+        exact.set_params(tol=1e-3)
+    stochastic = clone(ranker).set_params(solver="sgd", **parameters)
+    exact.fit(*given, **aligned)
+    stochastic.fit(*given, **aligned)
+    assert stochastic.status_ in ("settled", "converged")
+    assert stochastic.objective_ == stochastic.history_[-1].value
+    assert stochastic.objective_ <= exact.objective_ * (1 + WITHIN)
+    assert stochastic.n_pairs_ == exact.n_pairs_
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), RankNCG()], ids=str)
+def test_a_seed_gives_the_same_bits(rows, ranker):
+    X, y, qid = rows
+    for form in (X, sparse.csr_matrix(X)):
+        fits = [
+            clone(ranker).set_params(solver="sgd", random_state=seed).fit(form, y, qid=qid).coef_
+            for seed in (5, 5, 6)
+        ]
+        assert fits[0].tobytes() == fits[1].tobytes() != fits[2].tobytes()
+
+
+def test_the_history_falls_and_a_callback_stops(rows):
+    X, y, _ = rows
+    seen = []
+
+    def callback(step):
+        seen.append(step.coef)
+        return step.n_iter == 5
+
+    ranker = RankNCG(solver="sgd", tol=1e-12).fit(X, y, callback=callback)
+    values = [step.value for step in ranker.history_]
+    assert values == sorted(values, reverse=True)
+    assert [step.n_iter for step in ranker.history_] == list(range(6))
+    assert ranker.status_ == "stopped"
+    np.testing.assert_array_equal(ranker.coef_, seen[-1])
+
+
+def test_an_interrupted_fit_keeps_the_best_weights(rows):
+    X, y, _ = rows
+
+    def interrupt(step):
+        if step.n_iter == 3:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ranker = RankSVM(solver="sgd", tol=1e-12).fit(X, y, callback=interrupt)
+    assert ranker.status_ == "interrupted"
+    assert ranker.objective_ == ranker.history_[-1].value < ranker.history_[0].value
+
+
+def test_max_iter_ends_with_a_warning(rows):
+    X, y, _ = rows
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        ranker = RankSVM(solver="sgd", max_iter=3, tol=1e-9).fit(X, y)
+    assert ranker.n_iter_ == 3
+
+
+def test_verbose_prints_a_line_per_iteration(rows, capsys):
+    X, y, _ = rows
+    ranker = RankSVM(solver="sgd", verbose=1).fit(X, y)
+    assert capsys.readouterr().err.count("iteration") == ranker.n_iter_ + 1
+
+
+def test_a_warm_start_at_the_optimum_stays_there(rows):
+    X, y, _ = rows
+    ranker = RankNCG(tol=1e-8, warm_start=True).fit(X, y)
+    best = ranker.objective_
+    ranker.set_params(solver="sgd", tol=1e-3).fit(X, y)
+    assert ranker.objective_ <= best * (1 + 1e-9)
+
+
+def test_validation_rows_choose_an_iterate(rows):
+    X, y, qid = rows
+    ranker = RankSVM(solver="sgd", patience=3, tol=1e-9)
+    ranker.fit(X[:400], y[:400], qid=qid[:400], X_val=X[400:], y_val=y[400:], qid_val=qid[400:])
+    assert ranker.status_ == "validated"
+    assert ranker.validation_scores_[ranker.best_iteration_] == ranker.validation_scores_.max()
+    score = ranker.score(X[400:], y[400:], qid=qid[400:])
+    assert score == pytest.approx(ranker.validation_scores_.max())
+
+
+def test_averaging_and_the_first_length_change_the_weights(rows):
+    X, y, _ = rows
+    options = ({}, {"average": False}, {"eta0": 0.01}, {"learning_rate": "pegasos"})
+    fits = []
+    for option in options:
+        with pytest.warns(ConvergenceWarning):
+            fits.append(RankNCG(solver="sgd", max_iter=2, **option).fit(X, y).coef_)
+    assert len({coef.tobytes() for coef in fits}) == len(options)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (RankNCG(solver="sgd", loss="raykar"), "values that match gradients"),
+        (RankSVM(solver="sgd", eta0=0.0), "eta0 must be greater than 0"),
+        (RankSVM(solver="sgd", eta0=np.inf), "eta0 must be a finite number"),
+        (RankSVM(solver="sgd", learning_rate="optimal"), "learning_rate must be one of"),
+    ],
+)
+def test_what_cannot_be_done_is_refused(rows, ranker, message):
+    X, y, _ = rows
+    with pytest.raises(PairrankError, match=message):
+        ranker.fit(X, y)
