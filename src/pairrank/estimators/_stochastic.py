@@ -53,6 +53,11 @@ class StochasticRanker(PairLossRanker):
                 'partial_fit needs values that match gradients, which loss="raykar" does not give: '
                 'take "probit", which has the same gradient'
             )
+        if getattr(self, "covariance", None) is not None:
+            raise AttributeError(
+                f"covariance={self.covariance!r} needs all rows at the optimum, which partial_fit "
+                "does not have: take covariance=None"
+            )
         return True
 
     @available_if(_learns_in_batches)
@@ -72,8 +77,8 @@ class StochasticRanker(PairLossRanker):
         """Learn from one more batch of rows by stochastic steps on its pairs.
 
         Steps are those of ``solver="sgd"``; other solvers than that and "auto" have no
-        `partial_fit`, nor have kernels and the "raykar" loss. After `fit`, the first call goes on
-        from its weights, and the rows of the fit count as seen.
+        `partial_fit`, nor have kernels, covariances and the "raykar" loss. After `fit`, the first
+        call goes on from its weights, and the rows of the fit count as seen.
 
         Parameters
         ----------
