@@ -246,6 +246,7 @@ def test_a_first_batch_that_cannot_be_learnt_is_refused(ranker, options, message
         (RankSVM(kernel="rbf"), "take kernel=None"),
         (RankSVM(solver="tron"), 'take solver="sgd"'),
         (RankNCG(loss="raykar"), 'take "probit"'),
+        (RankNCG(covariance="rows"), "take covariance=None"),
     ],
 )
 def test_what_has_no_stochastic_steps_has_no_partial_fit(ranker, message):

@@ -53,6 +53,11 @@ class StochasticRanker(PairLossRanker):
                 'partial_fit needs values that match gradients, which loss="raykar" does not give: '
                 'take "probit", which has the same gradient'
             )
+        if getattr(self, "covariance", None) is not None:
+            raise AttributeError(
+                f"covariance={self.covariance!r} needs all rows at the optimum, which partial_fit "
+                "does not have: take covariance=None"
+            )
         return True
 
     @available_if(_learns_in_batches)
@@ -72,8 +77,8 @@ class StochasticRanker(PairLossRanker):
         """Learn from one more batch of rows by stochastic steps on its pairs.
 
         Steps are those of ``solver="sgd"``; other solvers than that and "auto" have no
-        `partial_fit`, nor have kernels and the "raykar" loss. After `fit`, the first call goes on
-        from its weights, and the rows of the fit count as seen.
+        `partial_fit`, nor have kernels, covariances and the "raykar" loss. After `fit`, the first
+        call goes on from its weights, and the rows of the fit count as seen.
 
         Parameters
         ----------
@@ -90,7 +95,8 @@ class StochasticRanker(PairLossRanker):
         reservoir : int, optional
             Set at the first call: so many earlier rows are kept, of each query where there is a
             qid, as partners of later rows. They are a uniform sample, and their pairs count for
-            all earlier rows. It is for queries that go on in later batches; memory grows with the
+            all earlier rows. It is for queries that go on in later batches. A few rows count for all
+            earlier ones, which adds noise, so keep hundreds if you can. Memory grows with the
             number of queries. Labels only; ``reduction="query"`` refuses it.
         n_steps : int, optional
             The number of pairs to draw from this batch; None: 10 per row, or per comparison.
@@ -117,7 +123,11 @@ class StochasticRanker(PairLossRanker):
         The objective is that of one `fit` on all batches, except that pairs across batches are
         represented by those within. ``reduction`` takes its totals from all batches so far. With
         the "chain" graph, neighbours in `classes` are joined; with qid and without reservoir, the
-        next higher label of the query, as in `fit`. A step costs the entries of two rows; a batch
+        next higher label of the query, as in `fit`. One pass comes within 1 % of the objective of
+        `fit` if rows are many more than features; with thousands of sparse features, or nearly
+        separable rows, it ends 10 % or more above, and more steps per batch do not help.
+
+        A step costs the entries of two rows; a batch
         O(n_features) and what laying it out costs.
         """
         given = locals()
