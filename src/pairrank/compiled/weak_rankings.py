@@ -8,6 +8,26 @@ from pairrank.compiled._jit import compiled
 
 
 @compiled
+def write_codes(values, cuts, missing, codes):
+    """Write the number of ascending `cuts` below each value, `missing` for NaN; O(log cuts) each."""
+    n = len(cuts)
+    for row in range(len(values)):
+        value = np.float64(values[row])
+        if value != value:
+            codes[row] = missing
+            continue
+        code, left = 0, n
+        while left > 0:
+            half = (left + 1) // 2
+            if cuts[code + half - 1] < value:
+                code += half
+                left -= half
+            else:
+                left = half - 1
+        codes[row] = code
+
+
+@compiled
 def _add_dense(codes, potential, sums):
     for row in range(len(codes)):
         sums[codes[row]] += potential[row]

@@ -316,8 +316,8 @@ class RankBoost(BaseRanker):
             return
         if self.alpha_method == "second":
             raise PairrankError(
-                'alpha_method="second" is for rankings of 0 and 1, and graded ones lie between: '
-                'use alpha_method="newton" (or "third")'
+                'graded rankings lie between 0 and 1, which alpha_method="second" is not for: use '
+                'alpha_method="newton" (or "third")'
             )
         if self.binning not in ("auto", "exact"):
             raise PairrankError(
