@@ -245,7 +245,7 @@ def test_damaged_model_files_are_refused(name, place, value, message, tmp_path):
         ({"smoothing": 0.0}, "smoothing must be greater than 0"),
         ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
         ({"validation_metric": "auc@"}, "auc@"),
-        ({"weak_ranking": "graded"}, 'alpha_method="second" is for rankings of 0 and 1'),
+        ({"weak_ranking": "graded"}, "graded rankings lie between 0 and 1"),
         ({"weak_ranking": "graded", "alpha_method": "third", "binning": 9}, "for thresholds"),
         ({"graph": "ful"}, "graph must be"),
     ],

@@ -15,6 +15,7 @@ from pairrank import (
     ConvexHullRanker,
     MPRank,
     PairwiseRanker,
+    RankBoost,
     RankNCG,
     RankNCGCV,
     RankRLS,
@@ -31,7 +32,7 @@ RANKERS = [ConvexHullRanker, MPRank, PairwiseRanker, RankNCG, RankRLS, RankSVM, 
 SEARCHES = [(RankSVMCV, RankSVM, "C"), (RankNCGCV, RankNCG, "alpha"), (RankRLSCV, RankRLS, "alpha")]
 
 
-@pytest.mark.parametrize("estimator", [*RANKERS, RankSVMCV, RankNCGCV, RankRLSCV])
+@pytest.mark.parametrize("estimator", [*RANKERS, RankBoost, RankSVMCV, RankNCGCV, RankRLSCV])
 def test_every_parameter_and_fitted_attribute_is_described(estimator):
     document = ClassDoc(estimator)
     described = [name for entry in document["Parameters"] for name in entry.name.split(", ")]

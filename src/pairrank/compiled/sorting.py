@@ -56,7 +56,7 @@ def _range_of(scores, low, high, step):
 
 
 @compiled
-def _cell_of(score, origin, scale, last):
+def cell_of(score, origin, scale, last):
     """Return the cell of a score: it never falls as the score rises, even on overflow."""
     place = (score - origin) * scale
     place = place if place < last else last
@@ -71,12 +71,12 @@ def _spread(from_scores, from_rows, scores, rows, ends, origin, scale, n_cells):
     for cell in range(n_cells + 1):
         ends[cell] = 0
     for k in range(len(from_scores)):
-        ends[_cell_of(from_scores[k], origin, scale, last) + 1] += 1
+        ends[cell_of(from_scores[k], origin, scale, last) + 1] += 1
     for cell in range(n_cells):
         ends[cell + 1] += ends[cell]
     for k in range(len(from_scores)):
         score = from_scores[k]
-        cell = _cell_of(score, origin, scale, last)
+        cell = cell_of(score, origin, scale, last)
         at = ends[cell]
         ends[cell] = at + 1
         scores[at] = score

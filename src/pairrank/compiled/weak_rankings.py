@@ -5,6 +5,44 @@ from __future__ import annotations
 import numpy as np
 
 from pairrank.compiled._jit import compiled
+from pairrank.compiled.sorting import cell_of
+
+_CELLS = 4096
+"""Cells of equal width between the thresholds of a feature."""
+
+
+@compiled
+def write_codes(values, cuts, missing, codes):
+    """Write the number of ascending `cuts` below each value, `missing` for NaN.
+
+    Cells of equal width know how many cuts are below them, so that a value is compared with the
+    cuts of its own cell only, O(log cuts) at most.
+    """
+    n = len(cuts)
+    origin, scale = 0.0, 0.0
+    if n > 1:
+        origin = 0.5 * cuts[0]  # halves: a difference of finite numbers may overflow
+        scale = (_CELLS - 1) / max(0.5 * cuts[n - 1] - origin, 1e-300)
+    last = np.float64(_CELLS - 1)
+    ends = np.zeros(_CELLS + 1, np.int64)
+    for cut in range(n):
+        ends[cell_of(0.5 * cuts[cut], origin, scale, last) + 1] += 1
+    for cell in range(_CELLS):
+        ends[cell + 1] += ends[cell]
+    for row in range(len(values)):
+        value = np.float64(values[row])
+        if value != value:
+            codes[row] = missing
+            continue
+        cell = cell_of(0.5 * value, origin, scale, last)
+        low, high = ends[cell], ends[cell + 1]
+        while low < high:
+            middle = (low + high) >> 1
+            if cuts[middle] < value:
+                low = middle + 1
+            else:
+                high = middle
+        codes[row] = low
 
 
 @compiled

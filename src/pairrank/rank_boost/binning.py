@@ -110,6 +110,8 @@ def encode(X: Any, weight: FloatArray | None, n_bins: int | None, *, graded: boo
     Costs a sort per feature, by several threads. Keeps 1 byte per entry with at most 256 codes,
     else 2 or 4, and of sparse rows 4 more.
     """
+    from pairrank.compiled.weak_rankings import write_codes
+
     n_rows, n_features = X.shape
     matrix = _Matrix(columns_of(X), weight)
     surveys = threads.run(lambda each: matrix.survey(each, n_bins, graded), range(n_features))
@@ -121,13 +123,9 @@ def encode(X: Any, weight: FloatArray | None, n_bins: int | None, *, graded: boo
     starts = matrix.X.indptr.astype(np.int64) if is_sparse else _NONE
 
     def write(feature: int) -> None:
+        part = codes[0, starts[feature] : starts[feature + 1]] if is_sparse else codes[feature]
         values = matrix.entries(feature)[0]
-        found = np.searchsorted(surveys[feature].cuts, values)
-        found[np.isnan(values)] = n_values[feature]
-        if is_sparse:
-            codes[0, starts[feature] : starts[feature + 1]] = found
-        else:
-            codes[feature] = found
+        write_codes(values, surveys[feature].cuts, n_values[feature], part)
 
     threads.run(write, range(n_features))
     zeros = [np.searchsorted(each.cuts, 0.0) for each in surveys] if is_sparse else []
@@ -160,7 +158,7 @@ class _Matrix:
     def entries(self, feature: int) -> tuple[NDArray[Any], NDArray[Any] | slice]:
         """Return the values of a feature and their rows; of sparse rows the stored ones."""
         if not sparse.issparse(self.X):
-            return np.asarray(self.X[:, feature]), slice(None)
+            return np.ascontiguousarray(self.X[:, feature]), slice(None)
         part = slice(*self.X.indptr[feature : feature + 2])
         return self.X.data[part], self.X.indices[part]
 
@@ -179,38 +177,58 @@ class _Matrix:
         if has_missing:
             values, weight = values[~missing], None if weight is None else weight[~missing]
         most = None if n_bins is None else n_bins - needs_code
-        distinct, cuts = _distinct_and_cuts(values, weight, zeros, most)
+        if weight is None and zeros is None:
+            distinct, cuts = _of_sorted(np.sort(values), most)
+        else:
+            distinct, cuts = _of_weighted(values, weight, zeros, most)
         ends = distinct if graded else distinct[[0, -1][: distinct.size]]
         return _Survey(cuts, ends, has_missing, needs_code)
 
 
-def _distinct_and_cuts(
+def _of_sorted(values: NDArray[Any], n_bins: int | None) -> tuple[FloatArray, FloatArray]:
+    """Return the distinct of ascending values and their thresholds; of more than bins, the ends."""
+    new = np.empty(values.size, dtype=bool)
+    new[:1] = True
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    if n_bins is None or np.count_nonzero(new) <= n_bins:
+        distinct = values[new].astype(np.float64)
+        return distinct, _between(distinct[:-1], distinct[1:])
+    wanted = np.floor(np.arange(1, n_bins) * values.size / n_bins).astype(np.int64)
+    upper = np.unique(values[wanted])
+    upper = upper[upper > values[0]]
+    lower = values[np.searchsorted(values, upper) - 1]
+    return values[[0, -1]].astype(np.float64), _between(lower, upper)
+
+
+def _of_weighted(
     values: NDArray[Any], weight: FloatArray | None, zeros: float | None, n_bins: int | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the distinct values, and thresholds halfway between; `zeros` weigh further zeros."""
-    if n_bins is None or weight is None:
-        values = np.sort(values).astype(np.float64)
-    else:
-        order = np.argsort(values, kind="stable")
-        values, weight = values[order].astype(np.float64), weight[order]
+    """Return the distinct values and their thresholds; `zeros` is the weight of further zeros."""
+    order = np.argsort(values, kind="stable")
+    values = values[order].astype(np.float64)
     starts = np.flatnonzero(np.diff(values, prepend=np.nan))
-    distinct, counts = values[starts], np.diff(starts, append=values.size).astype(np.float64)
-    if n_bins is not None and weight is not None and starts.size:
-        counts = np.add.reduceat(weight, starts)
+    distinct, weights = values[starts], np.diff(starts, append=values.size).astype(np.float64)
+    if weight is not None and starts.size:
+        weights = np.add.reduceat(weight[order], starts)
     if zeros is not None:
         at = int(np.searchsorted(distinct, 0.0))
         if at == distinct.size or distinct[at] != 0.0:
-            distinct, counts = np.insert(distinct, at, 0.0), np.insert(counts, at, 0.0)
-        counts[at] += zeros
+            distinct, weights = np.insert(distinct, at, 0.0), np.insert(weights, at, 0.0)
+        weights[at] += zeros
     above = np.arange(1, distinct.size)
     if n_bins is not None and distinct.size > n_bins:
-        ends = np.cumsum(counts)
+        ends = np.cumsum(weights)
         wanted = np.arange(1, n_bins) * ends[-1] / n_bins
         above = np.unique(np.searchsorted(ends, wanted, side="right"))
         above = above[(above > 0) & (above < distinct.size)]
-    low, high = distinct[above - 1], distinct[above]
+    return distinct, _between(distinct[above - 1], distinct[above])
+
+
+def _between(low: NDArray[Any], high: NDArray[Any]) -> FloatArray:
+    """Return thresholds halfway; `low` where the middle is rounded up to `high`."""
+    low, high = low.astype(np.float64), high.astype(np.float64)
     cuts = 0.5 * low + 0.5 * high
-    return distinct, np.where((low <= cuts) & (cuts < high), cuts, low)
+    return np.where((low <= cuts) & (cuts < high), cuts, low)
 
 
 def _graded_values(distinct: FloatArray) -> FloatArray:
