@@ -197,3 +197,15 @@ def test_notes_say_how_models_were_tested(data, results):
     notes = " ".join(notes_of(plain))
     assert "3 folds of rows, 2 times; strengths not chosen" in notes
     assert "corrected resampled t test over 6 folds" in notes
+
+
+def test_the_name_of_an_axis_has_room_beside_long_numbers():
+    models = [Timed("a", 0.02, 0.82131), Timed("b", 0.5, 0.82333)]
+    drawn = time_scatter(models, "map", "title")
+    numbers = [
+        mark.attributes["x"] - 6.6 * len(mark.text)
+        for mark in drawn.marks
+        if mark.attributes.get("text-anchor") == "end" and mark.text.startswith("0.8")
+    ]
+    assert len(numbers) >= 3
+    assert min(numbers) > 16  # the turned name is centred at 11 and 10 high

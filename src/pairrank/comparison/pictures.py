@@ -19,6 +19,7 @@ from pairrank.report.drawing import (
     line,
     room_for,
     short,
+    ticks,
 )
 
 MOST_BARS = 160
@@ -98,7 +99,9 @@ def time_scatter(models: Sequence[Timed], ylabel: str, title: str) -> Picture:
     high = high if low < high else low + 1
     decades = [(float(power), f"{10.0**power:g}") for power in range(low, high + 1)]
     values = np.array([each.value for each in models])
-    axes = Axes((low, high), _range(values), height, x_ticks=decades)
+    span = _range(values)
+    left = 28.0 + _LETTER * max(len(text) for _, text in ticks(*span, 5))
+    axes = Axes((low, high), span, height, left, x_ticks=decades)
     marks = axes.frame("seconds of a fit", ylabel)
     taken: list[tuple[float, float, float]] = []
     for each, log in sorted(zip(models, logs, strict=True), key=lambda both: -both[0].value):
