@@ -189,10 +189,7 @@ def one_query(libraries: list[str], n_rows: int, rounds: int, seeds: int) -> Ite
 def mq2008(libraries: list[str], rounds: int) -> Iterator[list[Any]]:
     """Yield a row per objective: mean NDCG on test queries over five folds, rounds and seconds."""
     folds = [
-        [
-            _sorted(load("letor4_mq2008", fold=fold, subset=part))
-            for part in ("train", "vali", "test")
-        ]
+        [_sorted(load("letor4_mq2008", fold=fold, subset=part)) for part in PARTS]
         for fold in range(1, 6)
     ]
     ours = {f"{OWN}, {how}": how for how in ("auto", "rows")}

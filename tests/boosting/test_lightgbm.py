@@ -10,11 +10,12 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold
 
-from pairrank import QueryKFold
+from pairrank import QueryKFold, survival_target
 from pairrank.boosting import AllPairsObjective, RankingMetric
 from pairrank.exceptions import PairrankError
 from pairrank.losses import LOSSES, Square, Tube
 from pairrank.metrics import auc_score, ndcg_score, pairwise_accuracy
+from pairrank.survival import concordance_index
 
 lightgbm = pytest.importorskip("lightgbm", reason="needs lightgbm: make test-extras")
 pytestmark = pytest.mark.extras
@@ -229,6 +230,18 @@ def test_an_evaluation_set_refuses_a_qid_of_other_rows():
             valid_sets=[dataset(X[:240], y[:240], reference=data)],
             feval=RankingMetric("ndcg@5", qid=qid),
         )  # fmt: skip
+
+
+def test_trees_learn_risks_from_censored_times_by_weights_of_roles():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1500, 3))
+    time = rng.exponential(np.exp(-X[:, 0] * X[:, 1]))
+    event, train = rng.random(1500) < 0.7, np.arange(1500) < 1000
+    target = survival_target(event[train], time[train])
+    y = target.pop("y")
+    model = trained(AllPairsObjective(**target), dataset(X[train], y), 40, min_data_in_leaf=20)
+    risk = model.predict(X[~train])
+    assert concordance_index(event[~train], time[~train], risk).value > 0.6
 
 
 def test_a_trained_model_is_pickled_with_its_objective():

@@ -173,6 +173,11 @@ def test_bad_data_are_refused():
         AllPairsObjective(eps=2.0)(y, scores)
 
 
+def test_data_without_labels_are_an_error():
+    with pytest.raises(PairrankError, match="no labels"):
+        AllPairsObjective()(np.zeros(3), Data(np.empty(0), matrix=True))
+
+
 def test_rows_without_a_pair_have_no_gradient_and_no_hessian():
     y, scores = [1, 1, 0, 1], np.array([0.3, 0.1, 0.5, 0.2])
     gradient, hessian = AllPairsObjective(qid=[0, 0, 1, 1])(y, scores)

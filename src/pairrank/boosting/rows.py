@@ -40,7 +40,10 @@ class BoostedRows(NamedTuple):
         A DMatrix with queries has weights of queries, any other data weights of rows.
         """
         group, weight = _given(data.get_group()), _given(data.get_weight())
-        labels = check_labels(data.get_label(), name="the label")
+        given = _given(data.get_label())
+        if given is None:
+            raise PairrankError("the data hold no labels: give them as label=")
+        labels = check_labels(given, name="the label")
         if group is not None and hasattr(data, "num_row"):
             return cls(labels, query_weight=weight, group=group)
         return cls(labels, weight=weight, group=group)
