@@ -94,9 +94,10 @@ class StochasticRanker(PairLossRanker):
             All labels that will come. The first call needs it unless `graph` is "full".
         reservoir : int, optional
             Set at the first call: so many earlier rows are kept, of each query where there is a
-            qid, as partners of later rows. They are a uniform sample, and their pairs count for
-            all earlier rows. It is for queries that go on in later batches; memory grows with the
-            number of queries. Labels only; ``reduction="query"`` refuses it.
+            qid, as partners of later rows. It is for queries that go on in later batches. The kept
+            rows are a uniform sample whose pairs count for all earlier rows; a small sample adds
+            noise, so keep hundreds if you can. Memory grows with the number of queries. Labels
+            only; ``reduction="query"`` refuses it.
         n_steps : int, optional
             The number of pairs to draw from this batch; None: 10 per row, or per comparison.
 
@@ -122,7 +123,11 @@ class StochasticRanker(PairLossRanker):
         The objective is that of one `fit` on all batches, except that pairs across batches are
         represented by those within. ``reduction`` takes its totals from all batches so far. With
         the "chain" graph, neighbours in `classes` are joined; with qid and without reservoir, the
-        next higher label of the query, as in `fit`. A step costs the entries of two rows; a batch
+        next higher label of the query, as in `fit`. One pass comes within 1 % of the objective of
+        `fit` if rows are many more than features; with thousands of sparse features, or nearly
+        separable rows, it ends 10 % or more above, and more steps per batch do not help.
+
+        A step costs the entries of two rows; a batch
         O(n_features) and what laying it out costs.
         """
         given = locals()
