@@ -94,10 +94,10 @@ class StochasticRanker(PairLossRanker):
             All labels that will come. The first call needs it unless `graph` is "full".
         reservoir : int, optional
             Set at the first call: so many earlier rows are kept, of each query where there is a
-            qid, as partners of later rows. They are a uniform sample, and their pairs count for
-            all earlier rows. It is for queries that go on in later batches. A few rows count for all
-            earlier ones, which adds noise, so keep hundreds if you can. Memory grows with the
-            number of queries. Labels only; ``reduction="query"`` refuses it.
+            qid, as partners of later rows. It is for queries that go on in later batches. The kept
+            rows are a uniform sample whose pairs count for all earlier rows; a small sample adds
+            noise, so keep hundreds if you can. Memory grows with the number of queries. Labels
+            only; ``reduction="query"`` refuses it.
         n_steps : int, optional
             The number of pairs to draw from this batch; None: 10 per row, or per comparison.
 
