@@ -2,9 +2,9 @@
 
 The first table times a round of 256 bins and five labels, on one thread and on two: wall seconds,
 and seconds of processor per thread, which other processes disturb less. Growth is that of a round
-on one thread, in processor seconds and in units of `expit` of as many scores, timed in turn. The second table has a round of
-a version that lists the pairs, vectorised by numpy. The third, with the data of PAIRRANK_DATA,
-judges RankBoost on test rows. Asserts nothing.
+on one thread, in processor seconds and in units of `expit` of as many scores, timed in turn. The
+second table has a round of a version that lists the pairs, vectorised by numpy. The third, with the
+data of PAIRRANK_DATA, judges RankBoost on test rows. Asserts nothing.
 """
 
 from __future__ import annotations
