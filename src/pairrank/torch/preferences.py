@@ -73,11 +73,12 @@ def _graph_among(known: Any, graph: Any, labels: Any) -> Any:
     if strange.any():
         row = int(strange.argmax())
         raise PairrankError(f"the label {shown(labels[row])} in row {row} is not among the levels")
+    names = known.tolist()
     if graph == "chain":
-        names = known.tolist()
         return OrderGraph(pairwise(names)) if len(names) > 1 else "full"
     if isinstance(graph, OrderGraph):
-        absent = [label for label in graph.labels if label not in set(known.tolist())]
+        among = set(names)
+        absent = [label for label in graph.labels if label not in among]
         if absent:
             raise PairrankError(
                 f"the order graph names {absent[0]!r}, which is not among the levels: check its "
