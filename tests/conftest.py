@@ -4,30 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
-from importlib.machinery import PathFinder
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parents[1]
-
-
-class NoTestFolders:
-    """Keeps tests/torch from being imported as torch: this folder is on the path."""
-
-    @staticmethod
-    def find_spec(name: str, path: Any = None, target: Any = None) -> None:
-        """Raise ModuleNotFoundError where only the folder of tests has the library's name."""
-        if name == "torch":
-            found = PathFinder.find_spec(name, path)
-            if found is not None and found.origin is None:
-                raise ModuleNotFoundError("torch is not installed", name=name)
-
-
-sys.meta_path.insert(0, NoTestFolders)  # type: ignore[arg-type]
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))
 if os.environ.get("PAIRRANK_DATA"):
