@@ -10,6 +10,8 @@ from sklearn.linear_model import Ridge
 
 from comparison_models import CALLS, Column, Counting, Ends, Slow, Stopped
 from pairrank import compare
+from pairrank.comparison import KNOWN, store
+from pairrank.comparison.models import Known
 from pairrank.datasets import make_queries
 from pairrank.exceptions import FileFormatError, PairrankError
 
@@ -80,6 +82,23 @@ def test_what_does_not_change_cells_finds_them(data, tmp_path):
     run(data, {"a": Counting("a"), "b": Ridge()}, cells=tmp_path)
     run(data, {"a": Counting("a"), "b": Ridge()}, cells=tmp_path, baseline="b", n_resamples=9)
     assert CALLS == ["a"] * 3
+
+
+@pytest.mark.parametrize(
+    ("library", "n_cells"), [("scikit-learn", 8), ("pairrank", 8), ("lightgbm", 6), ("other", 4)]
+)
+def test_another_version_of_a_library_is_not_mixed(data, tmp_path, monkeypatch, library, n_cells):
+    """A new version of a library that only one model uses leaves the cells of the others."""
+
+    def versions(name):
+        return "0.1" if name == library else "1.0"
+
+    monkeypatch.setattr(store, "packages_distributions", lambda: {"lightgbm": ["lightgbm"]})
+    monkeypatch.setitem(KNOWN, "a", Known("comparison_models:Column", library="lightgbm"))
+    for found in (lambda name: "1.0", versions):
+        monkeypatch.setattr(store, "version", found)
+        run(data, {"a": "a", "b": Column()}, cells=tmp_path, cv=2)
+    assert len(list(tmp_path.glob("*.json"))) == n_cells
 
 
 def test_a_name_of_any_letters_is_a_file(data, tmp_path):

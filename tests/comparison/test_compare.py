@@ -166,6 +166,19 @@ def test_warnings_are_kept(data):
     assert result.scores["warnings"].tolist() == ["it did not converge", ""] * 3
 
 
+def test_a_fold_without_a_pair_has_no_value_but_a_warning(data):
+    first = data.qid == data.qid[0]
+    y = np.where(first, 1.0, data.y)
+    splits = [(np.flatnonzero(~first), np.flatnonzero(first)), (np.arange(90), np.arange(90, 180))]
+    result = compare(
+        data.X, y, qid=data.qid, models={"fine": Ridge()}, cv=splits, metrics="pairwise_accuracy"
+    )
+    values = result.scores["pairwise_accuracy"]
+    assert np.isnan(values).tolist() == [True, False]
+    assert "NaN" in result.scores["warnings"][0]
+    assert result.summary["pairwise_accuracy"][0] == values[1]
+
+
 def test_classifiers_of_two_levels_are_scored_by_the_higher_one(data):
     y = (data.y > 2).astype(float)
     models = {"decision": LogisticRegression(), "probability": GaussianNB(), "known": "ridge"}

@@ -52,7 +52,7 @@ class Cell(NamedTuple):
     by_query : dict of str to list of float
         Each metric of each test query; NaN for a query that does not count.
     warnings : list of str
-        The warnings of the fit on all training rows.
+        The warnings of the fit on all training rows, and of the metrics.
     reason : str
         Why there are no values; "" if there are.
     """
@@ -111,9 +111,10 @@ def _judged(task: Task, candidate: Candidate, fold: Fold, step: Step) -> Cell:
             model = _fitted(candidate, params, train)
         with _seconds() as predicting:
             scores = scores_of(model, test.X)
-    measured = {
-        name: measure(name, test.y, scores, test.layout, None, task.graph) for name in task.metrics
-    }
+        measured = {
+            name: measure(name, test.y, scores, test.layout, None, task.graph)
+            for name in task.metrics
+        }
     queries = [0] if test.qid is None else query_codes(test.qid)[0].tolist()
     said = dict.fromkeys(" ".join(str(warning.message).split()) for warning in caught)
     return Cell(

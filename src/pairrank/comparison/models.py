@@ -34,11 +34,14 @@ class Known(NamedTuple):
         The values that are tried of each strength; of equally good values the first one is taken.
     params : mapping
         Other parameters that differ from the class's defaults.
+    library : str
+        The library that does the work, if it is not that of the class.
     """
 
     place: str
     grid: Mapping[str, tuple[Any, ...]] = _NOTHING
     params: Mapping[str, Any] = _NOTHING
+    library: str = ""
 
 
 _LIGHTGBM = "pairrank.comparison.boosted:LightGBMRanker"
@@ -54,7 +57,7 @@ KNOWN: dict[str, Known] = {
     "hull": Known("pairrank:ConvexHullRanker", {"nu": _powers(-4, 3)}),
     "pairwise": Known("pairrank:PairwiseRanker", {"C": _COSTS}),
     "rankboost": Known("pairrank:RankBoost", {"n_estimators": (30, 100, 300)}),
-    "ranknet": Known("pairrank:RankNet", {"alpha": _powers(3, -1)}),
+    "ranknet": Known("pairrank:RankNet", {"alpha": _powers(3, -1)}, library="torch"),
     "ridge": Known("sklearn.linear_model:Ridge", {"alpha": _PENALTIES}),
     "linear_svr": Known(
         "sklearn.svm:LinearSVR", {"C": _powers(-3, 1)}, {"dual": "auto", "max_iter": 10_000}
@@ -72,10 +75,10 @@ KNOWN: dict[str, Known] = {
     ),
     "svc_pairs": Known("pairrank.comparison.limited:PairsSVC", {"C": _COSTS}),
     "gaussian_process": Known("pairrank.comparison.limited:GaussianProcess"),
-    "lambdarank": Known(_LIGHTGBM, _LEAVES, {"objective": "lambdarank"}),
-    "rank_xendcg": Known(_LIGHTGBM, _LEAVES, {"objective": "rank_xendcg"}),
-    "rank:ndcg": Known(_XGBOOST, _DEPTHS, {"objective": "rank:ndcg"}),
-    "rank:pairwise": Known(_XGBOOST, _DEPTHS, {"objective": "rank:pairwise"}),
+    "lambdarank": Known(_LIGHTGBM, _LEAVES, {"objective": "lambdarank"}, "lightgbm"),
+    "rank_xendcg": Known(_LIGHTGBM, _LEAVES, {"objective": "rank_xendcg"}, "lightgbm"),
+    "rank:ndcg": Known(_XGBOOST, _DEPTHS, {"objective": "rank:ndcg"}, "xgboost"),
+    "rank:pairwise": Known(_XGBOOST, _DEPTHS, {"objective": "rank:pairwise"}, "xgboost"),
 }
 """Name -> model."""
 
@@ -86,12 +89,13 @@ DEFAULT = ("rankncg", "ranksvm", "rankrls", "ridge", "gradient_boosting")
 class Candidate(NamedTuple):
     """A model to compare: an estimator to clone, and the values of its strengths.
 
-    `reason` says why there is no estimator.
+    `library` is the one that does the work; `reason` says why there is no estimator.
     """
 
     name: str
     estimator: Any
     grid: Mapping[str, tuple[Any, ...]]
+    library: str = ""
     reason: str = ""
 
 
@@ -135,19 +139,19 @@ def _candidate(name: str, model: Any, graph: Any, seed: int) -> Candidate:
             raise PairrankError(
                 f"model {name!r} must be an estimator or a name, such as 'ridge' (got {model!r})"
             )
-        return Candidate(name, clone(model), {})
+        return Candidate(name, clone(model), {}, type(model).__module__.partition(".")[0])
     check_names([model])
     known = KNOWN[model]
     module, _, attribute = known.place.partition(":")
     try:
         kind = getattr(import_module(module), attribute)
     except (ImportError, AttributeError) as error:
-        return Candidate(name, None, {}, str(error))
+        return Candidate(name, None, {}, reason=str(error))
     estimator = kind(**known.params)
     own = {"graph": graph, "random_state": seed}
     taken = estimator.get_params(deep=False)
     estimator.set_params(**{param: own[param] for param in own if param in taken})
-    return Candidate(name, estimator, known.grid)
+    return Candidate(name, estimator, known.grid, known.library)
 
 
 def tried_text(grid: Mapping[str, tuple[Any, ...]]) -> str:

@@ -6,14 +6,13 @@ import json
 import math
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from importlib.metadata import packages_distributions, version
 from pathlib import Path
 from typing import Any
 
 import joblib
 import numpy as np
-import scipy
-import sklearn
 
 from pairrank.comparison.cells import Cell
 from pairrank.comparison.models import Candidate
@@ -38,9 +37,9 @@ class CellStore:
         self.folder = None if folder is None else _made(Path(folder))
         self._digests: dict[str, tuple[str, str]] = {}
         if folder is not None:
-            whole = _digest(_facts_of(task))
+            whole, installed = _digest(_facts_of(task)), packages_distributions()
             self._digests = {
-                each.name: (whole, _digest((each.estimator, dict(each.grid))))
+                each.name: (whole, _digest(_facts_of_model(each, installed)))
                 for each in candidates
                 if not each.reason
             }
@@ -89,8 +88,14 @@ def _made(folder: Path) -> Path:
 def _facts_of(task: Task) -> Any:
     """Return all that every cell of a task depends on, but its fold."""
     settings = task.metrics, task.graph, task.inner_cv, task.standardize, task.seed
-    versions = [library.__version__ for library in (np, scipy, sklearn)]
+    versions = [version(name) for name in ("pairrank", "numpy", "scipy", "scikit-learn")]
     return task.rows, settings, versions
+
+
+def _facts_of_model(model: Candidate, installed: Mapping[str, list[str]]) -> Any:
+    """Return what a model's cells depend on; `installed` are the packages of each library."""
+    versions = [(name, version(name)) for name in sorted(set(installed.get(model.library, [])))]
+    return model.estimator, dict(model.grid), versions
 
 
 def _digest(value: Any) -> str:
