@@ -318,9 +318,15 @@ def test_what_needs_weights_of_features_says_so(tmp_path):
     ):
         with pytest.raises(PairrankError, match="not linear in the features"):
             attempt()
-    pytest.importorskip("jinja2")
-    with pytest.raises(PairrankError, match="about weights of features"):
-        report.report(ranker, X, y)
+
+
+def test_a_report_shows_scores_and_metrics_of_rows_with_missing_values():
+    pytest.importorskip("jinja2", reason="reports need jinja2")
+    X, y, _ = rows(60)
+    X[3, 1] = np.nan
+    shown = report.report(RankBoost(3).fit(X, y), X, y).html
+    assert "features have no weights" in shown
+    assert "Scores by label" in shown
 
 
 def test_notebooks_show_importances():

@@ -136,7 +136,7 @@ def test_names_and_queries_are_escaped(data, ranker):
 
 def test_intervals_and_calibration_need_a_likelihood(data, ranker, two):
     plain = report(RankRLS().fit(data.X, data.y, qid=data.qid), data.X, data.y, qid=data.qid).html
-    assert "Only RankNCG predicts probabilities of pairs" in plain
+    assert "Only RankNCG and RankNet predict probabilities of pairs" in plain
     assert "95 % interval</th>" not in plain
     weight, error = ranker.coef_[0], ranker.standard_errors_[0]
     reach = 1.959963984540054 * error

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
@@ -81,7 +82,8 @@ def subject_of(model: Any, X: Any) -> Subject:
             "score: fit it with a single column of y"
         )
     with _unnamed():
-        X = validation.check_features(model, X, reset=False)
+        missing = get_tags(model).input_tags.allow_nan
+        X = validation.check_features(model, X, reset=False, missing=missing)
     return Subject(getattr(model, "best_estimator_", model), X, names or feature_names(model))
 
 
