@@ -11,7 +11,7 @@ from pairrank import _validation as validation
 from pairrank._docstrings import described_by, keywords_of, parameters_of, showing
 from pairrank._protocols import Generic, MarginCost, PairLoss
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind
+from pairrank.pair_sums import bind, check_eps
 from pairrank.preferences import Graph, as_graph
 from pairrank.torch.autograd import Evaluate, Evaluation, differentiable
 from pairrank.torch.compiled_sums import compiled_sum
@@ -311,9 +311,7 @@ def _checked(loss: Loss, reduction: str, backend: str, eps: float) -> PairLoss:
     """Return the loss of a name, or raise a PairrankError if an option is wrong."""
     validation.check_choice(reduction, "reduction", tuple(REDUCTIONS))
     validation.check_choice(backend, "backend", BACKENDS)
-    validation.check_number(eps, "eps")
-    if eps >= 1:
-        raise PairrankError(f"eps must be below 1, got {eps!r}: 1e-6 is usual")
+    check_eps(eps)
     return loss_of(loss)
 
 
