@@ -7,6 +7,7 @@ import doctest
 import importlib
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 from numpydoc.validate import validate
@@ -71,14 +72,21 @@ def public_objects() -> list[str]:
     return sorted(found)
 
 
-@pytest.mark.parametrize("name", module_names())
+def marked(names: list[str]) -> list[Any]:
+    """Mark what needs a large optional library, so that make test-extras runs it."""
+    return [
+        pytest.param(name, marks=pytest.mark.extras) if ".torch" in name else name for name in names
+    ]
+
+
+@pytest.mark.parametrize("name", marked(module_names()))
 def test_examples_run(name):
     module = import_or_skip(name)
     options = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
     assert doctest.testmod(module, optionflags=options).failed == 0
 
 
-@pytest.mark.parametrize("name", public_objects())
+@pytest.mark.parametrize("name", marked(public_objects()))
 def test_the_public_face_is_documented(name):
     module, _, attribute = name.rpartition(".")
     thing = getattr(importlib.import_module(module), attribute)

@@ -85,8 +85,8 @@ _MODULES = (
     "torch",
 )
 
-_NEED_EXTRAS = {"RankNet", "torch"}
-"""What an import of every name leaves out, since it needs libraries of an extra."""
+_NEED_EXTRAS = {"RankNet": "torch", "torch": "torch"}
+"""The library of an extra that a name needs; an import of every name leaves these names out."""
 
 __all__ = ["__version__", *(name for name in (*_LAZY, *_MODULES) if name not in _NEED_EXTRAS)]
 
@@ -101,4 +101,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*__all__, *_NEED_EXTRAS})
+    """Return the names that load: `help` and `inspect` get all of them."""
+    from importlib.util import find_spec
+
+    return sorted([*__all__, *(name for name, needs in _NEED_EXTRAS.items() if find_spec(needs))])

@@ -79,6 +79,17 @@ def test_a_query_of_more_than_10000_rows_and_labels_beyond_30_are_no_limit():
         trained("lambdarank", dataset(X, np.clip(y, 0, 3), [10_001]), 1)
 
 
+def test_the_ranker_takes_any_labels_without_the_metric_of_lightgbm():
+    X, y, _, group = made()
+    labels = 20.0 * (y - 1.0)
+    options = {"n_estimators": 5, "verbose": -1, "objective": AllPairsObjective()}
+    with pytest.raises(lightgbm.basic.LightGBMError, match="non-negative"):
+        lightgbm.LGBMRanker(**options).fit(X, labels, group=group)
+    model = lightgbm.LGBMRanker(**options, metric="None").fit(X, labels, group=group)
+    same = lightgbm.LGBMRanker(**options, metric="None").fit(X, y, group=group)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+
+
 def test_several_evaluation_sets_have_metrics_of_their_own_queries():
     train, one, two = made(), made(25, seed=1), made(30, seed=2, size=7)
     data = dataset(train[0], train[1], train[3])

@@ -146,6 +146,8 @@ def test_bad_parameters_are_refused_before_training():
         ({"loss": "hing"}, "loss must be one of"),
         ({"graph": "line"}, "graph"),
         ({"reduction": "sum"}, "reduction"),
+        ({"eps": 0.0}, "eps must be greater than 0"),
+        ({"eps": 2.0}, "eps must be below 1"),
         ({"qid": 5}, "qid"),
         ({"sample_weight": ["a"]}, "sample_weight must hold numbers"),
         ({"loss": Square(), "graph": "chain"}, "takes no graph"),
@@ -169,8 +171,9 @@ def test_bad_data_are_refused():
             AllPairsObjective()(labels, predictions)
     with pytest.raises(PairrankError, match="add up to 7"):
         AllPairsObjective()(y, scores, None, np.array([3, 4]))
-    with pytest.raises(PairrankError, match="eps"):
-        AllPairsObjective(eps=2.0)(y, scores)
+    for group in ([31, -1], [15.0, 15.0], ["30"], [[30]]):
+        with pytest.raises(PairrankError, match="whole numbers"):
+            AllPairsObjective()(y, scores, None, group)
 
 
 def test_data_without_labels_are_an_error():

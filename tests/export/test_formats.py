@@ -160,6 +160,7 @@ def test_weights_of_an_engine_are_float32_numbers():
     assert DOUBLE.precision == "float64"
 
 
+@pytest.mark.extras
 def test_an_onnx_graph_states_its_operators():
     onnx = pytest.importorskip("onnx", reason="pip install 'pairrank[onnx]' to test this format")
     ranker = RankSVM().fit(X, Y, qid=QID)

@@ -129,7 +129,7 @@ def test_wrong_requests_are_refused():
         with pytest.raises(PairrankError, match=r"order must be 0, 1 or 2 \(got 3\)"):
             loss.phi(np.zeros(2), order=3)
         for eps in (0.0, 1.0, -1e-3, np.nan, np.inf):
-            with pytest.raises(PairrankError, match="eps must lie between 0 and 1, got"):
+            with pytest.raises(PairrankError, match="eps must be "):
                 bind(loss, levels, eps=eps)
     with pytest.raises(PairrankError, match="'beaulieu' sums erfc functions only"):
         bind(Logistic(), levels, pair_sum="beaulieu")

@@ -160,6 +160,11 @@ def test_rows_far_heavier_than_their_preferences_are_refused():
         Levels.build(y, qid, sample_weight=weight).reduced("rows")
 
 
+@pytest.mark.parametrize("reduction", ["rows", "query", "sum"])
+def test_preferences_among_no_rows_are_reduced(reduction):
+    assert Levels.build(np.empty(0)).reduced(reduction).pair_weight == 0.0
+
+
 def test_an_edge_to_an_absent_label_warns_while_pairs_remain():
     with pytest.warns(PairrankWarning, match=r"absent from y: 9\.0"):
         levels = Levels.build(np.array([0.0, 1.0]), graph=OrderGraph([(0.0, 1.0), (1.0, 9.0)]))

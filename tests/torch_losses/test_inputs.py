@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import weakref
 
 import numpy as np
+import pandas
 import pytest
 
 pytestmark = pytest.mark.extras
@@ -94,12 +96,23 @@ def test_a_mask_selects_rows_of_flat_scores():
     assert found == all_pairs_loss(SCORES[mask], LABELS[mask], QID[mask])
 
 
+@pytest.mark.parametrize(
+    "of", [list, lambda labels: pandas.Series(labels, index=[2, 1, 0])], ids=["list", "series"]
+)
+def test_a_mask_selects_rows_by_their_position(of):
+    scores, mask = torch.tensor([0.0, 1.0, 3.0]), [True, True, False]
+    found = all_pairs_loss(scores, of([0, 1, 2]), of([7, 7, 8]), mask=mask)
+    assert found == all_pairs_loss(scores[:2], [0, 1])
+
+
+@pytest.mark.parametrize("reduction", ["mean", "query_mean", "rows", "query", "sum"])
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
-def test_without_a_pair_loss_and_gradient_are_zero(backend, loss):
+def test_without_a_pair_loss_and_gradient_are_zero(backend, loss, reduction):
+    options = {"loss": loss, "backend": backend, "reduction": reduction}
     for labels, mask in (([[2, 2]], None), ([[0, 1]], [[False, False]])):
         scores = torch.zeros(1, 2, requires_grad=True)
-        value = all_pairs_loss(scores, labels, mask=mask, loss=loss, backend=backend)
+        value = all_pairs_loss(scores, labels, mask=mask, **options)
         value.backward()
         assert value == 0.0
         assert not scores.grad.any()
@@ -176,6 +189,45 @@ def test_one_weight_may_stand_for_all():
     scores, labels = SCORES.reshape(8, 5), LABELS.reshape(8, 5)
     found = all_pairs_loss(scores, labels, sample_weight=2.0, reduction="sum")
     torch.testing.assert_close(found, 4.0 * all_pairs_loss(scores, labels, reduction="sum"))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "square", "hinge"])
+@pytest.mark.parametrize("reduction", ["mean", "query_mean", "rows", "query", "sum"])
+def test_queries_of_weight_0_are_left_out(loss, reduction):
+    weight = torch.where(QID == 2, 0.0, 1.5)
+    some, options = QID != 2, {"loss": loss, "reduction": reduction}
+    found = all_pairs_loss(SCORES, LABELS, QID, sample_weight=weight, **options)
+    wanted = all_pairs_loss(SCORES[some], LABELS[some], QID[some], sample_weight=1.5, **options)
+    torch.testing.assert_close(found, wanted)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_bound_loss_that_was_called_is_pickled(backend):
+    bound = BoundLoss(LABELS, QID, backend=backend)
+    wanted = bound(SCORES)
+    assert pickle.loads(pickle.dumps(bound))(SCORES) == wanted
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "hinges"}, "loss must be one of"),
+        ({"reduction": "none"}, "reduction must be one of"),
+        ({"backend": "cuda"}, "backend must be one of"),
+        ({"eps": 2.0}, "eps must be below 1"),
+        ({"graph": "ful"}, "graph must be"),
+        ({"sample_weight": [1.0, 2.0]}, "sample_weight differs from batch to batch"),
+    ],
+    ids=str,
+)
+def test_a_module_refuses_wrong_options_when_it_is_made(options, message):
+    with pytest.raises(PairrankError, match=message):
+        AllPairsLoss(**options)
+
+
+def test_a_module_refuses_unknown_options_when_it_is_made():
+    with pytest.raises(TypeError, match="no option 'margin'"):
+        AllPairsLoss(margin=2.0)
 
 
 def test_numpy_lists_and_text_are_taken_as_labels():

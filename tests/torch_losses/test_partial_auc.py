@@ -113,6 +113,7 @@ def test_scores_that_are_not_finite_give_an_infinite_loss():
         ({"max_fpr": 0.5, "loss": "square"}, "no row is a loser"),
         ({"max_fpr": 0.5, "labels": [0, 1, 2]}, "at most two labels per query"),
         ({"max_fpr": 0.5, "labels": Pairs([0], [2])}, "Pairs have no rate"),
+        ({"max_fpr": 0.5, "labels": ["bad", "good", "good"]}, "must be numbers, of which"),
     ],
 )
 def test_what_has_no_partial_auc_is_refused(options, message):

@@ -318,6 +318,7 @@ def test_damaged_files_are_refused(rows, tmp_path, change, message):
         ({"loss": "hinge", "solver": "lbfgs"}, "needs a smooth loss"),
         ({"batch_size": 2, "solver": "lbfgs"}, "needs every pair in each step"),
         ({"device": "toaster"}, "device='toaster' cannot be used"),
+        ({"device": "meta"}, "device='meta' cannot be used"),
         ({"module": 3}, "module must be a torch.nn.Module or a function"),
         ({"patience": 0}, "patience must be at least 1"),
     ],

@@ -10,10 +10,10 @@ no effect on ranks, and ``boost_from_average`` does nothing: LightGBM starts cus
 or at ``init_score``. LightGBM's ``lambdarank_*`` and ``scale_pos_weight`` parameters do nothing
 either.
 
-``LGBMRanker`` also evaluates its own "ndcg", unless ``metric="None"``, and XGBoost "rmse", unless
-``disable_default_eval_metric=1``. LightGBM's early stopping watches each metric, unless
-``first_metric_only=True``. ``XGBRanker`` refuses custom objectives: use
-``XGBRegressor(objective=AllPairsObjective(qid=qid))`` or ``xgboost.train``.
+``LGBMRanker`` also evaluates its own "ndcg", which refuses labels below 0 and above 30, unless
+``metric="None"``. XGBoost evaluates "rmse", unless ``disable_default_eval_metric=1``. LightGBM's
+early stopping watches each metric, unless ``first_metric_only=True``. ``XGBRanker`` refuses custom
+objectives: use ``XGBRegressor(objective=AllPairsObjective(qid=qid))`` or ``xgboost.train``.
 
 A model file of LightGBM or XGBoost holds no objective. A pickled estimator holds its parameters, so
 that reading it needs pairrank.

@@ -15,6 +15,7 @@ from pairrank.boosting.derivatives import Derivatives, reduced
 from pairrank.boosting.rows import BoostedRows, OwnArrays, is_data, scores_of
 from pairrank.exceptions import PairrankError
 from pairrank.losses import as_loss
+from pairrank.pair_sums import check_eps
 from pairrank.preferences import Differences, Levels, OrderGraph, as_graph, refuse_roles
 
 Float32Array = NDArray[np.float32]
@@ -100,6 +101,7 @@ class AllPairsObjective:
         eps: float = 1e-6,
     ) -> None:
         check_choice(reduction, "reduction", ("auto", "rows", "query"))
+        check_eps(eps)
         self.loss, self.graph, self.reduction = as_loss(loss), as_graph(graph), reduction
         self.eps = eps
         self.own = OwnArrays.of(qid, sample_weight, winner_weight, loser_weight)

@@ -80,6 +80,8 @@ class BoostedRows(NamedTuple):
     def _by_row(self, of_queries: Any) -> Any:
         """Return one value per query as one per row."""
         assert self.group is not None
+        if self.group.ndim != 1 or self.group.dtype.kind not in "iu" or self.group.min() < 0:
+            raise PairrankError("group must hold the number of rows of each query: whole numbers")
         if self.group.sum() != self.labels.size:
             raise PairrankError(
                 f"the sizes of the groups add up to {self.group.sum()}, but there are "

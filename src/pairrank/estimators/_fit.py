@@ -33,6 +33,7 @@ from pairrank.exceptions import PairrankError, ZeroWeightsWarning
 from pairrank.losses import as_loss
 from pairrank.metrics._names import metric_named
 from pairrank.objective import Problem
+from pairrank.pair_sums import check_eps
 from pairrank.preferences import Pairs, Preferences
 
 Solve = Callable[[Any, Any, Any], Any]
@@ -326,10 +327,9 @@ class PairLossRanker(SolvedRanker):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        for name in ("C", "alpha", "eps"):
-            validation.check_number(getattr(self, name, 1e-6), name)
-        if getattr(self, "eps", 1e-6) >= 1:
-            raise PairrankError(f"eps must be below 1, got {self.eps!r}: 1e-6 is usual")
+        for name in ("C", "alpha"):
+            validation.check_number(getattr(self, name, 1.0), name)
+        check_eps(getattr(self, "eps", 1e-6))
         loss = as_loss(self.loss)
         if self.solver in ("tron", "ncg") and not loss.smooth:
             raise PairrankError(

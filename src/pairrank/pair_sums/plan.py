@@ -19,6 +19,7 @@ from pairrank._protocols import (
     Squares,
     Tubes,
 )
+from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import costs
 from pairrank.pair_sums.cell_plan import has_large_queries
@@ -40,6 +41,13 @@ Terms = tuple[tuple[float, int, float], ...]
 
 ROWS_PER_EDGE = 100.0
 """The number of rows whose pass costs as much as an edge, of sums that take edges cheaply."""
+
+
+def check_eps(eps: float) -> None:
+    """Raise a PairrankError unless eps is a number between 0 and 1."""
+    check_number(eps, "eps")
+    if eps >= 1:
+        raise PairrankError(f"eps must be below 1, got {eps!r}: 1e-6 is usual")
 
 
 def bind(
@@ -201,8 +209,7 @@ def _piecewise(loss: PairLoss, terms: Terms, levels: Levels, *, pair_sum: str) -
 def _sigmoidal(
     loss: PairLoss, family: Sigmoidal, preferences: Levels | Pairs, pair_sum: str, eps: float
 ) -> Any:
-    if not 0.0 < eps < 1.0:
-        raise PairrankError(f"eps must lie between 0 and 1, got {eps!r}; 1e-6 is usual")
+    check_eps(eps)
     if pair_sum == "beaulieu" and family.slope == "logistic":
         raise PairrankError(
             "pair_sum='beaulieu' sums erfc functions only: take the loss 'probit' or 'raykar', "

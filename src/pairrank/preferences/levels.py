@@ -279,7 +279,7 @@ class Levels:
             return replace(self, pair_scale=1.0)
         if reduction != "query":
             return replace(self, pair_scale=scale_to(self.row_weight, self.pair_weight))
-        scale = scale_to(self.row_weight / self.n_queries, self.query_pair_weight)
+        scale = scale_to(self.row_weight / max(1, self.n_queries), self.query_pair_weight)
         return replace(self, pair_scale=scale)
 
     def compact(self) -> Levels | Pairs:

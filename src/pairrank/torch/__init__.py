@@ -2,7 +2,7 @@
 
 from pairrank._extras import require
 
-require("torch.nn", "torch", "losses for torch")
+require("torch.nn", "torch", "RankNet and losses for torch")
 
 from pairrank.torch.all_pairs import AllPairsLoss as AllPairsLoss  # noqa: E402
 from pairrank.torch.all_pairs import BoundLoss as BoundLoss  # noqa: E402

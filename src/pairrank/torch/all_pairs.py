@@ -9,10 +9,10 @@ from torch import Tensor, nn
 
 from pairrank import _validation as validation
 from pairrank._docstrings import described_by, keywords_of, parameters_of, showing
-from pairrank._protocols import Generic, MarginCost
+from pairrank._protocols import Generic, MarginCost, PairLoss
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind
-from pairrank.preferences import Graph
+from pairrank.pair_sums import bind, check_eps
+from pairrank.preferences import Graph, as_graph
 from pairrank.torch.autograd import Evaluate, Evaluation, differentiable
 from pairrank.torch.compiled_sums import compiled_sum
 from pairrank.torch.distributed import gather_rows, gathered
@@ -50,8 +50,8 @@ class BatchOptions(TypedDict, total=False):
     mask: Any
 
 
-class Options(BatchOptions, total=False):
-    """The keywords of a loss over all pairs."""
+class LossOptions(TypedDict, total=False):
+    """The keywords of a loss that are the same for every batch."""
 
     loss: Loss
     graph: Graph
@@ -60,6 +60,10 @@ class Options(BatchOptions, total=False):
     backend: Backend
     eps: float
     gather: bool
+
+
+class Options(BatchOptions, LossOptions, total=False):
+    """The keywords of a loss over all pairs."""
 
 
 class BoundLoss:
@@ -86,7 +90,8 @@ class BoundLoss:
         in this list, also where a query lacks the label between two others; and the labels of an
         OrderGraph must be among them, not in the batch.
     sample_weight : Tensor or array-like, optional
-        Row weights; a pair's weight is the product of its rows' weights.
+        Row weights; a pair's weight is the product of its rows' weights. Rows that weigh 0 in every
+        pair are left out, and so are queries of such rows.
     winner_weight, loser_weight : Tensor or array-like, optional
         Further factors of the pairs that a row wins, and of those that it loses.
     mask : Tensor or array-like of bool, optional
@@ -141,12 +146,8 @@ class BoundLoss:
         eps: float = 1e-6,
         gather: bool = False,
     ) -> None:
-        validation.check_choice(reduction, "reduction", tuple(REDUCTIONS))
-        validation.check_choice(backend, "backend", BACKENDS)
-        validation.check_number(eps, "eps")
-        if eps >= 1:
-            raise PairrankError(f"eps must be below 1, got {eps!r}: 1e-6 is usual")
-        self.loss, self.backend, self.eps = loss_of(loss), backend, float(eps)
+        self.loss = _checked(loss, reduction, backend, eps)
+        self.backend, self.eps = backend, float(eps)
         weights = dict(zip(WEIGHTS, (sample_weight, winner_weight, loser_weight), strict=True))
         self._rows, self._gathers = rows_of(labels, qid, mask, weights), gather
         rows = gathered(self._rows) if gather else self._rows
@@ -169,6 +170,10 @@ class BoundLoss:
         return differentiable(
             gather_rows(flat) if self._gathers else flat, self._sum(scores.device)
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return all but the sums, which are made anew at the next call."""
+        return {**self.__dict__, "_sums": {}}
 
     def _sum(self, device: torch.device) -> Evaluate:
         """Return the sum that the backend computes for scores on a device."""
@@ -201,8 +206,8 @@ def all_pairs_loss(
 
     over all preferences (i, j): rows of one query, of which `graph` prefers i to j by their labels.
     The factor a is that of the reduction; u and v are the weights of winners and losers. "square"
-    and "tube" are summed over all ordered pairs of rows of a query, ties included, and compare
-    s_i - s_j with the difference of the labels.
+    and "tube" are summed over all ordered pairs of rows of a query, ties and each row with itself
+    included, and compare s_i - s_j with the difference of the labels.
 
     Parameters
     ----------
@@ -261,8 +266,20 @@ class AllPairsLoss(nn.Module):
     tensor(0.5000)
     """
 
-    def __init__(self, **options: Unpack[Options]) -> None:
+    def __init__(self, **options: Unpack[LossOptions]) -> None:
         super().__init__()
+        for name in options:
+            if name in BatchOptions.__annotations__:
+                raise PairrankError(f"{name} differs from batch to batch: give it with the scores")
+            if name not in LossOptions.__annotations__:
+                raise TypeError(f"AllPairsLoss has no option {name!r}")
+        as_graph(options.get("graph", "full"))
+        _checked(
+            options.get("loss", "logistic"),
+            options.get("reduction", "mean"),
+            options.get("backend", "auto"),
+            options.get("eps", 1e-6),
+        )
         self.options = options
 
     def forward(
@@ -288,6 +305,14 @@ class AllPairsLoss(nn.Module):
     def extra_repr(self) -> str:
         """Return the options, as a module shows itself."""
         return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
+
+
+def _checked(loss: Loss, reduction: str, backend: str, eps: float) -> PairLoss:
+    """Return the loss of a name, or raise a PairrankError if an option is wrong."""
+    validation.check_choice(reduction, "reduction", tuple(REDUCTIONS))
+    validation.check_choice(backend, "backend", BACKENDS)
+    check_eps(eps)
+    return loss_of(loss)
 
 
 def _nothing(scores: Tensor) -> Evaluation:

@@ -12,6 +12,7 @@ from pairrank._docstrings import described_by, parameters_of
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs
+from pairrank.preferences.names import shown
 from pairrank.torch.all_pairs import Backend, BoundLoss, Loss, Reduction
 from pairrank.torch.compiled_sums import as_floats
 from pairrank.torch.families import is_of_differences, loss_of
@@ -46,7 +47,7 @@ def partial_auc_loss(
     scores : Tensor of shape (n_rows,) or (batch, list length)
         Floating point numbers on any device. Higher is better.
     labels : Tensor or array-like
-        Of the shape of the scores, with at most two distinct labels per query.
+        Numbers in the shape of the scores, at most two distinct ones per query.
     max_fpr : float
         Greater than 0, at most 1; with 1 it is `all_pairs_loss`.
     loss : str or object, default "logistic"
@@ -88,6 +89,11 @@ def partial_auc_loss(
         )
     weights = dict(zip(WEIGHTS, (sample_weight, winner_weight, loser_weight), strict=True))
     rows = rows_of(labels, qid, mask, weights)
+    if rows.labels.dtype.kind == "U":
+        raise PairrankError(
+            "the labels of partial_auc_loss must be numbers, of which the higher one marks the "
+            f"winners (got {shown(rows.labels[0])})"
+        )
     own = rows.flat(scores)
     options: dict[str, Any] = {**rows.weights}
     options["loser_weight"] = _top_losers(rows, as_floats(own), float(max_fpr))

@@ -109,7 +109,8 @@ def _of_differences(differences: Differences, kind: str) -> tuple[Differences, f
     if kind == "rows":
         factor *= W / pairs.sum() if W > 0.0 else 0.0
     elif kind == "query":
-        factor = np.divide(W / totals.size, pairs, out=np.zeros(totals.size), where=pairs > 0.0)
+        each = W / max(1, int((totals > 0.0).sum()))
+        factor = np.divide(each, pairs, out=np.zeros(totals.size), where=pairs > 0.0)
     scale = 2.0 * totals * factor
     by_row = scale[np.zeros(1, int) if differences.query_of is None else differences.query_of]
     own = np.ones(differences.n_rows) if differences.weight is None else differences.weight

@@ -130,7 +130,9 @@ class NetworkRanker(SolvedRanker):
 
     def _device(self) -> torch.device:
         try:
-            return torch.empty(0, device="cpu" if self.device is None else self.device).device
+            found = torch.zeros(1, device="cpu" if self.device is None else self.device)
+            found.cpu()  # weights come back from there, which "meta" refuses
+            return found.device
         except (RuntimeError, AssertionError, TypeError) as error:
             first = str(error).splitlines()[0]
             raise PairrankError(f"device={self.device!r} cannot be used: {first}") from None

@@ -77,7 +77,8 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
         shown = _as_mask(arrays.pop("mask"), int(np.prod(shape)))
         kept = np.flatnonzero(shown)
         arrays = {
-            name: values[kept] if np.ndim(values) else values for name, values in arrays.items()
+            name: validation.as_array(values, name)[kept] if np.ndim(values) else values
+            for name, values in arrays.items()
         }
     return _checked(arrays, shape, kept)
 
