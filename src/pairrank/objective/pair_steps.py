@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,15 @@ class PairSteps:
     def resume(self, n_steps: int) -> None:
         """Count the start as the result of so many steps."""
         self.n_steps, self.mean_weight = n_steps, n_steps**3 / 3.0
+
+    def copied(self) -> Self:
+        """Return steps that go on from here and leave these weights; both draw from one generator.
+
+        Costs O(n_features).
+        """
+        twin = copy.copy(self)
+        twin.last, twin.mean = self.last.copy(), self.mean.copy()
+        return twin
 
     @property
     def coef(self) -> FloatArray:
