@@ -15,7 +15,7 @@ from pairrank.cli._models import MODELS, make_ranker
 from pairrank.io import read_svmlight, write_rows, write_svmlight
 from pairrank.kernels.kernel import NAMES
 
-WITH_KERNELS = [name for name in PLAIN if hasattr(MODELS[name].type(), "kernel")]
+WITH_KERNELS = [name for name in PLAIN if "kernel" in MODELS[name].type().get_params()]
 
 
 @pytest.fixture(scope="module")

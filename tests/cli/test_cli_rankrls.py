@@ -228,7 +228,7 @@ def test_progress_and_control_c_are_as_for_the_others(folder, tmp_path, monkeypa
     [
         (
             ["--graph", "chain"],
-            "--graph; it is an option of ranksvm, rankncg, pairwise, hull.",
+            "--graph; it is an option of ranksvm, rankncg, pairwise, rankboost, hull.",
         ),
         (["--loss", "x"], "Model rankrls has no option --loss"),
         (["--reduction", "query"], "Model rankrls has no option --reduction"),
