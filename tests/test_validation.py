@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pairrank import Pairs, RankSVM, RankSVMCV, regularization_path
+from pairrank import OrderGraph, Pairs, RankSVM, RankSVMCV, regularization_path
 from pairrank._validation import check_choice, check_labels, check_number, check_weights
 from pairrank.exceptions import PairrankError
 from pairrank.metrics import pairwise_accuracy
@@ -34,6 +34,16 @@ def test_numpys_text_chooses_as_pythons_does():
     numpys = RankSVM(
         reduction=np.str_("query"), graph=np.str_("chain"), solver=np.str_("tron")
     ).fit(X, Y)
+    np.testing.assert_array_equal(numpys.coef_, plain.coef_)
+
+
+@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="needs numpy 2")
+def test_numpys_text_of_any_length_labels_rows_as_pythons_does():
+    words = np.array(["low", "high", "low", "high"])
+    graph = OrderGraph([("low", "high")])
+    features = np.arange(8.0).reshape(4, 2) % 3
+    plain = RankSVM(graph=graph).fit(features, words.tolist())
+    numpys = RankSVM(graph=graph).fit(features, words.astype(np.dtypes.StringDType()))
     np.testing.assert_array_equal(numpys.coef_, plain.coef_)
 
 

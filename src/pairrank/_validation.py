@@ -120,7 +120,7 @@ def check_labels(y: Any, n_rows: int | None = None, name: str = "y") -> NDArray[
             raise PairrankError(
                 f"{name}[{row}] = {label!r} ends with a NUL character, which numpy drops: remove it"
             )
-    return np.asarray(given, dtype=str)
+    return np.asarray(list(given), dtype=str)
 
 
 def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArray:

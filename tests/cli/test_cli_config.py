@@ -105,6 +105,16 @@ def test_a_run_repeated_from_its_file_gives_the_same_model(here):
     assert (here / "again.toml").read_bytes() == (here / "train.toml").read_bytes()
 
 
+def test_the_noted_choice_of_a_search_is_an_option_of_the_model(here):
+    search = ["--model", "rankboost", "--search", "--valid", "valid.txt", "--metric", "wmw"]
+    run("train", "train.txt", "-o", "m", "-q", *search, "--write-config", "train.toml")
+    note = (here / "train.toml").read_text("utf-8").splitlines()[1]
+    choice = note.rpartition("chosen ")[2].replace("_", "-").replace(" ", "")
+    (flag, value), chosen = choice.split("="), load_model(here / "m").n_estimators
+    assert (flag, value) == ("n-estimators", str(chosen))
+    run("train", "train.txt", "-o", "again", "-q", "--model", "rankboost", f"--{flag}", value)
+
+
 def test_a_search_is_repeated_and_its_choice_noted(here):
     search = ["--search", "--valid", "valid.txt", "--metric", "mean_ndcg"]
     run("train", "train.txt", "-o", "m", "-q", *search, "--write-config", "train.toml")
@@ -184,7 +194,7 @@ def test_the_model_of_the_file_has_its_own_options(here):
         ('model = ["hull"]', "is not one of ranksvm, rankncg"),
         ('C = "much"', "'much' is not a number."),
         ("C = -1", "-C must be greater than 0 (got -1.0)."),
-        ("max-iter = 7.5", "'7.5' is not a number"),
+        ("max-iter = 7.5", "'7.5' is not a whole number"),
         ('loss = "hing"', "'hing' is not one of"),
         ('metric = "accuracy"', "no metric 'accuracy' (did you mean pairwise_accuracy?)"),
         ("search = true", "--search needs validation rows"),

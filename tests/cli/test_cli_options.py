@@ -122,7 +122,7 @@ def test_a_new_parameter_needs_no_code_here(newcomer, folder, tmp_path, monkeypa
         (None, "any"),
     ]
     assert "'salty' is not one of sweet, sour, none." in misused(*train, "--flavour", "salty")
-    assert "'7.5' is not a number or one of any." in misused(*train, "--size", "7.5")
+    assert "'7.5' is not a whole number or one of any." in misused(*train, "--size", "7.5")
 
 
 def test_stochastic_steps_are_a_solver_of_train(folder, tmp_path):
@@ -148,7 +148,7 @@ def test_messages_of_estimators_name_options():
         (["-C", "-1"], "-C must be greater than 0 (got -1.0)."),
         (["-C", "much"], "'much' is not a number."),
         (["--seed", "-1"], "--seed must be at least 0 (got -1)."),
-        (["--seed", "1.5"], "'1.5' is not a number."),
+        (["--seed", "1.5"], "'1.5' is not a whole number."),
         (["--loss", "hinge", "--solver", "tron"], 'use --solver bundle (or "auto")'),
         (["--model", "rankncg", "--loss", "hinge"], "'hinge' is not one of logistic, probit"),
         (["--model", "pairwise", "--loss", "x"], "'x' is not one of squared_hinge, hinge"),

@@ -291,10 +291,51 @@ def test_a_ranker_of_batches_is_saved_and_shown(rows, tmp_path):
     assert "Pairs" in ranker._repr_html_()
 
 
-def test_weights_that_overflow_are_an_error():
+@pytest.mark.parametrize("reservoir", [None, 4])
+def test_weights_that_overflow_are_an_error_and_change_nothing(reservoir):
     X, y = np.eye(3), [0.0, 1.0, 2.0]
     ranker = RankSVM().fit(X, y)
     ranker.coef_ = np.array([1e250, 0.0, -1e250])
+    for _ in range(2):
+        with pytest.raises(PairrankError, match="overflowed"):
+            ranker.partial_fit(1e150 * X, y, reservoir=reservoir)
+        assert np.isfinite(ranker.coef_).all()
+    ranker = RankSVM().partial_fit(X, y, reservoir=reservoir)
+    before, kept = ranker.coef_, dict(ranker._stream.reservoir.kept) if reservoir else None
+    ranker._stream.steps.last[:] = [1e250, 0.0, -1e250]
     with pytest.raises(PairrankError, match="overflowed"):
         ranker.partial_fit(1e150 * X, y)
-    assert np.isfinite(ranker.coef_).all()
+    assert (ranker.coef_ is before, ranker.n_iter_, ranker._stream.n_rows) == (True, 1, 3)
+    assert not reservoir or ranker._stream.reservoir.kept == kept
+
+
+def test_an_interrupted_batch_changes_nothing(monkeypatch):
+    X, y = np.eye(4), [0.0, 1.0, 2.0, 0.0]
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    def interrupted(ranker, X):
+        with monkeypatch.context() as patch:
+            patch.setattr(PairSteps, "_take_block", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                ranker.partial_fit(X, y)
+        return ranker
+
+    # The first batch that is learnt says how many features there are.
+    ranker = interrupted(RankSVM(), X)
+    ranker.partial_fit(X[:, :1], y)
+    assert ranker.coef_.shape == (1,)
+    interrupted(ranker, X[:, :1])
+    assert (ranker.n_rows_, ranker._stream.n_rows, ranker._stream.n_batches) == (4, 4, 1)
+    assert interrupted(RankSVM().fit(X, y), X).status_ == "converged"
+
+
+@pytest.mark.parametrize("classes", [{0, 1, 2}, 5, [[0, 1, 2]], [0, 1, np.nan]], ids=str)
+def test_what_is_no_list_of_classes_is_refused_at_every_call(classes):
+    X, y = np.eye(3), [0.0, 1.0, 2.0]
+    with pytest.raises(PairrankError, match="classes"):
+        RankSVM().partial_fit(X, y, classes=classes)
+    ranker = RankSVM().partial_fit(X, y, classes=[0, 1, 2])
+    with pytest.raises(PairrankError, match="classes"):
+        ranker.partial_fit(X, y, classes=classes)

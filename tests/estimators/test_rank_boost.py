@@ -16,6 +16,8 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from pairrank import OrderGraph, Pairs, QueryKFold, RankBoost, load_model, report
+from pairrank.estimators._round_loop import HeldScores
+from pairrank.estimators._rows import Watch
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.export import export
 from pairrank.metrics import pairwise_accuracy
@@ -242,7 +244,7 @@ def test_damaged_model_files_are_refused(name, place, value, message, tmp_path):
         ({"binning": 257}, "binning must be at most 256"),
         ({"binning": 3.5}, "binning must be a whole number"),
         ({"missing": "zero"}, "missing must be one of"),
-        ({"smoothing": 0.0}, "smoothing must be greater than 0"),
+        ({"smoothing": 0.0}, "smoothing must be at least 1e-50"),
         ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
         ({"validation_metric": "auc@"}, "auc@"),
         ({"weak_ranking": "graded"}, "graded rankings lie between 0 and 1"),
@@ -288,6 +290,33 @@ def test_an_interrupt_keeps_the_rounds_so_far():
     with pytest.warns(ConvergenceWarning, match="interrupted"):
         ranker = RankBoost(10).fit(X, y, callback=interrupt)
     assert (ranker.status_, ranker.n_estimators_) == ("interrupted", 2)
+
+
+@pytest.mark.parametrize("place", ["scores", "metric"])
+def test_an_interrupt_within_a_round_drops_that_round(place, monkeypatch):
+    X, y, _ = rows(60)
+    calls = []
+
+    def interrupts(own):
+        def call(*args):
+            calls.append(args)
+            if len(calls) == 4:
+                raise KeyboardInterrupt
+            return own(*args)
+
+        return call
+
+    if place == "scores":
+        monkeypatch.setattr(HeldScores, "add", interrupts(HeldScores.add))
+    else:
+        monkeypatch.setattr(Watch, "__call__", interrupts(Watch.__call__))
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ranker = RankBoost(10).fit(X, y, X_val=X, y_val=y)
+    n_rounds = 3 if place == "scores" else 2  # the metric is also asked before the first round
+    assert ranker.n_iter_ == ranker.n_estimators_ == len(ranker.history_) == n_rounds
+    assert ranker.train_score_.size == ranker.validation_scores_.size == n_rounds + 1
+    plain = RankBoost(n_rounds).fit(X, y)
+    np.testing.assert_array_equal(ranker.predict(X), plain.predict(X))
 
 
 def test_verbose_prints_a_line_per_round(capsys):

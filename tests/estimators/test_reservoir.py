@@ -139,3 +139,17 @@ def test_rows_of_weight_0_are_ignored():
     assert again.n_new == 2
     assert sorted(again.weights[2:, 0]) == [1.0, 2.0]
     assert again.stands_for.tolist() == [1.0] * 4
+
+
+def test_batches_may_be_dense_or_sparse():
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(40, 3)), rng.integers(0, 3, 40).astype(float)
+    dense, sparse_rows = np.asarray, sparse.csr_matrix
+    found = []
+    for first, second in ((dense, dense), (dense, sparse_rows), (sparse_rows, dense)):
+        ranker = RankSVM()
+        ranker.partial_fit(first(X[:20]), y[:20], reservoir=8)
+        ranker.partial_fit(second(X[20:]), y[20:], reservoir=8)
+        found.append(ranker.coef_)
+    for coef in found[1:]:
+        np.testing.assert_allclose(coef, found[0], rtol=1e-9)

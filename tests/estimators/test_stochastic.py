@@ -186,3 +186,14 @@ def test_what_cannot_be_done_is_refused(rows, ranker, message):
     X, y, _ = rows
     with pytest.raises(PairrankError, match=message):
         ranker.fit(X, y)
+
+
+@pytest.mark.parametrize("scale", [1e-2, 1e-3, 1e-5])
+def test_a_penalty_that_outweighs_the_loss_leaves_the_optimum_in_reach(scale):
+    rng = np.random.default_rng(0)
+    X, y = scale * rng.normal(size=(120, 4)), rng.integers(0, 4, 120)
+    exact = RankSVM(solver="tron", tol=1e-8).fit(X, y)
+    found = RankSVM(solver="sgd").fit(X, y)
+    start = RankSVM(solver="tron").fit(X, y).history_[0].value
+    assert found.status_ == "settled"
+    assert start - found.objective_ > 0.9 * (start - exact.objective_)

@@ -22,6 +22,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from pairrank import PairwiseClassifier, QueryKFold, RankNCG, RankRLS, RankSVM, load_model
 from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
 from pairrank.io import read_model, write_model
+from pairrank.model_selection.score_map import ScoreMap
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +62,19 @@ def test_probabilities_are_those_of_calibrated_classifier_cv(rows, method, weigh
     peer.fit(X, y, sample_weight=weight)
     np.testing.assert_allclose(own.predict_proba(X), peer.predict_proba(X), atol=1e-9)
     np.testing.assert_array_equal(own.predict(X), peer.predict(X))
+
+
+@pytest.mark.parametrize("method", ["sigmoid", "isotonic"])
+@pytest.mark.parametrize("power", [-20, -400, -900])
+def test_probabilities_do_not_depend_on_the_unit_of_small_scores(method, power):
+    generator = np.random.default_rng(0)
+    scores = generator.uniform(-1.0, 1.0, 200)
+    codes = (scores + generator.normal(size=200) > 0).astype(float)
+    wanted = ScoreMap.fit(scores, codes, None, method)(scores)
+    small = np.ldexp(scores, power)
+    found = ScoreMap.fit(small, codes, None, method)(small)
+    np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    assert np.ptp(found) > 0.2
 
 
 @pytest.mark.parametrize(
@@ -226,6 +240,13 @@ def test_files_of_other_models_and_damaged_ones_are_refused(rows, tmp_path):
         ("ranker", np.zeros(5)),
     ]:
         write_model(path, record._replace(arrays={**record.arrays, part: value}))
+        with pytest.raises(FileFormatError, match="damaged"):
+            PairwiseClassifier.load(path)
+    isotonic = {**record.params, "method": "isotonic"}
+    for shares in ([-0.5, 0.5], [0.5, 1.5], [0.75, 0.25]):
+        points = np.column_stack(([0.0, 1.0], shares))
+        damaged = record._replace(params=isotonic, arrays={**record.arrays, "points": points})
+        write_model(path, damaged)
         with pytest.raises(FileFormatError, match="damaged"):
             PairwiseClassifier.load(path)
     for name, value in [("method", "none"), ("cv", "3"), ("ranker", 1), ("more", 1)]:

@@ -37,7 +37,7 @@ def by_definition(X, loss, rule, start, winners, losers, ratio, importance):
     for t, (i, j) in enumerate(zip(winners, losers, strict=True), start=1):
         length = 1 / (ratio * t) if rule.schedule == "pegasos" else rule.eta0 / np.sqrt(1 + t / 1e3)
         x = X[i].astype(float) - X[j].astype(float)
-        d, square, rate = w @ x, x @ x, importance * length
+        d, square, rate = w @ x, x @ x, importance * length / (1 + ratio * length)
         change = -loss.phi(d, order=1) * rate / (1 + rate * CURVATURES[kind] * square)
         if isinstance(loss, Hinge):
             change = max(0.0, min(rate, (loss.margin - d) / square)) if square else 0.0

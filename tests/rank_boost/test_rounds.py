@@ -163,6 +163,24 @@ def test_a_ranking_without_a_mistake_has_a_finite_alpha():
     assert other.rankings_.alphas[0] == pytest.approx(0.5 * math.log(1e9 + 1.0), rel=1e-12)
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("smoothing", [1e-50, 1e-20, 1e-3, 1.0, 3.0, 1e10])
+def test_alpha_is_finite_and_of_the_edges_sign_for_every_smoothing(method, smoothing):
+    y = np.repeat([0, 1], [20, 23])
+    for X in (y[:, np.newaxis], -y[:, np.newaxis]):
+        ranker = RankBoost(3, alpha_method=method, smoothing=smoothing).fit(X, y)
+        # Every pair is right (or wrong): each round multiplies the loss by exp(-|alpha|).
+        alphas = X[-1] * ranker.rankings_.alphas
+        most = least = 0.5 * math.log1p(1.0 / smoothing)
+        if method == "third":  # W- is (1 - |r|)/2, and r is rounded
+            wrong = 2.0 * y.size * np.finfo(float).eps
+            least = 0.5 * math.log((1.0 + smoothing) / (wrong + smoothing))
+        assert (alphas >= least * (1.0 - 1e-6)).all()
+        assert (alphas <= most * (1.0 + 1e-6) + 1e-15).all()
+        losses = np.exp(-np.cumsum(alphas))
+        np.testing.assert_allclose(ranker.train_score_[1:], losses, rtol=1e-10)
+
+
 @pytest.mark.parametrize("method", ["second", "third", "newton"])
 def test_rounds_end_before_the_weights_of_pairs_underflow(method):
     X, y = np.arange(10.0)[:, np.newaxis], np.repeat([0, 1], 5)
@@ -192,6 +210,27 @@ def test_a_feature_without_gaps_in_training_has_half_a_step_for_later_gaps():
     low, gap, high = ranker.predict([[0.0], [np.nan], [1.0]])
     assert low < gap < high
     assert gap == (low + high) / 2
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "ends",
+    [(0.0, 5e-324), (-5e-324, 1e-323), (-1.7e308, 1.7e308), (-1.7e308, 5.0), (1.0, 1.0 + 2.0**-52)],
+)
+def test_graded_rankings_of_the_smallest_and_the_widest_ranges(form, ends):
+    X = form(np.array([[ends[0]], [ends[1]], [ends[0]], [ends[1]]]))
+    weight = [1.0, 1.0, 2.0, 2.0]
+    ranker = RankBoost(1, weak_ranking="graded", alpha_method="newton")
+    ranker.fit(X, [0, 1, 0, 1], sample_weight=weight)
+    scores = ranker.predict(X)
+    # h is 0 and 1 at the ends, so that all pairs are right.
+    alpha = 0.5 * math.log((1.0 + ranker.smoothing) / ranker.smoothing)
+    np.testing.assert_allclose(scores, alpha * np.array([0.0, 1.0, 0.0, 1.0]), rtol=1e-12)
+    np.testing.assert_array_equal(next(ranker.staged_predict(X)), scores)
+    beyond = [[-1.7976e308], [1.7976e308]]
+    np.testing.assert_array_equal(ranker.predict(beyond), scores[:2])
+    np.testing.assert_array_equal(next(ranker.staged_predict(beyond)), scores[:2])
 
 
 def test_a_gap_alone_can_rank():

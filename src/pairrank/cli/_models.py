@@ -128,9 +128,11 @@ def in_flags(message: str, params: dict[str, Any]) -> str:
     '-C must be above 0, or use --loss hinge'
     >>> in_flags("too large: set alpha (such as alpha=0.1)", {"alpha": 0.0})
     'too large: set --alpha (such as --alpha 0.1)'
+    >>> in_flags("binning=4 is for thresholds", {"binning": 4})
+    '--binning 4 is for thresholds'
     """
     for name in params:
-        message = re.sub(rf"^{name}\b", flag_of(name), message)
         message = re.sub(rf"\b([Ss])et {name}\b", rf"\1et {flag_of(name)}", message)
         message = re.sub(rf'\b{name}="?([\w.]+)"?', rf"{flag_of(name)} \1", message)
+        message = re.sub(rf"^{name}\b", flag_of(name), message)
     return message

@@ -30,7 +30,8 @@ def reader(words: tuple[Any, ...], number: type | None = None) -> Callable[[Any]
                 return number(text)
         except ValueError:
             pass
-        kind = "" if number is None else f"a number{' or ' * bool(words)}"
+        whole = "whole " * (number is int)
+        kind = "" if number is None else f"a {whole}number{' or ' * bool(words)}"
         listed = "" if not words else f"one of {', '.join(map(str, words))}"
         raise typer.BadParameter(f"{text!r} is not {kind}{listed}.")
 

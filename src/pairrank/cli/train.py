@@ -132,7 +132,7 @@ def train(
 def chosen_by_search(model: str, ranker: Any) -> str:
     """Return a comment on the strength that --search has chosen."""
     strength = MODELS[model].strength
-    return f"--search has chosen {strength} = {float(getattr(ranker, strength))!r}"
+    return f"--search has chosen {strength} = {np.asarray(getattr(ranker, strength)).item()!r}"
 
 
 def check_validation(

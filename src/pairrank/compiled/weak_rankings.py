@@ -144,7 +144,9 @@ def add_rankings(X, features, lower, upper, missing, alphas, scores):
             elif lower[at] == upper[at]:
                 h = 1.0 if value > lower[at] else 0.0
             else:
-                h = (0.5 * value - 0.5 * lower[at]) / (0.5 * upper[at] - 0.5 * lower[at])
-                h = min(max(h, 0.0), 1.0)
+                low, high = lower[at], upper[at]
+                unit = 0.5 if max(-low, high) > 1.0 else 1.0  # halves avoid an overflow
+                value = min(max(value, low), high)
+                h = (unit * value - unit * low) / (unit * high - unit * low)
             total += alphas[at] * h
         scores[row] = total

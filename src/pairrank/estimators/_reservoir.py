@@ -75,10 +75,8 @@ class Reservoir:
         for code, each in old:
             seen[code] += each.seen
             stands_for.append(np.full(each.y.size, each.seen / each.y.size))
-        stack = sparse.vstack if sparse.issparse(rows.X) else np.concatenate
-        X = rows.X[new]
         return Joined(
-            stack([X, *(each.X for each in parts)]) if parts else X,
+            _stacked(rows.X[new], [each.X for each in parts]),
             np.concatenate([rows.y[new], *(each.y for each in parts)]),
             np.concatenate([np.column_stack(weights), *(each.weights for each in parts)]),
             np.concatenate([self.generator.random(new.size), *(each.keys for each in parts)]),
@@ -102,3 +100,14 @@ class Reservoir:
             self.kept[name] = _Kept(
                 joined.X[rows], joined.y[rows], joined.weights[rows], joined.keys[rows], seen
             )
+
+
+def _stacked(X: Any, kept: list[Any]) -> Any:
+    """Return rows of a batch and kept rows below them, in the batch's form: CSR or dense."""
+    if not kept:
+        return X
+    if sparse.issparse(X):
+        return sparse.vstack([X, *map(sparse.csr_array, kept)], format="csr")
+    return np.concatenate(
+        [X, *(each.toarray() if sparse.issparse(each) else each for each in kept)]
+    )

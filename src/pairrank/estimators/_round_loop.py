@@ -60,8 +60,16 @@ class RoundsRun:
                 if self._callback is not None and self._callback(step):
                     return Status.STOPPED
         except KeyboardInterrupt:
+            self._drop_unfinished()
             return Status.INTERRUPTED
         return Status.ROUNDS
+
+    def _drop_unfinished(self) -> None:
+        """Drop a round whose record or validation score an interrupt left out."""
+        n_done = len(self.history)
+        if self._watch is not None:
+            n_done = min(n_done, max(0, len(self._watch.curve) - 1))
+        del self.found[n_done:], self.history[n_done:]
 
     def _step(self, loss: float, edge: float) -> Step:
         """Return the record of the last round."""

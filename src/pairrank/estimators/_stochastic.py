@@ -78,7 +78,8 @@ class StochasticRanker(PairLossRanker):
 
         Steps are those of ``solver="sgd"``; other solvers than that and "auto" have no
         `partial_fit`, nor have kernels, covariances and the "raykar" loss. After `fit`, the first
-        call goes on from its weights, and the rows of the fit count as seen.
+        call goes on from its weights, and the rows of the fit count as seen. New values of `alpha`
+        and `C` count from the next call on; all other parameters are those of the first call.
 
         Parameters
         ----------
@@ -111,7 +112,8 @@ class StochasticRanker(PairLossRanker):
         ------
         ValueError
             Before any step, for input that `fit` refuses, a label that is not among `classes`, or
-            batches of different kinds.
+            batches of different kinds; after the steps, if weights overflow. The ranker keeps its
+            weights and totals then, as after an interrupt.
 
         Warns
         -----
@@ -140,13 +142,15 @@ class StochasticRanker(PairLossRanker):
             stream = self._new_stream(rows, classes, reservoir)
         stream.check(rows, classes, reservoir)
         batch = stream.batch(rows)
-        for name in FITTED:
-            self.__dict__.pop(name, None)
-        self._stream = stream
+        stream = replace(stream, steps=stream.steps.copied())  # the ranker's own stay as they are
         stream.learn(batch, self._strength, n_steps)
         coef = stream.steps.coef
         if not np.isfinite(coef).all():
             raise PairrankError(Status.OVERFLOW.value)
+        for name in FITTED:
+            self.__dict__.pop(name, None)
+        stream.keep(batch)
+        self._stream = stream
         self.coef_ = coef
         self.n_iter_, self.n_steps_ = stream.n_batches, stream.steps.n_steps
         self.n_rows_, self.n_pairs_ = stream.n_rows, stream.n_pairs

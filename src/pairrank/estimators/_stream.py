@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank._validation import check_labels
 from pairrank.estimators._descent import n_draws
 from pairrank.estimators._reservoir import Joined, Reservoir
 from pairrank.estimators._rows import Rows
@@ -99,7 +100,9 @@ class Stream:
                 f"reservoir={reservoir!r}, but at the first call it was {size!r}: leave it out"
             )
         known = [] if self.classes is None else self.classes.tolist()
-        if classes is not None and set(np.ravel(classes).tolist()) != set(known):
+        if classes is not None and set(check_labels(classes, name="classes").tolist()) != set(
+            known
+        ):
             raise PairrankError("classes differ from those of the first call: leave them out")
         if isinstance(rows.y, Pairs) != self.of_pairs:
             kinds = ("Pairs", "labels") if self.of_pairs else ("labels", "Pairs")
@@ -170,6 +173,9 @@ class Stream:
                 NoPairsWarning,
                 stacklevel=3,
             )
+
+    def keep(self, batch: Batch) -> None:
+        """Keep rows of a batch in the reservoir, if there is one."""
         if self.reservoir is not None and batch.joined is not None:
             self.reservoir.keep(batch.joined)
 

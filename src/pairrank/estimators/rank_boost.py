@@ -26,6 +26,8 @@ from pairrank.preferences import Pairs, Preferences, as_graph
 from pairrank.rank_boost.binning import MOST_BINS, MOST_EXACT_ROWS, encode
 from pairrank.rank_boost.rankings import Rankings
 
+_LEAST_SMOOTHING = 1e-50
+"""With it alpha is at most 116, so that the weights of pairs stay finite."""
 _EQUAL_SCORES = (
     "no weak ranking orders the weighted pairs better than chance, so every row has the same "
     "score: features are constant within queries, or independent of the preferences"
@@ -69,7 +71,7 @@ class RankBoost(BaseRanker):
         A feature without missing values in training has 1/2 for later ones.
     smoothing : float, default 1e-3
         Added to W+ and W-, shares of all pairs, so that alpha is finite where h makes no mistake
-        (then 3.5 by default).
+        (then 3.5 by default); at least 1e-50.
     early_stopping : bool, default False
         Keep the rounds up to the best validation score, and stop `patience` rounds after it. `fit`
         takes X_val and y_val; without them it draws validation rows.
@@ -306,7 +308,7 @@ class RankBoost(BaseRanker):
                     f"binning must be at most {MOST_BINS} bins, which one byte numbers (got "
                     f'{self.binning!r}): use binning="exact" for every threshold'
                 )
-        validation.check_number(self.smoothing, "smoothing")
+        validation.check_number(self.smoothing, "smoothing", low=_LEAST_SMOOTHING, inclusive=True)
         validation.check_number(self.validation_fraction, "validation_fraction")
         if self.validation_fraction >= 1:
             raise PairrankError(

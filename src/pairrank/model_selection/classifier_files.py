@@ -80,4 +80,6 @@ def _are_points(method: str, points: np.ndarray[Any, Any]) -> bool:
         return False
     if method == "sigmoid":
         return len(points) == 1
-    return len(points) > 0 and bool((np.diff(points[:, 0]) > 0).all())
+    scores, shares = points.T
+    rise = (np.diff(scores) > 0).all() and (np.diff(shares) >= 0).all()
+    return len(points) > 0 and bool(rise and shares[0] >= 0.0 and shares[-1] <= 1.0)

@@ -43,16 +43,22 @@ class ScoreMap:
         weight: FloatArray | None,
         method: Literal["sigmoid", "isotonic"],
     ) -> Self:
-        """Return the map that fits classes, 0.0 or 1.0 for each score; O(m log m)."""
-        every = np.arange(scores.size)
+        """Return the map that fits classes, 0.0 or 1.0 for each score; O(m log m).
+
+        Scores below 1 are scaled up: scikit-learn's tolerances are for scores of about that size.
+        """
+        every, exponent = np.arange(scores.size), _exponent_of(scores)
+        scores = np.ldexp(scores, -exponent)
         calibrated = CalibratedClassifierCV(
             _GivenScores(), method=method, cv=[(every, every)], ensemble=False
         )
         calibrated.fit(scores[:, None], codes, weight)
         found = calibrated.calibrated_classifiers_[0].calibrators[0]
         if method == "sigmoid":
-            return cls(method, np.array([[found.a_, found.b_]], dtype=np.float64))
-        points = np.column_stack((found.X_thresholds_, found.y_thresholds_))
+            slope = np.ldexp(np.float64(found.a_), -exponent)
+            return cls(method, np.array([[slope, found.b_]], dtype=np.float64))
+        ends = np.ldexp(found.X_thresholds_.astype(np.float64), exponent)
+        points = np.column_stack((ends, found.y_thresholds_))
         return cls(method, points.astype(np.float64))
 
     def __call__(self, scores: FloatArray) -> FloatArray:
@@ -61,6 +67,11 @@ class ScoreMap:
             return np.interp(scores, *self.points.T)
         slope, offset = self.points[0]
         return np.asarray(expit(-(slope * scores + offset)), dtype=np.float64)
+
+
+def _exponent_of(scores: FloatArray) -> int:
+    """Return the power of 2 next to the largest score, from -1000 to 0."""
+    return int(np.clip(np.frexp(np.abs(scores).max())[1], -1000, 0))
 
 
 class _GivenScores(ClassifierMixin, BaseEstimator):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,8 +59,9 @@ class DrawsPairs(Protocol):
 class PairSteps:
     """Stochastic gradient steps from a start, on pairs of rows that may change between calls.
 
-    A step changes the weights by a multiple of x_i - x_j and shrinks them for the penalty. Its
-    length is divided by 1 + length * curvature * |x_i - x_j|^2; a step of the hinge ends at the
+    A step changes the weights by a multiple of x_i - x_j and shrinks both for the penalty, so that
+    steps of any length have their mean at the optimum if the penalty outweighs the loss. Its length
+    is divided by 1 + length * curvature * |x_i - x_j|^2; a step of the hinge ends at the
     kink. So no step leaps over the minimum for its pair, however large the features. A step costs
     O(n_features), or the entries of two sparse rows: the scale of the weights and their mean are
     kept in factors. Every 4,096 steps cost O(n_features).
@@ -86,6 +88,15 @@ class PairSteps:
     def resume(self, n_steps: int) -> None:
         """Count the start as the result of so many steps."""
         self.n_steps, self.mean_weight = n_steps, n_steps**3 / 3.0
+
+    def copied(self) -> Self:
+        """Return steps that go on from here and leave these weights; both draw from one generator.
+
+        Costs O(n_features).
+        """
+        twin = copy.copy(self)
+        twin.last, twin.mean = self.last.copy(), self.mean.copy()
+        return twin
 
     @property
     def coef(self) -> FloatArray:
@@ -117,7 +128,7 @@ class PairSteps:
         winners, losers = pairs.draw(size, self.generator)
         with np.errstate(over="ignore"):
             shrinkage = 1.0 / (1.0 + ratio * lengths)
-        steps = (importance * lengths, shrinkage, shares / weight)
+        steps = (importance * lengths * shrinkage, shrinkage, shares / weight)
         of_weights = (*self.kind, *steps, self.last, self.mean)
         if sparse.issparse(X):
             sparse_steps(X.data, X.indices, X.indptr, winners, losers, *of_weights)

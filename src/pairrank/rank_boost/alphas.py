@@ -31,6 +31,7 @@ def second_method(now: PairWeights, h: FloatArray, smoothing: float) -> float:
 
 def third_method(edge: float, smoothing: float) -> float:
     """Return the alpha that minimises a bound of the loss, for any h in [0, 1], from its edge r."""
+    edge = min(max(edge, -1.0), 1.0)  # rounding may carry it beyond
     return alpha_of_shares(0.5 * (1.0 + edge), 0.5 * (1.0 - edge), smoothing)
 
 
@@ -47,7 +48,7 @@ def newton(
     It minimises Z(alpha) + smoothing (e^alpha + e^-alpha), where Z is the loss relative to now: for
     h of 0 and 1 the same as the second method. Newton's steps are kept within a bracket.
     """
-    limit = math.log(2.0 / smoothing)
+    limit = math.asinh(0.5 / smoothing)  # there 2 smoothing sinh(alpha), 1, outweighs Z's slope
     low, high = -limit, limit
     alpha = min(max(start, low), high)
     for _ in range(_MOST_STEPS):

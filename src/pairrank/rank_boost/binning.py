@@ -187,9 +187,7 @@ class _Matrix:
 
 def _of_sorted(values: NDArray[Any], n_bins: int | None) -> tuple[FloatArray, FloatArray]:
     """Return the distinct of ascending values and their thresholds; of more than bins, the ends."""
-    new = np.empty(values.size, dtype=bool)
-    new[:1] = True
-    np.not_equal(values[1:], values[:-1], out=new[1:])
+    new = _is_new(values)
     if n_bins is None or np.count_nonzero(new) <= n_bins:
         distinct = values[new].astype(np.float64)
         return distinct, _between(distinct[:-1], distinct[1:])
@@ -206,7 +204,7 @@ def _of_weighted(
     """Return the distinct values and their thresholds; `zeros` is the weight of further zeros."""
     order = np.argsort(values, kind="stable")
     values = values[order].astype(np.float64)
-    starts = np.flatnonzero(np.diff(values, prepend=np.nan))
+    starts = np.flatnonzero(_is_new(values))
     distinct, weights = values[starts], np.diff(starts, append=values.size).astype(np.float64)
     if weight is not None and starts.size:
         weights = np.add.reduceat(weight[order], starts)
@@ -222,6 +220,14 @@ def _of_weighted(
         above = np.unique(np.searchsorted(ends, wanted, side="right"))
         above = above[(above > 0) & (above < distinct.size)]
     return distinct, _between(distinct[above - 1], distinct[above])
+
+
+def _is_new(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return where ascending values differ from the one before."""
+    new = np.empty(values.size, dtype=bool)
+    new[:1] = True
+    np.not_equal(values[1:], values[:-1], out=new[1:])
+    return new
 
 
 def _between(low: NDArray[Any], high: NDArray[Any]) -> FloatArray:

@@ -107,5 +107,10 @@ def columns_of(X: Any) -> Any:
 
 
 def shares(values: FloatArray, lower: float, upper: float) -> FloatArray:
-    """Return where values lie between lower and upper, 0 to 1; halves avoid an overflow."""
-    return ((0.5 * values - 0.5 * lower) / (0.5 * upper - 0.5 * lower)).clip(0.0, 1.0)
+    """Return where values lie between lower and upper, 0 to 1.
+
+    Halves avoid an overflow; tiny numbers have none.
+    """
+    unit = 0.5 if max(-lower, upper) > 1.0 else 1.0
+    inside = unit * values.clip(lower, upper)
+    return (inside - unit * lower) / (unit * upper - unit * lower)
