@@ -6,9 +6,10 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import Ridge
 
-from comparison_models import CALLS, Column, Counting, Ends, Slow, Stopped
+from comparison_models import CALLS, Column, Counting, Ends, Slow, Stopped, Unpicklable
 from pairrank import compare
 from pairrank.comparison import KNOWN, store
 from pairrank.comparison.models import Known
@@ -197,3 +198,18 @@ def test_a_model_is_stopped_after_its_time_and_the_others_go_on(data):
     ]  # fmt: skip
     here = run(data, {"fine": Ridge()}, cv=2)
     assert result.summary["ndcg@5"][2] == here.summary["ndcg@5"][0]
+
+
+def test_a_new_version_of_a_nested_estimator_is_not_mixed(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "packages_distributions", lambda: {"comparison_models": ["own"]})
+    for number in ("1.0", "2.0"):
+        monkeypatch.setattr(store, "version", {"own": number}.get)
+        run(data, {"a": TransformedTargetRegressor(Column())}, cells=tmp_path, cv=2)
+    assert len(list(tmp_path.glob("*.json"))) == 4
+
+
+def test_a_model_that_cannot_go_to_another_process_says_so(data):
+    models = {"stays": Column(Unpicklable()), "fine": Ridge()}
+    result = run(data, models, time_limit=1e10, cv=2)
+    assert "cannot be pickled" in result.summary["reason"][0]
+    assert result.summary["n_folds"].tolist() == [0, 2]

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import re
 import sys
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 
-from comparison_models import Broken, Column, Warns
+from comparison_models import Broken, Column, Huge, Warns
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import compare
 from pairrank.comparison.page import content_of
@@ -29,8 +30,8 @@ def data():
 
 
 def run(data, models, **more):
-    given = {"qid": data.qid, "cv": 3, "inner_cv": 0, "metrics": ["ndcg@5", "msd"], **more}
-    return compare(data.X, data.y, models=models, **given)
+    given = {"y": data.y, "qid": data.qid, "cv": 3, "inner_cv": 0, "metrics": ["ndcg@5", "msd"]}
+    return compare(data.X, models=models, **{**given, **more})
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +125,7 @@ def test_markdown_is_a_table_with_escaped_names(results):
     cells = [len(re.findall(r"(?<!\\)\|", line)) for line in table]
     assert len(table) == 2 + len(results.models)
     assert len(set(cells)) == 1
-    assert r"\<i>&\|\_$%#\\{x}" in table[2] + table[3] + table[4]
+    assert r"\<i\>\&\|\_\$%#\\{x}" in table[2] + table[3] + table[4]
     assert sum("**" in line for line in table) >= 1
 
 
@@ -136,7 +137,7 @@ def test_latex_is_a_tabular_with_escaped_names(results):
     rows = [line for line in body if line.endswith(r"\\")]
     assert len(rows) == 1 + len(results.models)
     assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {7}
-    assert r"<i>\&|\_\$\%\#\textbackslash{}\{x\}" in text
+    assert r"\textless{}i\textgreater{}\&\textbar{}\_\$\%\#\textbackslash{}\{x\}" in text
     assert r"msd $\downarrow$" in rows[0]
 
 
@@ -209,3 +210,43 @@ def test_the_name_of_an_axis_has_room_beside_long_numbers():
     ]
     assert len(numbers) >= 3
     assert min(numbers) > 16  # the turned name is centred at 11 and 10 high
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("by_query", [True, False])
+def test_infinite_values_are_written_and_not_tested(data, tmp_path, by_query):
+    models = {"huge": Huge(), "other": Huge(1), "ridge": Ridge()}
+    more = {} if by_query else {"qid": None}
+    found = run(data, models, metrics=["msd", "map"], cells=tmp_path / "cells", **more)
+    again = run(data, models, metrics=["msd", "map"], cells=tmp_path / "cells", **more)
+    for result in (found, again):
+        assert np.isinf(result.scores["msd"][result.scores["model"] == "huge"]).all()
+        assert result.best_ == "ridge"
+        tested = result.differences["metric"] == "map"
+        assert np.isnan(result.differences["p_value"]).tolist() == (~tested).tolist()
+    found.save(tmp_path / "all.json")
+    record = json.loads((tmp_path / "all.json").read_text(), parse_constant=pytest.fail)
+    assert record["summary"]["msd"][0] is None
+    if importlib.util.find_spec("jinja2"):
+        found.save(tmp_path / "page.html")
+
+
+def test_names_of_several_lines_and_brackets_stay_cells(data):
+    result = run(data, {"a\n% b": Ridge(), "[1pt]": Column(), "*": Column(1), "[x](y)~~": Column()})
+    rows = [line for line in latex(result).splitlines() if not line.startswith("%")]
+    assert sum(line.endswith(r"\\") for line in rows) == 5
+    assert not any(line.startswith(("[", "*")) for line in rows)
+    assert r"a \% b & " in latex(result)
+    assert r"| \[x\](y)\~\~ |" in markdown(result)
+    assert sum(line.startswith("|") for line in markdown(result).splitlines()) == 6
+
+
+def test_only_models_with_all_folds_are_marked_best(data):
+    splits = [(np.arange(90), np.arange(90, 180)), (np.arange(90, 180), np.arange(90))]
+    y = np.where(np.arange(180) < 90, data.y, data.y > 2)
+    models = {"two_levels": LogisticRegression(), "bad": Column(3)}
+    result = run(data, models, y=y, cv=splits, metrics="map")
+    assert result.summary["n_folds"].tolist() == [1, 2]
+    assert result.summary["map"][0] > result.summary["map"][1]
+    assert table_of(result).best == {(0, 1)}
+    assert table_of(result).rows[0][0] == "bad"

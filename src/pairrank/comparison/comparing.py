@@ -181,7 +181,7 @@ def compare(
     given, queries = named_queries(checked_rows(X, y, layout))
     asked = [metrics] if isinstance(metrics, str) else list(metrics or ())
     check_metrics(asked, given.y)
-    judged_by = asked or usual_metrics(given.y, given.layout, probabilities=False)
+    judged_by = list(dict.fromkeys(asked)) or usual_metrics(given.y, given.layout, probabilities=False)
     n_pairs = check_preferences(given, graph)
     folds = all_folds(cv, n_repeats, given, random_state)
     task = Task(given, queries, folds, judged_by, graph, inner_cv, bool(standardize), random_state)

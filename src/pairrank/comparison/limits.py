@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from pickle import PicklingError
+from threading import TIMEOUT_MAX
 from typing import Any
 
 from joblib.externals.loky import ProcessPoolExecutor
@@ -44,6 +46,9 @@ def cells_within(seconds: float | None) -> Iterator[Run]:
             worker.end(kill=True)
             stopped.add(candidate.name)
             return late
+        except PicklingError:
+            reason = "it cannot be pickled, which a time limit needs: define it in a module"
+            return late._replace(reason=reason)
         except BrokenProcessPool:
             worker.end(kill=True)
             reason = "its process ended: memory ran out, or a library crashed"
@@ -67,7 +72,7 @@ class _Worker:
         """Return a function's result; a TimeoutError after some seconds."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(max_workers=1)
-        return self._pool.submit(function, *arguments).result(seconds)
+        return self._pool.submit(function, *arguments).result(min(seconds, TIMEOUT_MAX))
 
     def end(self, *, kill: bool) -> None:
         """End the process: at once, or after its work."""

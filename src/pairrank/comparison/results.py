@@ -83,7 +83,7 @@ class ComparisonResults:
         return self.settings["baseline"] or self.best_
 
     def order(self) -> list[int]:
-        """Return the places of the models, best first; those without a mean come last."""
+        """Return the places of the models, best first; those that cannot be best come last."""
         key = self._key()
         return sorted(
             range(len(self.models)), key=lambda at: (np.isnan(key[at]), -np.nan_to_num(key[at]))
@@ -228,9 +228,10 @@ def _summary(models: Sequence[str], cells: Sequence[Cell], metrics: Sequence[str
         values = [np.array([cell.values[metric] for cell in each]) for each in done]
         values = [each[~np.isnan(each)] for each in values]
         table[metric] = np.array([each.mean() if each.size else np.nan for each in values])
-        table[f"{metric}_sd"] = np.array(
-            [each.std(ddof=1) if each.size > 1 else np.nan for each in values]
-        )
+        with np.errstate(invalid="ignore", over="ignore"):
+            table[f"{metric}_sd"] = np.array(
+                [each.std(ddof=1) if each.size > 1 else np.nan for each in values]
+            )
     for name in SECONDS:
         seconds = [[getattr(cell, name) for cell in each] for each in done]
         table[name] = np.array([np.median(each) if each else np.nan for each in seconds])
