@@ -341,7 +341,7 @@ def test_tables_become_frames(data):
 
 
 def test_the_graph_says_which_class_is_higher(data):
-    """"better" comes before "worse" in the alphabet, and ranks above it."""
+    """ "better" comes before "worse" in the alphabet, and ranks above it."""
     y = np.where(data.y > 2, "better", "worse")
     models = {"decision": LogisticRegression(), "probability": GaussianNB()}
     graph = OrderGraph([("worse", "better")])
