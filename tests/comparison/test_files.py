@@ -109,14 +109,23 @@ def test_pictures_show_every_value():
 
 
 def test_names_of_dots_do_not_cover_one_another():
-    drawn = time_scatter([Timed(f"model {n}", 0.01, 0.5) for n in range(6)], "map", "title")
-    places = [
-        mark.attributes["y"]
-        for mark in drawn.marks
-        if mark.tag == "text" and mark.text.startswith("model")
+    models = [Timed(f"model {n}", 0.01, 0.5) for n in range(6)]
+    models += [Timed(f"model {n}", 0.012 + 0.01 * n, 0.5 + 0.001 * n) for n in range(6, 9)]
+    marks = time_scatter([*models, Timed("model 9", 0.01, 0.6)], "map", "title").marks
+    boxes = [
+        (at["x"] - 39 if at["text-anchor"] == "end" else at["x"], at["y"])
+        for at in (mark.attributes for mark in marks if mark.text.startswith("model"))
     ]
-    assert len(places) == 6
-    assert min(np.diff(sorted(places))) >= 11.9  # a line of text, less the rounding of places
+    dots = {
+        (mark.attributes["cx"], mark.attributes["cy"]) for mark in marks if mark.tag == "circle"
+    }
+    assert len(boxes) == 10
+    for place, (x, y) in enumerate(boxes):
+        assert all(abs(x - other) >= 39 or abs(y - at) > 11.9 for other, at in boxes[:place])
+        assert not any(x < cx < x + 39 and y - 10 < cy < y for cx, cy in dots)
+    lines = [mark.attributes for mark in marks if mark.attributes.get("class") == "axis"][1:]
+    assert lines
+    assert {(at["x1"], at["y1"]) for at in lines} <= dots
 
 
 def test_markdown_is_a_table_with_escaped_names(results):
