@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 
 import numpy as np
 import pytest
+from joblib.externals.loky.process_executor import _ExecutorManagerThread
 from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import Ridge
 
@@ -213,3 +216,19 @@ def test_a_model_that_cannot_go_to_another_process_says_so(data):
     result = run(data, models, time_limit=1e10, cv=2)
     assert "cannot be pickled" in result.summary["reason"][0]
     assert result.summary["n_folds"].tolist() == [0, 2]
+
+
+def test_work_that_is_not_yet_taken_can_be_stopped(data, monkeypatch):
+    """The thread of the pool that hands work to the process is late, and must not fail."""
+    failed, wait = [], _ExecutorManagerThread.wait_result_broken_or_wakeup
+
+    def late(thread):
+        found = wait(thread)
+        time.sleep(0.1)
+        return found
+
+    monkeypatch.setattr(_ExecutorManagerThread, "wait_result_broken_or_wakeup", late)
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    result = run(data, {"slow": Slow(seconds=600.0)}, time_limit=1e-9, cv=2)
+    assert result.summary["reason"].tolist() == ["it was stopped after 1e-09 s"]
+    assert failed == []

@@ -329,6 +329,11 @@ def test_a_notebook_shows_the_table(data):
     assert "folds of queries" in shown
 
 
+def test_results_are_printed_as_the_table(data):
+    shown = str(run(data, {"a": Ridge(), "b": Column()}))
+    assert [line.split()[1] for line in shown.splitlines()[:4]] == ["model", "---", "a", "b"]
+
+
 def test_tables_become_frames(data):
     pandas = pytest.importorskip("pandas", reason="frames need pandas")
     result = run(data, "ridge")

@@ -15,7 +15,7 @@ from pairrank._protocols import FloatArray
 from pairrank.comparison.cells import Cell
 from pairrank.comparison.files import TABLES, write_results
 from pairrank.comparison.significance import Difference, differences_of
-from pairrank.comparison.tables import html_table
+from pairrank.comparison.tables import html_table, markdown
 from pairrank.comparison.task import Task, test_ratio
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import metric_named
@@ -25,9 +25,9 @@ TableName = Literal["scores", "queries", "summary", "differences"]
 SECONDS = ("choice_seconds", "fit_seconds", "predict_seconds")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ComparisonResults:
-    """Models side by side; a notebook shows the table of their means.
+    """Models side by side; it is printed, and shown in notebooks, as the table of their means.
 
     Attributes
     ----------
@@ -141,6 +141,9 @@ class ComparisonResults:
             raise PairrankError(f"there is no table {name!r}; use one of {', '.join(TABLES)}")
         found: Columns = getattr(self, name)
         return found
+
+    def __repr__(self) -> str:
+        return markdown(self)
 
     def _repr_html_(self) -> str:
         return html_table(self)

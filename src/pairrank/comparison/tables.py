@@ -122,7 +122,7 @@ def _test_note(results: ComparisonResults) -> Iterator[str]:
         test = f"corrected resampled t test over {n_units} folds (Nadeau & Bengio)"
     yield (
         f"p: {test} of {results.metrics[0]} against {results.reference}, adjusted by Holm's method "
-        f"for {int(tested.sum())} comparisons."
+        f"for {int(tested.sum())} comparison{'s' * int(tested.sum() > 1)}."
     )
 
 
