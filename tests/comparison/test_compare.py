@@ -16,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from comparison_models import Broken, Column, Nothing, Stopped, Warns
 from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, RankSVMCV, compare
 from pairrank.comparison import KNOWN
+from pairrank.comparison.results import _joined
 from pairrank.comparison.significance import corrected_t_test
 from pairrank.comparison.tables import notes_of
 from pairrank.datasets import make_queries
@@ -378,3 +379,9 @@ def test_without_a_p_value_no_test_is_claimed(data):
     result = run(data, {"a": Ridge(), "b": Column()}, qid=None, cv=splits)
     assert np.isnan(result.differences["p_value"]).all()
     assert not any("test over" in note for note in notes_of(result))
+
+
+def test_reasons_that_differ_are_counted():
+    assert [_joined(list(text)) for text in ("", "a", "ab", "abc")] == [
+        "", "a", "a (and 1 other reason)", "a (and 2 other reasons)",
+    ]  # fmt: skip

@@ -246,7 +246,11 @@ def _summary(models: Sequence[str], cells: Sequence[Cell], metrics: Sequence[str
 
 def _joined(reasons: Sequence[str]) -> str:
     """Return the first of different reasons, and how many more there are."""
-    more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
+    more = (
+        f" (and {len(reasons) - 1} other reason{'s' * (len(reasons) > 2)})"
+        if len(reasons) > 1
+        else ""
+    )
     return f"{reasons[0]}{more}" if reasons else ""
 
 

@@ -124,13 +124,15 @@ def corrected_t_test(differences: FloatArray, ratio: float) -> Tested:
     counted = differences[~np.isnan(differences)]
     if counted.size < 2 or not np.isfinite(counted).all():
         return _untested(counted)
-    n, mean = counted.size, float(counted.mean())
-    error = float(np.sqrt((1.0 / n + ratio) * counted.var(ddof=1)))
+    exponent = int(np.frexp(np.abs(counted).max())[1])
+    scaled = np.ldexp(counted, -exponent)  # exact, and its squares are in range
+    n, mean = counted.size, float(scaled.mean())
+    error = float(np.sqrt((1.0 / n + ratio) * scaled.var(ddof=1)))
     reach = float(student.ppf((1.0 + LEVEL) / 2.0, n - 1)) * error
-    if error == 0.0:
-        return n, mean, mean, mean, float(mean == 0.0)
-    p_value = float(2.0 * student.sf(abs(mean) / error, n - 1))
-    return n, mean, mean - reach, mean + reach, p_value
+    p_value = float(2.0 * student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0.0)
+    with np.errstate(over="ignore"):
+        ends = np.ldexp([mean, mean - reach, mean + reach], exponent).tolist()
+    return n, *ends, p_value
 
 
 def _untested(counted: FloatArray) -> Tested:
