@@ -17,7 +17,7 @@ from pairrank import compare
 from pairrank.comparison import KNOWN, store
 from pairrank.comparison.models import Known
 from pairrank.datasets import make_queries
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 
 
 @pytest.fixture(autouse=True)
@@ -134,6 +134,15 @@ def test_a_damaged_cell_is_an_error(data, tmp_path):
             path.write_text(text)
         with pytest.raises(FileFormatError, match="not a finished cell"):
             run(data, {"a": Column()}, cells=tmp_path)
+
+
+def test_a_cell_that_cannot_be_read_is_an_error(data, tmp_path):
+    run(data, {"a": Column()}, cells=tmp_path)
+    for path in tmp_path.glob("*.json"):
+        path.unlink()
+        path.mkdir()
+    with pytest.raises(FileAccessError, match=r"cannot read .*; remove it"):
+        run(data, {"a": Column()}, cells=tmp_path)
 
 
 def test_a_cell_is_plain_json(data, tmp_path):

@@ -16,7 +16,7 @@ import numpy as np
 from pairrank.comparison.cells import Cell
 from pairrank.comparison.models import Candidate
 from pairrank.comparison.task import Fold, Task
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io import atomic_write
 
 
@@ -50,6 +50,10 @@ class CellStore:
             return None
         try:
             cell = Cell(**json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise FileAccessError(
+                f"cannot read {path}: {error.strerror}; remove it, or name another folder"
+            ) from None
         except (ValueError, TypeError) as error:
             raise FileFormatError(f"{path}: not a finished cell ({error}); remove it") from None
         return cell._replace(model=candidate.name, repeat=fold.repeat, fold=fold.fold)
