@@ -90,3 +90,20 @@ class Ends(Column):
         import os
 
         os._exit(3)
+
+
+class Huge(Column):
+    """Scores rows so high that squares of scores are infinite."""
+
+    def predict(self, X):
+        return 1e300 * X[:, 0]
+
+
+class Unpicklable:
+    """A parameter that can be copied, but not pickled."""
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        raise TypeError("it stays here")

@@ -192,7 +192,11 @@ def test_wrong_usage_is_refused(folder):
     assert "--models names none" in misused("compare", rows, "--models", ",")
     assert "--baseline must be one of --models" in misused("compare", rows, "--baseline", "hull")
     assert "--inner-folds must be 0, or at least 2" in misused("compare", rows, "--inner-folds", 1)
-    assert "--time-limit must be greater" in misused("compare", rows, "--time-limit", 0)
+    for limit in (0, "inf", "nan"):
+        assert "--time-limit must be a finite" in misused("compare", rows, "--time-limit", limit)
+    assert "--seed" in misused("compare", rows, "--seed", 2**32)
+    twice = ["-o", folder / "twice.csv", "--per-query", folder / "." / "twice.csv"]
+    assert "would be written twice" in misused("compare", rows, *twice)
     assert "there is no metric" in misused("compare", rows, "--metric", "foo")
     assert "--folds" in misused("compare", rows, "--folds", 1)
 
@@ -208,7 +212,7 @@ def test_bad_input_is_refused_before_any_work(folder, tmp_path):
     )
     (tmp_path / "same.txt").write_text("1 qid:1 1:1\n1 qid:1 1:2\n1 qid:2 1:1\n1 qid:2 1:0\n")
     assert "same.txt: " in refused("compare", tmp_path / "same.txt")
-    assert "6 queries cannot make 9 folds" in refused(
+    assert "6 queries cannot make 9 folds: take fewer folds" in refused(
         "compare", tmp_path / "rows.csv", "--qid", "qid", "--folds", 9
     )
     (tmp_path / "low.txt").write_text("-1 qid:1 1:1\n1 qid:1 1:2\n-1 qid:2 1:1\n1 qid:2 1:0\n")

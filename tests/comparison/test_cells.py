@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 
 import numpy as np
 import pytest
+from joblib.externals.loky.process_executor import _ExecutorManagerThread
+from sklearn.compose import TransformedTargetRegressor
 from sklearn.linear_model import Ridge
 
-from comparison_models import CALLS, Column, Counting, Ends, Slow, Stopped
+from comparison_models import CALLS, Column, Counting, Ends, Slow, Stopped, Unpicklable
 from pairrank import compare
 from pairrank.comparison import KNOWN, store
 from pairrank.comparison.models import Known
 from pairrank.datasets import make_queries
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +136,15 @@ def test_a_damaged_cell_is_an_error(data, tmp_path):
             run(data, {"a": Column()}, cells=tmp_path)
 
 
+def test_a_cell_that_cannot_be_read_is_an_error(data, tmp_path):
+    run(data, {"a": Column()}, cells=tmp_path)
+    for path in tmp_path.glob("*.json"):
+        path.unlink()
+        path.mkdir()
+    with pytest.raises(FileAccessError, match=r"cannot read .*; remove it"):
+        run(data, {"a": Column()}, cells=tmp_path)
+
+
 def test_a_cell_is_plain_json(data, tmp_path):
     run(data, {"ridge": "ridge"}, cells=tmp_path, inner_cv=2)
     record = json.loads(next(iter(tmp_path.glob("ridge-0-0-*.json"))).read_text())
@@ -197,3 +210,34 @@ def test_a_model_is_stopped_after_its_time_and_the_others_go_on(data):
     ]  # fmt: skip
     here = run(data, {"fine": Ridge()}, cv=2)
     assert result.summary["ndcg@5"][2] == here.summary["ndcg@5"][0]
+
+
+def test_a_new_version_of_a_nested_estimator_is_not_mixed(data, tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "packages_distributions", lambda: {"comparison_models": ["own"]})
+    for number in ("1.0", "2.0"):
+        monkeypatch.setattr(store, "version", {"own": number}.get)
+        run(data, {"a": TransformedTargetRegressor(Column())}, cells=tmp_path, cv=2)
+    assert len(list(tmp_path.glob("*.json"))) == 4
+
+
+def test_a_model_that_cannot_go_to_another_process_says_so(data):
+    models = {"stays": Column(Unpicklable()), "fine": Ridge()}
+    result = run(data, models, time_limit=1e10, cv=2)
+    assert "cannot be pickled" in result.summary["reason"][0]
+    assert result.summary["n_folds"].tolist() == [0, 2]
+
+
+def test_work_that_is_not_yet_taken_can_be_stopped(data, monkeypatch):
+    """The thread of the pool that hands work to the process is late, and must not fail."""
+    failed, wait = [], _ExecutorManagerThread.wait_result_broken_or_wakeup
+
+    def late(thread):
+        found = wait(thread)
+        time.sleep(0.1)
+        return found
+
+    monkeypatch.setattr(_ExecutorManagerThread, "wait_result_broken_or_wakeup", late)
+    monkeypatch.setattr(threading, "excepthook", failed.append)
+    result = run(data, {"slow": Slow(seconds=600.0)}, time_limit=1e-9, cv=2)
+    assert result.summary["reason"].tolist() == ["it was stopped after 1e-09 s"]
+    assert failed == []

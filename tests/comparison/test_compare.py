@@ -16,7 +16,9 @@ from sklearn.preprocessing import StandardScaler
 from comparison_models import Broken, Column, Nothing, Stopped, Warns
 from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, RankSVMCV, compare
 from pairrank.comparison import KNOWN
+from pairrank.comparison.results import _joined
 from pairrank.comparison.significance import corrected_t_test
+from pairrank.comparison.tables import notes_of
 from pairrank.datasets import make_queries
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics import ndcg_score, pairwise_accuracy
@@ -28,8 +30,8 @@ def data():
 
 
 def run(data, models, **more):
-    given = {"qid": data.qid, "cv": 3, "inner_cv": 0, "metrics": "ndcg@5", **more}
-    return compare(data.X, data.y, models=models, **given)
+    given = {"X": data.X, "y": data.y, "qid": data.qid, "cv": 3, "inner_cv": 0}
+    return compare(models=models, **{**given, "metrics": "ndcg@5", **more})
 
 
 def slow_ridge(data, alphas, n_splits, n_inner, seed):
@@ -286,6 +288,9 @@ def test_metrics_follow_from_the_labels(data):
         ({"baseline": "rankncg"}, "baseline 'rankncg' is not one of the models"),
         ({"n_resamples": 0}, "n_resamples must be greater than 0"),
         ({"random_state": "x"}, "random_state must be a whole number"),
+        ({"random_state": 2**32}, "random_state is not a seed"),
+        ({"random_state": 2**32, "qid": None}, "random_state is not a seed"),
+        ({"random_state": 2**32 - 1, "n_repeats": 2}, "random_state is not a seed"),
         ({"time_limit": 0}, "time_limit must be greater than 0"),
         ({"qid": [1]}, "qid has 1 entries"),
         ({"graph": "ful"}, "graph"),
@@ -325,6 +330,11 @@ def test_a_notebook_shows_the_table(data):
     assert "folds of queries" in shown
 
 
+def test_results_are_printed_as_the_table(data):
+    shown = str(run(data, {"a": Ridge(), "b": Column()}))
+    assert [line.split()[1] for line in shown.splitlines()[:4]] == ["model", "---", "a", "b"]
+
+
 def test_tables_become_frames(data):
     pandas = pytest.importorskip("pandas", reason="frames need pandas")
     result = run(data, "ridge")
@@ -334,3 +344,44 @@ def test_tables_become_frames(data):
         assert list(frame.columns) == list(getattr(result, name))
     with pytest.raises(PairrankError, match="there is no table 'units'"):
         result.to_pandas("units")
+
+
+def test_the_graph_says_which_class_is_higher(data):
+    """ "better" comes before "worse" in the alphabet, and ranks above it."""
+    y = np.where(data.y > 2, "better", "worse")
+    models = {"decision": LogisticRegression(), "probability": GaussianNB()}
+    graph = OrderGraph([("worse", "better")])
+    result = run(data, models, y=y, graph=graph, metrics="pairwise_accuracy", inner_cv=0)
+    assert (result.summary["pairwise_accuracy"] > 0.6).all()
+    edges = run(data, models, y=y, graph=[("worse", "better")], metrics="pairwise_accuracy")
+    np.testing.assert_array_equal(
+        edges.summary["pairwise_accuracy"], result.summary["pairwise_accuracy"]
+    )
+
+
+def test_a_metric_named_twice_counts_once(data):
+    result = run(data, {"a": Ridge(), "b": Column()}, metrics=["map", "map"])
+    assert result.metrics == ["map"]
+    assert result.differences["metric"].tolist() == ["map"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_warnings_of_scaling_are_kept_and_not_raised(data):
+    X = data.X.copy()
+    X[:, 0] = np.nan
+    result = run(data, {"column": Column(1)}, X=X)
+    assert result.summary["reason"].tolist() == [""]
+    assert "invalid value" in result.scores["warnings"][0]
+
+
+def test_without_a_p_value_no_test_is_claimed(data):
+    splits = [(np.arange(90), np.arange(90, 180))]
+    result = run(data, {"a": Ridge(), "b": Column()}, qid=None, cv=splits)
+    assert np.isnan(result.differences["p_value"]).all()
+    assert not any("test over" in note for note in notes_of(result))
+
+
+def test_reasons_that_differ_are_counted():
+    assert [_joined(list(text)) for text in ("", "a", "ab", "abc")] == [
+        "", "a", "a (and 1 other reason)", "a (and 2 other reasons)",
+    ]  # fmt: skip

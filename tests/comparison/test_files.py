@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import csv
+import importlib.util
 import json
 import re
 import sys
 
 import numpy as np
 import pytest
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 
-from comparison_models import Broken, Column, Warns
+from comparison_models import Broken, Column, Huge, Warns
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import compare
 from pairrank.comparison.page import content_of
@@ -29,8 +30,8 @@ def data():
 
 
 def run(data, models, **more):
-    given = {"qid": data.qid, "cv": 3, "inner_cv": 0, "metrics": ["ndcg@5", "msd"], **more}
-    return compare(data.X, data.y, models=models, **given)
+    given = {"y": data.y, "qid": data.qid, "cv": 3, "inner_cv": 0, "metrics": ["ndcg@5", "msd"]}
+    return compare(data.X, models=models, **{**given, **more})
 
 
 @pytest.fixture(scope="module")
@@ -108,14 +109,23 @@ def test_pictures_show_every_value():
 
 
 def test_names_of_dots_do_not_cover_one_another():
-    drawn = time_scatter([Timed(f"model {n}", 0.01, 0.5) for n in range(6)], "map", "title")
-    places = [
-        mark.attributes["y"]
-        for mark in drawn.marks
-        if mark.tag == "text" and mark.text.startswith("model")
+    models = [Timed(f"model {n}", 0.01, 0.5) for n in range(6)]
+    models += [Timed(f"model {n}", 0.012 + 0.01 * n, 0.5 + 0.001 * n) for n in range(6, 9)]
+    marks = time_scatter([*models, Timed("model 9", 0.01, 0.6)], "map", "title").marks
+    boxes = [
+        (at["x"] - 39 if at["text-anchor"] == "end" else at["x"], at["y"])
+        for at in (mark.attributes for mark in marks if mark.text.startswith("model"))
     ]
-    assert len(places) == 6
-    assert min(np.diff(sorted(places))) >= 11.9  # a line of text, less the rounding of places
+    dots = {
+        (mark.attributes["cx"], mark.attributes["cy"]) for mark in marks if mark.tag == "circle"
+    }
+    assert len(boxes) == 10
+    for place, (x, y) in enumerate(boxes):
+        assert all(abs(x - other) >= 39 or abs(y - at) > 11.9 for other, at in boxes[:place])
+        assert not any(x < cx < x + 39 and y - 10 < cy < y for cx, cy in dots)
+    lines = [mark.attributes for mark in marks if mark.attributes.get("class") == "axis"][1:]
+    assert lines
+    assert {(at["x1"], at["y1"]) for at in lines} <= dots
 
 
 def test_markdown_is_a_table_with_escaped_names(results):
@@ -124,7 +134,7 @@ def test_markdown_is_a_table_with_escaped_names(results):
     cells = [len(re.findall(r"(?<!\\)\|", line)) for line in table]
     assert len(table) == 2 + len(results.models)
     assert len(set(cells)) == 1
-    assert r"\<i>&\|\_$%#\\{x}" in table[2] + table[3] + table[4]
+    assert r"\<i\>\&\|\_\$%#\\{x}" in table[2] + table[3] + table[4]
     assert sum("**" in line for line in table) >= 1
 
 
@@ -136,7 +146,7 @@ def test_latex_is_a_tabular_with_escaped_names(results):
     rows = [line for line in body if line.endswith(r"\\")]
     assert len(rows) == 1 + len(results.models)
     assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {7}
-    assert r"<i>\&|\_\$\%\#\textbackslash{}\{x\}" in text
+    assert r"\textless{}i\textgreater{}\&\textbar{}\_\$\%\#\textbackslash{}\{x\}" in text
     assert r"msd $\downarrow$" in rows[0]
 
 
@@ -209,3 +219,43 @@ def test_the_name_of_an_axis_has_room_beside_long_numbers():
     ]
     assert len(numbers) >= 3
     assert min(numbers) > 16  # the turned name is centred at 11 and 10 high
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("by_query", [True, False])
+def test_infinite_values_are_written_and_not_tested(data, tmp_path, by_query):
+    models = {"huge": Huge(), "other": Huge(1), "ridge": Ridge()}
+    more = {} if by_query else {"qid": None}
+    found = run(data, models, metrics=["msd", "map"], cells=tmp_path / "cells", **more)
+    again = run(data, models, metrics=["msd", "map"], cells=tmp_path / "cells", **more)
+    for result in (found, again):
+        assert np.isinf(result.scores["msd"][result.scores["model"] == "huge"]).all()
+        assert result.best_ == "ridge"
+        tested = result.differences["metric"] == "map"
+        assert np.isnan(result.differences["p_value"]).tolist() == (~tested).tolist()
+    found.save(tmp_path / "all.json")
+    record = json.loads((tmp_path / "all.json").read_text(), parse_constant=pytest.fail)
+    assert record["summary"]["msd"][0] is None
+    if importlib.util.find_spec("jinja2"):
+        found.save(tmp_path / "page.html")
+
+
+def test_names_of_several_lines_and_brackets_stay_cells(data):
+    result = run(data, {"a\n% b": Ridge(), "[1pt]": Column(), "*": Column(1), "[x](y)~~": Column()})
+    rows = [line for line in latex(result).splitlines() if not line.startswith("%")]
+    assert sum(line.endswith(r"\\") for line in rows) == 5
+    assert not any(line.startswith(("[", "*")) for line in rows)
+    assert r"a \% b & " in latex(result)
+    assert r"| \[x\](y)\~\~ |" in markdown(result)
+    assert sum(line.startswith("|") for line in markdown(result).splitlines()) == 6
+
+
+def test_only_models_with_all_folds_are_marked_best(data):
+    splits = [(np.arange(90), np.arange(90, 180)), (np.arange(90, 180), np.arange(90))]
+    y = np.where(np.arange(180) < 90, data.y, data.y > 2)
+    models = {"two_levels": LogisticRegression(), "bad": Column(3)}
+    result = run(data, models, y=y, cv=splits, metrics="map")
+    assert result.summary["n_folds"].tolist() == [1, 2]
+    assert result.summary["map"][0] > result.summary["map"][1]
+    assert table_of(result).best == {(0, 1)}
+    assert table_of(result).rows[0][0] == "bad"

@@ -64,6 +64,7 @@ def test_the_graph_is_set_where_it_is_known():
         ({"mine": 3}, "must be an estimator or a name"),
         ({"mine": "nothing like it"}, "there is no model"),
         ({}, "names none"),
+        ({1: "ridge", "1": "ridge"}, "two models have the name '1'"),
     ],
 )
 def test_what_is_no_model_is_refused(models, said):

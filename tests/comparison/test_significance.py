@@ -114,3 +114,13 @@ def test_a_baseline_without_values_leaves_nothing_to_test():
         "map", three_models(), baseline="gone", ratio=0.5, n_resamples=9, seed=0
     )  # fmt: skip
     assert found == []
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("power", [-900, 900])
+def test_the_t_test_does_not_depend_on_the_unit(power):
+    """Squares of the differences would leave the range of float64."""
+    differences = np.array([0.5, 0.25, -0.125, 0.75])
+    n, *values, p_value = corrected_t_test(differences, 0.25)
+    scaled = corrected_t_test(np.ldexp(differences, power), 0.25)
+    assert scaled == (n, *np.ldexp(values, power).tolist(), p_value)

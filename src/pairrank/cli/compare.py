@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from typing import Annotated, Any
 
 import typer
@@ -74,7 +76,9 @@ def compare(
     resamples: Annotated[
         int, option("Validation", "Random swaps, and bootstrap samples, of tests.", min=1)
     ] = 9999,
-    seed: Annotated[int, option("Validation", "Of folds, models and tests.", min=0)] = 0,
+    seed: Annotated[
+        int, option("Validation", "Of folds, models and tests.", min=0, max=2**32 - 1)
+    ] = 0,
     time_limit: Annotated[
         float | None,
         option(
@@ -155,8 +159,10 @@ def _check_arguments(
         raise UsageError(f"--baseline must be one of --models (got {baseline!r}).")
     if inner_folds == 1:
         raise UsageError("--inner-folds must be 0, or at least 2.")
-    if time_limit is not None and not time_limit > 0:
-        raise UsageError(f"--time-limit must be greater than 0 (got {time_limit:g}).")
+    if time_limit is not None and not 0 < time_limit < math.inf:
+        raise UsageError(
+            f"--time-limit must be a finite number greater than 0 (got {time_limit:g})."
+        )
 
 
 def _check_files(files: list[str], per_query: str | None, *inputs: str | None) -> None:
@@ -164,6 +170,10 @@ def _check_files(files: list[str], per_query: str | None, *inputs: str | None) -
     from pairrank.comparison.files import suffix_of
     from pairrank.comparison.page import template_of_page
 
+    written = [os.path.realpath(path) for path in (*files, per_query) if path is not None]
+    for place, path in enumerate(written):
+        if path in written[:place]:
+            raise UsageError(f"{path} would be written twice: name another file for one of them.")
     for path in files:
         if suffix_of(path) == ".html":
             template_of_page()

@@ -23,6 +23,7 @@ from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import metric_named
 from pairrank.model_selection.scorers import ranker_in
 from pairrank.preferences._codes import query_codes
+from pairrank.preferences.order_graph import OrderGraph, as_graph
 from pairrank.report.measures import measure, overall
 
 Step = Callable[[int, int], None]
@@ -52,7 +53,7 @@ class Cell(NamedTuple):
     by_query : dict of str to list of float
         Each metric of each test query; NaN for a query that does not count.
     warnings : list of str
-        The warnings of the fit on all training rows, and of the metrics.
+        The warnings of scaling, of the fit on all training rows, and of the metrics.
     reason : str
         Why there are no values; "" if there are.
     """
@@ -100,17 +101,17 @@ def _reason_of(error: Exception) -> str:
 
 
 def _judged(task: Task, candidate: Candidate, fold: Fold, step: Step) -> Cell:
-    train, test = task.parts(task.rows, fold.split)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with _seconds() as choosing:
             params = _chosen(task, candidate, task.rows.part(fold.split[0]), step)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        train, test = task.parts(task.rows, fold.split)
         with _seconds() as fitting:
             model = _fitted(candidate, params, train)
         with _seconds() as predicting:
-            scores = scores_of(model, test.X)
+            scores = scores_of(model, test.X, task.graph)
         measured = {
             name: measure(name, test.y, scores, test.layout, None, task.graph)
             for name in task.metrics
@@ -143,7 +144,7 @@ def _chosen(task: Task, candidate: Candidate, rows: Rows, step: Step) -> dict[st
         train, test = task.parts(rows, split)
         for column, params in enumerate(grid):
             step(row * len(grid) + column, values.size)
-            scores = scores_of(_fitted(candidate, params, train), test.X)
+            scores = scores_of(_fitted(candidate, params, train), test.X, task.graph)
             value = overall(name, test.y, scores, test.layout, None, task.graph)
             values[row, column] = sign * value
     means = np.nanmean(values, axis=0)
@@ -175,8 +176,11 @@ def _taken_by(model: Any, names: list[str]) -> set[str]:
     return set(routed) | set(inspect.signature(model.fit).parameters) & set(names)
 
 
-def scores_of(model: Any, X: Any) -> FloatArray:
-    """Return a fitted model's scores of rows: of a classifier those of its higher class."""
+def scores_of(model: Any, X: Any, graph: Any) -> FloatArray:
+    """Return a fitted model's scores of rows: of a classifier those of its higher class.
+
+    The higher class is the second one, unless the graph prefers the first one to it.
+    """
     if not is_classifier(model):
         scores = model.predict(X)
     elif hasattr(model, "decision_function"):
@@ -186,7 +190,13 @@ def scores_of(model: Any, X: Any) -> FloatArray:
     scores = np.asarray(scores, dtype=np.float64).reshape(X.shape[0], -1)
     if scores.shape[1] != 1 or not np.isfinite(scores).all():
         raise PairrankError("its predictions are not one finite number per row")
-    return scores[:, 0]
+    return -scores[:, 0] if is_classifier(model) and _is_turned(model, graph) else scores[:, 0]
+
+
+def _is_turned(classifier: Any, graph: Any) -> bool:
+    """Return whether a graph prefers the first class to the second."""
+    order = as_graph(graph)
+    return isinstance(order, OrderGraph) and tuple(classifier.classes_[::-1]) in order.edges
 
 
 @contextmanager

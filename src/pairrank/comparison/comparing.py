@@ -114,7 +114,8 @@ def compare(
     inner_cv : int
         The number of inner folds; 0: models that are known by name have their default strength.
     graph : "full", "chain" or OrderGraph
-        Which labels are preferred to which, for metrics of pairs and the models of this library.
+        Which labels are preferred to which, for metrics of pairs, the models of this library, and
+        the higher class of classifiers. Other models learn labels as numbers.
     standardize : bool
         Divide features by their standard deviation in the training rows and, if X is dense,
         subtract their mean.
@@ -181,7 +182,8 @@ def compare(
     given, queries = named_queries(checked_rows(X, y, layout))
     asked = [metrics] if isinstance(metrics, str) else list(metrics or ())
     check_metrics(asked, given.y)
-    judged_by = asked or usual_metrics(given.y, given.layout, probabilities=False)
+    judged_by = list(dict.fromkeys(asked))
+    judged_by = judged_by or usual_metrics(given.y, given.layout, probabilities=False)
     n_pairs = check_preferences(given, graph)
     folds = all_folds(cv, n_repeats, given, random_state)
     task = Task(given, queries, folds, judged_by, graph, inner_cv, bool(standardize), random_state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +26,7 @@ TABLE_FILES = (".csv", ".parquet")
 
 
 def record_of(results: ComparisonResults) -> dict[str, Any]:
-    """Return everything as lists, numbers and text; NaN becomes None."""
+    """Return everything as lists, numbers and text; NaN and infinity become None."""
     tables = {
         name: {key: _listed(values) for key, values in getattr(results, name).items()}
         for name in TABLES
@@ -41,7 +42,10 @@ def record_of(results: ComparisonResults) -> dict[str, Any]:
 
 
 def _listed(values: Any) -> list[Any]:
-    return [None if each != each else each for each in values.tolist()]
+    return [
+        None if isinstance(each, float) and not math.isfinite(each) else each
+        for each in values.tolist()
+    ]
 
 
 def _json(results: ComparisonResults) -> str:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from pickle import PicklingError
+from threading import TIMEOUT_MAX
 from typing import Any
 
 from joblib.externals.loky import ProcessPoolExecutor
@@ -15,6 +18,9 @@ from pairrank.comparison.task import Fold, Task
 
 _STARTING = 300.0
 """Seconds in which a process must have started and loaded its libraries."""
+
+_TAKING = 5.0
+"""Seconds in which the pool's thread must have taken work."""
 
 Run = Callable[[Task, Candidate, Fold, Step], Cell]
 
@@ -44,6 +50,9 @@ def cells_within(seconds: float | None) -> Iterator[Run]:
             worker.end(kill=True)
             stopped.add(candidate.name)
             return late
+        except PicklingError:
+            reason = "it cannot be pickled, which a time limit needs: define it in a module"
+            return late._replace(reason=reason)
         except BrokenProcessPool:
             worker.end(kill=True)
             reason = "its process ended: memory ran out, or a library crashed"
@@ -62,18 +71,30 @@ class _Worker:
 
     def __init__(self) -> None:
         self._pool: Any = None
+        self._future: Any = None
 
     def result(self, seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
         """Return a function's result; a TimeoutError after some seconds."""
         if self._pool is None:
             self._pool = ProcessPoolExecutor(max_workers=1)
-        return self._pool.submit(function, *arguments).result(seconds)
+        self._future = self._pool.submit(function, *arguments)
+        return self._future.result(min(seconds, TIMEOUT_MAX))
 
     def end(self, *, kill: bool) -> None:
         """End the process: at once, or after its work."""
         if self._pool is not None:
+            if kill:
+                self._wait_until_taken()
             self._pool.shutdown(wait=True, kill_workers=kill)
             self._pool = None
+
+    def _wait_until_taken(self) -> None:
+        """Wait until the pool's thread has taken the work: it fails if work ends before that."""
+        end = time.monotonic() + _TAKING
+        while self._future is not None and time.monotonic() < end:
+            if self._future.running() or self._future.done():
+                return
+            time.sleep(0.001)
 
 
 def _load() -> None:

@@ -89,7 +89,7 @@ DEFAULT = ("rankncg", "ranksvm", "rankrls", "ridge", "gradient_boosting")
 class Candidate(NamedTuple):
     """A model to compare: an estimator to clone, and the values of its strengths.
 
-    `library` is the one that does the work; `reason` says why there is no estimator.
+    `library` does the work if it is not that of the estimator; `reason` says why there is none.
     """
 
     name: str
@@ -114,6 +114,10 @@ def candidates_of(models: Any, graph: Any, seed: int) -> list[Candidate]:
         models = {name: name for name in names}
     if not models:
         raise PairrankError(f"models names none; give at least one of {', '.join(KNOWN)}")
+    shown = [str(name) for name in models]
+    twice = next((name for place, name in enumerate(shown) if name in shown[:place]), None)
+    if twice is not None:
+        raise PairrankError(f"two models have the name {twice!r}; give each another name")
     return [_candidate(str(name), model, graph, seed) for name, model in models.items()]
 
 
@@ -139,7 +143,7 @@ def _candidate(name: str, model: Any, graph: Any, seed: int) -> Candidate:
             raise PairrankError(
                 f"model {name!r} must be an estimator or a name, such as 'ridge' (got {model!r})"
             )
-        return Candidate(name, clone(model), {}, type(model).__module__.partition(".")[0])
+        return Candidate(name, clone(model), {})
     check_names([model])
     known = KNOWN[model]
     module, _, attribute = known.place.partition(":")

@@ -99,7 +99,7 @@ def content_of(results: ComparisonResults) -> Content:
 def _folds(results: ComparisonResults, names: list[str], metric: str) -> Picture | None:
     """Return the picture of a metric per fold; None if no model has a value."""
     of, values = results.scores["model"], results.scores[metric]
-    known = {name: values[(of == name) & ~np.isnan(values)] for name in names}
+    known = {name: values[(of == name) & np.isfinite(values)] for name in names}
     known = {name: own for name, own in known.items() if own.size}
     if not known:
         return None
@@ -118,7 +118,8 @@ def _against(results: ComparisonResults, names: list[str], metric: str) -> Again
     if not tested:
         return None
     values = results.units[metric]
-    gains = {each.other: values[reference] - values[each.other] for each in tested}
+    with np.errstate(invalid="ignore"):
+        gains = {each.other: values[reference] - values[each.other] for each in tested}
     gains = {name: gain[np.isfinite(gain)] for name, gain in gains.items()}
     counts = [
         (int((gain > 0).sum()), int((gain == 0).sum()), int((gain < 0).sum()))

@@ -103,28 +103,39 @@ def time_scatter(models: Sequence[Timed], ylabel: str, title: str) -> Picture:
     left = 28.0 + _LETTER * max(len(text) for _, text in ticks(*span, 5))
     axes = Axes((low, high), span, height, left, x_ticks=decades)
     marks = axes.frame("seconds of a fit", ylabel)
-    taken: list[tuple[float, float, float]] = []
-    for each, log in sorted(zip(models, logs, strict=True), key=lambda both: -both[0].value):
-        marks.append(axes.dot(log, each.value, 4.5, "fill"))
-        x, y = axes.x(log), axes.y(each.value)
-        width = _LETTER * len(short(each.name)) + 9
-        is_left = x + width > WIDTH - 4
-        start, at = (x - width if is_left else x), _free(taken, x - width * is_left, width, y + 4)
-        taken.append((start, width, at))
-        place = {"x": x - 7 if is_left else x + 7, "y": at}
-        anchor = "end" if is_left else "start"
-        marks.append(Mark("text", {**place, "text-anchor": anchor}, short(each.name)))
+    dots = [(axes.x(log), axes.y(each.value)) for each, log in zip(models, logs, strict=True)]
+    taken = [(x - 5, 10.0, y + 4) for x, y in dots]
+    for (x, y), each in sorted(zip(dots, models, strict=True), key=lambda both: -both[1].value):
+        name = short(each.name)
+        start, at = _free(taken, x, y + 4, _LETTER * len(name), axes.left)
+        taken.append((start, _LETTER * len(name), at))
+        is_left = start < x
+        beside = {"x": x - 7 if is_left else x + 7, "y": at}
+        if at > y + 12:
+            marks.append(line(x, y, beside["x"], at - 4, "axis"))
+        marks.append(Mark("circle", {"cx": x, "cy": y, "r": 4.5, "class": "fill"}))
+        marks.append(Mark("text", {**beside, "text-anchor": "end" if is_left else "start"}, name))
     return Picture(title, height, marks)
 
 
-def _free(taken: list[tuple[float, float, float]], start: float, width: float, y: float) -> float:
-    """Return the first place from y downwards where a name covers no other name."""
-    while any(
-        start < other + its_width and other < start + width and abs(y - at) < 12
-        for other, its_width, at in taken
-    ):
+def _free(
+    taken: list[tuple[float, float, float]], x: float, y: float, width: float, edge: float
+) -> tuple[float, float]:
+    """Return where a name begins beside x, and its line: it covers no dot and no other name.
+
+    The right side comes before the left one, and the same line before those below. `taken` are the
+    starts, widths and lines of dots and names; none begins left of `edge`.
+    """
+    right, left = x + 7, x - 7 - width
+    starts = [right] * (right + width <= WIDTH - 4) + [left] * (left >= edge) or [right]
+    while True:
+        for start in starts:
+            if not any(
+                start < other + its_width and other < start + width and abs(y - at) < 12
+                for other, its_width, at in taken
+            ):
+                return start, round(y, 1)
         y += 3
-    return round(y, 1)
 
 
 def _range(values: FloatArray) -> tuple[float, float]:

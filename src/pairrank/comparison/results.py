@@ -15,7 +15,7 @@ from pairrank._protocols import FloatArray
 from pairrank.comparison.cells import Cell
 from pairrank.comparison.files import TABLES, write_results
 from pairrank.comparison.significance import Difference, differences_of
-from pairrank.comparison.tables import html_table
+from pairrank.comparison.tables import html_table, markdown
 from pairrank.comparison.task import Task, test_ratio
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import metric_named
@@ -25,9 +25,9 @@ TableName = Literal["scores", "queries", "summary", "differences"]
 SECONDS = ("choice_seconds", "fit_seconds", "predict_seconds")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ComparisonResults:
-    """Models side by side; a notebook shows the table of their means.
+    """Models side by side; it is printed, and shown in notebooks, as the table of their means.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class ComparisonResults:
         return self.settings["baseline"] or self.best_
 
     def order(self) -> list[int]:
-        """Return the places of the models, best first; those without a mean come last."""
+        """Return the places of the models, best first; those that cannot be best come last."""
         key = self._key()
         return sorted(
             range(len(self.models)), key=lambda at: (np.isnan(key[at]), -np.nan_to_num(key[at]))
@@ -141,6 +141,9 @@ class ComparisonResults:
             raise PairrankError(f"there is no table {name!r}; use one of {', '.join(TABLES)}")
         found: Columns = getattr(self, name)
         return found
+
+    def __repr__(self) -> str:
+        return markdown(self)
 
     def _repr_html_(self) -> str:
         return html_table(self)
@@ -228,9 +231,10 @@ def _summary(models: Sequence[str], cells: Sequence[Cell], metrics: Sequence[str
         values = [np.array([cell.values[metric] for cell in each]) for each in done]
         values = [each[~np.isnan(each)] for each in values]
         table[metric] = np.array([each.mean() if each.size else np.nan for each in values])
-        table[f"{metric}_sd"] = np.array(
-            [each.std(ddof=1) if each.size > 1 else np.nan for each in values]
-        )
+        with np.errstate(invalid="ignore", over="ignore"):
+            table[f"{metric}_sd"] = np.array(
+                [each.std(ddof=1) if each.size > 1 else np.nan for each in values]
+            )
     for name in SECONDS:
         seconds = [[getattr(cell, name) for cell in each] for each in done]
         table[name] = np.array([np.median(each) if each else np.nan for each in seconds])
@@ -242,7 +246,11 @@ def _summary(models: Sequence[str], cells: Sequence[Cell], metrics: Sequence[str
 
 def _joined(reasons: Sequence[str]) -> str:
     """Return the first of different reasons, and how many more there are."""
-    more = f" (and {len(reasons) - 1} other reasons)" if len(reasons) > 1 else ""
+    more = (
+        f" (and {len(reasons) - 1} other reason{'s' * (len(reasons) > 2)})"
+        if len(reasons) > 1
+        else ""
+    )
     return f"{reasons[0]}{more}" if reasons else ""
 
 

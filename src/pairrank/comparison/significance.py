@@ -27,7 +27,7 @@ class Difference(NamedTuple):
     low, high : float
         The ends of the 95 % interval of the difference.
     p_value : float
-        Two-sided; NaN if there are fewer than two units.
+        Two-sided; NaN if there are fewer than two units, or infinite values.
     adjusted_p_value : float
         Holm's, over all pairs of models that are compared by the metric.
     """
@@ -62,10 +62,7 @@ def differences_of(
         pairs = [(name, baseline) for name in values if name != baseline and baseline in values]
     found = []
     for name, other in pairs:
-        if ratio is not None:
-            tested = corrected_t_test(values[name] - values[other], ratio)
-        else:
-            tested = _over_queries(values[name], values[other], n_resamples, seed)
+        tested = _tested(values[name], values[other], ratio, n_resamples, seed)
         found.append(Difference(metric, name, other, *tested, np.nan))
     adjusted = holm(np.array([each.p_value for each in found]))
     return [
@@ -78,11 +75,18 @@ Tested = tuple[int, float, float, float, float]
 """The number of units, the mean difference, the ends of its interval, the p-value."""
 
 
-def _over_queries(first: FloatArray, second: FloatArray, n_resamples: int, seed: int) -> Tested:
-    difference = first - second
-    counted = difference[~np.isnan(difference)]
-    if counted.size < 2 or not np.isfinite(counted).all():
-        return _untested(counted)
+def _tested(
+    first: FloatArray, second: FloatArray, ratio: float | None, n_resamples: int, seed: int
+) -> Tested:
+    """Test two models over the units that count for both; infinite values are not tested."""
+    counted = ~(np.isnan(first) | np.isnan(second))
+    first, second = first[counted], second[counted]
+    with np.errstate(invalid="ignore"):
+        differences = first - second
+    if differences.size < 2 or not np.isfinite(differences).all():
+        return _untested(differences)
+    if ratio is not None:
+        return corrected_t_test(differences, ratio)
     found = compare_values(first, second, n_resamples, LEVEL, seed)
     return found.n_queries, found.difference, found.low, found.high, found.p_value
 
@@ -120,17 +124,20 @@ def corrected_t_test(differences: FloatArray, ratio: float) -> Tested:
     counted = differences[~np.isnan(differences)]
     if counted.size < 2 or not np.isfinite(counted).all():
         return _untested(counted)
-    n, mean = counted.size, float(counted.mean())
-    error = float(np.sqrt((1.0 / n + ratio) * counted.var(ddof=1)))
+    exponent = int(np.frexp(np.abs(counted).max())[1])
+    scaled = np.ldexp(counted, -exponent)  # exact, and its squares are in range
+    n, mean = counted.size, float(scaled.mean())
+    error = float(np.sqrt((1.0 / n + ratio) * scaled.var(ddof=1)))
     reach = float(student.ppf((1.0 + LEVEL) / 2.0, n - 1)) * error
-    if error == 0.0:
-        return n, mean, mean, mean, float(mean == 0.0)
-    p_value = float(2.0 * student.sf(abs(mean) / error, n - 1))
-    return n, mean, mean - reach, mean + reach, p_value
+    p_value = float(2.0 * student.sf(abs(mean) / error, n - 1)) if error else float(mean == 0.0)
+    with np.errstate(over="ignore"):
+        ends = np.ldexp([mean, mean - reach, mean + reach], exponent).tolist()
+    return n, *ends, p_value
 
 
 def _untested(counted: FloatArray) -> Tested:
-    mean = float(counted.mean()) if counted.size else float("nan")
+    with np.errstate(invalid="ignore"):
+        mean = float(counted.mean()) if counted.size else float("nan")
     return counted.size, mean, float("nan"), float("nan"), float("nan")
 
 

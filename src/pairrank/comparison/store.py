@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -17,7 +16,7 @@ import numpy as np
 from pairrank.comparison.cells import Cell
 from pairrank.comparison.models import Candidate
 from pairrank.comparison.task import Fold, Task
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io import atomic_write
 
 
@@ -50,8 +49,11 @@ class CellStore:
         if path is None or not path.exists():
             return None
         try:
-            record = json.loads(path.read_text(encoding="utf-8"))
-            cell = Cell(**_with_nan(record))
+            cell = Cell(**json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            raise FileAccessError(
+                f"cannot read {path}: {error.strerror}; remove it, or name another folder"
+            ) from None
         except (ValueError, TypeError) as error:
             raise FileFormatError(f"{path}: not a finished cell ({error}); remove it") from None
         return cell._replace(model=candidate.name, repeat=fold.repeat, fold=fold.fold)
@@ -62,7 +64,7 @@ class CellStore:
         if path is None or cell.reason:
             return
         with atomic_write(path, "w") as file:
-            file.write(json.dumps(_without_nan(cell._asdict()), allow_nan=False, default=_plain))
+            file.write(json.dumps(cell._asdict(), default=_plain))
 
     def _path(self, candidate: Candidate, fold: Fold) -> Path | None:
         if self.folder is None or candidate.name not in self._digests:
@@ -94,7 +96,10 @@ def _facts_of(task: Task) -> Any:
 
 def _facts_of_model(model: Candidate, installed: Mapping[str, list[str]]) -> Any:
     """Return what a model's cells depend on; `installed` are the packages of each library."""
-    versions = [(name, version(name)) for name in sorted(set(installed.get(model.library, [])))]
+    parts = [model.estimator, *model.estimator.get_params().values()]
+    libraries = {model.library, *(type(part).__module__.partition(".")[0] for part in parts)}
+    packages = {name for library in libraries for name in installed.get(library, [])}
+    versions = [(name, version(name)) for name in sorted(packages)]
     return model.estimator, dict(model.grid), versions
 
 
@@ -106,24 +111,6 @@ def _digest(value: Any) -> str:
             f"a model cannot be pickled, so its cells cannot be found again ({error}): leave out "
             "the folder of cells, or define its functions in a module"
         ) from None
-
-
-def _with_nan(value: Any) -> Any:
-    """Return a record with NaN for null."""
-    if value is None:
-        return math.nan
-    if isinstance(value, dict):
-        return {key: each if key == "params" else _with_nan(each) for key, each in value.items()}
-    return [_with_nan(each) for each in value] if isinstance(value, list) else value
-
-
-def _without_nan(value: Any) -> Any:
-    """Return a record with null for NaN."""
-    if isinstance(value, float) and math.isnan(value):
-        return None
-    if isinstance(value, dict):
-        return {key: _without_nan(each) for key, each in value.items()}
-    return [_without_nan(each) for each in value] if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,8 @@ _NONE = "–"
 _LATEX = {
     **{letter: f"\\{letter}" for letter in "&%$#_{}"},
     **{"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"},
+    **{"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"},
+    **{letter: f"{{{letter}}}" for letter in "[*"},  # after \\ they would be its argument
     **{"±": r"$\pm$", "–": "--", "…": r"\ldots{}"},
 }
 
@@ -66,8 +68,10 @@ def _lower_is_better(name: str) -> bool:
 
 
 def _best(results: ComparisonResults, order: list[int]) -> Iterator[tuple[int, int]]:
+    counts = results.summary["n_folds"]
+    complete = counts == counts.max(initial=0)
     for column, name in enumerate(results.metrics, 1):
-        values = results.summary[name][order]
+        values = np.where(complete, results.summary[name], np.nan)[order]
         if not np.isnan(values).all():
             best = np.nanmin(values) if _lower_is_better(name) else np.nanmax(values)
             yield from ((int(row), column) for row in np.flatnonzero(values == best))
@@ -106,17 +110,19 @@ def _faults(results: ComparisonResults) -> Iterator[str]:
 
 
 def _test_note(results: ComparisonResults) -> Iterator[str]:
-    tested = results.differences["metric"] == results.metrics[0]
+    found = results.differences
+    tested = np.array([not math.isnan(p) for p in found["p_value"].tolist()], dtype=bool)
+    tested &= found["metric"] == results.metrics[0]
     if results.reference is None or not tested.any():
         return
-    n_units = int(results.differences["n_units"][tested].max())
+    n_units = int(found["n_units"][tested].max())
     if results.settings["units"] == "queries":
         test = f"paired randomisation test over {n_units:,} queries"
     else:
         test = f"corrected resampled t test over {n_units} folds (Nadeau & Bengio)"
     yield (
         f"p: {test} of {results.metrics[0]} against {results.reference}, adjusted by Holm's method "
-        f"for {int(tested.sum())} comparisons."
+        f"for {int(tested.sum())} comparison{'s' * int(tested.sum() > 1)}."
     )
 
 
@@ -147,12 +153,17 @@ def seconds_text(seconds: float) -> str:
     return _NONE if math.isnan(seconds) else f"{seconds:.3g}"
 
 
+def _line(text: str) -> str:
+    """Return text in one line."""
+    return " ".join(text.split())
+
+
 def markdown(results: ComparisonResults) -> str:
     """Return the table in Markdown; the best values are bold."""
     table = table_of(results)
 
     def escaped(text: str) -> str:
-        return re.sub(r"([\\`*_|<])", r"\\\1", text)
+        return re.sub(r"([\\`*_|<>\[\]&~$])", r"\\\1", _line(text))
 
     def line(cells: list[str]) -> str:
         return f"| {' | '.join(cells)} |"
@@ -173,7 +184,7 @@ def latex(results: ComparisonResults) -> str:
     table = table_of(results)
 
     def escaped(text: str) -> str:
-        found = "".join(_LATEX.get(letter, letter) for letter in text)
+        found = "".join(_LATEX.get(letter, letter) for letter in _line(text))
         return found.replace("↓", r"$\downarrow$")
 
     def line(cells: list[str]) -> str:

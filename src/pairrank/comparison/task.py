@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from pairrank import _validation as validation
 from pairrank.exceptions import InputTypeError, PairrankError
-from pairrank.model_selection.splits import QueryKFold, Split, splits_of
+from pairrank.model_selection.splits import QueryKFold, Split, generator_of, splits_of
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences._codes import query_codes
 
@@ -112,6 +112,7 @@ def checked_rows(X: Any, y: Any, given: Mapping[str, Any]) -> Rows:
 def all_folds(cv: Any, n_repeats: int, rows: Rows, seed: int) -> list[Fold]:
     """Return the folds of every repeat, each of another seed."""
     validation.check_number(n_repeats, "n_repeats", low=1, inclusive=True, integer=True)
+    generator_of(seed + n_repeats - 1)
     if n_repeats > 1 and not isinstance(cv, Integral):
         raise PairrankError(
             "n_repeats draws folds anew, so cv must be a number of folds (got a splitter or splits)"

@@ -110,7 +110,7 @@ class QueryKFold(BaseCrossValidator):
         _, first_row, sizes = np.unique(codes, return_index=True, return_counts=True)
         if sizes.size < self.n_splits:
             raise PairrankError(
-                f"{sizes.size} queries cannot make {self.n_splits} folds: take fewer n_splits"
+                f"{sizes.size} queries cannot make {self.n_splits} folds: take fewer folds"
             )
         order = np.argsort(first_row)
         if self.shuffle:
