@@ -125,7 +125,7 @@ def test_search_picks_the_number_of_rounds(folder, tmp_path):
         (["--patience", "3"], "--patience needs --early-stopping"),
         (["--validation-fraction", "0.2"], "--validation-fraction needs --early-stopping"),
         (["--weak-ranking", "graded"], "use --alpha-method newton"),
-        (["--binning", "few"], "not a number or one of auto, exact"),
+        (["--binning", "few"], "not a whole number or one of auto, exact"),
         (["-C", "3"], "Model rankboost has no option -C; use --n-estimators"),
         (["--n-estimators", "0"], "--n-estimators must be at least 1"),
         (["--search", "--n-estimators", "5"], "--search picks --n-estimators itself"),

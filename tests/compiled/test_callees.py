@@ -6,6 +6,7 @@ import gc
 
 import numpy as np
 import pytest
+from numba import types
 from numba.core.codegen import JITCodeLibrary
 
 from pairrank.compiled._collector import paused_collection
@@ -56,7 +57,9 @@ def test_a_function_serves_python_and_compiled_callers():
 
 
 def test_constant_arguments_share_one_version_of_a_callee():
-    add_to_both(np.zeros(3))
+    vector = types.float64[::1]
+    for from_end in (False, True):
+        add_to.get_call_template((vector, types.literal(from_end)), {})
     assert len(add_to._callee.signatures) == 1
 
 

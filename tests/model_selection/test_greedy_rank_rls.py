@@ -289,7 +289,7 @@ HALVES = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))
         ({"alpha": 0.0}, "alpha must be"),
         ({"cv": "loo"}, "cv must be one of"),
         ({"cv": "leave-pair-out"}, "one query"),
-        ({"cv": 50}, "fewer n_splits"),
+        ({"cv": 50}, "take fewer folds"),
         ({"cv": HALVES[:1]}, "no test part"),
         ({"cv": [*HALVES, HALVES[0]]}, "left out once"),
         ({"cv": [(np.arange(10), np.arange(20, 40)), HALVES[1]]}, "a training row of all other"),

@@ -383,7 +383,7 @@ def test_the_search_prints_what_was_changed():
         ({"Cs": [1.0, 0.0]}, "Cs must be finite and greater than 0"),
         ({"Cs": []}, "no values"),
         ({"scoring": "accuracy"}, "no metric"),
-        ({"cv": 30}, "fewer n_splits"),
+        ({"cv": 30}, "take fewer folds"),
         ({"tol": -1.0}, "tol must be"),
     ],
 )

@@ -41,7 +41,7 @@ def judged():
 def test_every_query_is_tested_once_and_never_split(qid, n_splits, shuffle, by_size):
     cv = QueryKFold(n_splits, shuffle=shuffle, random_state=0, stratify_by_size=by_size)
     if len(set(qid)) < n_splits:
-        with pytest.raises(PairrankError, match="fewer n_splits"):
+        with pytest.raises(PairrankError, match="take fewer folds"):
             cv.split(qid, qid=qid)
         return
     tested = []

@@ -274,7 +274,7 @@ def test_defaults_are_the_papers_grid():
         ({"alphas": [1.0, 0.0]}, "alphas must be finite and greater than 0"),
         ({"alphas": []}, "no values"),
         ({"scoring": "accuracy"}, "no metric"),
-        ({"cv": 30}, "fewer n_splits"),
+        ({"cv": 30}, "take fewer folds"),
         ({"cv": "loo"}, "cv must be one of"),
         ({"cv": "leave-pair-out", "scoring": "mean_ndcg"}, "margins only"),
         ({"alpha_per_target": 1}, "alpha_per_target"),
