@@ -5,7 +5,8 @@ beside `torch.sort` of the same scores, timed in turn; `bound` lays labels out o
 restated here from their papers' formulas: the mean over the n x n matrix of a surrogate of all
 differences, as in LibAUC's pairwise loss (Yuan et al. 2023), and the squared hinge as a running
 sum of parabolas over sorted scores (Hillman and Hocking 2023). Both are for two levels; the matrix
-is given 5 as well. Memory is the peak of a process of its own, per further row.
+is given 5 as well. Memory is the peak of a process of its own, per further row; it comes first,
+since a process inherits the peak of its parent.
 """
 
 from __future__ import annotations
@@ -126,7 +127,6 @@ def time_rows(n_rows: int, repeat: int) -> Iterator[list[Any]]:
             bound = harness.ratio(timed["bound"], timed["sort"])
             cells = [f"{timed['ours'].median * 1e9 / n_rows:.0f} ns", times.median, times.spread]
             row = [name, str(dtype).partition(".")[2], *cells, bound.median, f"<= {BAR_SORT:.0f}"]
-            print(*row, flush=True)
             yield row
 
 
@@ -244,6 +244,9 @@ def main() -> None:
         return
     n_rows, repeat = chosen.rows, chosen.repeat
     print(harness.header("torch"))
+    print("\n## Memory, in bytes per further row\n")
+    columns = ["loss", "backend", f"to {n_rows:,} rows", f"to {2 * n_rows:,} rows"]
+    print(harness.table(columns, memory_rows(n_rows)))
     print(f"\n## Torch's operations against exact compiled sums, {MATRIX_ROWS:,} rows\n")
     columns = ["loss", "value off by", "gradient off by", "bar"]
     print(harness.table(columns, exactness_rows(MATRIX_ROWS)))
@@ -256,9 +259,6 @@ def main() -> None:
     print("\n## Squared hinge of others, in times of ours\n")
     columns = ["loss", "rows", "levels", "scores", "times", "spread", "off by", "ours off by"]
     print(harness.table(columns, rival_rows(n_rows, repeat)))
-    print("\n## Memory, in bytes per further row\n")
-    columns = ["loss", "backend", "to the rows above", "to twice these"]
-    print(harness.table(columns, memory_rows(n_rows)))
 
 
 if __name__ == "__main__":

@@ -73,7 +73,7 @@ class _Cache(FunctionCache):
         with self._warned():
             found = super().load_overload(sig, target_context)
         if found is None and next(_misses) == 0:
-            _LOGGER.info("compiling for this machine, once; this takes 3 to 8 s per kind of model")
+            _LOGGER.info("compiling for this machine, once; this takes 1 to 15 s per kind of model")
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
