@@ -54,9 +54,9 @@ def newton(
     for _ in range(_MOST_STEPS):
         at = weigh(scores + alpha * h)
         slope = -float(at.potential @ h) / now.total + 2.0 * smoothing * math.sinh(alpha)
-        bend = at.curvature(h) / now.total + 2.0 * smoothing * math.cosh(alpha)
+        curvature = at.curvature(h) / now.total + 2.0 * smoothing * math.cosh(alpha)
         low, high = (low, alpha) if slope > 0.0 else (alpha, high)
-        step = alpha - slope / bend
+        step = alpha - slope / curvature
         if not low < step < high:
             step = 0.5 * (low + high)
         if abs(step - alpha) <= _CLOSE * (1.0 + abs(alpha)):
