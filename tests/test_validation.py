@@ -78,3 +78,12 @@ def test_a_number_beyond_every_float_is_refused_wherever_it_stands():
     ):
         with pytest.raises(PairrankError, match="holds a number beyond"):
             call()
+
+
+def test_truth_values_of_numpy_and_python_are_parameters():
+    X, y = [[0.0], [1.0], [2.0]], [0, 1, 2]
+    for average in (False, np.True_):
+        RankSVM(average=average).fit(X, y)
+    for average in ("no", 1, None):
+        with pytest.raises(PairrankError, match="average must be one of False, True"):
+            RankSVM(average=average).fit(X, y)

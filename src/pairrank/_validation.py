@@ -239,27 +239,27 @@ def check_number(
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
     """Raise a PairrankError where a parameter is not one of its choices."""
-    if not any(isinstance(value, type(choice)) and value == choice for choice in choices):
+    if not any(isinstance(value, (type(each), np.bool_)) and value == each for each in choices):
         listed = ", ".join(map(repr, choices))
         raise PairrankError(f"{name} must be one of {listed} (got {_shown(value)})")
 
 
 def check_choices(estimator: Any) -> None:
-    """Raise a PairrankError where a parameter is not one of the words in its annotation."""
+    """Raise a PairrankError if a parameter is no word of its annotation, or no truth value."""
     for name, choices in _choices_of(estimator.__class__).items():
         check_choice(getattr(estimator, name), name, choices)
 
 
 @functools.cache
 def _choices_of(estimator: Any) -> dict[str, tuple[Any, ...]]:
-    """Return the words that a Literal annotation lists for each parameter of a constructor."""
+    """Return the values that a Literal annotation, or bool, allows for each parameter."""
     found = {}
     for name, hint in typing.get_type_hints(estimator.__init__).items():
         parts = set(typing.get_args(hint)) if type(None) in typing.get_args(hint) else {hint}
         optional = [None] if type(None) in parts else []
         for part in parts - {type(None)}:
-            words = typing.get_args(part) if typing.get_origin(part) is typing.Literal else ()
-            if words and isinstance(words[0], str) and len(parts) == 1 + len(optional):
+            words = {bool: (False, True)}.get(part, typing.get_args(part))
+            if words and isinstance(words[0], str | bool) and len(parts) == 1 + len(optional):
                 found[name] = (*words, *optional)
     return found
 

@@ -244,6 +244,7 @@ def test_damaged_model_files_are_refused(name, place, value, message, tmp_path):
         ({"binning": 257}, "binning must be at most 256"),
         ({"binning": 3.5}, "binning must be a whole number"),
         ({"missing": "zero"}, "missing must be one of"),
+        ({"early_stopping": "no"}, "early_stopping must be one of False, True"),
         ({"smoothing": 0.0}, "smoothing must be at least 1e-50"),
         ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
         ({"validation_metric": "auc@"}, "auc@"),

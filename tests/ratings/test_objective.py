@@ -40,9 +40,9 @@ def test_value_gradient_and_hessian(kind, covariates, alpha, monkeypatch):
     moves = STEP * np.eye(w.size)
     slope = [(objective.at(w + h).value - objective.at(w - h).value) / (2 * STEP) for h in moves]
     np.testing.assert_allclose(point.gradient, slope, atol=1e-6)
-    bends = [objective.at(w + h).gradient - objective.at(w - h).gradient for h in moves]
+    changes = [objective.at(w + h).gradient - objective.at(w - h).gradient for h in moves]
     hessian = point.hessian()
-    np.testing.assert_allclose(hessian.dense(), np.array(bends) / (2 * STEP), atol=1e-6)
+    np.testing.assert_allclose(hessian.dense(), np.array(changes) / (2 * STEP), atol=1e-6)
     v = rng.normal(size=w.size)
     np.testing.assert_allclose(hessian.matvec(v), hessian.dense() @ v, rtol=1e-10, atol=1e-12)
     np.testing.assert_allclose(hessian.diagonal(), hessian.dense().diagonal(), rtol=1e-12)
