@@ -96,5 +96,5 @@ $(EXTRAS)/installed: pyproject.toml tests/extras.txt | $(BIN)/python
 	@$(BIN)/python -m venv --clear $(EXTRAS)
 	@$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/extras.txt
 	@$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
-	    -c tests/extras.txt -e '.[test,onnx,torch,lightgbm]'
+	    -c tests/extras.txt -e '.[test,onnx,torch,lightgbm,dask]'
 	@touch $@

@@ -18,13 +18,14 @@ LAYERS: dict[str, float] = {
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
     "pair_sums": 2.5,
     **dict.fromkeys(["objective", "metrics", "datasets", "io", "export", "rank_boost"], 3),
+    "blocks": 3.5,
     "estimators": 4.0,
     "model_selection": 4.1,
     "recommend": 4.2,
     **dict.fromkeys(["survival", "clicks", "ratings", "report"], 4.3),
-    **dict.fromkeys(["torch", "boosting"], 4.4),
+    **dict.fromkeys(["torch", "boosting", "dask"], 4.4),
     "comparison": 4.5,
-    **dict.fromkeys(["plotting", "cli", "dask", "pyterrier"], 5),
+    **dict.fromkeys(["plotting", "cli", "pyterrier"], 5),
     **dict.fromkeys(["__init__", "__main__"], 6),
 }
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""
@@ -46,7 +47,7 @@ SKLEARN_ROOMS = {
 LEAVES = {"plotting", "cli", "dask", "torch", "boosting", "comparison"}
 FRAMES = {
     *("_validation", "io", "datasets", "estimators", "cli", "recommend", "ratings"),
-    "comparison",
+    *("comparison", "dask"),
 }
 LIBRARIES: dict[str, set[str]] = {
     "sklearn": SKLEARN_ROOMS | LEAVES | {"threads", "export", "report"},
@@ -54,6 +55,7 @@ LIBRARIES: dict[str, set[str]] = {
     "llvmlite": {"compiled"},
     "torch": {"torch"},
     "dask": {"dask"},
+    "distributed": {"dask"},
     "matplotlib": {"plotting"},
     "lightgbm": {"boosting", "comparison"},
     "xgboost": {"boosting", "comparison"},

@@ -1,0 +1,1 @@
+"""Rows that are not in memory together: where they come from, and passes over them."""

@@ -1,0 +1,117 @@
+"""The contracts of blocks: RowBlock, BlockLayout, Passes, CrossingSum, CrossingTable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import FloatArray
+from pairrank.preferences import Differences, Levels
+
+Part = TypeVar("Part")
+
+
+class RowBlock(NamedTuple):
+    """Some rows in memory together, as a source delivers them: checked, in the user's order."""
+
+    X: Any
+    """Dense or CSR, float64 or float32, (n_rows, n_features)."""
+    y: NDArray[Any] | None = None
+    qid: NDArray[Any] | None = None
+    sample_weight: FloatArray | None = None
+    winner_weight: FloatArray | None = None
+    loser_weight: FloatArray | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLayout:
+    """The preferences of a block: queries that lie wholly in it, and rows of crossing queries.
+
+    A *crossing* query has rows in several blocks. Its rows are known by their place in the block,
+    in ascending order; all arrays of them are (n_crossing,).
+    """
+
+    n_rows: int
+    whole: Levels | Differences | None
+    """The whole queries, over all `n_rows` of the block, already scaled by their reduction; rows
+    of crossing queries are left out as rows of weight 0 are. None: no whole query has a pair."""
+    rows: NDArray[np.int32]
+    """The places of the rows of crossing queries."""
+    query: NDArray[np.int32]
+    """The number of each such row's query among the crossing queries of all blocks."""
+    level: NDArray[np.int32]
+    """The rank of each such row's label among the labels of all blocks; empty for differences."""
+    label: FloatArray
+    """The label of each such row, for differences; else empty."""
+    weight: FloatArray
+    """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
+    with weights as winners and as losers."""
+
+
+class Passes(Protocol):
+    """Blocks that a fit goes over again and again: in memory, on disk or on a cluster."""
+
+    n_blocks: int
+
+    def reduce(
+        self,
+        task: Callable[[int, Any, Any, Any], Part],
+        shared: Any,
+        merge: Callable[[Part, Part], Part],
+    ) -> Part:
+        """Return the merged results of `task(index, X, state, shared)` of every block, one pass.
+
+        `index` is the block's number and `state` what `prepare` returned for it. `task` and `merge`
+        are functions at module level: a cluster sends them by name, and `shared` once for each
+        pass. `merge` is associative; it may write into its first argument and is applied in an
+        order that depends on the number of blocks only. A pass that an interrupt or a lost cluster
+        ends raises.
+        """
+
+    def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
+        """Return `task(index, row_block, shared)` of every block in order: the first pass.
+
+        A digest of each block is kept; a block that differs in a later pass is an error.
+        """
+
+    def prepare(self, task: Callable[[int, RowBlock, Any], Any], shared: Any) -> None:
+        """Set the state of each block, a `BlockLayout` as a rule, to `task(index, ..., shared)`.
+
+        `task` sees the block without X (None) where the first pass has kept the rest.
+        """
+
+
+class CrossingTable(Protocol):
+    """A merged pair sum over crossing queries at some scores; sent to every block."""
+
+    value: float
+    error: float
+    """Bound on the error of `value`, rounding aside."""
+    gradient_error: float
+    """Bound on the sum over rows of the errors of `gradient`."""
+
+    def gradient(self, index: int, scores: FloatArray, layout: BlockLayout) -> FloatArray:
+        """Return the gradients of a block's crossing rows at their scores, (n_crossing,)."""
+
+
+class CrossingSum(Protocol):
+    """A loss over the preferences of crossing queries, cut into summary, merge and finish.
+
+    Small: it is sent to every block. It holds no scores.
+    """
+
+    def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Any:
+        """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Return the summary of two sets of blocks together; may write into the first."""
+
+    def finish(self, merged: Any) -> CrossingTable:
+        """Return value, error and what gives each row its gradient."""
+
+    def sharpen(self) -> bool:
+        """Allow a smaller error from now on; False where it cannot be smaller."""
