@@ -26,8 +26,8 @@ COARSER = 16
 """How much wider the cells are within bands, which have far fewer pairs than there are in all."""
 EXACT_ROWS = 64
 """Bands are cut into parts of about so many rows, whose pairs are summed one by one."""
-CELLS_PER_ROW = 2
-"""A grid of more entries of its table per row costs more than exact sums."""
+CELLS_PER_ROW = 1
+"""A grid of more entries of its table per row takes more memory than exact sums."""
 CELLS_PER_ROW_OF_BANDS = 4
 ROWS_PER_BLOCK = 1 << 17
 """Threads share blocks of about so many rows."""
@@ -57,7 +57,7 @@ class Unit:
 
     @property
     def most_cells(self) -> int:
-        """The number of cells beyond which exact sums cost less."""
+        """The number of cells beyond which exact sums take less memory."""
         return max(CELLS_PER_ROW * self.n_rows // self.n_codes, 2)
 
     @contextmanager
