@@ -37,16 +37,18 @@ class BlockLayout:
 
     n_rows: int
     whole: Levels | Differences | None
-    """The whole queries, over all `n_rows` of the block, already scaled by their reduction; rows
-    of crossing queries are left out as rows of weight 0 are. None: no whole query has a pair."""
+    """The whole queries, over all `n_rows` of the block; rows of crossing queries are left out as
+    rows of weight 0 are. None: no whole query has a pair. Its `pair_scale` is that of the reduction
+    "query"; the factor W/T of "rows" is known later, so the objective multiplies by it."""
     rows: NDArray[np.int32]
     """The places of the rows of crossing queries."""
     query: NDArray[np.int32]
     """The number of each such row's query among the crossing queries of all blocks."""
     level: NDArray[np.int32]
-    """The rank of each such row's label among the labels of all blocks; empty for differences."""
+    """The rank of each such row's label among the labels of all blocks, where these are few; empty
+    for differences and for many labels."""
     label: FloatArray
-    """The label of each such row, for differences; else empty."""
+    """The label of each such row, for differences and for many labels; else empty."""
     weight: FloatArray
     """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""
@@ -78,10 +80,14 @@ class Passes(Protocol):
         A digest of each block is kept; a block that differs in a later pass is an error.
         """
 
-    def prepare(self, task: Callable[[int, RowBlock, Any], Any], shared: Any) -> None:
-        """Set the state of each block, a `BlockLayout` as a rule, to `task(index, ..., shared)`.
+    def prepare(
+        self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
+    ) -> list[Part]:
+        """Set the state of each block, a `BlockLayout` as a rule; return a report of each in order.
 
-        `task` sees the block without X (None) where the first pass has kept the rest.
+        `task(index, row_block, shared)` returns the state, which stays with the block, and the
+        report, which travels. It sees the block without X (None) where the first pass has kept the
+        rest. A fit prepares its blocks once; a later call replaces the states.
         """
 
 
