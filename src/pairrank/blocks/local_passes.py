@@ -102,9 +102,13 @@ class LocalPasses:
             raise NoPairsError(f"{self.checks.source.name} has no rows: there is nothing to learn")
         return found
 
-    def prepare(self, task: Callable[[int, RowBlock, Any], Any], shared: Any) -> None:
-        """Set the state of each block to `task(index, row_block, shared)`, X left out."""
-        self._states = [task(index, kept.rows(), shared) for index, kept in enumerate(self._kept)]
+    def prepare(
+        self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
+    ) -> list[Part]:
+        """Set the state of each block and return its report, both from `task`; reads no X."""
+        results = [task(index, kept.rows(), shared) for index, kept in enumerate(self._kept)]
+        self._states = [state for state, _ in results]
+        return [report for _, report in results]
 
     def reduce(
         self,
