@@ -134,9 +134,7 @@ class BaseRanker(Described, BaseEstimator):
         """
         return self.predict(X)
 
-    def rank(
-        self, X: Features | RowBlocks, qid: ArrayLike | None = None
-    ) -> NDArray[np.int64]:
+    def rank(self, X: Features | RowBlocks, qid: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the position of each row within its query, 1 = best; ties in row order.
 
         Parameters
