@@ -63,12 +63,12 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
     windows = window_of(scores, low, high)
     spread = windows[0] if windows[0][1] > windows[0][0] else (low, high)
     per_h = cells_per_score(*spread, margins, cells)
-    if not np.isfinite(per_h) or max(abs(low), abs(high)) * per_h >= LARGEST_CELL:
+    furthest = max(abs(low), abs(high))
+    if not margins.max() > 0.0 and furthest > 0.0:
+        per_h = _at_most(per_h, LARGEST_CELL / furthest)
+    if not np.isfinite(per_h) or furthest * per_h >= LARGEST_CELL:
         return None
-    for start, stop in windows:
-        first, last = int(np.floor(start * per_h)), int(np.floor(stop * per_h))
-        if last - first < most // 2:
-            break
+    first, last = _first_that_fits(windows, per_h, most // 2)
     outside = _outside(scores, per_h, first, last)
     shift = _needed_shift(first, last, outside, most)
     if shift:
@@ -77,6 +77,28 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
     below = outside[outside < first]
     position = np.concatenate((below, np.arange(first, last + 1), outside[outside > last]))
     return Grid(per_h, position, below.size, below.size + last - first)
+
+
+def _at_most(per_h: float, most: float) -> float:
+    """Return a power of two, or the greatest one below `most` if that is less."""
+    if np.isfinite(per_h) and per_h < most:
+        return per_h
+    return float(2.0 ** (np.ceil(np.log2(most)) - 1.0)) if np.isfinite(most) else 1.0
+
+
+def _first_that_fits(
+    windows: list[tuple[float, float]], per_h: float, most: int
+) -> tuple[int, int]:
+    """Return the first and last cell of the first window of few enough cells.
+
+    If none has, they are `most` cells around the middle of the last window.
+    """
+    for start, stop in windows:
+        first, last = int(np.floor(start * per_h)), int(np.floor(stop * per_h))
+        if last - first < most:
+            return first, last
+    middle = (first + last) // 2
+    return middle - most // 2, middle + (most - 1) // 2
 
 
 def _outside(scores: FloatArray, per_h: float, first: int, last: int) -> IntArray:
