@@ -102,6 +102,12 @@ class PreparedDifferences:
         """The standard deviation of the labels of a query; of targets the root mean square."""
         return float(np.sqrt(self.square.mean() / self.row_weight))
 
+    def of_target(self, passes: Passes, loss: PairLoss, target: int) -> PreparedDifferences:
+        """Lay the blocks out again for another target."""
+        return prepare_differences(
+            passes, self.catalog, loss, mean_cost=self.plan.mean_cost, target=target
+        )
+
     @property
     def size(self) -> float:
         """The mean weight of a query."""
