@@ -48,9 +48,6 @@ class BlockLayout:
     """The rank of each such row's label among the labels of all blocks, where these are few; empty
     for differences and for many labels."""
     label: FloatArray
-    """The rank of each such row's label among the labels of all blocks, where these are few; empty
-    for differences and for many labels."""
-    label: FloatArray
     """The label of each such row, for differences less one label of its query, the same one in all
     blocks; empty where there are ranks."""
     weight: FloatArray
@@ -62,6 +59,7 @@ class Passes(Protocol):
     """Blocks that a fit goes over again and again: in memory, on disk or on a cluster."""
 
     n_blocks: int
+    """The number of blocks; 0 where it is unknown before `describe`."""
 
     def reduce(
         self,
@@ -72,11 +70,11 @@ class Passes(Protocol):
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass.
 
         `index` is the block's number and `state` what `prepare` returned for it. `task` and `merge`
-        are functions at module level: a cluster sends them by name, and `shared` once for each
-        pass. A `shared` with a method `of_block(index)` is for each block what that method returns.
-        `merge` is associative; it may write into its first argument and is applied in an order that
-        depends on the number of blocks only. A pass that an interrupt or a lost cluster ends
-        raises.
+        are functions at module level, or partials of them that hold little: a cluster sends them by
+        name, and `shared` once for each pass. A `shared` with a method `of_block(index)` is for
+        each block what that method returns. `merge` is associative; it may write into its first
+        argument and is applied in an order that depends on the number of blocks only. A pass that
+        an interrupt or a lost cluster ends raises.
         """
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
