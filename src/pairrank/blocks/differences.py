@@ -273,9 +273,7 @@ def _whole(
     return differences, report
 
 
-def _crossing_queries(
-    loss: PairLoss, plan: DifferencePlan, totals: LabelSums
-) -> CrossingQueries:
+def _crossing_queries(loss: PairLoss, plan: DifferencePlan, totals: LabelSums) -> CrossingQueries:
     """Return the crossing queries, with those whose residuals travel as moments."""
     n_queries = plan.crossing.size
     if isinstance(loss.family, Squares):
