@@ -48,8 +48,8 @@ class BlockLayout:
     """The rank of each such row's label among the labels of all blocks, where these are few; empty
     for differences and for many labels."""
     label: FloatArray
-    """The label of each such row, for differences less one label of its query, the same one in all
-    blocks; empty where there are ranks."""
+    """The label of each such row, for many labels; for differences less one label of its query, the
+    same one in all blocks; else empty."""
     weight: FloatArray
     """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""

@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Callback, Features, FloatArray, Status
+from pairrank.blocks import RowBlocks
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.row_blocks import RowBlocks, is_blocks
 from pairrank.estimators._base import BaseRanker, Kernel, Seed
 from pairrank.estimators._counts import keep_counts
 from pairrank.estimators._descent import combined, progress_printer
@@ -150,7 +150,7 @@ class SolvedRanker(BaseRanker, ABC):
             there is nothing to learn from.
         """
         given = locals()
-        if is_blocks(X):
+        if isinstance(X, RowBlocks):
             from pairrank.estimators._blocks import fit_row_blocks
 
             return fit_row_blocks(self, given)
@@ -212,7 +212,8 @@ class SolvedRanker(BaseRanker, ABC):
         A ranker that learns from blocks defines both.
         """
         raise PairrankError(
-            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory"
+            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or take "
+            "RankSVM, RankNCG or another linear ranker"
         )
 
     def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
