@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pairrank.estimators import RANKERS
 
 if TYPE_CHECKING:
+    from pairrank.blocks import RowBlocks as RowBlocks
     from pairrank.clicks import click_weights as click_weights
     from pairrank.comparison import compare as compare
     from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
@@ -56,6 +57,7 @@ _LAZY = {
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
+    "RowBlocks": "pairrank.blocks",
     "WinMatrixDisplay": "pairrank.plotting",
     "RegularizationPathDisplay": "pairrank.plotting",
     "WeightsDisplay": "pairrank.plotting",

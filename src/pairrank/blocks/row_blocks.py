@@ -1,0 +1,126 @@
+"""RowBlocks: rows that are read block by block, in place of X in fit, predict and score."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+from pairrank._protocols import FloatArray
+from pairrank._validation import check_number
+from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks.local_passes import LocalPasses, ReadingHook
+from pairrank.blocks.sources import ArraySource, FactorySource, Source
+
+MEMORY_LIMIT = 1e9
+
+
+class RowBlocks:
+    """Rows that need not fit into memory: blocks of rows, read again in each pass of a fit.
+
+    `fit`, `predict` and `score` take it in place of X; it holds labels, queries and weights too. A
+    fit gives the same answer as on the same rows in memory. A thread reads the next block while one
+    is used. See also `from_parquet`, `from_svmlight` and `from_arrays`.
+
+    Parameters
+    ----------
+    factory : callable
+        A function that returns a new iterator of blocks at each call, such as a generator function.
+        A block is a tuple (X, y, qid, sample_weight, winner_weight, loser_weight), the last ones
+        may be left out or None. X is dense, CSR or a frame. Blocks must be the same in each call,
+        and must not reuse the memory of the block before.
+    n_features : int, optional
+        The number of features; None: as many as the first block has. CSR blocks may have fewer.
+    feature_names : sequence of str, optional
+        The names of the features; None: those of the first block, if it is a frame.
+    memory_limit : float
+        The most bytes of memory that a fit is planned to use, 3e8 for Python and its libraries
+        included. Blocks for which there is room stay in memory, so that later passes read less.
+
+    Raises
+    ------
+    ValueError
+        If `factory` is not a function, as a generator is not.
+
+    Notes
+    -----
+    Memory holds two blocks, about 12 bytes per row for the layout of queries and labels, and labels
+    and weights in the narrowest type that holds them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def blocks():
+    ...     for seed in range(3):
+    ...         X = np.random.default_rng(seed).normal(size=(50, 2))
+    ...         yield X, X[:, 0] > 0
+    >>> rows = RowBlocks(blocks)
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], Any],
+        *,
+        n_features: int | None = None,
+        feature_names: Sequence[str] | None = None,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> None:
+        source = FactorySource(factory, n_features, feature_names)
+        self._set(source, memory_limit)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        winner_weight: Any = None,
+        loser_weight: Any = None,
+        batch_rows: int | None = None,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> Self:
+        """Return blocks of anything with a shape and slices of rows.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features)
+            Such as np.memmap, an array of zarr or h5py, ndarray or CSR.
+        y, qid, sample_weight, winner_weight, loser_weight : array of shape (n_rows,), optional
+            With slices too.
+        batch_rows : int, optional
+            The rows of a block; None: 64 MiB of them.
+        memory_limit : float
+            As in the constructor.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        if batch_rows is not None:
+            check_number(batch_rows, "batch_rows", integer=True)
+        arrays = RowBlock(X, y, qid, sample_weight, winner_weight, loser_weight)
+        return cls._of(ArraySource(arrays, batch_rows), memory_limit)
+
+    @classmethod
+    def _of(cls, source: Source, memory_limit: float) -> Self:
+        blocks = cls.__new__(cls)
+        blocks._set(source, memory_limit)
+        return blocks
+
+    def _set(self, source: Source, memory_limit: float) -> None:
+        check_number(memory_limit, "memory_limit")
+        self.source, self.memory_limit = source, float(memory_limit)
+
+    def passes(self, report: ReadingHook | None = None) -> LocalPasses:
+        """Return passes over the blocks; `report` is called with a `Reading` after each block."""
+        return LocalPasses(self.source, self.memory_limit, report)
+
+    def raw_coef(self, coef: FloatArray) -> FloatArray:
+        """Return the weights of raw features for weights of the features that a pass gives."""
+        return coef
+
+
+def is_blocks(X: Any) -> bool:
+    """Whether X is a RowBlocks."""
+    return isinstance(X, RowBlocks)
