@@ -50,3 +50,29 @@ def sleep(index: int, X: Any, state: Any, shared: Any) -> Any:
 def greatest(first: Any, second: Any) -> Any:
     """Return the greater one."""
     return max(first, second)
+
+
+def count_threads(index: int, block: Any, shared: Any) -> Any:
+    """Return how many threads the task's work and its linear algebra may use."""
+    from threadpoolctl import threadpool_info
+
+    from pairrank import threads
+
+    blas = {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+    return threads.n_threads(), tuple(blas)
+
+
+def changed_once(block: Any, path: str) -> Any:
+    """Return a block as it is at the first reading of the file's marks, and other rows later."""
+    if len(block) != 40:
+        return block
+    with open(path, "a+") as marks:
+        marks.write("x")
+        marks.seek(0)
+        n_readings = len(marks.read())
+    return block + float(n_readings > 2)
+
+
+def text_if_short(block: Any) -> Any:
+    """Return short blocks of labels as text."""
+    return block.astype(str).astype(object) if 0 < len(block) < 10 else block
