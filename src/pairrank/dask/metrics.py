@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from dask.core import quote
+from dask.core import literal
 from numpy.typing import NDArray
 
 from pairrank._docstrings import described_by, entries, parameters_of
@@ -215,7 +215,7 @@ def concordance_index(
     for column in columns:
         graph |= column.graph
     key = f"pairrank_concordance-{uuid.uuid4().hex}"
-    graph[key] = (_concordance, quote(options), *(column.keys for column in columns))
+    graph[key] = (functools.partial(_concordance, options), *(column.keys for column in columns))
     return computed(client, graph, [key])[0]
 
 
@@ -232,7 +232,7 @@ def _tally(
     token = uuid.uuid4().hex
     graph: Graph = {f"queries-{token}-{at}": (_queries, one) for at, one in enumerate(labels)}
     crossing = crossing_queries(computed(client, graph, list(graph)))[1]
-    graph = {(shared := f"crossing-{token}"): quote(crossing)}
+    graph = {(shared := f"crossing-{token}"): (literal(crossing),)}
     judged = [f"pairrank_judge-{token}-{at}" for at in range(len(labels))]
     for key, one, score in zip(judged, labels, predicted, strict=True):
         graph[key] = (_judge, measure, one, score, shared)
@@ -247,10 +247,9 @@ def _loaded(client: Any, names: tuple[str, ...], columns: list[Column]) -> tuple
     for column in columns:
         graph |= column.graph
     token, found = uuid.uuid4().hex, []
+    load = functools.partial(tasks.load_labels, names)
     for number, keys in enumerate(zip(*(column.keys for column in columns), strict=True)):
-        graph[f"pairrank_labels-{token}-{number}"] = (
-            tasks.load_labels, number, quote(names), *keys[:-1],
-        )  # fmt: skip
+        graph[f"pairrank_labels-{token}-{number}"] = (load, number, *keys[:-1])
         found.append(f"pairrank_labels-{token}-{number}")
     labels = list(found)
     for number, (key, label) in enumerate(zip(columns[-1].keys, labels, strict=True)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import uuid
 import warnings
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeVar
 
 import distributed
-from dask.core import quote
+from dask.core import literal
 
 from pairrank.blocks._contracts import RowBlock
 from pairrank.dask import tasks
@@ -120,22 +121,25 @@ class DaskPasses:
             digest = self._digests[index]
             graph[key] = (tasks.evaluate, index, features, digest, state, task, shared_key)
             keys.append(key)
+        merge_key = self._key("merge", 0)
+        graph[merge_key] = (literal(merge),)
         while len(keys) > 1:
-            keys = self._merged_in(graph, keys, merge)
+            keys = self._merged_in(graph, keys, merge_key)
         (counted,) = self._computed(graph, keys)
         self._warn_of_bytes(counted.n_bytes + n_workers(self.client) * tasks.pickled_bytes(shared))
         return counted.part
 
     def _measure(self) -> None:
         """Load the labels, which stay on the workers until `prepare`; leave out empty partitions."""
-        names, columns = tuple(self.partitions.rest), self.partitions.rest.values()
+        columns = self.partitions.rest.values()
+        load = functools.partial(tasks.load_labels, tuple(self.partitions.rest))
         graph: Graph = {}
         for column in columns:
             graph |= column.graph
         keys = [self._key("labels", number) for number in range(self.partitions.n_partitions)]
         for number, key in enumerate(keys):
             parts = [column.keys[number] for column in columns]
-            graph[key] = (tasks.load_labels, number, quote(names), *parts)
+            graph[key] = (load, number, *parts)
         labels = kept(self.client, graph, keys)
         facts = self._each("facts", tasks.facts_of, labels)
         for number, (length, one) in enumerate(
@@ -178,7 +182,7 @@ class DaskPasses:
             keys.append(key)
         return keys
 
-    def _merged_in(self, graph: Graph, keys: list[Any], merge: Callable[[Any, Any], Any]) -> Any:
+    def _merged_in(self, graph: Graph, keys: list[str], merge: str) -> list[str]:
         """Add one level of a tree of merges to the graph; return its keys."""
         merged = []
         for start in range(0, len(keys), MERGED_TOGETHER):
@@ -195,7 +199,7 @@ class DaskPasses:
     def _new_graph(self, shared: Any) -> tuple[Graph, str]:
         """Return a graph with one node, which holds what all tasks of a pass share."""
         key = self._key("shared", 0)
-        return {key: quote(shared)}, key
+        return {key: (literal(shared),)}, key
 
     def _key(self, name: str, index: int) -> str:
         """Return a key that no other task has, by which Dask's dashboard groups tasks."""

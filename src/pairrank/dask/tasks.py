@@ -58,7 +58,7 @@ def alone(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @alone
-def load_labels(number: int, names: tuple[str, ...], *parts: Any) -> Loaded:
+def load_labels(names: tuple[str, ...], number: int, *parts: Any) -> Loaded:
     """Return the checked labels of a partition, with its queries and weights."""
     first, *others = names
     with _named(number):
