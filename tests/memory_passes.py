@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -42,10 +43,10 @@ class MemoryPasses:
         merge: Callable[[Any, Any], Any],
     ) -> Any:
         self.n_reduced += 1
-        parts = [
-            task(index, block.X, state, shared)
-            for index, (block, state) in enumerate(zip(self.blocks, self.states, strict=True))
-        ]
+        parts = []
+        for index, (block, state) in enumerate(zip(self.blocks, self.states, strict=True)):
+            own = shared.of_block(index) if hasattr(shared, "of_block") else shared
+            parts.append(task(index, block.X, state, own))
         while len(parts) > 1:
             pairs = zip(parts[::2], parts[1::2], strict=False)
             odd = parts[-1:] if len(parts) % 2 else []
@@ -57,7 +58,7 @@ def cut_rows(X: Any, y: Any, ends: Iterable[int], **aligned: Any) -> MemoryPasse
     """Return rows cut into blocks that end at `ends`, and at the last row."""
     borders = [0, *ends, X.shape[0]]
     blocks = []
-    for start, stop in zip(borders[:-1], borders[1:], strict=True):
+    for start, stop in pairwise(borders):
         part = slice(start, stop)
         arrays = {name: np.asarray(values)[part] for name, values in aligned.items()}
         blocks.append(RowBlock(X[part], np.asarray(y)[part], **arrays))

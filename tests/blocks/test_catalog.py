@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from memory_passes import cut_rows
 
+from memory_passes import cut_rows
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import prepare
+from pairrank.losses import LOSSES
 from pairrank.preferences import Levels, OrderGraph
 
 GRAPHS = ["full", "chain", OrderGraph([(0, 2), (1, 3)])]
@@ -44,7 +45,7 @@ def test_totals_are_those_in_memory(graph, reduction, order, kind):
     weights = some_weights(4, y.size, kind)
     passes = cut_rows(X, y, [50, 51, 130], **layout, **weights)
     catalog = describe(passes)
-    found = prepare(passes, catalog, graph=graph, reduction=reduction)
+    found = prepare(passes, catalog, LOSSES["squared_hinge"], graph=graph, reduction=reduction)
     levels = Levels.build(y, layout.get("qid"), graph=graph, **weights)
     wanted = levels.reduced(reduction)
     assert (found.n_pairs, catalog.n_queries) == (wanted.n_pairs, wanted.n_queries)

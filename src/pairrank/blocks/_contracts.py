@@ -58,6 +58,7 @@ class Passes(Protocol):
     """Blocks that a fit goes over again and again: in memory, on disk or on a cluster."""
 
     n_blocks: int
+    """The number of blocks; 0 where it is unknown before `describe`."""
 
     def reduce(
         self,
@@ -68,8 +69,8 @@ class Passes(Protocol):
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass.
 
         `index` is the block's number and `state` what `prepare` returned for it. `task` and `merge`
-        are functions at module level: a cluster sends them by name, and `shared` once for each
-        pass. `merge` is associative; it may write into its first argument and is applied in an
+        are functions at module level, or partials of them that hold little: a cluster sends them by
+        name, and `shared` once for each pass. `merge` is associative; it may write into its first argument and is applied in an
         order that depends on the number of blocks only. A pass that an interrupt or a lost cluster
         ends raises.
         """

@@ -29,7 +29,10 @@ SAMPLE_ROWS, SAMPLE_ENTRIES = 50_000, 1 << 23
 
 @dataclass(frozen=True)
 class Request:
-    """What the first pass is asked for: the seed of its sample, and which labels it collects."""
+    """What the first pass is asked for: the seed of its sample, and which labels it collects.
+
+    `n_blocks` is 0 where it is unknown.
+    """
 
     n_blocks: int
     seed: int = 0
@@ -95,7 +98,7 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     n_queries, crossing = crossing_queries(parts)
     first = parts[0]
     return Catalog(
-        n_blocks=passes.n_blocks,
+        n_blocks=len(parts),
         n_rows=sum(part.n_rows for part in parts),
         n_kept=sum(part.n_kept for part in parts),
         row_weight=math.fsum(part.row_weight for part in parts),

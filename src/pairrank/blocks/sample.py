@@ -17,35 +17,47 @@ _SPARE = 2.0
 """A block draws this many times its share, because blocks differ in size."""
 _PARTS_OF_SAMPLE = 100
 """A query of more rows in a block than this part of the sample is thinned by rows."""
+_LEAST_SHARE = 4
+"""Of a rare label at least the even share of a label, divided by this, is drawn."""
+_ROWS_PER_LABEL = 8
+"""Labels are drawn alike where the sample has fewer rows per label."""
 
 
 class DrawnRows(NamedTuple):
-    """Rows of one block with the numbers by which they were drawn."""
+    """Rows of one block with the numbers by which they were drawn; arrays are by row."""
 
     rows: RowBlock
     number: FloatArray
     """Uniform in [0, 1): of a row of a thinned query its own, else that of its query."""
+    rate: FloatArray
+    """The row was drawn because its number is below this."""
     thinned: NDArray[np.bool_]
-    """Whether a row's query is thinned."""
-    rate: float
-    """All rows with a smaller number are here."""
+    """Whether the row's query is thinned."""
+    query_rate: float
+    """The rate of queries that are not thinned."""
     limit: int
     """The rows that the sample of all blocks may have."""
 
 
 @dataclass(frozen=True, eq=False)
 class SampleRows:
-    """Some rows of all blocks, each drawn with probability `rate`."""
+    """Some rows of all blocks, each drawn with its own probability."""
 
     rows: RowBlock
+    rate: FloatArray
+    """The probability of each row, (n_rows,)."""
     thinned: NDArray[np.bool_]
-    """Rows whose query was thinned by rows; other queries are whole."""
-    rate: float
+    """Rows that were drawn on their own; the queries of all others were drawn as wholes."""
 
     @property
     def n_rows(self) -> int:
         """The number of rows."""
         return int(self.thinned.size)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row is in the sample."""
+        return bool((self.rate >= 1.0).all())
 
 
 def draw_rows(
@@ -61,31 +73,56 @@ def draw_rows(
 ) -> DrawnRows:
     """Draw a block's share of a sample of about `n_rows` rows.
 
+    `n_blocks` is the number of blocks, or 0 where it is unknown: a block draws then as if it were
+    the last one, so that all draw `n_rows` times the logarithm of their number.
     `query_of` numbers the query of each row among `queries`. A small query is drawn by a hash of
-    its identifier, so that blocks agree on it; O(rows).
+    its identifier, so that blocks agree on it. Of a large query rows are drawn, more of rare labels
+    (as many labels as rows are drawn alike). O(rows), O(m log m) for real labels.
     """
-    n_kept = int(np.count_nonzero(kept))
-    rate = min(1.0, _SPARE * n_rows / max(1, n_kept * n_blocks))
+    wanted = _SPARE * n_rows / (n_blocks or index + 1)
+    rate = min(1.0, wanted / max(1, int(np.count_nonzero(kept))))
     sizes = np.bincount(query_of[kept], minlength=queries.size)
-    large = sizes > max(1, n_rows // _PARTS_OF_SAMPLE)
-    thinned = large[query_of]
-    number = np.random.default_rng([seed, index]).random(kept.size)
-    of_query = hashed(queries, seed)
-    number = np.where(thinned, number, of_query[query_of])
-    places = np.flatnonzero(kept & (number < rate))
-    return DrawnRows(_rows_at(block, places), number[places], thinned[places], rate, n_rows)
+    thinned = kept & (sizes > max(1, n_rows // _PARTS_OF_SAMPLE))[query_of]
+    number = hashed(queries, seed)[query_of]
+    rates = np.full(kept.size, rate)
+    if thinned.any():
+        own = np.random.default_rng([seed, index]).random(kept.size)
+        number[thinned] = own[thinned]
+        assert block.y is not None
+        rates[thinned] = _rates_by_label(block.y[thinned], rate)
+    places = np.flatnonzero(kept & (number < rates))
+    each = (values[places] for values in (number, rates, thinned))
+    return DrawnRows(_rows_at(block, places), *each, rate, n_rows)
 
 
 def merge_rows(parts: list[DrawnRows]) -> SampleRows:
-    """Return the sample of all blocks, within their least limit, uniform over all rows."""
-    rate, n_rows = min(part.rate for part in parts), min(part.limit for part in parts)
-    count = sum(int(np.count_nonzero(part.number < rate)) for part in parts)
-    if count > n_rows:
-        rate *= n_rows / count
-    chosen = [np.flatnonzero(part.number < rate) for part in parts]
-    rows = [_rows_at(part.rows, at) for part, at in zip(parts, chosen, strict=True)]
-    thinned = [part.thinned[at] for part, at in zip(parts, chosen, strict=True)]
-    return SampleRows(_joined(rows), np.concatenate(thinned), rate)
+    """Return the sample of all blocks, within their least limit."""
+    of_queries = min(part.query_rate for part in parts)
+    limit = min(part.limit for part in parts)
+    rates = [part.rate * (of_queries / part.query_rate) for part in parts]
+    count = sum(
+        int(np.count_nonzero(part.number < rate)) for part, rate in zip(parts, rates, strict=True)
+    )
+    share = min(1.0, limit / max(1, count))
+    chosen = [
+        np.flatnonzero(part.number < share * rate) for part, rate in zip(parts, rates, strict=True)
+    ]
+    each = list(zip(parts, chosen, strict=True))
+    return SampleRows(
+        _joined([_rows_at(part.rows, at) for part, at in each]),
+        share * np.concatenate([rate[at] for rate, at in zip(rates, chosen, strict=True)]),
+        np.concatenate([part.thinned[at] for part, at in each]),
+    )
+
+
+def _rates_by_label(y: NDArray[Any], rate: float) -> FloatArray:
+    """Return the rate of each row, higher for rare labels."""
+    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    wanted = rate * y.size
+    if rate >= 1.0 or labels.size > wanted / _ROWS_PER_LABEL:
+        return np.full(y.size, rate)
+    least = np.minimum(counts, wanted / (_LEAST_SHARE * labels.size))
+    return (np.maximum(rate * counts, least) / counts)[codes]
 
 
 def hashed(identifiers: NDArray[Any], seed: int) -> FloatArray:

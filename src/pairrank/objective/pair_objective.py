@@ -269,7 +269,7 @@ class PairObjective:
         """
         if not of_sum and not of_rows:
             return 0.0, 0.0
-        of_gradient = float(0.5 * self.factor * of_rows * self._absolute_share)
+        of_gradient = float(0.5 * self.factor * of_rows * self.absolute_share)
         return self.factor * of_sum, of_gradient
 
     @functools.cached_property
@@ -277,7 +277,7 @@ class PairObjective:
         return self.design.rounding()
 
     @functools.cached_property
-    def _absolute_share(self) -> float:
+    def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
         preferences, every = self.problem.preferences, self.problem.stride
         wins, losses = (side[::every] for side in preferences.wins_and_losses())

@@ -1,0 +1,187 @@
+"""Fits on blocks: every ranker's `fit` where X is RowBlocks, or any other `Passes`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pairrank import threads
+from pairrank._protocols import Callback, FloatArray, Step
+from pairrank.blocks._contracts import Passes
+from pairrank.blocks.catalog import Catalog, describe
+from pairrank.blocks.row_blocks import RowBlocks
+from pairrank.estimators._block_rows import held_rows, scores_by_passes
+from pairrank.estimators._descent import combined, progress_printer
+from pairrank.estimators._rows import Rows, Watch, aligned, row_scores
+from pairrank.exceptions import PairrankError
+from pairrank.preferences import as_graph, refuse_roles
+
+_ARRAYS = ("y", "qid", "sample_weight", "winner_weight", "loser_weight")
+
+
+def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
+    """Fit a ranker on RowBlocks; `given` has the arguments of `fit` by name."""
+    blocks: RowBlocks = given["X"]
+    refuse_given(given)
+    held = _held_of(ranker, given)
+    return fit_on_passes(
+        ranker,
+        blocks.passes(),
+        held=held,
+        callback=given["callback"],
+        raw_coef=blocks.raw_coef,
+    )
+
+
+def refuse_given(given: Mapping[str, Any], suffix: str = "") -> None:
+    """Raise a PairrankError where labels, queries or weights are given beside RowBlocks."""
+    for name in _ARRAYS:
+        if given[name + suffix] is not None:
+            raise PairrankError(
+                f"X{suffix} is RowBlocks, which hold labels, queries and weights themselves: leave "
+                f"{name}{suffix} out"
+            )
+
+
+def fit_on_passes(
+    ranker: Any,
+    passes: Passes,
+    *,
+    held: Rows | Passes | None = None,
+    feature_names: Sequence[str] | None = None,
+    callback: Callback | None = None,
+    raw_coef: Callable[[FloatArray], FloatArray] | None = None,
+) -> Any:
+    """Fit a ranker on the blocks of `passes`, wherever these are; return the ranker.
+
+    Parameters
+    ----------
+    ranker : SolvedRanker
+        Its `_prepare_blocks` lays the blocks out, its `_solve_blocks` solves.
+    passes : Passes
+    held : Rows or Passes, optional
+        Validation rows: checked arrays, or blocks of rows.
+    feature_names : sequence of str, optional
+        The names of the features; None: those of `passes.feature_names`, where it has them.
+    callback : callable, optional
+        As for `fit`.
+    raw_coef : callable, optional
+        Returns the weights of the user's features for those of the features in the blocks.
+
+    Raises
+    ------
+    PairrankError
+        For what the ranker refuses. An error of a pass that is not the first has the last weights
+        as `partial_coef_`, and so has the ranker: `warm_start` goes on from them.
+    """
+    ranker._check_parameters()
+    ranker._check_blocks()
+    if held is None and ranker._stops_early:
+        raise PairrankError(
+            f"patience={ranker.patience} stops the fit by validation rows, and there are none: "
+            "pass X_val (with y_val and qid_val, or RowBlocks) to fit, or leave patience=None"
+        )
+    graph = as_graph(getattr(ranker, "graph", "full"))
+    catalog = describe(passes, seed=ranker._seed(), graph=graph)
+    if ranker._role_refusal and catalog.has_roles:
+        refuse_roles(catalog, None, ranker._role_refusal)
+    raw = raw_coef or np.asarray
+    _keep_features(ranker, catalog, feature_names or getattr(passes, "feature_names", None))
+    watches = [] if held is None else [_watch(ranker, held, raw)]
+    start = _start(ranker, catalog)
+    prepared = ranker._prepare_blocks(passes, catalog)
+    _keep_counts(ranker, catalog, prepared)
+    last = _Last(raw)
+    printer = progress_printer(ranker.verbose, ranker.n_pairs_)
+    shown = combined(printer, *watches, last, last.passing(callback))
+    try:
+        with threads.blas_for(catalog.sample.rows.X):
+            solution = ranker._solve_blocks(passes, prepared, start, shown)
+    except Exception as error:
+        if last.coef is not None:
+            ranker.partial_coef_ = error.partial_coef_ = raw(last.coef)  # type: ignore[attr-defined]
+        raise
+    ranker.__dict__.pop("partial_coef_", None)
+    status = ranker._keep([solution], watches, 1)
+    ranker._warn(status, row_scores(catalog.sample.rows.X))
+    ranker.coef_ = raw(ranker.coef_)
+    return ranker
+
+
+class _Last:
+    """A callback that keeps the last weights, and passes on steps in the user's features."""
+
+    def __init__(self, raw: Callable[[FloatArray], FloatArray]) -> None:
+        self.raw = raw
+        self.coef: FloatArray | None = None
+
+    def __call__(self, step: Step) -> bool:
+        """Keep the weights of a step."""
+        self.coef = step.coef
+        return False
+
+    def passing(self, callback: Callback | None) -> Callback | None:
+        """Return a callback that is called with the weights of the user's features."""
+        if callback is None:
+            return None
+
+        def call(step: Step) -> object:
+            assert step.coef is not None
+            return callback(step._replace(coef=self.raw(step.coef)))
+
+        return call
+
+
+def _held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
+    """Return the validation rows that `fit` was given: passes over blocks, or checked arrays."""
+    if isinstance(given["X_val"], RowBlocks):
+        refuse_given(given, "_val")
+        held: Passes = given["X_val"].passes()
+        return held
+    bare = copy.copy(ranker)
+    for name in ("n_features_in_", "feature_names_in_"):
+        bare.__dict__.pop(name, None)
+    rows: Rows | None = bare._check_held(given["X_val"], given["y_val"], aligned(given, "_val"), 1)
+    return rows
+
+
+def _watch(ranker: Any, held: Rows | Passes, raw: Callable[[FloatArray], FloatArray]) -> Watch:
+    """Return the callback that scores iterates on the validation rows."""
+    if isinstance(held, Rows):
+        if held.X.shape[1] != ranker.n_features_in_:
+            raise PairrankError(
+                f"X_val has {held.X.shape[1]} features, but the blocks have {ranker.n_features_in_}"
+            )
+        rows, scores = held, row_scores(held.X)
+    else:
+        rows, scores = held_rows(held), scores_by_passes(held)
+    patience = int(ranker.patience) if ranker._stops_early and ranker.patience else None
+    return Watch(ranker._judge(rows), lambda w: scores(raw(w)), patience)
+
+
+def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:
+    ranker.__dict__.pop("feature_names_in_", None)
+    ranker.__dict__.pop("feature_map_", None)
+    ranker.n_features_in_ = catalog.n_features
+    if names is not None:
+        ranker.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _keep_counts(ranker: Any, catalog: Catalog, prepared: Any) -> None:
+    ranker.n_pairs_ = prepared.n_pairs
+    ranker.n_rows_, ranker.n_queries_ = catalog.n_kept, catalog.n_queries
+    ranker.__dict__.pop("n_ties_", None)
+    if prepared.n_ties is not None:
+        ranker.n_ties_ = prepared.n_ties
+
+
+def _start(ranker: Any, catalog: Catalog) -> FloatArray | None:
+    """Return the weights to go on from with `warm_start`: those of an interrupted fit, if any."""
+    partial = getattr(ranker, "partial_coef_", None)
+    if ranker.warm_start and partial is not None and partial.shape == (catalog.n_features,):
+        return np.asarray(partial)
+    found: FloatArray | None = ranker._starts(1, catalog.n_features)[0]
+    return found
