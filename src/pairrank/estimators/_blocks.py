@@ -26,7 +26,7 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
     """Fit a ranker on RowBlocks; `given` has the arguments of `fit` by name."""
     blocks: RowBlocks = given["X"]
     refuse_given(given)
-    held = _held_of(ranker, given)
+    held = held_of(ranker, given)
     return fit_on_passes(
         ranker,
         blocks.passes(),
@@ -135,7 +135,7 @@ class _Last:
         return call
 
 
-def _held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
+def held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
     """Return the validation rows that `fit` was given: passes over blocks, or checked arrays."""
     if isinstance(given["X_val"], RowBlocks):
         refuse_given(given, "_val")
