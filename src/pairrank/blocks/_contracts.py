@@ -1,4 +1,4 @@
-"""The contracts of blocks: RowBlock, BlockLayout, Passes, CrossingSum, CrossingTable."""
+"""The contracts of blocks: RowBlock, BlockLayout, Passes, and sums over crossing queries."""
 
 from __future__ import annotations
 
@@ -48,7 +48,11 @@ class BlockLayout:
     """The rank of each such row's label among the labels of all blocks, where these are few; empty
     for differences and for many labels."""
     label: FloatArray
-    """The label of each such row, for differences and for many labels; else empty."""
+        are functions at module level, or partials of them that hold little: a cluster sends them by
+        name, and `shared` once for each pass. A `shared` with a method `of_block(index)` is for
+        each block what that method returns. `merge` is associative; it may write into its first
+        argument and is applied in an order that depends on the number of blocks only. A pass that
+        an interrupt or a lost cluster ends raises.
     weight: FloatArray
     """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""
@@ -69,10 +73,18 @@ class Passes(Protocol):
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass.
 
         `index` is the block's number and `state` what `prepare` returned for it. `task` and `merge`
+<<<<<<< HEAD
         are functions at module level, or partials of them that hold little: a cluster sends them by
         name, and `shared` once for each pass. `merge` is associative; it may write into its first argument and is applied in an
         order that depends on the number of blocks only. A pass that an interrupt or a lost cluster
         ends raises.
+=======
+        are functions at module level: a cluster sends them by name, and `shared` once for each
+        pass. A `shared` with a method `of_block(index)` is for each block what that method returns.
+        `merge` is associative; it may write into its first argument and is applied in an order that
+        depends on the number of blocks only. A pass that an interrupt or a lost cluster ends
+        raises.
+>>>>>>> crossing
         """
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
@@ -92,24 +104,67 @@ class Passes(Protocol):
         """
 
 
+class CrossingProduct(Protocol):
+    """The Hessian of a crossing sum times a vector, merged; sent to every block."""
+
+    def of_block(self, index: int) -> CrossingProduct:
+        """Return what this block needs."""
+
+    def product(
+        self, index: int, scores: FloatArray, values: FloatArray, layout: BlockLayout
+    ) -> FloatArray:
+        """Return the products of a block's crossing rows, from scores and values, (n_crossing,)."""
+
+
+class CrossingCurvature(Protocol):
+    """The (generalised) Hessian of a crossing sum by the scores: a product takes two passes."""
+
+    def summary(
+        self, index: int, scores: FloatArray, values: FloatArray, layout: BlockLayout
+    ) -> Any:
+        """Return what other blocks must know of a block's values at its crossing rows."""
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Return the summary of two sets of blocks together; may write into the first."""
+
+    def finish(self, merged: Any) -> CrossingProduct:
+        """Return what gives each row its entry of the product."""
+
+
 class CrossingTable(Protocol):
     """A merged pair sum over crossing queries at some scores; sent to every block."""
 
-    value: float
-    error: float
-    """Bound on the error of `value`, rounding aside."""
-    gradient_error: float
-    """Bound on the sum over rows of the errors of `gradient`."""
+    @property
+    def value(self) -> float:
+        """The sum."""
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of `value`, rounding aside."""
+
+    @property
+    def gradient_error(self) -> float:
+        """Bound on the sum over rows of the errors of `gradient`."""
+
+    def of_block(self, index: int) -> CrossingTable:
+        """Return what this block needs: all of it, but only its own rows' exchanged gradients."""
 
     def gradient(self, index: int, scores: FloatArray, layout: BlockLayout) -> FloatArray:
         """Return the gradients of a block's crossing rows at their scores, (n_crossing,)."""
+
+    def curvature(self) -> CrossingCurvature:
+        """Return the Hessian at these scores, of a smooth loss; where the sum was finished only."""
 
 
 class CrossingSum(Protocol):
     """A loss over the preferences of crossing queries, cut into summary, merge and finish.
 
-    Small: it is sent to every block. It holds no scores.
+    Small: it is sent to every block. It holds no scores. A copy that was pickled cannot finish
+    exchanged rows, whose labels and weights stay where the sum was made.
     """
+
+    smooth: bool
+    """Whether the loss has a curvature."""
 
     def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Any:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""

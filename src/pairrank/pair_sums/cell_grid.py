@@ -14,7 +14,7 @@ CELLS_PER_MARGIN = 256
 """Cells per margin at first: a relative error of about 1e-8 in the value, 2e-6 in the gradient."""
 CELLS_PER_SPREAD = 4096
 """No more cells than this over the scores where a margin is far below their spread."""
-_LARGEST_CELL = 2.0**52
+LARGEST_CELL = 2.0**52
 _SAMPLE = 4096
 _FEW_OUTSIDE = 16
 
@@ -45,11 +45,11 @@ def cells_per_score(low: float, high: float, margins: FloatArray, cells: float) 
     per_h = 2.0 ** np.ceil(np.log2(cells / margin)) if margin > 0.0 else np.inf
     if not margin > 0.0 and spread > 0.0:
         per_spread = CELLS_PER_SPREAD / CELLS_PER_MARGIN * cells / spread
-        most = _LARGEST_CELL / -margin if margin < 0.0 else np.inf
+        most = LARGEST_CELL / -margin if margin < 0.0 else np.inf
         per_h = 2.0 ** np.floor(np.log2(min(per_spread, most)))
     if not 0.0 < per_h < np.inf:
         per_h = 1.0
-    fits = max(abs(low), abs(high)) * per_h < _LARGEST_CELL
+    fits = max(abs(low), abs(high)) * per_h < LARGEST_CELL
     return float(per_h) if fits else float("nan")
 
 
