@@ -48,11 +48,8 @@ class BlockLayout:
     """The rank of each such row's label among the labels of all blocks, where these are few; empty
     for differences and for many labels."""
     label: FloatArray
-        are functions at module level, or partials of them that hold little: a cluster sends them by
-        name, and `shared` once for each pass. A `shared` with a method `of_block(index)` is for
-        each block what that method returns. `merge` is associative; it may write into its first
-        argument and is applied in an order that depends on the number of blocks only. A pass that
-        an interrupt or a lost cluster ends raises.
+    """The label of each such row, for many labels; for differences less one label of its query, the
+    same one in all blocks; else empty."""
     weight: FloatArray
     """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""
@@ -73,18 +70,11 @@ class Passes(Protocol):
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass.
 
         `index` is the block's number and `state` what `prepare` returned for it. `task` and `merge`
-<<<<<<< HEAD
         are functions at module level, or partials of them that hold little: a cluster sends them by
-        name, and `shared` once for each pass. `merge` is associative; it may write into its first argument and is applied in an
-        order that depends on the number of blocks only. A pass that an interrupt or a lost cluster
-        ends raises.
-=======
-        are functions at module level: a cluster sends them by name, and `shared` once for each
-        pass. A `shared` with a method `of_block(index)` is for each block what that method returns.
-        `merge` is associative; it may write into its first argument and is applied in an order that
-        depends on the number of blocks only. A pass that an interrupt or a lost cluster ends
-        raises.
->>>>>>> crossing
+        name, and `shared` once for each pass. A `shared` with a method `of_block(index)` is for
+        each block what that method returns. `merge` is associative; it may write into its first
+        argument and is applied in an order that depends on the number of blocks only. A pass that
+        an interrupt or a lost cluster ends raises.
         """
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:

@@ -16,6 +16,7 @@ from pairrank.blocks._contracts import RowBlock
 from pairrank.dask import tasks
 from pairrank.dask.clients import computed, kept, n_workers, worker_memory
 from pairrank.dask.partitions import Graph, Partitions, check_lengths
+from pairrank.dask.sharing import parcels_of, pickled_bytes
 from pairrank.exceptions import LargeTransferWarning, NoPairsError, PairrankError
 
 Part = TypeVar("Part")
@@ -111,22 +112,24 @@ class DaskPasses:
         merge: Callable[[Part, Part], Part],
     ) -> Part:
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass."""
+        parcels: list[Any] = [None] * self.n_blocks
+        if hasattr(shared, "of_block"):
+            shared, parcels = parcels_of(shared.of_block, self.n_blocks)
         graph, shared_key = self._new_graph(shared)
         keys = []
-        states = self._prepared or itertools.repeat(None)
-        for index, (features, state) in enumerate(
-            zip(self._features_in(graph), states, strict=False)
-        ):
+        states = self._prepared or [None] * self.n_blocks
+        for index, features in enumerate(self._features_in(graph)):
             key = self._key("evaluate", index)
-            digest = self._digests[index]
-            graph[key] = (tasks.evaluate, index, features, digest, state, task, shared_key)
+            of_block = features, self._digests[index], states[index]
+            graph[key] = (tasks.evaluate, index, *of_block, task, shared_key, parcels[index])
             keys.append(key)
         merge_key = self._key("merge", 0)
         graph[merge_key] = (literal(merge),)
         while len(keys) > 1:
             keys = self._merged_in(graph, keys, merge_key)
         (counted,) = self._computed(graph, keys)
-        self._warn_of_bytes(counted.n_bytes + n_workers(self.client) * tasks.pickled_bytes(shared))
+        sent = n_workers(self.client) * pickled_bytes(shared) + sum(map(pickled_bytes, parcels))
+        self._warn_of_bytes(counted.n_bytes + sent)
         return counted.part
 
     def _measure(self) -> None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import pickle
 import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from pairrank import threads
 from pairrank._validation import ALIGNED, check_features, check_labels, check_weights
 from pairrank.blocks._contracts import RowBlock
 from pairrank.dask.partitions import Features, check_lengths
+from pairrank.dask.sharing import Parcel, opened, pickled_bytes
 from pairrank.exceptions import PairrankError
 
 
@@ -111,10 +111,18 @@ def report_of(prepared: Any) -> Any:
 
 @alone
 def evaluate(
-    index: int, features: Loaded, digest: int, prepared: Any, call: Any, shared: Any
+    index: int,
+    features: Loaded,
+    digest: int,
+    prepared: Any,
+    call: Any,
+    shared: Any,
+    parcel: Parcel | None,
 ) -> Counted:
-    """Return the result of a pass for one block."""
+    """Return the result of a pass for one block; `parcel` has what the block alone is sent."""
     _check_digest(index, features, digest)
+    if parcel is not None:
+        shared = opened(parcel, shared)
     part = call(index, features.block.X, None if prepared is None else prepared[0], shared)
     return Counted(part, pickled_bytes(part))
 
@@ -150,13 +158,6 @@ def bytes_of(X: Any) -> int:
     """Return the bytes of a dense or CSR matrix."""
     arrays = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
     return sum(int(array.nbytes) for array in arrays)
-
-
-def pickled_bytes(value: Any) -> int:
-    """Return how many bytes travel when a value is sent."""
-    buffers: list[pickle.PickleBuffer] = []
-    head = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-    return len(head) + sum(buffer.raw().nbytes for buffer in buffers)
 
 
 _KINDS = {"U": "text", "S": "text", "O": "objects"}
