@@ -154,7 +154,7 @@ def kept_rows(block: RowBlock) -> NDArray[np.bool_]:
     """Return which rows have a positive weight in some role, (n_rows,)."""
     assert block.y is not None
     weight = weights_of_rows(block.sample_weight, block.winner_weight, block.loser_weight)[0]
-    return np.ones(block.y.size, dtype=bool) if weight is None else weight > 0
+    return np.ones(len(block.y), dtype=bool) if weight is None else weight > 0
 
 
 def query_numbers(

@@ -72,6 +72,7 @@ class Checks:
                     return
                 if checked.X.shape[0]:
                     yield Checked(number, checked, digest_of(checked.X))
+                del block, checked
                 number += 1
         finally:
             getattr(blocks, "close", bool)()

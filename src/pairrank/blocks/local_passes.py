@@ -60,7 +60,7 @@ class LocalPasses:
         self._cached: list[Any] = []
         self._caches = True
         self._bytes_cached, self._largest = 0, 0
-        self._check_plan(getattr(source, "n_rows", None) or 0, 0)
+        self._check_plan(source.n_rows or 0, 0)
 
     @property
     def n_blocks(self) -> int:
@@ -152,6 +152,7 @@ class LocalPasses:
             if (checked.number, checked.digest) != next(expected, None):
                 raise self._changed(checked.number)
             yield checked
+            del checked
         ended = next(expected, None)
         if ended is not None:
             raise self._changed(ended[0])

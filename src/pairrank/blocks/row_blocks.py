@@ -9,7 +9,7 @@ from pairrank._protocols import FloatArray
 from pairrank._validation import check_number
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.local_passes import LocalPasses, ReadingHook
-from pairrank.blocks.sources import ArraySource, FactorySource, Source
+from pairrank.blocks.sources import BLOCK_BYTES, ArraySource, FactorySource, Source
 
 MEMORY_LIMIT = 1e9
 
@@ -68,6 +68,81 @@ class RowBlocks:
         self._set(source, memory_limit)
 
     @classmethod
+    def from_parquet(
+        cls,
+        data: Any,
+        *,
+        label: str | None = None,
+        qid: str | None = None,
+        weight: str | None = None,
+        winner_weight: str | None = None,
+        loser_weight: str | None = None,
+        features: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        drop_text: bool = False,
+        batch_rows: int | None = None,
+        dtype: Any = None,
+        filesystem: Any = None,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> Self:
+        """Return blocks of Parquet files, of which only the columns needed are read.
+
+        Parameters
+        ----------
+        data : str, path-like, sequence of them, or pyarrow.dataset.Dataset
+            A file, a pattern such as "rows/\\*.parquet", a folder or files.
+        label, qid, weight, winner_weight, loser_weight : str, optional
+            The columns of labels, queries and row weights.
+        features : sequence of str, optional
+            The feature columns, in this order; None: all other columns.
+        drop : sequence of str
+            Columns that are not features.
+        drop_text : bool
+            Whether columns of text are left out as features; False refuses them.
+        batch_rows : int, optional
+            The rows of a block; None: 64 MiB of them.
+        dtype : float64 or float32, optional
+            The dtype of X; None: float32 if all features are, else float64.
+        filesystem : filesystem of pyarrow or fsspec, optional
+            Where the files are; None: on this machine, or where their URI says.
+        memory_limit : float
+            As in the constructor.
+
+        Returns
+        -------
+        RowBlocks
+
+        Raises
+        ------
+        FileAccessError
+            If there is no such file.
+        FileFormatError
+            If a file is not Parquet, or a column is unknown.
+        """
+        from pairrank.io.parquet_blocks import ParquetBlocks
+
+        _check_rows_of_block(batch_rows)
+        columns = {
+            "label": label,
+            "qid": qid,
+            "weight": weight,
+            "winner_weight": winner_weight,
+            "loser_weight": loser_weight,
+        }
+        source = ParquetBlocks(
+            data,
+            columns,
+            features=features,
+            drop=drop,
+            drop_text=drop_text,
+            batch_rows=batch_rows,
+            dtype=dtype,
+            filesystem=filesystem,
+            block_bytes=BLOCK_BYTES,
+        )
+        return cls._of(source, memory_limit)
+
+    @classmethod
     def from_arrays(
         cls,
         X: Any,
@@ -97,8 +172,7 @@ class RowBlocks:
         -------
         RowBlocks
         """
-        if batch_rows is not None:
-            check_number(batch_rows, "batch_rows", integer=True)
+        _check_rows_of_block(batch_rows)
         arrays = RowBlock(X, y, qid, sample_weight, winner_weight, loser_weight)
         return cls._of(ArraySource(arrays, batch_rows), memory_limit)
 
@@ -124,3 +198,8 @@ class RowBlocks:
 def is_blocks(X: Any) -> bool:
     """Whether X is a RowBlocks."""
     return isinstance(X, RowBlocks)
+
+
+def _check_rows_of_block(batch_rows: Any) -> None:
+    if batch_rows is not None:
+        check_number(batch_rows, "batch_rows", integer=True)

@@ -89,7 +89,8 @@ def draw_rows(
         own = np.random.default_rng([seed, index]).random(kept.size)
         number[thinned] = own[thinned]
         assert block.y is not None
-        rates[thinned] = _rates_by_label(block.y[thinned], rate)
+        labels = block.y if block.y.ndim == 1 else block.y[:, 0]
+        rates[thinned] = _rates_by_label(labels[thinned], rate)
     places = np.flatnonzero(kept & (number < rates))
     each = (values[places] for values in (number, rates, thinned))
     return DrawnRows(_rows_at(block, places), *each, rate, n_rows)

@@ -16,11 +16,21 @@ BLOCK_BYTES = 1 << 26
 class Source(Protocol):
     """Where blocks come from; each call of `read` starts a new pass over them."""
 
-    name: str
-    """What messages call the source."""
-    feature_names: Sequence[str] | None
-    n_features: int | None
-    """The number of features; None: as many as the first block has."""
+    @property
+    def name(self) -> str:
+        """What messages call the source."""
+
+    @property
+    def feature_names(self) -> Sequence[str] | None:
+        """The names of the features, if they are known."""
+
+    @property
+    def n_features(self) -> int | None:
+        """The number of features; None: as many as the first block has."""
+
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, if it is known before they are read."""
 
     def read(self, start: int, *, labelled: bool) -> Iterator[Any]:
         """Yield the blocks from number `start` on, each a tuple as a RowBlock is.
@@ -47,6 +57,7 @@ class FactorySource:
             )
         self.name = getattr(factory, "__name__", type(factory).__name__)
         self.n_features, self.feature_names = n_features, feature_names
+        self.n_rows = None
         self._factory = factory
         self._last: Any = None
 
@@ -63,6 +74,7 @@ class FactorySource:
             for number, block in enumerate(blocks):
                 if number >= start:
                     yield block
+                del block
         finally:
             getattr(blocks, "close", bool)()
 
@@ -71,8 +83,7 @@ class ArraySource:
     """Slices of rows of arrays, on disk or in memory."""
 
     name = "arrays"
-    feature_names: Sequence[str] | None = None
-    n_features: int | None
+    feature_names = None
 
     def __init__(self, arrays: RowBlock, batch_rows: int | None) -> None:
         X = arrays.X
@@ -82,14 +93,13 @@ class ArraySource:
                 f"X must have two dimensions and slices of rows, got {type(X).__name__} of shape "
                 f"{tuple(shape)}"
             )
-        self.n_rows, width = map(int, shape)
-        self.n_features = width
+        self.n_rows, self.n_features = map(int, shape)
         for name in ("y", *ALIGNED):
             part = getattr(arrays, name)
             if part is not None and len(part) != self.n_rows:
                 raise PairrankError(f"{name} has {len(part)} entries for {self.n_rows} rows of X")
         self._arrays = arrays
-        self._batch_rows = batch_rows or rows_of_block(width, _item_bytes(X))
+        self._batch_rows = batch_rows or rows_of_block(self.n_features, _item_bytes(X))
 
     def read(self, start: int, *, labelled: bool) -> Iterator[RowBlock]:
         """Yield slices of the arrays."""

@@ -51,7 +51,7 @@ def block_problem(
     if crossing is not None and algorithm != "auto":
         raise PairrankError(
             f'pair_sum="{algorithm}" sums queries that lie in one block each, but '
-            f"{crossing.n_queries} queries cross blocks: use pair_sum=\"auto\", or keep the rows of "
+            f'{crossing.n_queries} queries cross blocks: use pair_sum="auto", or keep the rows of '
             "a query together"
         )
     summed = None

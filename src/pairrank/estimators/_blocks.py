@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from pairrank import threads
-from pairrank._protocols import Callback, FloatArray, Step
+from pairrank._protocols import Callback, FloatArray, Status, Step
 from pairrank.blocks._contracts import Passes
 from pairrank.blocks.catalog import Catalog, describe
 from pairrank.blocks.row_blocks import RowBlocks
 from pairrank.estimators._block_rows import held_rows, scores_by_passes
 from pairrank.estimators._descent import combined, progress_printer
-from pairrank.estimators._rows import Rows, Watch, aligned, row_scores
+from pairrank.estimators._rows import Rows, Watch, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
@@ -60,7 +60,7 @@ def fit_on_passes(
     Parameters
     ----------
     ranker : SolvedRanker
-        Its `_prepare_blocks` lays the blocks out, its `_solve_blocks` solves.
+        Its `_prepare_blocks` lays the blocks out, its `_block_solver` solves.
     passes : Passes
     held : Rows or Passes, optional
         Validation rows: checked arrays, or blocks of rows.
@@ -90,24 +90,32 @@ def fit_on_passes(
         refuse_roles(catalog, None, ranker._role_refusal)
     raw = raw_coef or np.asarray
     _keep_features(ranker, catalog, feature_names or getattr(passes, "feature_names", None))
-    watches = [] if held is None else [_watch(ranker, held, raw)]
-    start = _start(ranker, catalog)
+    n_targets = _n_targets(catalog)
+    watches = [] if held is None else _watches(ranker, held, raw, n_targets)
+    starts = _starts(ranker, catalog, n_targets)
     prepared = ranker._prepare_blocks(passes, catalog)
     _keep_counts(ranker, catalog, prepared)
     last = _Last(raw)
     printer = progress_printer(ranker.verbose, ranker.n_pairs_)
-    shown = combined(printer, *watches, last, last.passing(callback))
+    solutions: list[Any] = []
     try:
         with threads.blas_for(catalog.sample.rows.X):
-            solution = ranker._solve_blocks(passes, prepared, start, shown)
+            solve = ranker._block_solver(passes, prepared)
+            for target, start in enumerate(starts):
+                watch = watches[target] if watches else None
+                shown = combined(printer, watch, last, last.passing(callback))
+                solutions.append(solve(target, start, shown))
+                if solutions[-1].status is Status.INTERRUPTED:
+                    break
     except Exception as error:
         if last.coef is not None:
             ranker.partial_coef_ = error.partial_coef_ = raw(last.coef)  # type: ignore[attr-defined]
         raise
     ranker.__dict__.pop("partial_coef_", None)
-    status = ranker._keep([solution], watches, 1)
+    status = ranker._keep(solutions, watches, n_targets)
     ranker._warn(status, row_scores(catalog.sample.rows.X))
-    ranker.coef_ = raw(ranker.coef_)
+    ranker.coef_ = raw(ranker.coef_) if n_targets == 1 else np.array([*map(raw, ranker.coef_)])
+    ranker._conclude_blocks(prepared, solutions)
     return ranker
 
 
@@ -148,8 +156,16 @@ def held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
     return rows
 
 
-def _watch(ranker: Any, held: Rows | Passes, raw: Callable[[FloatArray], FloatArray]) -> Watch:
-    """Return the callback that scores iterates on the validation rows."""
+def _n_targets(catalog: Catalog) -> int:
+    """Return the number of columns of the labels."""
+    y: Any = catalog.sample.rows.y
+    return 1 if y.ndim == 1 else int(y.shape[1])
+
+
+def _watches(
+    ranker: Any, held: Rows | Passes, raw: Callable[[FloatArray], FloatArray], n_targets: int
+) -> list[Watch]:
+    """Return the callbacks that score iterates on the validation rows, one per target."""
     if isinstance(held, Rows):
         if held.X.shape[1] != ranker.n_features_in_:
             raise PairrankError(
@@ -159,7 +175,10 @@ def _watch(ranker: Any, held: Rows | Passes, raw: Callable[[FloatArray], FloatAr
     else:
         rows, scores = held_rows(held), scores_by_passes(held)
     patience = int(ranker.patience) if ranker._stops_early and ranker.patience else None
-    return Watch(ranker._judge(rows), lambda w: scores(raw(w)), patience)
+    if (n_held := len(columns_of(rows.y))) not in (1, n_targets):
+        raise PairrankError(f"the validation rows have {n_held} targets, but y {n_targets}")
+    judges = ranker._judges(rows, n_targets)
+    return [Watch(judge, lambda w: scores(raw(w)), patience) for judge in judges]
 
 
 def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:
@@ -178,10 +197,10 @@ def _keep_counts(ranker: Any, catalog: Catalog, prepared: Any) -> None:
         ranker.n_ties_ = prepared.n_ties
 
 
-def _start(ranker: Any, catalog: Catalog) -> FloatArray | None:
+def _starts(ranker: Any, catalog: Catalog, n_targets: int) -> Any:
     """Return the weights to go on from with `warm_start`: those of an interrupted fit, if any."""
     partial = getattr(ranker, "partial_coef_", None)
-    if ranker.warm_start and partial is not None and partial.shape == (catalog.n_features,):
-        return np.asarray(partial)
-    found: FloatArray | None = ranker._starts(1, catalog.n_features)[0]
-    return found
+    is_usable = partial is not None and partial.shape == (catalog.n_features,)
+    if ranker.warm_start and n_targets == 1 and is_usable:
+        return [np.asarray(partial)]
+    return ranker._starts(n_targets, catalog.n_features)

@@ -205,7 +205,9 @@ class SolvedRanker(BaseRanker, ABC):
         """Return the function that solves for a target."""
 
     def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
-        """Lay out blocks; return what `_solve_blocks` takes, with `n_pairs` and `n_ties` (or None).
+        """Lay out blocks; return what `_block_solver` takes.
+
+        It has `n_targets`, `n_pairs` and `n_ties` (or None).
 
         A ranker that learns from blocks defines both.
         """
@@ -213,11 +215,12 @@ class SolvedRanker(BaseRanker, ABC):
             f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory"
         )
 
-    def _solve_blocks(
-        self, passes: Passes, prepared: Any, start: FloatArray | None, callback: Callback | None
-    ) -> Any:
-        """Return the Solution over prepared blocks; it is in the features of the blocks."""
+    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
+        """Return the function that solves for a target, by number, over prepared blocks."""
         raise NotImplementedError
+
+    def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
+        """Set further fitted attributes after a fit on blocks."""
 
     def _check_blocks(self) -> None:
         """Raise a PairrankError for parameters that need all rows in memory."""

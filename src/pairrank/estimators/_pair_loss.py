@@ -94,9 +94,7 @@ class PairLossRanker(SolvedRanker):
             compacts=self.pair_sum == "auto",
         )
 
-    def _solve_blocks(
-        self, passes: Passes, prepared: Any, start: FloatArray | None, callback: Callback | None
-    ) -> Any:
+    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
         from pairrank.estimators._block_descent import block_problem, minimize_blocks
 
         problem = block_problem(
@@ -108,7 +106,10 @@ class PairLossRanker(SolvedRanker):
             algorithm=self.pair_sum,
             eps=float(getattr(self, "eps", 1e-6)),
         )
-        return minimize_blocks(problem, prepared, self._method(), start, callback)
+        method = self._method()
+        return lambda target, start, callback: minimize_blocks(
+            problem, prepared, method, start, callback
+        )
 
     def _method(self) -> Method:
         """Return how the problem is minimised."""

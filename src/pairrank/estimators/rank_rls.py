@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pairrank import _validation as validation
+from pairrank.blocks._contracts import Passes
 from pairrank.estimators._descent import Method
 from pairrank.estimators._differences import minimizer
 from pairrank.estimators._docstrings import ranker
@@ -18,6 +19,9 @@ from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
 from pairrank.objective import Problem
 from pairrank.preferences import Differences, Pairs
+
+if TYPE_CHECKING:
+    from pairrank.blocks.catalog import Catalog
 
 
 @ranker
@@ -135,3 +139,17 @@ class RankRLS(TargetsMixin, SolvedRanker):
         problem = Problem(features, preferences, Square(), penalty, is_kernel=is_kernel)
         name = "cg" if self._stops_early else self.solver
         return minimizer(problem, Method(name, float(self.tol), int(self.max_iter)))
+
+    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
+        from pairrank.blocks.differences import prepare_differences
+
+        return prepare_differences(passes, catalog, Square())
+
+    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
+        from pairrank.estimators._block_differences import DifferenceFit
+
+        penalty = 0.0 if self.regularization == "iteration" else 2.0 * float(self.alpha)
+        name = "cg" if self._stops_early else self.solver
+        method = Method(name, float(self.tol), int(self.max_iter))
+        fit = DifferenceFit(passes, prepared, Square(), method, penalty=penalty, factor=1.0)
+        return fit.solve
