@@ -2,3 +2,4 @@
 
 from pairrank.blocks.row_blocks import RowBlocks as RowBlocks
 from pairrank.blocks.row_blocks import is_blocks as is_blocks
+from pairrank.blocks.row_blocks import refuse_given as refuse_given

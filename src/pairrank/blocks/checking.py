@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Generator
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,8 +12,11 @@ from sklearn.base import BaseEstimator
 
 from pairrank._validation import ALIGNED, check_features, check_labels, check_weights
 from pairrank.blocks._contracts import RowBlock
-from pairrank.blocks.sources import Source
+from pairrank.blocks.sources import Source, as_row_block, has_rows
 from pairrank.exceptions import PairrankError
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
 
 _WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
@@ -37,15 +40,21 @@ class Checks:
     """Checks blocks one after another; the first block fixes what the others must have.
 
     Dense blocks must have the same number of features. CSR blocks of fewer features are padded with
-    zeros. Blocks have labels, queries and weights of one kind all of them, or none.
+    zeros. Labels, queries and weights are of one kind in all blocks, or missing in all.
+
+    `n_features` is the number of features, if it is not the source's; `scaler` standardises X.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(
+        self, source: Source, n_features: int | None = None, scaler: StandardScaler | None = None
+    ) -> None:
         self.source = source
+        self._scaler = scaler
         self._columns = _Columns()
         self._kinds: dict[str, str] = {}
-        if source.n_features is not None:
-            self._columns.n_features_in_ = source.n_features
+        n_features = source.n_features if n_features is None else n_features
+        if n_features is not None:
+            self._columns.n_features_in_ = n_features
 
     @property
     def n_features(self) -> int:
@@ -78,11 +87,13 @@ class Checks:
             getattr(blocks, "close", bool)()
 
     def _check(self, block: Any, labelled: bool) -> RowBlock:
-        given = _as_row_block(block)
-        X = given.X
-        if np.shape(X)[:1] == (0,):
+        given = as_row_block(block)
+        if not has_rows(given):
             return RowBlock(np.empty((0, 1)))
-        X = check_features(self._columns, self._padded(X), reset=not self._knows_width)
+        X = self._padded(given.X)
+        X = check_features(self._columns, X, reset=not self._knows_width)
+        if self._scaler is not None:
+            X = self._scaler.transform(X)
         if not labelled:
             return RowBlock(X)
         n_rows = X.shape[0]
@@ -102,19 +113,16 @@ class Checks:
 
     def _padded(self, X: Any) -> Any:
         """Return sparse rows with the features that this block leaves out at the end."""
-        if not sparse.issparse(X) or not self._knows_width or X.ndim != 2:
+        shape = np.shape(X)
+        if not self._knows_width or len(shape) != 2 or shape[1] == self.n_features:
             return X
-        missing = self.n_features - X.shape[1]
-        if missing < 0:
+        if not sparse.issparse(X) or shape[1] > self.n_features:
+            remedy = "; pass n_features, the largest number" if sparse.issparse(X) else ""
             raise PairrankError(
-                f"X has {X.shape[1]} features, the blocks before it {self.n_features}; pass "
-                "n_features, the largest number, to RowBlocks"
+                f"X has {shape[1]} features, though {self.n_features} are expected{remedy}"
             )
-        if missing == 0:
-            return X
         X = X.tocsr()
-        shape = (X.shape[0], self.n_features)
-        return sparse.csr_array((X.data, X.indices, X.indptr), shape=shape)
+        return sparse.csr_array((X.data, X.indices, X.indptr), shape=(shape[0], self.n_features))
 
     def _check_kinds(self, parts: dict[str, Any]) -> None:
         kinds = {name: _kind_of(part) for name, part in parts.items()}
@@ -155,17 +163,6 @@ def digest_of(X: Any) -> int:
         content: Any = np.ascontiguousarray(part)
         digest = zlib.crc32(content, digest)
     return digest
-
-
-def _as_row_block(block: Any) -> RowBlock:
-    if not isinstance(block, tuple):
-        return RowBlock(block)
-    if not 1 <= len(block) <= len(RowBlock._fields):
-        raise PairrankError(
-            f"a block is a tuple of {len(block)} elements; give ({', '.join(RowBlock._fields)}) or "
-            "its first elements"
-        )
-    return RowBlock(*block)
 
 
 def _kind_of(part: Any) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Generator, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scipy import sparse
 
@@ -14,6 +14,9 @@ from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
 from pairrank.blocks.sources import Source
 from pairrank.exceptions import NoPairsError, PairrankError
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
 
 Part = TypeVar("Part")
 
@@ -49,9 +52,13 @@ class LocalPasses:
     """
 
     def __init__(
-        self, source: Source, memory_limit: float, report: ReadingHook | None = None
+        self,
+        source: Source,
+        memory_limit: float,
+        report: ReadingHook | None = None,
+        scaler: StandardScaler | None = None,
     ) -> None:
-        self.checks = Checks(source)
+        self.checks = Checks(source, scaler=scaler)
         self.memory_limit, self.report = memory_limit, report
         self.n_passes = 0
         self._kept: list[KeptRows] = []
@@ -138,7 +145,7 @@ class LocalPasses:
     ) -> Iterator[Iterator[Checked]]:
         self.n_passes += 1
         with read_ahead(read) as blocks:
-            yield self._reported(blocks)
+            yield reported(blocks, self.report, self.n_passes, self.n_blocks or None)
 
     def _again(self) -> Generator[Checked, None, None]:
         """Yield the blocks of a later pass: those in memory, then those of the source."""
@@ -163,16 +170,6 @@ class LocalPasses:
             "must stay the same during a fit (no new shuffle or augmentation in each pass)"
         )
 
-    def _reported(self, blocks: Iterator[Checked]) -> Iterator[Checked]:
-        total = self.n_blocks or None
-        n_rows = n_bytes = 0
-        for count, checked in enumerate(blocks, 1):
-            yield checked
-            n_rows += checked.rows.X.shape[0]
-            n_bytes += bytes_of(checked.rows.X)
-            if self.report is not None:
-                self.report(Reading(self.n_passes, count, n_rows, n_bytes, total))
-
     def _cache(self, X: Any) -> None:
         size = bytes_of(X)
         self._largest = max(self._largest, size)
@@ -196,6 +193,23 @@ class LocalPasses:
         while self._cached and needed + self._bytes_cached > self.memory_limit:
             self._caches = False
             self._bytes_cached -= bytes_of(self._cached.pop())
+
+
+def reported(
+    blocks: Iterator[Checked],
+    report: ReadingHook | None,
+    number: int = 1,
+    all_blocks: int | None = None,
+) -> Iterator[Checked]:
+    """Yield the blocks of a pass; report each after it was used."""
+    n_rows = n_bytes = 0
+    for count, checked in enumerate(blocks, 1):
+        yield checked
+        n_rows += checked.rows.X.shape[0]
+        n_bytes += bytes_of(checked.rows.X)
+        del checked
+        if report is not None:
+            report(Reading(number, count, n_rows, n_bytes, all_blocks))
 
 
 def bytes_of(X: Any) -> int:

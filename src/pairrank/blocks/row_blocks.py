@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_number
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.local_passes import LocalPasses, ReadingHook
-from pairrank.blocks.sources import BLOCK_BYTES, ArraySource, FactorySource, Source
+from pairrank.blocks.sources import (
+    BLOCK_BYTES,
+    ArraySource,
+    FactorySource,
+    MappedSource,
+    Source,
+)
+from pairrank.exceptions import PairrankError
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
 
 MEMORY_LIMIT = 1e9
 
@@ -184,20 +195,143 @@ class RowBlocks:
 
     def _set(self, source: Source, memory_limit: float) -> None:
         check_number(memory_limit, "memory_limit")
-        self.source, self.memory_limit = source, float(memory_limit)
+        self._source, self.memory_limit = source, float(memory_limit)
+        self._scaler: StandardScaler | None = None
+        self._report: ReadingHook | None = None
 
-    def passes(self, report: ReadingHook | None = None) -> LocalPasses:
-        """Return passes over the blocks; `report` is called with a `Reading` after each block."""
-        return LocalPasses(self.source, self.memory_limit, report)
+    def map(self, function: Callable[[Any], Any]) -> Self:
+        """Return blocks whose X is `function(X)`; labels, queries and weights stay as they are.
+
+        Parameters
+        ----------
+        function : callable
+            From the X of a block, as the source delivers it, to a dense matrix, CSR or a frame with
+            as many rows. The same function must prepare the rows of predictions.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        if self._scaler is not None:
+            raise PairrankError("standardized() must come last: map the blocks first")
+        mapped = copy.copy(self)
+        mapped._source = MappedSource(self._source, function)
+        return mapped
+
+    def standardized(self) -> Self:
+        """Return blocks whose features have mean 0 and standard deviation 1; reads them once.
+
+        A fit folds the scales into `coef_`, so that the model predicts on raw rows; its scores
+        differ from those of standardised rows by a constant, which changes no order. Sparse X is
+        scaled, but not centred. Row weights are ignored. `predict` and `score` take the raw rows.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        if self._scaler is not None:
+            raise PairrankError("the blocks are standardised already: call standardized() once")
+        from pairrank.blocks.scoring import scaler_of
+
+        standardized = copy.copy(self)
+        standardized._scaler = scaler_of(self._source, self._report)
+        return standardized
+
+    def reporting(self, report: ReadingHook | None) -> Self:
+        """Return the same blocks; `report` is called with a `Reading` after each block of a pass.
+
+        Parameters
+        ----------
+        report : callable or None
+
+        Returns
+        -------
+        RowBlocks
+        """
+        blocks = copy.copy(self)
+        blocks._report = report
+        return blocks
+
+    def passes(self) -> LocalPasses:
+        """Return new passes over the blocks.
+
+        Returns
+        -------
+        LocalPasses
+        """
+        return LocalPasses(self._source, self.memory_limit, self._report, self._scaler)
+
+    def labels(self) -> RowBlock:
+        """Return labels, queries and weights of all rows, with X None; reads the blocks once.
+
+        Returns
+        -------
+        RowBlock
+            A named tuple of arrays: y, qid, sample_weight, winner_weight, loser_weight.
+        """
+        from pairrank.blocks.scoring import labels_of
+
+        return labels_of(self._source, self._report)
 
     def raw_coef(self, coef: FloatArray) -> FloatArray:
-        """Return the weights of raw features for weights of the features that a pass gives."""
-        return coef
+        """Return the weights of raw features for those of the features that passes give.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        return coef if self._scaler is None else coef / self._scaler.scale_
+
+    def own_coef(self, coef: FloatArray) -> FloatArray:
+        """Return the weights of the features that passes give for those of raw features.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        return coef if self._scaler is None else coef * self._scaler.scale_
+
+    def scored(self, ranker: Any, *, labelled: bool = True) -> tuple[FloatArray, RowBlock]:
+        """Return the scores of raw rows by a fitted ranker, and their labels; reads them once.
+
+        Parameters
+        ----------
+        ranker : ranker
+        labelled : bool
+            Whether to return labels, queries and weights too.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_targets)
+        rows : RowBlock
+            With X None.
+        """
+        from pairrank.blocks.scoring import scored
+
+        return scored(self._source, ranker, self._report, labelled=labelled)
 
 
 def is_blocks(X: Any) -> bool:
     """Whether X is a RowBlocks."""
     return isinstance(X, RowBlocks)
+
+
+def refuse_given(**given: Any) -> None:
+    """Raise a PairrankError if an argument that RowBlocks hold is given beside them."""
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise PairrankError(
+            f"{' and '.join(names)} given twice: RowBlocks hold labels, queries and weights, so "
+            "leave the argument out"
+        )
 
 
 def _check_rows_of_block(batch_rows: Any) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import contextlib
+from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
+
+import numpy as np
 
 from pairrank._validation import ALIGNED
 from pairrank.blocks._contracts import RowBlock
@@ -32,7 +35,7 @@ class Source(Protocol):
     def n_rows(self) -> int | None:
         """The number of rows, if it is known before they are read."""
 
-    def read(self, start: int, *, labelled: bool) -> Iterator[Any]:
+    def read(self, start: int, *, labelled: bool) -> Generator[Any, None, None]:
         """Yield the blocks from number `start` on, each a tuple as a RowBlock is.
 
         Where `labelled` is False, a source may leave out all but X.
@@ -61,7 +64,7 @@ class FactorySource:
         self._factory = factory
         self._last: Any = None
 
-    def read(self, start: int, *, labelled: bool) -> Iterator[Any]:
+    def read(self, start: int, *, labelled: bool) -> Generator[Any, None, None]:
         """Yield the blocks of a new iterator."""
         blocks = iter(self._factory())
         if blocks is self._last:
@@ -101,13 +104,49 @@ class ArraySource:
         self._arrays = arrays
         self._batch_rows = batch_rows or rows_of_block(self.n_features, _item_bytes(X))
 
-    def read(self, start: int, *, labelled: bool) -> Iterator[RowBlock]:
+    def read(self, start: int, *, labelled: bool) -> Generator[RowBlock, None, None]:
         """Yield slices of the arrays."""
         size = self._batch_rows
         for first in range(start * size, self.n_rows, size):
             rows = slice(first, min(first + size, self.n_rows))
             parts = [None if part is None else part[rows] for part in self._arrays[1:]]
             yield RowBlock(self._arrays.X[rows], *(parts if labelled else ()))
+
+
+class MappedSource:
+    """Blocks whose X a function replaces."""
+
+    n_features = None
+    feature_names = None
+
+    def __init__(self, source: Source, function: Callable[[Any], Any]) -> None:
+        self.name, self.n_rows = source.name, source.n_rows
+        self._source, self._function = source, function
+
+    def read(self, start: int, *, labelled: bool) -> Generator[RowBlock, None, None]:
+        """Yield the blocks with other features; those without rows as they are."""
+        with contextlib.closing(self._source.read(start, labelled=labelled)) as blocks:
+            for block in blocks:
+                rows = as_row_block(block)
+                yield rows._replace(X=self._function(rows.X)) if has_rows(rows) else rows
+                del block, rows
+
+
+def as_row_block(block: Any) -> RowBlock:
+    """Return a tuple of a source as a RowBlock; anything else is X."""
+    if not isinstance(block, tuple):
+        return RowBlock(block)
+    if not 1 <= len(block) <= len(RowBlock._fields):
+        raise PairrankError(
+            f"a block is a tuple of {len(block)} elements; give ({', '.join(RowBlock._fields)}) or "
+            "its first elements"
+        )
+    return RowBlock(*block)
+
+
+def has_rows(block: RowBlock) -> bool:
+    """Whether a block that is not yet checked has a row."""
+    return np.shape(block.X)[:1] != (0,)
 
 
 def rows_of_block(n_features: int, item_bytes: int) -> int:

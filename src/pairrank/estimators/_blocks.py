@@ -10,22 +10,21 @@ import numpy as np
 
 from pairrank import threads
 from pairrank._protocols import Callback, FloatArray, Status, Step
+from pairrank._validation import ALIGNED
+from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes
 from pairrank.blocks.catalog import Catalog, describe
-from pairrank.blocks.row_blocks import RowBlocks
 from pairrank.estimators._block_rows import held_rows, scores_by_passes
 from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._rows import Rows, Watch, aligned, columns_of, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import as_graph, refuse_roles
 
-_ARRAYS = ("y", "qid", "sample_weight", "winner_weight", "loser_weight")
-
 
 def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
     """Fit a ranker on RowBlocks; `given` has the arguments of `fit` by name."""
     blocks: RowBlocks = given["X"]
-    refuse_given(given)
+    refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
     held = held_of(ranker, given)
     return fit_on_passes(
         ranker,
@@ -33,17 +32,8 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
         held=held,
         callback=given["callback"],
         raw_coef=blocks.raw_coef,
+        own_coef=blocks.own_coef,
     )
-
-
-def refuse_given(given: Mapping[str, Any], suffix: str = "") -> None:
-    """Raise a PairrankError where labels, queries or weights are given beside RowBlocks."""
-    for name in _ARRAYS:
-        if given[name + suffix] is not None:
-            raise PairrankError(
-                f"X{suffix} is RowBlocks, which hold labels, queries and weights themselves: leave "
-                f"{name}{suffix} out"
-            )
 
 
 def fit_on_passes(
@@ -54,6 +44,7 @@ def fit_on_passes(
     feature_names: Sequence[str] | None = None,
     callback: Callback | None = None,
     raw_coef: Callable[[FloatArray], FloatArray] | None = None,
+    own_coef: Callable[[FloatArray], FloatArray] | None = None,
 ) -> Any:
     """Fit a ranker on the blocks of `passes`, wherever these are; return the ranker.
 
@@ -68,8 +59,9 @@ def fit_on_passes(
         The names of the features; None: those of `passes.feature_names`, where it has them.
     callback : callable, optional
         As for `fit`.
-    raw_coef : callable, optional
-        Returns the weights of the user's features for those of the features in the blocks.
+    raw_coef, own_coef : callable, optional
+        Return the weights of the user's features for those of the features in the blocks, and the
+        reverse; None: the features are the same.
 
     Raises
     ------
@@ -93,6 +85,8 @@ def fit_on_passes(
     n_targets = _n_targets(catalog)
     watches = [] if held is None else _watches(ranker, held, raw, n_targets)
     starts = _starts(ranker, catalog, n_targets)
+    if own_coef is not None:
+        starts = [None if start is None else own_coef(start) for start in starts]
     prepared = ranker._prepare_blocks(passes, catalog)
     _keep_counts(ranker, catalog, prepared)
     last = _Last(raw)
@@ -146,7 +140,7 @@ class _Last:
 def held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
     """Return the validation rows that `fit` was given: passes over blocks, or checked arrays."""
     if isinstance(given["X_val"], RowBlocks):
-        refuse_given(given, "_val")
+        refuse_given(**{name + "_val": given[name + "_val"] for name in ("y", *ALIGNED)})
         held: Passes = given["X_val"].passes()
         return held
     bare = copy.copy(ranker)

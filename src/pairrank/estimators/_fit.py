@@ -16,8 +16,8 @@ from sklearn.exceptions import ConvergenceWarning
 from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Callback, Features, FloatArray, Status
+from pairrank.blocks import RowBlocks
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.row_blocks import RowBlocks, is_blocks
 from pairrank.estimators._base import BaseRanker, Kernel, Seed
 from pairrank.estimators._counts import keep_counts
 from pairrank.estimators._descent import combined, progress_printer
@@ -150,7 +150,7 @@ class SolvedRanker(BaseRanker, ABC):
             there is nothing to learn from.
         """
         given = locals()
-        if is_blocks(X):
+        if isinstance(X, RowBlocks):
             from pairrank.estimators._blocks import fit_row_blocks
 
             return fit_row_blocks(self, given)

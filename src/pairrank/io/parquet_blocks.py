@@ -6,7 +6,7 @@ import contextlib
 import fnmatch
 import glob
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,7 +95,7 @@ class ParquetBlocks:
             name for name, kind in kinds.items() if not (is_numeric(kind) or pa.types.is_null(kind))
         ]
 
-    def read(self, start: int, *, labelled: bool) -> Iterator[tuple[Any, ...]]:
+    def read(self, start: int, *, labelled: bool) -> Generator[tuple[Any, ...], None, None]:
         """Yield blocks of `batch_rows` rows from number `start` on; the last one may be smaller."""
         roles = self._columns if labelled else {}
         first = start * self.batch_rows
