@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
 
 from pairrank._protocols import FloatArray
 from pairrank._validation import check_number
@@ -150,6 +153,64 @@ class RowBlocks:
             dtype=dtype,
             filesystem=filesystem,
             block_bytes=BLOCK_BYTES,
+        )
+        return cls._of(source, memory_limit)
+
+    @classmethod
+    def from_svmlight(
+        cls,
+        paths: Any,
+        *,
+        cache: str | os.PathLike[str],
+        zero_based: bool | Literal["auto"] = "auto",
+        n_features: int | None = None,
+        dtype: Any = np.float64,
+        memory_limit: float = MEMORY_LIMIT,
+        callback: Callable[[int, int, int], object] | None = None,
+    ) -> Self:
+        """Return blocks of svmlight text, which is parsed once into a folder of arrays.
+
+        The folder is used again as long as the files keep their sizes and digests; arrays that are
+        damaged are an error. The text is never in memory as a whole.
+
+        Parameters
+        ----------
+        paths : str, path-like or sequence of them
+            Files, also compressed. Rows with the same qid are one query, in any file.
+        cache : str or path-like
+            A folder for the arrays, about as large as the text; it is made if there is none.
+        zero_based : bool or "auto"
+            Whether indices count from 0. "auto": from 0 if there is an index 0, else from 1.
+        n_features : int, optional
+            The number of features; None: as many as the files have.
+        dtype : float64 or float32
+            The dtype of X.
+        memory_limit : float
+            As in the constructor.
+        callback : callable, optional
+            Called while text is parsed, as in `pairrank.io.read_svmlight`.
+
+        Returns
+        -------
+        RowBlocks
+
+        Raises
+        ------
+        FileFormatError
+            If a line is not valid, or the cache is damaged.
+        FileAccessError
+            If a file cannot be read, or the folder cannot be written.
+        """
+        from pairrank.io.svmlight_cache import SvmlightBlocks
+
+        source = SvmlightBlocks(
+            paths,
+            cache,
+            zero_based=zero_based,
+            n_features=n_features,
+            dtype=dtype,
+            block_bytes=BLOCK_BYTES,
+            callback=callback,
         )
         return cls._of(source, memory_limit)
 
