@@ -73,6 +73,7 @@ _MODULES = (
     "boosting",
     "clicks",
     "comparison",
+    "dask",
     "datasets",
     "exceptions",
     "export",
@@ -87,7 +88,7 @@ _MODULES = (
     "torch",
 )
 
-_NEED_EXTRAS = {"RankNet": "torch", "torch": "torch"}
+_NEED_EXTRAS = {"RankNet": "torch", "torch": "torch", "dask": "distributed"}
 """The library of an extra that a name needs; an import of every name leaves these names out."""
 
 __all__ = ["__version__", *(name for name in (*_LAZY, *_MODULES) if name not in _NEED_EXTRAS)]

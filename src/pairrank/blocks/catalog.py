@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, NamedTuple
@@ -100,7 +101,7 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     request = Request(passes.n_blocks, seed, graph, SAMPLE_ROWS)
     parts = passes.describe(describe_block, request)
     _require_alike(parts)
-    n_queries, crossing = _queries(parts)
+    n_queries, crossing = crossing_queries(parts)
     first = parts[0]
     return Catalog(
         n_blocks=len(parts),
@@ -197,8 +198,11 @@ def _labels(parts: list[Description]) -> NDArray[Any] | None:
     return labels if labels.size <= MOST_LABELS or labels.dtype.kind not in "biuf" else None
 
 
-def _queries(parts: list[Description]) -> tuple[int, NDArray[Any]]:
-    """Return the number of queries, and the identifiers of those in several blocks."""
+def crossing_queries(parts: Sequence[Any]) -> tuple[int, NDArray[Any]]:
+    """Return the number of queries, and the identifiers of those in several blocks.
+
+    Each part has `n_kept` and `queries` as a `Description` has them.
+    """
     filled = [part for part in parts if part.n_kept]
     if not filled:
         return 0, np.empty(0, dtype=np.int64)

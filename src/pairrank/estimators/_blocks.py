@@ -25,7 +25,7 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
     """Fit a ranker on RowBlocks; `given` has the arguments of `fit` by name."""
     blocks: RowBlocks = given["X"]
     refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
-    held = _held_of(ranker, given)
+    held = held_of(ranker, given)
     return fit_on_passes(
         ranker,
         blocks.passes(),
@@ -137,7 +137,7 @@ class _Last:
         return call
 
 
-def _held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
+def held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
     """Return the validation rows that `fit` was given: passes over blocks, or checked arrays."""
     if isinstance(given["X_val"], RowBlocks):
         refuse_given(**{name + "_val": given[name + "_val"] for name in ("y", *ALIGNED)})
