@@ -210,7 +210,8 @@ class SolvedRanker(BaseRanker, ABC):
         A ranker that learns from blocks defines both.
         """
         raise PairrankError(
-            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory"
+            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or take "
+            "RankSVM, RankNCG or another linear ranker"
         )
 
     def _solve_blocks(
