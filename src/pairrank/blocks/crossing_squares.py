@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,9 +61,11 @@ class Residuals:
 
     def centred(self, rows: OwnRows, values: FloatArray, label: FloatArray) -> FloatArray:
         """Return the rows' values less labels, minus the query's mean."""
-        at = np.searchsorted(self.query, rows.query)
+        at = np.empty(0, dtype=np.int64)
+        if self.query.size > 1:
+            at = np.searchsorted(self.query, rows.query)
         with np.errstate(over="ignore", invalid="ignore"):
-            result = (values - self.origin[at]) - self.rest[at]
+            result = (values - _by_row(self.origin, at)) - _by_row(self.rest, at)
             return result - label if label.size else result
 
 
@@ -91,23 +94,45 @@ class ResidualSummary:
 def residuals_of(rows: OwnRows, values: FloatArray, label: FloatArray) -> Residuals:
     """Return the sums over one block of values less labels; O(rows)."""
     query, of_row = _numbered(rows.query)
-    weight = rows.weight[0] if len(rows.weight) else np.ones(values.size)
-    total = np.bincount(of_row, weight, query.size).astype(np.float64)
-    least = np.full(query.size, np.inf)
-    np.minimum.at(least, of_row, np.abs(values))
-    nearest = np.flatnonzero(np.abs(values) <= least[of_row])
-    origin = np.zeros(query.size)
-    origin[of_row[nearest]] = values[nearest]
+    weight = rows.weight[0] if len(rows.weight) else None
+    total = _sums(of_row, query.size, np.ones(values.size) if weight is None else weight)
+    origin = _nearest_zero(of_row, query.size, values)
     with np.errstate(over="ignore", invalid="ignore"):
-        residual = values - origin[of_row]
+        residual = values - _by_row(origin, of_row)
         residual = residual - label if label.size else residual
         rest = np.zeros(query.size)
         for _ in range(2):
-            left = np.bincount(of_row, weight * (residual - rest[of_row]), query.size)
+            left = residual - _by_row(rest, of_row)
+            left = _sums(of_row, query.size, left if weight is None else weight * left)
             rest += np.divide(left, total, out=np.zeros(query.size), where=total > 0.0)
-        centred = residual - rest[of_row]
-        squares = np.bincount(of_row, weight * centred * centred, query.size).astype(np.float64)
+        left = residual - _by_row(rest, of_row)
+        squares = _sums(of_row, query.size, (left if weight is None else weight * left) * left)
     return Residuals(query.astype(np.int64), total, origin, rest, squares)
+
+
+def _sums(of_row: IntArray, n_queries: int, values: FloatArray) -> FloatArray:
+    """Return the sum of the values of each query, (n_queries,)."""
+    if n_queries == 1:
+        return values.sum(keepdims=True)
+    return np.bincount(of_row, values, n_queries).astype(np.float64)
+
+
+def _by_row(of_queries: FloatArray, of_row: IntArray) -> Any:
+    """Return a value per query as one per row, or as a number where there is one query."""
+    return of_queries[0] if of_queries.size == 1 else of_queries[of_row]
+
+
+def _nearest_zero(of_row: IntArray, n_queries: int, values: FloatArray) -> FloatArray:
+    """Return the value nearest to zero of each query, (n_queries,)."""
+    size = np.abs(values)
+    if n_queries == 1:
+        return values[[int(np.argmin(size))]]
+    least = np.full(n_queries, np.inf)
+    np.minimum.at(least, of_row, size)
+    nearest = np.flatnonzero(size <= least[of_row])
+    result = np.zeros(n_queries)
+    result[of_row[nearest]] = values[nearest]
+    return result
 
 
 def _numbered(query: NDArray[np.int32]) -> tuple[NDArray[np.int32], IntArray]:
@@ -117,6 +142,8 @@ def _numbered(query: NDArray[np.int32]) -> tuple[NDArray[np.int32], IntArray]:
     """
     starts = np.flatnonzero(np.concatenate(([True], query[1:] != query[:-1])))
     distinct, place = np.unique(query[starts], return_inverse=True)
+    if distinct.size == 1:
+        return distinct, place
     return distinct, np.repeat(place, np.diff(np.append(starts, query.size)))
 
 
