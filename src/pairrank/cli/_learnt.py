@@ -87,7 +87,7 @@ def learn_streamed(
     facts = {"rows": ranker.n_rows_, "features": ranker.n_features_in_}
     summary = summarise(model, ranker, {**facts, "queries": ranker.n_queries_})
     if judged is not None:
-        with named(valid):
+        with named(valid or data):
             scores, rows = judged.scored(ranker)
             check_metrics([metric], as_rows(len(scores), rows))
             value = measure(metric, as_rows(len(scores), rows), scores, ranker)
