@@ -82,9 +82,7 @@ def test_limits_belong_to_classes_and_queries():
     upper = {key: pair[1] for key, pair in limits[found].items()}
     lower = {key: pair[0] for key, pair in limits[found].items()}
     keys = list(zip(qid.tolist(), y.tolist(), strict=True))
-    slack = [
-        max(0.0, s - upper[key], lower[key] - s) for s, key in zip(scores, keys, strict=True)
-    ]
+    slack = [max(0.0, s - upper[key], lower[key] - s) for s, key in zip(scores, keys, strict=True)]
     value = found.nu_ * np.square(slack).sum() + 0.5 * found.coef_ @ found.coef_
     assert value == pytest.approx(found.objective_, rel=1e-10)
 

@@ -223,6 +223,9 @@ class SolvedRanker(BaseRanker, ABC):
     def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes after a fit on blocks."""
 
+    def _shift_scores(self, offset: Any) -> None:
+        """Add an offset to fitted attributes that are in the unit of scores."""
+
     def _check_blocks(self) -> None:
         """Raise a PairrankError for parameters that need all rows in memory."""
         if self._maps_features or self._is_precomputed:

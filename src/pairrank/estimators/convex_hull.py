@@ -278,6 +278,9 @@ class ConvexHullRanker(SolvedRanker):
         for name in ("slacks_", "_sides"):
             self.__dict__.pop(name, None)
 
+    def _shift_scores(self, offset: Any) -> None:
+        self.limits_ = self.limits_ + offset
+
     def _lift(self, weight: FloatArray | None) -> FloatArray | None:
         """Return the matrix from the penalised weights to `coef_`; None where they are the same.
 
