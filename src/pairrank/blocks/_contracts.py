@@ -58,8 +58,9 @@ class BlockLayout:
 class Passes(Protocol):
     """Blocks that a fit goes over again and again: in memory, on disk or on a cluster."""
 
-    n_blocks: int
-    """The number of blocks; 0 where it is unknown before `describe`."""
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks; 0 where it is unknown before `describe`."""
 
     def reduce(
         self,

@@ -178,13 +178,13 @@ def sum_crossing_labels(
     query, first, of_row = np.unique(rows.query, return_index=True, return_inverse=True)
     weight = crossing_weights(block, rows.places, plan.n_weights)
     by_row = weight[0] if len(weight) else np.ones(of_row.size)
-    total = np.bincount(of_row, by_row, query.size)
+    total: FloatArray = np.bincount(of_row, by_row, query.size).astype(np.float64)
     base = targets[first]
     off = targets - base[of_row]
     mean = _summed(of_row, by_row, off, query.size) / total[:, None]
     off -= mean[of_row]
     return None, LabelSums(
-        query=query,
+        query=query.astype(np.int32),
         n_rows=np.bincount(of_row, minlength=query.size),
         n_blocks=np.ones(query.size, dtype=np.int64),
         weight=total,
@@ -199,7 +199,7 @@ def merge_label_sums(parts: list[LabelSums]) -> LabelSums:
     query = np.concatenate([part.query for part in parts])
     distinct, first, of_part = np.unique(query, return_index=True, return_inverse=True)
     joined = LabelSums(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-    weight = np.bincount(of_part, joined.weight, distinct.size)
+    weight: FloatArray = np.bincount(of_part, joined.weight, distinct.size).astype(np.float64)
     base = joined.base[first]
     off = joined.mean - base[of_part]
     mean = _summed(of_part, joined.weight, off, distinct.size) / weight[:, None]

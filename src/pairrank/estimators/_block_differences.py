@@ -121,7 +121,9 @@ class DifferenceFit:
         if self._sums is not None:
             solved = self._inverse(self._sums)
             nothing = np.zeros(self.n_features)
-            found = Direct(solved)(self._quadratic(self._sums, target), nothing, tol=0, max_iter=1)
+            found = Direct(solved)(
+                self._quadratic(self._sums, target), nothing, tol=0.0, max_iter=1
+            )
             if found.status is not Status.CONVERGED:
                 found = None
             elif solved is not None:

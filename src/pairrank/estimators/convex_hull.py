@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pairrank.blocks.catalog import Catalog
 
 _MOST_EDGES = 1_000_000
+_NO_ROWS = (np.empty(0), np.empty(0, dtype=np.int8))
 _SLACK_COST = 10.0
 """The default cost of the mean squared slack."""
 
@@ -258,7 +259,7 @@ class ConvexHullRanker(SolvedRanker):
                 if iteration < found.n_iter and points:
                     coef, found_limits = points[iteration]
                 limits = np.where(problem.bounded, found_limits, [[-np.inf], [np.inf]])
-                return _Limits((limits + problem.offset(coef)).T, None, None)
+                return _Limits((limits + problem.offset(coef)).T, *_NO_ROWS)
 
             found = minimize_smoothed(
                 problem, tol=float(self.tol), max_iter=int(self.max_iter), callback=kept
@@ -315,9 +316,9 @@ class _Limits(NamedTuple):
     """Limits of the scores by class; slacks and sides by row."""
 
     limits: FloatArray
-    slacks: FloatArray | None
-    """None after a fit on blocks, which keeps nothing per row."""
-    sides: NDArray[np.int8] | None
+    slacks: FloatArray
+    """Empty after a fit on blocks, which keeps nothing per row."""
+    sides: NDArray[np.int8]
 
 
 class _Hull(NamedTuple):
