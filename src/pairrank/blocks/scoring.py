@@ -26,7 +26,8 @@ def scored(
     Only if `labelled`, the rows have labels, queries and weights. `ranker` is fitted.
     """
     checks = Checks(source, int(ranker.n_features_in_))
-    parts, kept = [], []
+    parts: list[FloatArray] = []
+    kept: list[KeptRows] = []
     with read_ahead(lambda: checks.read(labelled=labelled)) as blocks:
         for checked in reported(blocks, report):
             if not parts:

@@ -156,7 +156,9 @@ def _held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
     bare = copy.copy(ranker)
     for name in ("n_features_in_", "feature_names_in_"):
         bare.__dict__.pop(name, None)
-    rows: Rows | None = bare._check_held(given["X_val"], given["y_val"], aligned(given, "_val"), 1)
+    rows: Rows | None = bare._check_held(
+        given["X_val"], given["y_val"], aligned(dict(given), "_val"), 1
+    )
     return rows
 
 
