@@ -103,6 +103,9 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     of the largest eigenvalue, and a sparse column far from 0 loses digits to its offset.
     Predictions of a query that agree to 2^-36 of the largest of them count as tied.
 
+    On RowBlocks all alphas come from one eigendecomposition of the normal equations, at most 5,000
+    features; validation blocks are read once, and judge the predictions at all alphas.
+
     References
     ----------
     T. Pahikkala, E. Tsivtsivadze, A. Airola, J. Boberg and J. Järvinen, "An efficient algorithm for
