@@ -77,9 +77,10 @@ def fit_on_passes(
     ranker._check_parameters()
     ranker._check_blocks()
     if held is None and ranker._stops_early:
+        reason, remedy = ranker._early_reason
         raise PairrankError(
-            f"patience={ranker.patience} stops the fit by validation rows, and there are none: "
-            "pass X_val (with y_val and qid_val, or RowBlocks) to fit, or leave patience=None"
+            f"{reason} stops the fit by validation rows, and there are none: "
+            f"pass X_val (with y_val and qid_val, or RowBlocks) to fit, or {remedy}"
         )
     catalog = catalog or described(ranker, passes)
     if ranker._role_refusal and catalog.has_roles:

@@ -108,6 +108,10 @@ class RankRLS(TargetsMixin, SolvedRanker):
     def _stops_early(self) -> bool:
         return self.regularization != "tikhonov"
 
+    @property
+    def _early_reason(self) -> tuple[str, str]:
+        return f'regularization="{self.regularization}"', 'take regularization="tikhonov"'
+
     def _check_parameters(self) -> None:
         super()._check_parameters()
         unused = self.regularization == "iteration"
