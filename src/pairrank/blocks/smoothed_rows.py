@@ -42,7 +42,7 @@ def smoothed_rows(below: FloatArray, above: FloatArray, width: float) -> Smoothe
         far = margin + 2.0 * half
         value = (larger + margin) * margin * far - width * (margin + half)
         slope = margin * far + (larger + margin) * (margin + far) - width
-        step = np.where(single, 0.0, value / slope)
+        step = np.where(single, 0.0, value / np.where(single, 1.0, slope))
         margin = np.maximum(margin - step, 0.25 * margin)
     other = margin + 2.0 * half
     is_below = below >= above

@@ -15,7 +15,7 @@ from pairrank._protocols import FloatArray, Status
 from pairrank.solvers.interior_point import BoundStep, LimitSolution
 from pairrank.solvers.limit_system import SummedSystem
 
-_CENTRED = 0.03
+_CENTRED = 1e-4
 """The width shrinks where a Newton step lowers the smoothed cost by less than this part of the
 smoothing."""
 _NARROWER = 0.1
