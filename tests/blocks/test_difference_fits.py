@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from memory_passes import cut_rows
 from scipy import sparse
 from sklearn.base import clone
 
+from memory_passes import cut_rows
 from pairrank import MPRank, RankRLS, SVRank
 from pairrank.estimators._blocks import fit_on_passes
 
@@ -74,7 +74,7 @@ def test_kinked_losses_are_within_the_sum_of_the_gaps(ranker, layout):
     borders = [border for border in borders if border < 400]
     found, wanted = both(ranker, X, y, borders, **aligned)
     assert abs(found.objective_ - wanted.objective_) <= found.gap_ + wanted.gap_
-    assert found.C_ == pytest.approx(wanted.C_, rel=1e-12)
+    assert pytest.approx(wanted.C_, rel=1e-12) == found.C_
 
 
 @pytest.mark.parametrize("ranker", SMOOTH.values(), ids=SMOOTH)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_passes import cut_rows
 from scipy import sparse
 
+from memory_passes import cut_rows
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.differences import prepare_differences
 from pairrank.blocks.square_sums import merge_square_sums, square_sums

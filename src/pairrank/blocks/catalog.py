@@ -35,9 +35,9 @@ class Request:
     """
 
     n_blocks: int
-    seed: int = 0
-    graph: Any = "full"
-    sample_rows: int = SAMPLE_ROWS
+    seed: int
+    graph: Any
+    sample_rows: int
 
 
 class Description(NamedTuple):
@@ -85,6 +85,12 @@ class Catalog:
     sample: SampleRows
 
     @property
+    def width(self) -> float:
+        """The entries of X per row, about."""
+        X = self.sample.rows.X
+        return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(self.n_features)
+
+    @property
     def n_crossing(self) -> int:
         """The number of crossing queries."""
         return int(self.crossing.size)
@@ -92,7 +98,7 @@ class Catalog:
 
 def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     """Go over all blocks once and return their catalog; O(rows) and the sample's memory."""
-    request = Request(passes.n_blocks, seed, graph)
+    request = Request(passes.n_blocks, seed, graph, SAMPLE_ROWS)
     parts = passes.describe(describe_block, request)
     _require_alike(parts)
     n_queries, crossing = crossing_queries(parts)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
-from pairrank._validation import ALIGNED, check_features, check_labels, check_weights
+from pairrank._validation import ALIGNED, check_features, check_labels, check_numbers, check_weights
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.sources import Source, as_row_block, has_rows
 from pairrank.exceptions import PairrankError
@@ -97,7 +97,7 @@ class Checks:
         if not labelled:
             return RowBlock(X)
         n_rows = X.shape[0]
-        parts: dict[str, Any] = {} if given.y is None else {"y": check_labels(given.y, n_rows)}
+        parts: dict[str, Any] = {} if given.y is None else {"y": _checked_labels(given.y, n_rows)}
         for name, check in ALIGNED.items():
             part = getattr(given, name)
             if part is not None and name in _WEIGHTS:
@@ -163,6 +163,14 @@ def digest_of(X: Any) -> int:
         content: Any = np.ascontiguousarray(part)
         digest = zlib.crc32(content, digest)
     return digest
+
+
+def _checked_labels(y: Any, n_rows: int) -> Any:
+    """Return checked labels, (n_rows,) or, of several targets, (n_rows, n_targets)."""
+    if np.ndim(y) != 2 or np.shape(y)[1] == 1:
+        return check_labels(y, n_rows)
+    columns = np.asarray(y).T
+    return np.column_stack([check_numbers(column, "y", n_rows) for column in columns])
 
 
 def _kind_of(part: Any) -> str:

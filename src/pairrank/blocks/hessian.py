@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks._contracts import BlockLayout
+from pairrank.blocks._contracts import BlockLayout, Passes
+from pairrank.blocks.gathered import GatheredRows
 from pairrank.blocks.sums import Asked, bound_sum, design_of, merged_summaries
 
 
@@ -83,11 +84,19 @@ class BlockHessian:
     """penalty I + factor X' H X over all blocks at given weights.
 
     A product is one pass over the blocks; where queries cross blocks two, and one more in the
-    beginning.
+    beginning. Rows that are `gathered` need none.
     """
 
-    def __init__(self, passes: Any, asked: Asked, factor: float, penalty: float) -> None:
+    def __init__(
+        self,
+        passes: Passes,
+        asked: Asked,
+        factor: float,
+        penalty: float,
+        gathered: GatheredRows | None = None,
+    ) -> None:
         self.passes, self.asked, self.factor, self.penalty = passes, asked, factor, penalty
+        self.gathered = gathered
 
     def matvec(self, v: FloatArray) -> FloatArray:
         """Return the Hessian times `v`."""
@@ -95,6 +104,8 @@ class BlockHessian:
         sent = Product(self.asked, curvature, v)
         merge = functools.partial(merge_products, curvature)
         product, summary = self.passes.reduce(multiply_block, sent, merge)
+        if self.gathered is not None:
+            product = product + self.gathered.product(self.asked.coefs[0], v)
         if curvature is not None:
             sent = sent._replace(curvature=curvature.finish(summary))
             product = product + self.passes.reduce(multiply_crossing, sent, add_products)

@@ -35,12 +35,30 @@ class _Column:
         return np.repeat(values, np.diff(self.starts, append=self.size))
 
 
+class _Columns:
+    """The columns of an array of two dimensions."""
+
+    def __init__(self, values: NDArray[Any]) -> None:
+        self.columns = [_Column(column) for column in values.T]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(column.nbytes for column in self.columns)
+
+    def restored(self) -> NDArray[Any]:
+        return np.column_stack([column.restored() for column in self.columns])
+
+
+def _kept(values: NDArray[Any]) -> _Column | _Columns:
+    return _Column(values) if values.ndim == 1 else _Columns(values)
+
+
 class KeptRows:
     """What a block has besides X; `rows()` restores it to the bit."""
 
     def __init__(self, block: RowBlock) -> None:
         self.n_rows = block.X.shape[0]
-        self._columns = [None if part is None else _Column(part) for part in block[1:]]
+        self._columns = [None if part is None else _kept(part) for part in block[1:]]
 
     @property
     def nbytes(self) -> int:

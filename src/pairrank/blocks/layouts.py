@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray, PairLoss
 from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
 from pairrank.blocks.catalog import Catalog, kept_rows, query_numbers
 from pairrank.blocks.crossing_queries import CrossingQueries, exchanged_levels
+from pairrank.blocks.gathered import GATHERED_ENTRIES
 from pairrank.blocks.groups import (
     CrossingGroups,
     crossing_levels,
@@ -83,6 +84,9 @@ class Prepared:
     """The weight of all pairs, as scaled by the layouts."""
     crossing: CrossingQueries | None
     """The queries that cross blocks; None where they have no pair."""
+    gathers: bool = False
+    """Whether the rows of crossing queries are so few that their X is gathered: they are all
+    `crossing.exchanged` then."""
 
     @property
     def scale(self) -> float:
@@ -121,7 +125,7 @@ def prepare(
     )  # fmt: skip
     n_pairs = n_ties = 0
     pair_weight = layout_weight = 0.0
-    crossing = None
+    crossing, gathers = None, False
     if catalog.n_crossing:
         groups = merge_groups(passes.prepare(count_crossing, plan))
         n_ties = groups.n_ties
@@ -129,7 +133,10 @@ def prepare(
         if levels is not None:
             pair_weight, levels = levels.pair_weight, scaled_by(levels, reduction, share)
             layout_weight = levels.total_weight
-            crossing = moment_queries(loss, groups, levels, catalog.labels)
+            gathers = int(groups.n_rows.sum()) * catalog.width <= GATHERED_ENTRIES
+            crossing = CrossingQueries(levels.n_queries)
+            if not gathers:
+                crossing = moment_queries(loss, groups, levels, catalog.labels)
             plan.exchanged[:] = True
             plan.exchanged[crossing.numbers] = False
     reports = passes.prepare(lay_out, plan)
@@ -152,6 +159,7 @@ def prepare(
         pair_weight=math.fsum([pair_weight, *(report.pair_weight for report in reports)]),
         layout_weight=math.fsum([layout_weight, *(report.layout_weight for report in reports)]),
         crossing=crossing,
+        gathers=gathers,
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Sigmoidal
 from pairrank.blocks._contracts import CrossingSum, Passes
+from pairrank.blocks.gathered import GatheredRows
 from pairrank.blocks.hessian import BlockHessian
 from pairrank.blocks.sums import (
     LEAST_EPS,
@@ -22,6 +23,7 @@ from pairrank.blocks.sums import (
     merge_sums,
 )
 from pairrank.objective import PairObjective
+from pairrank.preferences import Differences, Levels
 
 PRECISION = 1e-12
 """The relative rounding error to expect of a value."""
@@ -36,8 +38,9 @@ class BlockProblem:
     r"""penalty/2 \|w\|^2 + factor * the sum of a loss over the preferences of prepared blocks.
 
     `factor` includes the scale of the reduction. `crossing` sums the queries that cross blocks,
-    with the scales of the layouts. `origin` is subtracted from every row of X, see `origin_of`.
-    `rounding` bounds the rounding of X' v for v of norm 1, `dtype` is that of X.
+    with the scales of the layouts; instead, `gathered` are the preferences over their rows, if
+    these are few enough to be gathered in memory. `origin` is subtracted from every row of X, see
+    `origin_of`. `rounding` bounds the rounding of X' v for v of norm 1, `dtype` is that of X.
     """
 
     passes: Passes
@@ -47,6 +50,7 @@ class BlockProblem:
     rounding: FloatArray
     dtype: Any
     crossing: CrossingSum | None = None
+    gathered: Levels | Differences | None = None
     origin: FloatArray | None = None
     algorithm: str = "auto"
     eps: float = 1e-6
@@ -71,7 +75,8 @@ class _Total(NamedTuple):
 class BlockObjective:
     r"""A `BlockProblem` as an objective: penalty/2 \|w\|^2 is left to the solver.
 
-    An evaluation is one pass over the blocks, and a second one where queries cross blocks. `sample`
+    An evaluation is one pass over the blocks, and a second one where queries cross blocks whose
+    rows are too many to be gathered in the first evaluation. `sample`
     is the objective of sampled rows: it gives the Hessian until `refine` asks for exact products,
     which take as many passes each; None: they are exact. `is_whole` says that all rows are sampled.
     The `scores` of a point are those of the sampled rows, for the Hessian and for step lengths.
@@ -96,6 +101,7 @@ class BlockObjective:
         zero = np.zeros(self.n_features)
         self._first: list[FloatArray] = [zero] if start is None else [zero, start + 0.0]
         self._known: dict[bytes, _Total] = {}
+        self._gathered: GatheredRows | None = None
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the pair sum and its gradient, without the penalty."""
@@ -120,7 +126,8 @@ class BlockObjective:
     def sharpen(self) -> bool:
         """Let the sums of all blocks take a smaller error; False where they are least."""
         crossing = self.problem.crossing
-        is_sharper = crossing is not None and crossing.sharpen()
+        parts = [part for part in (crossing, self._gathered) if part is not None]
+        is_sharper = any([part.sharpen() for part in parts])
         if self._has_error and self._n_sharper < self._most_sharper:
             self._n_sharper += 1
             is_sharper = True
@@ -160,27 +167,48 @@ class BlockObjective:
 
     def _totals(self, coefs: FloatArray) -> list[_Total]:
         """Return the sums at each of some weights."""
-        problem, crossing = self.problem, self.problem.crossing
-        merge = functools.partial(merge_sums, crossing)
-        sums = problem.passes.reduce(evaluate_block, self.asked(coefs), merge)
+        problem = self.problem
+        gathers = problem.gathered is not None and self._gathered is None
+        asked = self.asked(coefs)._replace(gathers=gathers)
+        merge = functools.partial(merge_sums, problem.crossing)
+        sums = problem.passes.reduce(evaluate_block, asked, merge)
         self.n_passes += 1
-        if crossing is not None:
-            tables = [crossing.finish(summary) for summary in sums.summaries]
-            given = Given(problem.origin, coefs, tables)
-            gradient, square = problem.passes.reduce(crossing_gradient, given, add_arrays)
-            self.n_passes += 1
-            across = np.array([(t.value, t.error, t.gradient_error) for t in tables]).T
-            value, error, off = across
-            sums = Summed(
-                sums.value + value,
-                sums.error + error,
-                sums.gradient + gradient,
-                sums.gradient_error + off,
-                sums.square + square,
-                [],
-            )
+        if problem.gathered is not None:
+            self._add_gathered(sums, coefs)
+        if problem.crossing is not None:
+            self._add_crossing(sums, coefs)
         self._has_error = bool(sums.error.any() or sums.gradient_error.any())
         return [self._total(sums, at, not w.any()) for at, w in enumerate(coefs)]
+
+    def _add_gathered(self, sums: Summed, coefs: FloatArray) -> None:
+        """Add the pairs of crossing queries whose rows are in memory."""
+        problem = self.problem
+        assert problem.gathered is not None
+        if self._gathered is None:
+            options = {"algorithm": problem.algorithm, "eps": problem.eps}
+            self._gathered = GatheredRows(sums.rows, problem.gathered, problem.loss, **options)
+        for at, w in enumerate(coefs):
+            found, gradient = self._gathered.at(w)
+            sums.value[at] += found.value
+            sums.error[at] += found.error
+            sums.gradient_error[at] += found.gradient_error
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums.gradient[at] += gradient
+                sums.square[at] += found.gradient @ found.gradient
+
+    def _add_crossing(self, sums: Summed, coefs: FloatArray) -> None:
+        """Add the pairs of crossing queries, by a second pass."""
+        problem = self.problem
+        assert problem.crossing is not None
+        tables = [problem.crossing.finish(summary) for summary in sums.summaries]
+        given = Given(problem.origin, coefs, tables)
+        parts = problem.passes.reduce(crossing_gradient, given, add_arrays)
+        self.n_passes += 1
+        for at, table in enumerate(tables):
+            sums.value[at] += table.value
+            sums.error[at] += table.error
+            sums.gradient_error[at] += table.gradient_error
+        add_arrays((sums.gradient, sums.square), parts)
 
     @functools.cached_property
     def _most_sharper(self) -> int:
@@ -216,4 +244,5 @@ class BlockObjective:
             return self.sample.at(w, scores).hessian()
         problem = self.problem
         asked = self.asked(w[None])
-        return BlockHessian(problem.passes, asked, problem.factor, problem.penalty)
+        rest = (problem.factor, problem.penalty, self._gathered)
+        return BlockHessian(problem.passes, asked, *rest)

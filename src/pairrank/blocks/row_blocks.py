@@ -360,6 +360,20 @@ class RowBlocks:
         """
         return coef if self._scaler is None else coef * self._scaler.scale_
 
+    def score_offset(self, coef: FloatArray) -> Any:
+        """Return how much raw rows score above the rows that passes give, for raw weights.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_features,) or (n_targets, n_features)
+
+        Returns
+        -------
+        float or ndarray of shape (n_targets,)
+        """
+        mean = None if self._scaler is None else self._scaler.mean_
+        return 0.0 if mean is None else coef @ mean
+
     def scored(self, ranker: Any, *, labelled: bool = True) -> tuple[FloatArray, RowBlock]:
         """Return the scores of raw rows by a fitted ranker, and their labels; reads them once.
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, PairLoss, Sigmoidal
 from pairrank.blocks._contracts import BlockLayout, CrossingSum, CrossingTable
+from pairrank.blocks.gathered import BlockRows
 from pairrank.design import Design
 from pairrank.pair_sums import bind
 
@@ -27,6 +28,8 @@ class Asked(NamedTuple):
     crossing: CrossingSum | None
     coefs: FloatArray
     """(n_points, n_features)."""
+    gathers: bool = False
+    """Whether the X of crossing rows is asked for."""
 
 
 class Summed(NamedTuple):
@@ -41,6 +44,8 @@ class Summed(NamedTuple):
     """The squared norm of the gradient by the scores."""
     summaries: list[Any]
     """Of crossing queries, one per point; None where the blocks have none."""
+    rows: BlockRows
+    """The X of crossing rows, if it was asked for."""
 
 
 def design_of(X: Any, origin: FloatArray | None) -> Design:
@@ -65,7 +70,9 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Sum
     design, bound = design_of(X, asked.origin), bound_sum(layout, asked)
     n_points, n_features = asked.coefs.shape
     one = functools.partial(np.zeros, n_points)
-    result = Summed(one(), one(), np.zeros((n_points, n_features)), one(), one(), [])
+    result = Summed(one(), one(), np.zeros((n_points, n_features)), one(), one(), [], {})
+    if asked.gathers and layout.rows.size:
+        result.rows[index] = design.X[layout.rows]
     for at, w in enumerate(asked.coefs):
         scores = design.scores(w) if w.any() else np.zeros(design.n_rows)
         if bound is not None:
@@ -85,8 +92,9 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Sum
 def merge_sums(crossing: CrossingSum | None, first: Summed, second: Summed) -> Summed:
     """Return the sums of two sets of blocks together, in the first."""
     with np.errstate(over="ignore", invalid="ignore"):
-        for into, other in zip(first[:-1], second[:-1], strict=True):
+        for into, other in zip(first[:-2], second[:-2], strict=True):
             into += other
+    first.rows.update(second.rows)
     for at, summary in enumerate(second.summaries):
         first.summaries[at] = merged_summaries(crossing, first.summaries[at], summary)
     return first

@@ -262,6 +262,11 @@ class BaseRanker(Described, BaseEstimator):
 
         `reset` is True for training rows, whose weights by role some losses refuse.
         """
+        if isinstance(X, RowBlocks):
+            raise PairrankError(
+                f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or "
+                "take RankSVM, RankNCG or another linear ranker"
+            )
         if reset and self._role_refusal:
             refuse_roles(layout["winner_weight"], layout["loser_weight"], self._role_refusal)
         X = self._check_X(X, reset=reset)

@@ -48,13 +48,15 @@ def block_problem(
     if algorithm == "auto" and catalog.n_rows <= FEW_ROWS:
         eps = min(eps, EXACT)
     crossing = prepared.crossing
+    gathered = summed = None
+    if crossing is not None and prepared.gathers:
+        gathered, crossing = crossing.exchanged, None
     if crossing is not None and algorithm != "auto":
         raise PairrankError(
             f'pair_sum="{algorithm}" sums queries that lie in one block each, but '
             f'{crossing.n_queries} queries cross blocks: use pair_sum="auto", or keep the rows of '
             "a query together"
         )
-    summed = None
     if crossing is not None:
         from pairrank.blocks.crossing_sum import crossing_sum
 
@@ -68,6 +70,7 @@ def block_problem(
         rounding=rounding_of(catalog, origin),
         dtype=catalog.dtype,
         crossing=summed,
+        gathered=gathered,
         origin=origin,
         algorithm=algorithm,
         eps=eps,

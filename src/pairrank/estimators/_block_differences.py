@@ -9,14 +9,13 @@ from scipy import sparse
 
 from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver, Squares, Status
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.differences import PreparedDifferences, prepare_differences
+from pairrank.blocks.differences import PreparedDifferences
 from pairrank.blocks.objective import BlockObjective, BlockProblem
 from pairrank.blocks.sampled import origin_of, rounding_of
 from pairrank.blocks.sampled_differences import sampled_differences
 from pairrank.blocks.square_sums import SquareSums, merge_square_sums, square_sums
 from pairrank.estimators._descent import Method, descend
 from pairrank.exceptions import PairrankError
-from pairrank.losses import Square
 from pairrank.objective import GivenInverse, PairObjective, Problem, Quadratic
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.direct import Direct, Inverse, primal_inverse

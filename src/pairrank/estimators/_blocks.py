@@ -26,7 +26,7 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
     blocks: RowBlocks = given["X"]
     refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
     held = held_of(ranker, given)
-    return fit_on_passes(
+    fit_on_passes(
         ranker,
         blocks.passes(),
         held=held,
@@ -34,6 +34,8 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
         raw_coef=blocks.raw_coef,
         own_coef=blocks.own_coef,
     )
+    ranker._shift_scores(blocks.score_offset(ranker.coef_))
+    return ranker
 
 
 def fit_on_passes(
@@ -45,6 +47,7 @@ def fit_on_passes(
     callback: Callback | None = None,
     raw_coef: Callable[[FloatArray], FloatArray] | None = None,
     own_coef: Callable[[FloatArray], FloatArray] | None = None,
+    catalog: Catalog | None = None,
 ) -> Any:
     """Fit a ranker on the blocks of `passes`, wherever these are; return the ranker.
 
@@ -62,6 +65,8 @@ def fit_on_passes(
     raw_coef, own_coef : callable, optional
         Return the weights of the user's features for those of the features in the blocks, and the
         reverse; None: the features are the same.
+    catalog : Catalog, optional
+        That of an earlier fit on these passes, which saves the first pass.
 
     Raises
     ------
@@ -76,8 +81,7 @@ def fit_on_passes(
             f"patience={ranker.patience} stops the fit by validation rows, and there are none: "
             "pass X_val (with y_val and qid_val, or RowBlocks) to fit, or leave patience=None"
         )
-    graph = as_graph(getattr(ranker, "graph", "full"))
-    catalog = describe(passes, seed=ranker._seed(), graph=graph)
+    catalog = catalog or described(ranker, passes)
     if ranker._role_refusal and catalog.has_roles:
         refuse_roles(catalog, None, ranker._role_refusal)
     raw = raw_coef or np.asarray
@@ -111,6 +115,12 @@ def fit_on_passes(
     ranker.coef_ = raw(ranker.coef_) if n_targets == 1 else np.array([*map(raw, ranker.coef_)])
     ranker._conclude_blocks(prepared, solutions)
     return ranker
+
+
+def described(ranker: Any, passes: Passes) -> Catalog:
+    """Return the catalog of the first pass for a ranker."""
+    graph = as_graph(getattr(ranker, "graph", "full"))
+    return describe(passes, seed=ranker._seed(), graph=graph)
 
 
 class _Last:

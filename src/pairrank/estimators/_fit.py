@@ -212,7 +212,8 @@ class SolvedRanker(BaseRanker, ABC):
         A ranker that learns from blocks defines both.
         """
         raise PairrankError(
-            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory"
+            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or take "
+            "RankSVM, RankNCG or another linear ranker"
         )
 
     def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
@@ -221,6 +222,9 @@ class SolvedRanker(BaseRanker, ABC):
 
     def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes after a fit on blocks."""
+
+    def _shift_scores(self, offset: Any) -> None:
+        """Add an offset to fitted attributes that are in the unit of scores."""
 
     def _check_blocks(self) -> None:
         """Raise a PairrankError for parameters that need all rows in memory."""

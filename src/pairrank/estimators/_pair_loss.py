@@ -6,7 +6,6 @@ from dataclasses import KW_ONLY
 from typing import TYPE_CHECKING, Any, Literal
 
 from pairrank import _validation as validation
-from pairrank._protocols import Callback, FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.estimators._base import Graph
 from pairrank.estimators._descent import Method, minimize, values_agree

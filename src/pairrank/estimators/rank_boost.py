@@ -175,7 +175,7 @@ class RankBoost(BaseRanker):
     def fit(
         self,
         X: Features,
-        y: ArrayLike | Pairs,
+        y: ArrayLike | Pairs | None = None,
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

@@ -13,6 +13,7 @@ from sklearn.utils import _safe_indexing
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
+from pairrank.blocks import RowBlocks
 from pairrank.design import Design
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, columns_of
@@ -141,6 +142,29 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
         else:
             scores = _scores_of_margins(spectrum, grid, method)[None]
         return scores, lambda alphas: self._learn(spectrum, alphas)
+
+    def _search_blocks(
+        self, blocks: RowBlocks, held: RowBlocks, grid: FloatArray
+    ) -> tuple[FloatArray, Learn]:
+        from pairrank.model_selection._block_search import BlockSpectrum, judged_by_blocks
+
+        validation.check_choice(self.alpha_per_target, "alpha_per_target", (False, True))
+        scorer = get_query_scorer(self._scoring_of(None))
+        spectrum = BlockSpectrum(self._ranker(), blocks)
+        coefs = spectrum.coefs(grid)
+        scores = judged_by_blocks(held, coefs, scorer)
+        self.cv_ = None
+
+        def learn(alphas: FloatArray) -> None:
+            places = np.searchsorted(grid, alphas)
+            chosen = np.stack([coefs[place, t] for t, place in enumerate(places)])
+            spectrum.keep(self)
+            self.coef_ = chosen if len(chosen) > 1 else chosen[0]
+            self.__dict__.pop("best_estimator_", None)
+            if np.ndim(self.alpha_) == 0:
+                self.best_estimator_ = self._as_ranker()
+
+        return scores[None], learn
 
     def _method(self, rows: Rows) -> Any:
         """Return what `cv` stands for; an error where queries to leave out are missing."""
