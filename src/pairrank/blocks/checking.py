@@ -52,14 +52,12 @@ class Checks:
         self._scaler = scaler
         self._columns = _Columns()
         self._kinds: dict[str, str] = {}
-        n_features = source.n_features if n_features is None else n_features
-        if n_features is not None:
-            self._columns.n_features_in_ = n_features
+        self._n_features = source.n_features if n_features is None else n_features
 
     @property
     def n_features(self) -> int:
         """The number of features, once a block is checked or the source knows it."""
-        return self._columns.n_features_in_
+        return self._columns.n_features_in_ if self._n_features is None else self._n_features
 
     @property
     def feature_names(self) -> list[str] | None:
@@ -91,7 +89,7 @@ class Checks:
         if not has_rows(given):
             return RowBlock(np.empty((0, 1)))
         X = self._padded(given.X)
-        X = check_features(self._columns, X, reset=not self._knows_width)
+        X = check_features(self._columns, X, reset=not hasattr(self._columns, "n_features_in_"))
         if self._scaler is not None:
             X = self._scaler.transform(X)
         if not labelled:
@@ -109,7 +107,7 @@ class Checks:
 
     @property
     def _knows_width(self) -> bool:
-        return hasattr(self._columns, "n_features_in_")
+        return self._n_features is not None or hasattr(self._columns, "n_features_in_")
 
     def _padded(self, X: Any) -> Any:
         """Return sparse rows with the features that this block leaves out at the end."""
