@@ -7,9 +7,55 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from definitions import preferences_of
 from pairrank.blocks._contracts import BlockLayout
 from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery, exchanged_levels
 from pairrank.preferences import Differences, Levels
+from sum_table import scale_of_rows, weights_of
+
+
+class EveryPair:
+    """Every preference of a problem, one by one: its rows, weight and margin."""
+
+    def __init__(self, problem, levels):
+        pairs = np.array(preferences_of(problem.y, problem.qid, problem.graph), dtype=np.int64)
+        self.i, self.j = pairs.reshape(-1, 2).T
+        winner, loser = weights_of(problem)
+        scale = scale_of_rows(levels)
+        self.weight = winner[self.i] * loser[self.j] * scale[self.i]
+        self.d = problem.scores[self.i] - problem.scores[self.j]
+        self.n_rows = problem.y.size
+
+    def value(self, loss):
+        return float((self.weight * loss.phi(self.d)).sum())
+
+    def gradient(self, loss):
+        return self.at_ends(self.weight * loss.phi(self.d, order=1))
+
+    def product(self, loss, v):
+        return self.at_ends(self.weight * loss.phi(self.d, order=2) * (v[self.i] - v[self.j]))
+
+    def at_ends(self, values):
+        n = self.n_rows
+        return np.bincount(self.i, values, n) - np.bincount(self.j, values, n)
+
+    def sizes(self, terms):
+        """Return the sums of absolute contributions to the value and to the gradients."""
+        value = slope = 0.0
+        for margin, power, c in terms:
+            over = np.maximum(margin - self.d, 0.0)
+            value += abs(c) * float((self.weight * over**power).sum())
+            slope += abs(c) * float((self.weight * (2.0 * over if power == 2 else 1.0)).sum())
+        return value, 2.0 * slope
+
+    def at_kinks(self, terms, largest):
+        """Return the weight of pairs whose margin is known to rounding only, at a hinge's kink."""
+        close = 4.0 * np.finfo(float).eps * largest
+        return sum(
+            2.0 * abs(c) * float(self.weight[np.abs(m - self.d) <= close].sum())
+            for m, p, c in terms
+            if p == 1
+        )
 
 
 @dataclass

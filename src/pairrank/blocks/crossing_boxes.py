@@ -9,7 +9,7 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, Sigmoidal
 from pairrank.blocks.crossing_cells import codes_of
-from pairrank.blocks.crossing_grid import window_of
+from pairrank.blocks.crossing_grid import union, window_of
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.compiled import box_grid
@@ -146,7 +146,7 @@ class BoxMoments:
         values = moments.reshape(len(moments), query.n_codes, placed.keys.size, rule.degree)
         used = np.asarray(values.any(axis=(0, 1, 3)))
         used[0] |= not used.any()
-        keys = np.union1d(placed.keys[used], _window_keys(rule, placed.points))
+        keys = union(placed.keys[used], _window_keys(rule, placed.points))
         if keys.size * values[:, :, 0].size > MOST_ENTRIES:
             return cls.out_of_range()
         return cls(placed.keys[used], values[:, :, used]).aligned(keys)
@@ -166,7 +166,7 @@ class BoxMoments:
         """Return the moments of both sets of rows."""
         if not (self.is_valid and other.is_valid):
             return BoxMoments.out_of_range()
-        result = self.aligned(np.union1d(self.keys, other.keys))
+        result = self.aligned(union(self.keys, other.keys))
         if result.values.size > MOST_ENTRIES:
             return BoxMoments.out_of_range()
         result.values[:, :, np.searchsorted(result.keys, other.keys)] += other.values

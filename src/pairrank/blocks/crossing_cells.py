@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_grid import CellMoments, block_grid, grid_of_table
+from pairrank.blocks.crossing_packing import pack, packed_state, unpack, unpacked_state
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.exceptions import PairrankError
@@ -33,6 +34,7 @@ Of 5 levels it holds 800,000 cells, which is 100 MB."""
 FINEST = FINER**2
 """`sharpen` divides the cells' width by up to this: 65,536 cells per margin."""
 _NO_WEIGHT = np.empty((1, 0))
+_TABLES = {"table": 2}
 
 
 class CellsOfLevels:
@@ -91,6 +93,8 @@ class CellsOfLevels:
             merged.additions,
         )
         value, error, gradient_error = stated(sums, smooth)
+        if merged.per_h >= 1.0:  # else a cell without moments may be read, see `with_zero`
+            table[~merged.moments.any(axis=-1)] = 0.0
         return CellTable(
             self.query, self.terms, merged.per_h, merged.position, table,
             value, error, gradient_error, weights.copy() if smooth else None,
@@ -171,10 +175,13 @@ class CellTable:
     def infinite(cls, query: MomentQuery, terms: Terms) -> CellTable:
         """Return the table for scores that fit no grid."""
         nothing = np.empty(0, dtype=np.int64)
-        return cls(query, terms, np.nan, nothing, np.empty(0), np.inf, 0.0, 0.0)
+        return cls(query, terms, np.nan, nothing, np.empty((0, 2)), np.inf, 0.0, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "weights": None}
+        return packed_state({**self.__dict__, "weights": None}, _TABLES)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(unpacked_state(state, _TABLES))
 
     def of_block(self, index: int) -> CellTable:
         """Return the table, which all blocks need."""
@@ -203,6 +210,12 @@ class CellTotals:
     """Sums of values by side, code and cell of a table, (S, C, B)."""
 
     totals: FloatArray
+
+    def __getstate__(self) -> Any:
+        return pack(self.totals, 1)
+
+    def __setstate__(self, state: Any) -> None:
+        self.totals = unpack(state)
 
     def merged(self, other: CellTotals) -> CellTotals:
         """Return the sums over both sets of rows."""

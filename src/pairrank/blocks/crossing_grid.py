@@ -8,11 +8,13 @@ into cells of 2^k h without a rounding of their borders.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
+from pairrank.blocks.crossing_packing import packed_state, unpacked_state
 from pairrank.compiled import cells as compiled
 from pairrank.pair_sums._bound import range_of
 from pairrank.pair_sums.cell_grid import LARGEST_CELL, Grid, cells_per_score
@@ -30,6 +32,7 @@ _SLACK = 1.0 / 8.0
 """A window ends at most this part of the scores' range beyond the outermost score."""
 _SAMPLE = 1 << 14
 _MOST_SHIFT = 52
+_TABLES = {"moments": 3}
 
 
 def window_of(
@@ -63,12 +66,12 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
     windows = window_of(scores, low, high)
     spread = windows[0] if windows[0][1] > windows[0][0] else (low, high)
     per_h = cells_per_score(*spread, margins, cells)
-    if not np.isfinite(per_h) or max(abs(low), abs(high)) * per_h >= LARGEST_CELL:
+    furthest = max(abs(low), abs(high))
+    if not margins.max() > 0.0 and furthest > 0.0:
+        per_h = _at_most(per_h, LARGEST_CELL / furthest)
+    if not np.isfinite(per_h) or furthest * per_h >= LARGEST_CELL:
         return None
-    for start, stop in windows:
-        first, last = int(np.floor(start * per_h)), int(np.floor(stop * per_h))
-        if last - first < most // 2:
-            break
+    first, last = _first_that_fits(windows, per_h, most // 2)
     outside = _outside(scores, per_h, first, last)
     shift = _needed_shift(first, last, outside, most)
     if shift:
@@ -77,6 +80,28 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
     below = outside[outside < first]
     position = np.concatenate((below, np.arange(first, last + 1), outside[outside > last]))
     return Grid(per_h, position, below.size, below.size + last - first)
+
+
+def _at_most(per_h: float, most: float) -> float:
+    """Return a power of two, or the greatest one below `most` if that is less."""
+    if np.isfinite(per_h) and per_h < most:
+        return per_h
+    return float(2.0 ** (np.ceil(np.log2(most)) - 1.0)) if np.isfinite(most) else 1.0
+
+
+def _first_that_fits(
+    windows: list[tuple[float, float]], per_h: float, most: int
+) -> tuple[int, int]:
+    """Return the first and last cell of the first window of few enough cells.
+
+    If none has, they are `most` cells around the middle of the last window.
+    """
+    for start, stop in windows:
+        first, last = int(np.floor(start * per_h)), int(np.floor(stop * per_h))
+        if last - first < most:
+            return first, last
+    middle = (first + last) // 2
+    return middle - most // 2, middle + (most - 1) // 2
 
 
 def _outside(scores: FloatArray, per_h: float, first: int, last: int) -> IntArray:
@@ -115,10 +140,16 @@ class CellMoments:
     most: int
     """The number of cells beyond which they are made wider."""
 
+    def __getstate__(self) -> dict[str, Any]:
+        return packed_state(self.__dict__, _TABLES)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(unpacked_state(state, _TABLES))
+
     @classmethod
     def without_grid(cls) -> CellMoments:
         """Return what stands for scores that fit no grid."""
-        return cls(float("nan"), np.empty(0, dtype=np.int64), np.empty(0), 0.0, 0)
+        return cls(float("nan"), np.empty(0, dtype=np.int64), np.empty((0, 3)), 0.0, 0)
 
     @property
     def is_valid(self) -> bool:
@@ -165,15 +196,12 @@ class CellMoments:
 
     def _add(self, other: CellMoments) -> None:
         """Add the moments of cells of the same width."""
-        if not np.array_equal(self.position, other.position):
-            position = np.union1d(self.position, other.position)
+        position = union(self.position, other.position)
+        if position.size > self.position.size:
             moments = np.zeros((*self.moments.shape[:2], position.size, 3))
-            moments[:, :, np.searchsorted(position, self.position)] = self.moments
+            moments[:, :, _places_in(position, self.position)] = self.moments
             self.position, self.moments = position, moments
-        at = np.searchsorted(self.position, other.position)
-        whole = at.size and at[-1] - at[0] == at.size - 1
-        places = slice(int(at[0]), int(at[-1]) + 1) if whole else at
-        self.moments[:, :, places] += other.moments
+        self.moments[:, :, _places_in(self.position, other.position)] += other.moments
 
     def _limited(self) -> CellMoments:
         """Return the moments in at most `most` cells."""
@@ -193,6 +221,22 @@ class CellMoments:
         moments = np.insert(self.moments, at, 0.0, axis=2)
         position = np.insert(self.position, at, 0)
         return CellMoments(self.per_h, position, moments, self.additions, self.most)
+
+
+def union(first: NDArray, second: NDArray) -> NDArray:
+    """Return the distinct numbers of two ascending arrays, ascending; O(n)."""
+    both = np.concatenate((first, second))
+    both.sort(kind="stable")  # two runs are merged in one step
+    return both[np.concatenate(([True], both[1:] != both[:-1]))] if both.size else both
+
+
+def _places_in(position: IntArray, some: IntArray) -> slice | IntArray:
+    """Return where some of the cells are, as a slice where they are together."""
+    if some.size:
+        first, last = (int(at) for at in np.searchsorted(position, some[[0, -1]]))
+        if last - first == some.size - 1:
+            return slice(first, last + 1)
+    return np.searchsorted(position, some)
 
 
 def grid_of_table(per_h: float, position: IntArray, scores: FloatArray) -> Grid | None:
