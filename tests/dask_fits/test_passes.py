@@ -109,6 +109,21 @@ def test_arrays_of_unknown_lengths_and_sparse_chunks_are_read(client, rows):
     check_gradient(passes_over(client, X_unknown, frame["y"].to_dask_array()), X, y)
 
 
+@pytest.mark.parametrize("kind", ["arrays", "frames", "slices"])
+def test_collections_that_the_user_has_persisted_are_read(client, rows, kind):
+    X, y = rows
+    if kind == "frames":
+        frame = dd.from_pandas(pd.DataFrame(X).assign(y=y), npartitions=3)
+        given = client.persist(frame[[0, 1, 2]]), client.persist(frame["y"])
+    else:
+        given = client.persist(cut(X)), client.persist(cut(y))
+    if kind == "slices":
+        given = given[0][:, :], given[1] + 0
+    passes = passes_over(client, *given, persist=False)
+    del given
+    check_gradient(passes, X, y)
+
+
 def test_a_dead_worker_costs_its_blocks_only(client, rows, tmp_path):
     X, y = rows
     for persist in (True, False):

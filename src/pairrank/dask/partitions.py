@@ -106,7 +106,10 @@ def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:
             lengths = None
     graphs = {id(part.dask): part.dask for part in parts}
     graph = {key: task for each in graphs.values() for key, task in dict(each).items()}
-    return Column(name, graph, [part.key for part in parts], lengths)
+    keys = [part.key for part in parts]
+    if not graph.keys() >= set(keys):  # of a persisted array, whose futures to_delayed leaves out
+        graph |= dict(values.__dask_graph__())
+    return Column(name, graph, keys, lengths)
 
 
 def features_of(X: Any, name: str) -> Features:
