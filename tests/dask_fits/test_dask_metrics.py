@@ -58,9 +58,7 @@ def test_pairwise_accuracy_is_that_of_all_rows(client, rows, taken, average):
 
 def test_graphs_and_ties_are_those_of_all_rows(client, rows):
     graph = OrderGraph([(0, 2), (1, 3)])
-    found, expected = both(
-        "pairwise_accuracy", rows, ["qid"], client, graph=graph, ties="correct"
-    )
+    found, expected = both("pairwise_accuracy", rows, ["qid"], client, graph=graph, ties="correct")
     assert found == expected
 
 
@@ -111,7 +109,7 @@ def test_labels_without_a_pair_give_nan(client):
 
 def test_collections_that_are_cut_in_different_ways_are_refused(client, rows):
     other = da.from_array(rows["scores"], chunks=((70, 0, 131, 0, 99),))
-    with pytest.raises(PairrankError, match="partition 2 of scores has 131 rows .* 130"):
+    with pytest.raises(PairrankError, match=r"partition 2 of scores has 131 rows .* 130"):
         dask_metrics.pairwise_accuracy(cut(rows["y"]), other, client=client)
 
 

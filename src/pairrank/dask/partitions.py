@@ -46,6 +46,8 @@ class Partitions:
     features: Features
     rest: dict[str, Column]
     """y, and those of qid and the weights that are given."""
+    several: bool = False
+    """Whether y may have several columns, one per target."""
 
     @property
     def n_partitions(self) -> int:
@@ -53,7 +55,9 @@ class Partitions:
         return len(self.X.keys)
 
 
-def partitions_of(X: Any, y: Any, layout: Mapping[str, Any], suffix: str = "") -> Partitions:
+def partitions_of(
+    X: Any, y: Any, layout: Mapping[str, Any], suffix: str = "", *, several: bool = False
+) -> Partitions:
     """Return the partitions of X, y and what is given of qid and weights; compute nothing.
 
     Parameters
@@ -64,20 +68,22 @@ def partitions_of(X: Any, y: Any, layout: Mapping[str, Any], suffix: str = "") -
         Arrays or series of dask with one entry per row, by name; None where one is not given.
     suffix : str
         The end of the names in messages, such as "_val".
+    several : bool
+        Whether y may have several columns.
 
     Raises
     ------
     PairrankError
         If one is no collection of dask, has chunks of columns, or is partitioned in another way.
     """
-    columns = {}
+    columns, tables = {}, ("X", "y") if several else ("X",)
     for name, part in {"X": X, "y": y, **layout}.items():
         if part is not None:
-            columns[name] = column_of(part, name + suffix, n_dimensions=2 if name in "Xy" else 1)
+            columns[name] = column_of(part, name + suffix, n_dimensions=2 if name in tables else 1)
     if "y" not in columns:
         raise InputTypeError(f"y{suffix} is None: give the labels, partitioned as X{suffix} is")
     check_alike(list(columns.values()))
-    return Partitions(columns.pop("X"), features_of(X, "X" + suffix), columns)
+    return Partitions(columns.pop("X"), features_of(X, "X" + suffix), columns, several)
 
 
 def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:
@@ -100,7 +106,10 @@ def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:
             lengths = None
     graphs = {id(part.dask): part.dask for part in parts}
     graph = {key: task for each in graphs.values() for key, task in dict(each).items()}
-    return Column(name, graph, [part.key for part in parts], lengths)
+    keys = [part.key for part in parts]
+    if not graph.keys() >= set(keys):  # of a persisted array, whose futures to_delayed leaves out
+        graph |= dict(values.__dask_graph__())
+    return Column(name, graph, keys, lengths)
 
 
 def features_of(X: Any, name: str) -> Features:

@@ -32,8 +32,9 @@ LARGE_PASS = 1e9
 class DaskPasses:
     """Passes over rows on a cluster; implements `Passes` of `pairrank.blocks._contracts`.
 
-    A block is a partition that has rows. Blocks stay on the workers if `persist` says so, as tasks
-    that are computed again if a worker dies. No task is bound to a worker.
+    A block is a partition that has rows; `n_blocks` of them are found at once. Blocks stay on the
+    workers if `persist` says so, as tasks that are computed again if a worker dies. No task is
+    bound to a worker.
 
     Parameters
     ----------
@@ -58,11 +59,6 @@ class DaskPasses:
         self._digests: list[int] = []
         self._warned = False
         self._measure()
-
-    @property
-    def n_blocks(self) -> int:
-        """The number of partitions that have rows."""
-        return len(self.n_rows_of)
 
     @property
     def n_rows(self) -> int:
@@ -133,9 +129,10 @@ class DaskPasses:
         return counted.part
 
     def _measure(self) -> None:
-        """Load the labels, which stay on the workers until `prepare`; leave out empty partitions."""
+        """Have the workers load and keep the labels; leave out empty partitions."""
         columns = self.partitions.rest.values()
-        load = functools.partial(tasks.load_labels, tuple(self.partitions.rest))
+        names, several = tuple(self.partitions.rest), self.partitions.several
+        load = functools.partial(tasks.load_labels, names, several)
         graph: Graph = {}
         for column in columns:
             graph |= column.graph
@@ -153,6 +150,7 @@ class DaskPasses:
         self._labels = [labels[number] for number in self._places]
         self._facts = [facts[number] for number in self._places]
         self.n_rows_of = [one.n_rows for one in self._facts]
+        self.n_blocks = len(self._facts)
         if not self._facts:
             raise NoPairsError("the collections have no rows: there is nothing to learn")
         _check_kinds(self._places, self._facts)

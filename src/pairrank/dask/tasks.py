@@ -12,14 +12,16 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from pairrank import threads
 from pairrank._validation import ALIGNED, check_features, check_labels, check_weights
 from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks.checking import digest_of
+from pairrank.blocks.local_passes import bytes_of
 from pairrank.dask.partitions import Features, check_lengths
 from pairrank.dask.sharing import Parcel, opened, pickled_bytes
+from pairrank.estimators._targets import checked_targets
 from pairrank.exceptions import PairrankError
 
 
@@ -58,16 +60,16 @@ def alone(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @alone
-def load_labels(names: tuple[str, ...], number: int, *parts: Any) -> Loaded:
+def load_labels(names: tuple[str, ...], several: bool, number: int, *parts: Any) -> Loaded:
     """Return the checked labels of a partition, with its queries and weights."""
     first, *others = names
     with _named(number):
-        y = check_labels(parts[0])
+        y = checked_targets(parts[0]) if several else check_labels(parts[0])
         for name, part in zip(others, parts[1:], strict=True):
             check_lengths(number, name, len(part), first, len(y))
         checked = {name: _check(name, part) for name, part in zip(others, parts[1:], strict=True)}
     block = RowBlock(None, y, **checked)
-    return Loaded(block, digest_of(*block[1:]))
+    return Loaded(block, _digest_of_labels(block))
 
 
 @alone
@@ -87,7 +89,7 @@ def facts_of(labels: Loaded) -> Facts:
     """Return what the client needs to know of a partition's labels."""
     parts = {name: part for name, part in labels.block._asdict().items() if part is not None}
     kinds = {name: _KINDS.get(part.dtype.kind, "numbers") for name, part in parts.items()}
-    return Facts(len(labels.block.y), labels.digest, kinds)
+    return Facts(len(parts["y"]), labels.digest, kinds)
 
 
 @alone
@@ -141,25 +143,6 @@ def merge(call: Callable[[Any, Any], Any], counted: list[Counted]) -> Counted:
     return Counted(merged, sum(each.n_bytes for each in counted))
 
 
-def digest_of(*parts: Any) -> int:
-    """Return a checksum of arrays or matrices; about 6 GB/s, objects far slower."""
-    digest = 0
-    for part in parts:
-        if part is None:
-            continue
-        arrays = [part.data, part.indices, part.indptr] if sparse.issparse(part) else [part]
-        digest = zlib.crc32(repr((part.shape, part.dtype.str)).encode(), digest)
-        for array in arrays:
-            digest = zlib.crc32(_bytes_of_array(array), digest)
-    return digest
-
-
-def bytes_of(X: Any) -> int:
-    """Return the bytes of a dense or CSR matrix."""
-    arrays = [X.data, X.indices, X.indptr] if sparse.issparse(X) else [X]
-    return sum(int(array.nbytes) for array in arrays)
-
-
 _KINDS = {"U": "text", "S": "text", "O": "objects"}
 
 
@@ -199,9 +182,11 @@ def _check_digest(index: int, loaded: Loaded, digest: int) -> None:
         )
 
 
-def _bytes_of_array(array: Any) -> Any:
-    if array.dtype.kind == "O":
-        return repr(array.tolist()).encode()
-    if array.ndim == 2 and array.flags.f_contiguous and not array.flags.c_contiguous:
-        array = array.T
-    return np.ascontiguousarray(array).view(np.uint8)
+def _digest_of_labels(block: RowBlock) -> int:
+    digest = 0
+    for part in block[1:]:
+        if part is not None:
+            is_object = part.dtype.kind == "O"
+            content: Any = repr(part.tolist()).encode() if is_object else np.ascontiguousarray(part)
+            digest = zlib.crc32(content, zlib.crc32(part.dtype.str.encode(), digest))
+    return digest

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Unpack
 
 import numpy as np
 
 from pairrank.exceptions import NoPairsWarning
-from pairrank.metrics._inputs import check_rows
+from pairrank.metrics._inputs import RowArguments, check_rows
 from pairrank.metrics._queries import is_relevant
 from pairrank.metrics.ndcg import ndcg_score
 from pairrank.metrics.pairwise import TIE_SHARE, judge_levels
@@ -41,7 +41,7 @@ def tally_pairs(
     graph: Any = "full",
     ties: Literal["half", "correct", "error"] = "half",
     average: Literal["pairs", "queries", "edges"] = "pairs",
-    **rows: Any,
+    **rows: Unpack[RowArguments],
 ) -> Tally:
     """Return the tally of `pairwise_accuracy`."""
     graph = as_graph(graph)
@@ -56,8 +56,7 @@ def tally_pairs(
 
 def tally_classes(y: Any, scores: Any, *, relevant_from: float | None = None, **how: Any) -> Tally:
     """Return the tally of `auc_score`."""
-    given = {name: part for name, part in how.items() if name not in ("ties", "average")}
-    labels = check_rows(y, scores, given).labels
+    labels = check_rows(y, scores, {}).labels
     return tally_pairs(is_relevant(labels, relevant_from).astype(float), scores, **how)
 
 
