@@ -7,7 +7,7 @@ LOWEST := .venv-lowest
 EXTRAS := .venv-extras
 NEEDS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-all test-portable test-lowest test-extras lint format bench clean
+.PHONY: help demo test test-all test-portable test-lowest test-extras lint format bench reproduce clean
 help:
 	@echo "make demo      fit pairwise beside pointwise models, and 1e12 pairs"
 	@echo "make test      the tests, minutes; the same examples each time"
@@ -21,6 +21,9 @@ help:
 	@echo "make lint      ruff, mypy and numpydoc over the code"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make bench     list the benchmarks"
+	@echo "make reproduce"
+	@echo "               the papers' tables and figures: writes REPRODUCTION.md, within an hour;"
+	@echo "               ARGS='--paper raykar2007 --table 3', ARGS=--full, ARGS=--help"
 	@echo "make clean     remove .venv and every cache"
 
 demo: $(VENV)/installed-core
@@ -62,9 +65,13 @@ bench: $(VENV)/installed-dev
 	@for f in $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py)); do \
 	    printf '  %-32s %s\n' "$$f" "$$(head -n 1 $$f | tr -d '"')"; done
 
+# PAIRRANK_DATA names the folder of the real data sets; without it, ../shared/data if it is there.
+reproduce: $(VENV)/installed-plot
+	@$(BIN)/python -m reproduction $(ARGS)
+
 clean:
 	rm -rf $(VENV) $(LOWEST) $(EXTRAS) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests reproduction -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
 	@for p in $(CANDIDATES); do \
@@ -78,10 +85,15 @@ $(VENV)/installed-core: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
+$(VENV)/installed-plot: pyproject.toml | $(BIN)/python
+	@echo "make: installing pairrank and matplotlib into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot]'
+	@touch $@ $(VENV)/installed-core
+
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	@echo "make: installing pairrank and its development tools into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@touch $@ $(VENV)/installed-core
+	@touch $@ $(VENV)/installed-core $(VENV)/installed-plot
 
 $(LOWEST)/installed: pyproject.toml tests/lowest.py | $(BIN)/python
 	@echo "make: installing the lowest declared versions into $(LOWEST)"

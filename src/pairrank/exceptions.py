@@ -27,10 +27,6 @@ class MissingLibraryError(PairrankError, ImportError):
     """An optional library is not installed; the message names the extra that installs it."""
 
 
-class DatasetNotFoundError(PairrankError, FileNotFoundError):
-    """A registered data set is not in `data_home`; the message names its source."""
-
-
 class FitInterruptedError(PairrankError, RuntimeError):
     """A fit on a cluster was interrupted, or the cluster was lost.
 

@@ -1,0 +1,1 @@
+"""The papers' experiments on pairrank: data readers, cells, tables, pictures, claims."""

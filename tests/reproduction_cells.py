@@ -1,0 +1,66 @@
+"""Cells for the tests of the reproduction: quick, slow, greedy and failing ones."""
+
+import os
+import time
+
+import numpy as np
+
+from reproduction.data import DatasetNotFoundError
+from reproduction.study import Cell, Claim, Printed, Quantity, Study, Table, verdict
+
+
+def count(*, n, seed=0):
+    """Return numbers that depend on the configuration and the seed."""
+    return {"number": [n, n + 1.0], "word": "text", "nan": np.nan, "third": np.float32(1) / 3}
+
+
+def sleep(*, seconds, seed=0):
+    """Do nothing for some seconds."""
+    time.sleep(seconds)
+    return {"number": 0.0}
+
+
+def allocate(*, gibibytes, seed=0):
+    """Fill an array."""
+    return {"number": float(np.ones(int(gibibytes * 2**27)).sum())}
+
+
+def fail(*, seed=0):
+    """Raise an error."""
+    raise RuntimeError("no luck")
+
+
+def absent(*, seed=0):
+    """Miss a data set."""
+    raise DatasetNotFoundError("put it there")
+
+
+def crash(*, seed=0):
+    """End the process."""
+    os._exit(3)
+
+
+def one_study(*cells, **options):
+    """Return a study of one table of some cells."""
+    quantity = Quantity("number", "a number", **options)
+    return Study(
+        name="small",
+        title="Small 2000",
+        citation="S. Small, 2000.",
+        tables=(Table("1", "numbers", cells, cells[0], (quantity,)),),
+        claims=(
+            Claim(
+                "a is above 1",
+                lambda readings: verdict(readings.mean("1", "a", "x", "number") > 1.0, "so it is"),
+            ),
+        ),
+    )
+
+
+def cell(row="a", column="x", run=count, **options):
+    """Return a cell; `n` counts by the row."""
+    config = options.pop("config", {"n": ord(row)} if run is count else {})
+    return Cell(row, column, run, config, **{"seconds": 60.0, **options})
+
+
+PRINTED = Printed(97.5, 0.1)
