@@ -19,8 +19,8 @@ import _harness as harness
 from _rivals import Problem
 from pairrank import RankSVM
 from pairrank._protocols import Step
-from pairrank.datasets import load
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
+from reproduction.data import load
 
 METHODS: dict[str, dict[str, Any]] = {
     "squared hinge, tron": {"loss": "squared_hinge", "solver": "tron"},

@@ -13,6 +13,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+ROOT = Path(__file__).resolve().parents[1]
+"""The repository, where the papers' data sets are (reproduction.data)."""
+sys.path.insert(0, str(ROOT))
+
 LIBRARIES = ("pairrank", "numpy", "scipy", "scikit-learn", "numba")
 
 

@@ -26,7 +26,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 import _harness as harness
-from pairrank.exceptions import DatasetNotFoundError
+from reproduction.data import DatasetNotFoundError
 
 GROUPS = ((20, 40), (40, 60), (60, 80))
 ACTIVE = 200
@@ -314,7 +314,7 @@ def main() -> None:
 
 def loaded(name: str) -> Any:
     """Return a ratings table; None, with a word, where it is not there."""
-    from pairrank.datasets import load_ratings
+    from reproduction.data import load_ratings
 
     try:
         return load_ratings(name)

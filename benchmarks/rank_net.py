@@ -21,8 +21,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 import _harness as harness
 from pairrank import RankNCG, RankNet
-from pairrank.datasets import load
 from pairrank.metrics import ndcg_score, pairwise_accuracy
+from reproduction.data import load
 
 WAYS: dict[str, dict[str, Any]] = {
     "every pair, L-BFGS": {"solver": "lbfgs"},

@@ -21,13 +21,12 @@ from scipy.special import expit
 
 import _harness as harness
 from pairrank import RankBoost, RankSVM, threads
-from pairrank.datasets import load, load_ratings
-from pairrank.exceptions import DatasetNotFoundError
 from pairrank.metrics import ndcg_score, pairwise_accuracy
 from pairrank.preferences import Levels
 from pairrank.rank_boost.binning import Codes, encode
 from pairrank.rank_boost.rounds import Booster
 from pairrank.recommend import PROTOCOLS, evaluate_users
+from reproduction.data import DatasetNotFoundError, load, load_ratings
 
 N_LEVELS, N_BINS = 5, 256
 BAR_SECONDS, BAR_EXPONENT = 0.5, 1.1

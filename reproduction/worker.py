@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.exceptions import DatasetNotFoundError, MissingLibraryError
+from pairrank.exceptions import MissingLibraryError
+from reproduction.data import DatasetNotFoundError
 
 DIGITS = 6
 """Significant digits that are kept, so that files stay small."""

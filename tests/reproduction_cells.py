@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 
-from pairrank.exceptions import DatasetNotFoundError
+from reproduction.data import DatasetNotFoundError
 from reproduction.study import Cell, Claim, Printed, Quantity, Study, Table, verdict
 
 

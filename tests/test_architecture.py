@@ -41,12 +41,12 @@ STRANGERS = {
 """Rooms of one layer (or below) that must not know one another."""
 
 SKLEARN_ROOMS = {
-    *("_validation", "kernels", "datasets", "estimators", "model_selection", "recommend"),
+    *("_validation", "kernels", "estimators", "model_selection", "recommend"),
     "ratings",
 }
 LEAVES = {"plotting", "cli", "dask", "torch", "boosting", "comparison"}
 FRAMES = {
-    *("_validation", "io", "datasets", "estimators", "cli", "recommend", "ratings"),
+    *("_validation", "io", "estimators", "cli", "recommend", "ratings"),
     *("comparison", "dask"),
 }
 LIBRARIES: dict[str, set[str]] = {

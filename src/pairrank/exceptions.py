@@ -25,10 +25,6 @@ class MissingLibraryError(PairrankError, ImportError):
     """An optional library is not installed; the message names the extra that installs it."""
 
 
-class DatasetNotFoundError(PairrankError, FileNotFoundError):
-    """A registered data set is not in `data_home`; the message names its source."""
-
-
 class PairrankWarning(UserWarning):
     """The base of all warnings; the result is valid."""
 

@@ -277,7 +277,7 @@ def test_rows_of_weight_0_in_every_pair_make_no_leaf_of_their_own():
 
 @pytest.mark.parametrize("objective", ["lambdarank", "rank_xendcg"])
 def test_mq2008_is_ranked_as_well_as_by_the_objectives_of_lightgbm(objective, data_home):
-    from pairrank.datasets import load
+    from reproduction.data import load
 
     parts = [load("letor4_mq2008", fold=1, subset=name) for name in ("train", "test")]
     train, test = parts

@@ -7,7 +7,7 @@ import pytest
 
 from browser import CHROMIUM, opened, probed
 from pairrank import compare
-from pairrank.datasets import load
+from reproduction.data import load
 
 MODELS = "rankncg,ranksvm,ridge,gaussian_process,lambdarank"
 

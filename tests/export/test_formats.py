@@ -27,10 +27,11 @@ from pairrank import (
     RankSVMCV,
     SVRank,
 )
-from pairrank.datasets import load, make_queries
+from pairrank.datasets import make_queries
 from pairrank.export import FORMATS, export
 from pairrank.export.arithmetic import DOUBLE
 from pairrank.export.folding import linear_model
+from reproduction.data import load
 
 DATA = make_queries(8, 25, 6, random_state=0)
 X, HELD = DATA.X[:100] * [1, 10, 0.1, 1, 3, 1] + [0, 5, -1, 2, 0, 7], DATA.X[100:] * 1.5 + 1

@@ -10,10 +10,11 @@ import pyarrow
 import pytest
 from pyarrow import parquet
 
-from pairrank.datasets import load_ratings, make_ratings
+from pairrank.datasets import make_ratings
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import read_ratings
 from pairrank.recommend import RatingsTable
+from reproduction.data import load_ratings
 
 LINES = [("2", "x", "5"), ("10", "y", "3.5"), ("2", "y", "-4"), ("1", "x", "0")]
 

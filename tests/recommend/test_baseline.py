@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import Ridge
 
 from pairrank import RankNCG, RankRLS, RankSVM
-from pairrank.datasets import load_ratings, make_ratings
+from pairrank.datasets import make_ratings
 from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
 from pairrank.recommend import (
     PROTOCOLS,
@@ -22,6 +22,7 @@ from pairrank.recommend import (
     recommend,
 )
 from pairrank.recommend.item_means import ItemMeans
+from reproduction.data import load_ratings
 
 pytestmark = pytest.mark.numeric
 

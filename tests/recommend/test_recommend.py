@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from pairrank.datasets import load_ratings, make_ratings
+from pairrank.datasets import make_ratings
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.recommend import (
     PROTOCOLS,
@@ -17,6 +17,7 @@ from pairrank.recommend import (
     impute,
     suited_params,
 )
+from reproduction.data import load_ratings
 
 pytestmark = pytest.mark.numeric
 

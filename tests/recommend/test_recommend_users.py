@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from pairrank import ConvexHullRanker, OrderGraph, RankNCG, RankRLS, RankSVM
-from pairrank.datasets import load_ratings, make_ratings
+from pairrank.datasets import make_ratings
 from pairrank.exceptions import NoPairsError, NoPairsWarning, PairrankError
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from pairrank.recommend import (
@@ -27,6 +27,7 @@ from pairrank.recommend import (
     fit_users,
     recommend,
 )
+from reproduction.data import load_ratings
 
 pytestmark = pytest.mark.numeric
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from pairrank.exceptions import DatasetNotFoundError, MissingLibraryError
+from pairrank.exceptions import MissingLibraryError
+from reproduction.data import DatasetNotFoundError
 from reproduction.papers import STUDIES, load_study
 from reproduction.worker import plain
 

@@ -9,8 +9,9 @@ pytestmark = pytest.mark.extras
 pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 
 from pairrank import RankNCG, RankNet, RankSVM  # noqa: E402
-from pairrank.datasets import discretize, load  # noqa: E402
+from pairrank.datasets import discretize  # noqa: E402
 from pairrank.metrics import ndcg_score  # noqa: E402
+from reproduction.data import load  # noqa: E402
 
 
 def ndcg_of(ranker, test):

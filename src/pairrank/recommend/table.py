@@ -61,10 +61,9 @@ class RatingsTable:
 
         Parameters
         ----------
-        ratings : RatingsTable, Ratings, frame or (user, item, rating)
-            What `pairrank.datasets.load_ratings` or `pairrank.io.read_ratings` returns, a frame,
-            or three sequences of equal length: names of users and of items, any that sort, and
-            finite numbers.
+        ratings : RatingsTable, RatingColumns, frame or (user, item, rating)
+            What `pairrank.io.read_ratings` returns, a frame, or three sequences of equal length:
+            names of users and of items, any that sort, and finite numbers.
         user, item, rating : str, optional
             A frame's column of that role. None: the column "user" (or "userId", "User-ID"; "item"
             and "rating" likewise) if there is one, else the first, the second, the third.

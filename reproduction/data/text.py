@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pairrank.datasets.record import Dataset, DatasetRecord, choose, open_file
 from pairrank.exceptions import FileFormatError
+from reproduction.data.record import Dataset, DatasetRecord, choose, open_file
 
 _STORY = re.compile(r"<REUTERS(?P<head>[^>]*)>(?P<body>.*?)</REUTERS>", re.DOTALL)
 _TOPICS = re.compile(r"<TOPICS>(.*?)</TOPICS>", re.DOTALL)

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from pairrank import RankSVM
-from pairrank.datasets import describe, load
-from pairrank.datasets.loaders import load_comparisons_csv
 from pairrank.exceptions import FileFormatError
+from reproduction.data import describe, load
+from reproduction.data.loaders import load_comparisons_csv
 
 
 def written(tmp_path, monkeypatch, name, content):

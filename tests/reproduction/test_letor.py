@@ -10,8 +10,8 @@ from __future__ import annotations
 import pytest
 
 from pairrank import RankSVM, regularization_path
-from pairrank.datasets import load
 from pairrank.metrics import mean_ndcg, pairwise_accuracy
+from reproduction.data import load
 
 
 @pytest.fixture(scope="module")

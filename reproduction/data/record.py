@@ -14,17 +14,16 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pairrank.exceptions import (
-    DatasetNotFoundError,
-    FileAccessError,
-    FileFormatError,
-    PairrankError,
-)
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 ENVIRONMENT = "PAIRRANK_DATA"
+
+
+class DatasetNotFoundError(PairrankError, FileNotFoundError):
+    """A registered data set is not in `data_home`; the message names its source."""
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from pairrank.datasets import load_ratings
-from pairrank.datasets.registry import read_records
-from pairrank.exceptions import DatasetNotFoundError, PairrankError
+from pairrank.exceptions import PairrankError
+from reproduction.data import DatasetNotFoundError, load_ratings
+from reproduction.data.registry import read_records
 
 RATINGS = read_records("ratings")
 COUNTS = {

@@ -6,17 +6,19 @@ import inspect
 import os
 import tomllib
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
-from pairrank.datasets.record import Dataset, DatasetRecord, find_home
 from pairrank.exceptions import PairrankError
+from reproduction.data.record import Dataset, DatasetRecord, find_home
+
+FILE = Path(__file__).with_name("registry.toml")
 
 
 @cache
 def read_records(kind: str) -> dict[str, DatasetRecord]:
     """Return the records of a kind by name: "rows", which `load` reads, or "ratings"."""
-    tables = tomllib.loads((files("pairrank.datasets") / "registry.toml").read_text("utf-8"))[kind]
+    tables = tomllib.loads(FILE.read_text("utf-8"))[kind]
     for table in tables.values():
         table |= {name: tuple(table.get(name, ())) for name in ("options", "papers")}
     return {name: DatasetRecord(name=name, **table) for name, table in tables.items()}
@@ -93,7 +95,7 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None, **options: 
     PairrankError
         If a name or an option is unknown.
     """
-    from pairrank.datasets.loaders import READERS
+    from reproduction.data.loaders import READERS
 
     record = describe(name)
     reader = READERS[record.reader]

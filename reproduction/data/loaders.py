@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.datasets.record import Dataset, DatasetRecord, choose, open_file, open_text
-from pairrank.datasets.text import load_reuters_sgml, load_vw_text
+from pairrank import Pairs
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import read_svmlight
-from pairrank.io.rows import number
-from pairrank.preferences import Pairs
+from reproduction.data.record import Dataset, DatasetRecord, choose, open_file, open_text
+from reproduction.data.text import load_reuters_sgml, load_vw_text
 
 
 def load_arff(record: DatasetRecord, home: Path) -> Dataset:
@@ -42,7 +41,7 @@ def load_arff(record: DatasetRecord, home: Path) -> Dataset:
         _, words = header[name]
         cells = rows[name]
         missing |= np.isnan(cells) if words is None else cells == b"?"
-        if words is None or all(number(word) is not None for word in words):
+        if words is None or all(_is_number(word) for word in words):
             columns[name] = np.array([np.nan if cell == b"?" else float(cell) for cell in cells])
         else:
             columns |= {f"{name}={word}": (cells == word.encode()) * 1.0 for word in words}
@@ -204,6 +203,14 @@ def _read_parts(record: DatasetRecord, home: Path, files: Any) -> Dataset:
 def _target_last(record: DatasetRecord, table: Any, names: list[str] | None) -> Dataset:
     """Return the data of a table whose last column is the target."""
     return Dataset(table[:, :-1].copy(), table[:, -1].copy(), None, names, record)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _read_table(content: bytes) -> np.ndarray[Any, Any]:

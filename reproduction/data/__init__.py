@@ -1,0 +1,10 @@
+"""The papers' data sets: readers of local files from a registry, without a download."""
+
+from reproduction.data.ratings import Ratings as Ratings
+from reproduction.data.ratings import load_ratings as load_ratings
+from reproduction.data.record import Dataset as Dataset
+from reproduction.data.record import DatasetNotFoundError as DatasetNotFoundError
+from reproduction.data.record import DatasetRecord as DatasetRecord
+from reproduction.data.registry import describe as describe
+from reproduction.data.registry import list_datasets as list_datasets
+from reproduction.data.registry import load as load
