@@ -6,8 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank.datasets import load, make_queries, make_utility
+from pairrank import RankSVM
+from pairrank.datasets import make_queries, make_utility
 from pairrank.metrics import mean_ndcg, ndcg_score, pairwise_accuracy
+from reproduction.data import load
 
 GENERATED = (
     "Generated rows in the shape of the paper's set, which is not to be had: agreement would mean "
@@ -132,8 +134,6 @@ def quality(name: str, rows: Rows, scores: Any) -> dict[str, float]:
 
 def describe(*, name: str, part: float = 1.0, seed: int = 0) -> dict[str, float]:
     """Return what Tables 2 and 8 say of the training rows."""
-    from pairrank import RankSVM
-
     rows = problem(name, part, seed).train
     qid = np.zeros(rows.y.size) if rows.qid is None else rows.qid
     queries, of_row = np.unique(qid, return_inverse=True)
