@@ -184,7 +184,7 @@ def without(table: RatingsTable, users: Any) -> RatingsTable:
     return RatingsTable.build((names[kept], table.item_ids[table.item][kept], table.rating[kept]))
 
 
-WIDTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0)
+WIDTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
 
 
 def by_width(
