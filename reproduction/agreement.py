@@ -17,15 +17,13 @@ def agrees(record: Record, quantity: Quantity, printed: Printed) -> bool | None:
     tolerance if the paper gives none.
     """
     found = record["values"].get(quantity.value)
-    if (
-        quantity.tolerance is None
-        or printed.mean is None
-        or found is None
-        or isinstance(found, str)
-    ):
+    tolerance, mean = quantity.tolerance, printed.mean
+    if tolerance is None or mean is None or found is None or isinstance(found, str):
         return None
-    allowed = quantity.tolerance if printed.spread is None else 2.0 * printed.spread
-    difference = abs(statistics.fmean(numbers(found)) - printed.mean)
+    allowed = tolerance * abs(mean) if quantity.relative else tolerance
+    if printed.spread is not None:
+        allowed = 2.0 * printed.spread
+    difference = abs(statistics.fmean(numbers(found)) - mean)
     return not math.isnan(difference) and difference <= allowed + 1e-12
 
 

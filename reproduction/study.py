@@ -101,6 +101,8 @@ class Quantity:
     tolerance : float or None
         Ours agrees with the paper's within two of its standard deviations, or, if it gives none,
         within this. None: not compared, as times are.
+    relative : bool
+        The tolerance is a share of the paper's figure.
     reasons : mapping of (row, column) to str
         Why ours differs from the paper's; `ANY` stands for every row or column.
     not_compared : mapping of (row, column) to str
@@ -112,6 +114,7 @@ class Quantity:
     paper: Mapping[Place, Printed] = field(default_factory=dict)
     form: str = ".3f"
     tolerance: float | None = None
+    relative: bool = False
     reasons: Mapping[Place, str] = field(default_factory=dict)
     not_compared: Mapping[Place, str] = field(default_factory=dict)
 

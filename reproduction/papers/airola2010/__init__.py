@@ -1,5 +1,6 @@
 """Airola, Pahikkala & Salakoski 2010: linear RankRLS."""
 
+from reproduction.papers.airola2010 import claims, fits, rows
 from reproduction.study import Study
 
 STUDY = Study(
@@ -7,5 +8,6 @@ STUDY = Study(
     title="Airola et al. 2010",
     citation="A. Airola, T. Pahikkala and T. Salakoski, *Large scale training methods for linear "
     "RankRLS*, ECML/PKDD workshop on preference learning, 2010.",
-    tables=(),
+    tables=(rows.TABLE, fits.TABLE, fits.PARSE_CURVES, fits.REUTERS_CURVES),
+    claims=claims.CLAIMS,
 )

@@ -1,6 +1,6 @@
 """Raykar, Duraiswami & Krishnapuram 2007: RankNCG and the fast sum of erfc."""
 
-from reproduction.papers.raykar2007 import erfc
+from reproduction.papers.raykar2007 import claims, erfc, movies, ranking, sets
 from reproduction.study import Study
 
 STUDY = Study(
@@ -8,5 +8,15 @@ STUDY = Study(
     title="Raykar et al. 2007",
     citation="V. C. Raykar, R. Duraiswami and B. Krishnapuram, *A fast algorithm for learning "
     "large scale preference relations*, AISTATS 2007.",
-    tables=(erfc.TERMS, erfc.BY_SIZE),
+    tables=(
+        erfc.TERMS,
+        erfc.BY_SIZE,
+        ranking.BY_EPS,
+        sets.TABLE,
+        movies.TABLE,
+        ranking.TIMES,
+        ranking.ACCURACIES,
+        ranking.CHOSEN,
+    ),
+    claims=claims.CLAIMS,
 )

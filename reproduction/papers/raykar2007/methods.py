@@ -1,0 +1,134 @@
+"""The methods of Tables 3 and 4, each with the choice of its parameter on the training rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import PolynomialFeatures
+from sklearn.svm import LinearSVC
+
+from pairrank import RankBoost, RankNCG, RankNCGCV, RankSVM, RankSVMCV
+from pairrank.metrics import wmw_score
+from reproduction.protocols import preferences_of
+
+ALPHAS = tuple(10.0**power for power in range(-3, 4))
+"""The paper names no values of lambda."""
+
+C_VALUES = tuple(10.0**power for power in range(-4, 3))
+
+ROUNDS = 100
+"""The paper boosts for 50 to 100 cycles, and trains RankNet for 500 to 1000 epochs."""
+
+EPOCHS = 500
+
+QUADRATIC: dict[str, Any] = {"kernel": "poly", "degree": 2, "gamma": 1.0, "coef0": 1.0}
+
+
+class Method(NamedTuple):
+    """How a method is made from its chosen parameter, and how that is chosen.
+
+    Attributes
+    ----------
+    make : function of the parameter to an estimator
+    choose : function of (X, y, seed) to the parameter; None if there is nothing to choose
+    """
+
+    make: Callable[[float], Any]
+    choose: Callable[[Any, Any, int], float] | None = None
+
+
+class ExplicitPairsSVM(BaseEstimator):
+    """An SVM on the differences of every pair of rows, listed in memory, as RankSVM was trained.
+
+    Parameters
+    ----------
+    C : float
+    degree : int
+        2: with the products of features, the kernel (x'y + 1)^2.
+    """
+
+    def __init__(self, C: float = 1.0, degree: int = 1) -> None:
+        self.C = C
+        self.degree = degree
+
+    def fit(self, X: Any, y: Any) -> ExplicitPairsSVM:
+        """Learn from every pair of rows with different labels."""
+        pairs, features = preferences_of(y), self._features(X)
+        sign = np.where(np.arange(len(pairs.i)) % 2 == 0, 1.0, -1.0)
+        differences = (features[pairs.i] - features[pairs.j]) * sign[:, None]
+        model = LinearSVC(C=self.C, loss="hinge", fit_intercept=False, random_state=0)
+        self.coef_ = model.fit(differences, sign).coef_[0]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return the scores of rows."""
+        return self._features(X) @ self.coef_
+
+    def _features(self, X: Any) -> Any:
+        if self.degree == 1:
+            return X
+        products = PolynomialFeatures(2, include_bias=False)
+        made = products.fit_transform(X)
+        is_square = products.powers_.max(axis=1) == 2
+        return made * np.where(is_square, 1.0, np.sqrt(2.0))
+
+
+def choose_alpha(X: Any, y: Any, seed: int) -> float:
+    """Return lambda by five folds of the training rows."""
+    search = RankNCGCV(ALPHAS, reduction="sum", scoring="wmw", random_state=seed)
+    return float(search.fit(X, y).alpha_)
+
+
+def _choose_c(X: Any, y: Any, seed: int, **kernel: Any) -> float:
+    search = RankSVMCV(C_VALUES, reduction="sum", scoring="wmw", random_state=seed, **kernel)
+    return float(search.fit(X, y).C_)
+
+
+def _choose_explicit_c(X: Any, y: Any, seed: int, degree: int = 1) -> float:
+    """Return the C of the best mean WMW in five folds."""
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=seed).split(X, y))
+    means = []
+    for C in C_VALUES:
+        model = ExplicitPairsSVM(C, degree)
+        found = [
+            wmw_score(y[test], clone(model).fit(X[train], y[train]).predict(X[test]))
+            for train, test in folds
+        ]
+        means.append(np.nanmean(found))
+    return C_VALUES[int(np.argmax(means))]
+
+
+def _rank_ncg(**options: Any) -> Callable[[float], Any]:
+    return lambda alpha: RankNCG(alpha, reduction="sum", solver="ncg", **options)
+
+
+def _rank_net(hidden: int) -> Callable[[float], Any]:
+    def make(_: float) -> Any:
+        from pairrank import RankNet
+
+        return RankNet(hidden, alpha=0.0, max_iter=EPOCHS, random_state=0)
+
+    return make
+
+
+METHODS: dict[str, Method] = {
+    "RankNCG direct": Method(_rank_ncg(pair_sum="direct"), choose_alpha),
+    "RankNCG fast": Method(_rank_ncg(loss="raykar", pair_sum="beaulieu"), choose_alpha),
+    "RankNCG boxes (ours)": Method(_rank_ncg(pair_sum="boxes"), choose_alpha),
+    "RankNet linear": Method(_rank_net(0)),
+    "RankNet two layer": Method(_rank_net(10)),
+    "RankSVM linear, listed pairs": Method(ExplicitPairsSVM, _choose_explicit_c),
+    "RankSVM quadratic, listed pairs": Method(
+        lambda C: ExplicitPairsSVM(C, 2), lambda X, y, seed: _choose_explicit_c(X, y, seed, 2)
+    ),
+    "RankSVM linear (ours)": Method(lambda C: RankSVM(C, reduction="sum"), _choose_c),
+    "RankSVM quadratic (ours)": Method(
+        lambda C: RankSVM(C, reduction="sum", **QUADRATIC),
+        lambda X, y, seed: _choose_c(X, y, seed, **QUADRATIC),
+    ),
+    "RankBoost": Method(lambda _: RankBoost(ROUNDS)),
+}
