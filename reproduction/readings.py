@@ -31,6 +31,10 @@ class Readings:
             for cell in table.cells
         }
 
+    def table(self, name: str) -> Table:
+        """Return a table of the study."""
+        return self._tables[name]
+
     def record(self, table: str, row: str, column: str) -> Record | None:
         """Return a cell's record, also of one beyond its limit; None if it was not run."""
         return self._records.get(self._cells[table, row, column].digest)

@@ -1,0 +1,203 @@
+"""Comparisons of named items: scores with intervals from `Pairs`, checked on held-out votes."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from pairrank import Pairs, RankNCG
+from reproduction.data import load
+from reproduction.readings import Readings
+from reproduction.study import Cell, Claim, Quantity, Table, Verdict, verdict
+
+GENERATED = "generated"
+N_FOLDS = 5
+Z = 1.959964
+"""Half the width of a 95 % interval, in standard errors."""
+
+
+class Votes(NamedTuple):
+    """Comparisons of items: i was preferred to j by a magnitude of 1, or 0 for a tie."""
+
+    i: Any
+    j: Any
+    magnitude: Any
+    voter: Any
+    n_items: int
+
+    def part(self, which: Any) -> Votes:
+        """Return some of the comparisons."""
+        return Votes(*(each[which] for each in self[:-1]), self.n_items)
+
+    def pairs(self, *, voters: bool) -> Pairs:
+        """Return what a ranker learns from, in groups by voter if asked for."""
+        groups = self.voter if voters else None
+        return Pairs(self.i, self.j, magnitude=self.magnitude, groups=groups, n_rows=self.n_items)
+
+
+def votes_of(dataset: str, seed: int) -> Votes:
+    """Return the comparisons of a set; where voters are not known, each vote is one."""
+    if dataset == GENERATED:
+        return _generated(seed)
+    y = load(dataset).y
+    i, j = np.asarray(y.i), np.asarray(y.j)
+    magnitude = np.ones(i.size) if y.magnitude is None else np.asarray(y.magnitude)
+    voter = np.arange(i.size) if y.groups is None else np.unique(y.groups, return_inverse=True)[1]
+    return Votes(i, j, magnitude, voter, y.n_rows)
+
+
+def _generated(seed: int, n_votes: int = 4_000, n_items: int = 30) -> Votes:
+    rng = np.random.default_rng(seed)
+    score = rng.normal(size=n_items)
+    i = rng.integers(0, n_items, n_votes)
+    j = (i + rng.integers(1, n_items, n_votes)) % n_items
+    wins = rng.random(n_votes) < 1.0 / (1.0 + np.exp(score[j] - score[i]))
+    voter = np.arange(n_votes) // 40
+    return Votes(np.where(wins, i, j), np.where(wins, j, i), np.ones(n_votes), voter, n_items)
+
+
+def judge(
+    *, dataset: str, covariance: str | None, alpha: float = 1.0, seed: int = 0
+) -> dict[str, Any]:
+    """Return how well scores predict held-out votes, and how often intervals of halves agree.
+
+    `agree` is the share of items whose scores from the halves of the voters differ by no more than
+    half a 95 % interval of their difference: .95 if intervals are right. `covariance` is "laplace"
+    (independent votes), "clusters" (voters), or None for scores without intervals.
+    """
+    votes = votes_of(dataset, seed)
+    accuracy, losses, wins = [], [], []
+    for train, test in _folds(votes, seed):
+        score, _ = _scores(votes.part(train), alpha, None)
+        won, lost = votes.i[test], votes.j[test]
+        decided = votes.magnitude[test] > 0.0
+        share = _win_share(votes.part(train))
+        accuracy.append(_order(score, won[decided], lost[decided]))
+        wins.append(_order(share, won[decided], lost[decided]))
+        losses.append(float(np.logaddexp(0.0, score[lost] - score[won])[decided].mean()))
+    found: dict[str, Any] = {"accuracy": accuracy, "by wins": wins, "log loss": losses}
+    if covariance is None:
+        return found
+    halves = _halves(votes, seed)
+    (one, error), (two, other) = (_scores(each, alpha, covariance) for each in halves)
+    known = np.isfinite(error + other) & np.all([_counts(each) > 0 for each in halves], axis=0)
+    inside = np.abs(one - two)[known] <= Z * np.hypot(error, other)[known]
+    _, whole = _scores(votes, alpha, covariance)
+    return found | {
+        "agree": float(inside.mean()),
+        "half width": float(np.median(Z * whole[np.isfinite(whole)])),
+    }
+
+
+def _folds(votes: Votes, seed: int) -> Iterator[tuple[Any, Any]]:
+    """Yield masks of training and test comparisons: five folds of whole voters."""
+    _, voter = np.unique(votes.voter, return_inverse=True)
+    fold = (np.random.default_rng(seed).permutation(voter.max() + 1) % N_FOLDS)[voter]
+    for each in range(N_FOLDS):
+        yield fold != each, fold == each
+
+
+def _halves(votes: Votes, seed: int) -> tuple[Votes, Votes]:
+    """Return the comparisons of a random half of the voters, and the others."""
+    _, voter = np.unique(votes.voter, return_inverse=True)
+    first = (np.random.default_rng(seed).permutation(voter.max() + 1) % 2 == 0)[voter]
+    return votes.part(first), votes.part(~first)
+
+
+def _scores(votes: Votes, alpha: float, covariance: str | None) -> tuple[Any, Any]:
+    """Return scores and their standard errors."""
+    ranker = RankNCG(alpha, covariance=covariance, tol=1e-6)
+    X = sparse.eye_array(votes.n_items, format="csr")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranker.fit(X, votes.pairs(voters=covariance == "clusters"))
+    errors = ranker.standard_errors_ if covariance else np.full(votes.n_items, np.nan)
+    return ranker.coef_, errors
+
+
+def _counts(votes: Votes) -> Any:
+    both = np.concatenate((votes.i, votes.j))
+    return np.bincount(both, minlength=votes.n_items)
+
+
+def _win_share(votes: Votes) -> Any:
+    """Return the share of votes that each item won; a tie is half, an item without votes 1/2."""
+    won = 0.5 + 0.5 * votes.magnitude
+    total = np.bincount(votes.i, won, votes.n_items)
+    total += np.bincount(votes.j, 1.0 - won, votes.n_items)
+    return (total + 0.5) / (_counts(votes) + 1.0)
+
+
+def _order(score: Any, won: Any, lost: Any) -> float:
+    """Return the share of votes in the right order; equal scores count half."""
+    d = score[won] - score[lost]
+    return float(((d > 0.0) + 0.5 * (d == 0.0)).mean())
+
+
+SETS = {
+    "LLMFAO, language models": "llmfao",
+    "GIFGIF, animated pictures": "gifgif",
+    "generated, 30 items": GENERATED,
+}
+INDEPENDENT, VOTERS = "votes as independent", "voters as groups"
+WAYS = {INDEPENDENT: "laplace", VOTERS: "clusters"}
+
+
+def _cells() -> Iterator[Cell]:
+    for row, dataset in SETS.items():
+        for column, covariance in WAYS.items():
+            large = dataset == "gifgif"
+            if not (large and column == VOTERS):
+                config = {"dataset": dataset, "covariance": covariance}
+                yield Cell(row, column, judge, config, seconds=900.0 if large else 120.0)
+
+
+TABLE = Table(
+    name="comparisons",
+    title="comparisons of named items: `RankNCG` from `Pairs`, with intervals",
+    cells=tuple(_cells()),
+    tiny=Cell(
+        "generated, 30 items", VOTERS, judge, {"dataset": GENERATED, "covariance": "clusters"}
+    ),
+    quantities=(
+        Quantity("accuracy", "held-out votes in the right order"),
+        Quantity("by wins", "the same by the share of votes won"),
+        Quantity("log loss", "log loss of held-out votes"),
+        Quantity("half width", "half width of the 95 % intervals, median"),
+        Quantity("agree", "scores of the two halves of the voters within their 95 % interval"),
+    ),
+    note="Five folds of whole voters; ties are no part of accuracy and log loss. alpha = 1. "
+    "GIFGIF's file does not name voters. LLMFAO: D. Ustalov, CC BY 4.0; GIFGIF: MIT Media Lab, "
+    "L. Maystre.",
+    row_title="data",
+)
+
+
+def _intervals_are_right(readings: Readings) -> Verdict:
+    found = {
+        f"{cell.row}, {cell.column}": readings.mean("comparisons", cell.row, cell.column, "agree")
+        for cell in readings.done("comparisons")
+    }
+    figure = "; ".join(f"{name} {share:.2f}" for name, share in found.items())
+    best = [share for name, share in found.items() if name.endswith(VOTERS)]
+    return verdict(bool(best) and min(best) >= 0.88, figure)
+
+
+def _beat_shares(readings: Readings) -> Verdict:
+    gains = {
+        cell.row: readings.mean("comparisons", cell.row, cell.column, "accuracy")
+        - readings.mean("comparisons", cell.row, cell.column, "by wins")
+        for cell in readings.done("comparisons")
+    }
+    figure = "; ".join(f"{row} {gain:+.4f}" for row, gain in gains.items())
+    return verdict(min(gains.values()) >= -0.002, figure)
+
+
+CLAIMS = (
+    Claim("95 % intervals by voters hold 88 % or more of the differences of halves.", _intervals_are_right),
+    Claim("Scores predict held-out votes as well as shares of votes won, or better.", _beat_shares),
+)

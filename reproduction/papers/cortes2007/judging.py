@@ -1,0 +1,222 @@
+"""Methods of Cortes et al. on ratings: chosen on held-out reviewers, judged on others."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.dummy import DummyRegressor
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.kernel_ridge import KernelRidge
+from sklearn.linear_model import Ridge
+
+from pairrank import MPRank, RankBoost, SVRank
+from pairrank.datasets import make_ratings
+from pairrank.recommend import PROTOCOLS, RatingsTable, evaluate_users
+from reproduction.data import load_ratings
+
+N_REPEATS, N_USERS, N_REFERENCES, N_HELD = 10, 300, 300, 60
+ACTIVITY = (50, 300)
+GENERATED = "generated"
+METRICS = ("msd", "m1d", "misranking")
+
+
+class Method(NamedTuple):
+    """A method of the tables.
+
+    Attributes
+    ----------
+    make : function of parameters to an estimator
+    cost : str
+        The metric by which its parameters are chosen.
+    grid : mapping of names to values
+    """
+
+    make: Callable[..., Any]
+    cost: str
+    grid: Mapping[str, tuple[Any, ...]]
+
+
+MP, SV, BOOST, RIDGE, KERNEL_RIDGE, CONSTANT = (
+    "MPRank",
+    "SVRank",
+    "RankBoost",
+    "ridge",
+    "kernel ridge",
+    "one score for all",
+)
+
+
+def methods(size: float, deviation: float) -> dict[str, Method]:
+    """Return the methods, with grids in the units of the data.
+
+    `size` is the number of references times the variance of ratings, `deviation` its root.
+    """
+    widths = tuple(one / size for one in (0.03, 0.1, 0.3, 1.0, 3.0, 10.0))
+    return {
+        MP: Method(
+            lambda **params: MPRank(kernel="rbf", **params),
+            "msd",
+            {"gamma": widths, "C": (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)},
+        ),
+        SV: Method(
+            lambda **params: SVRank(kernel="rbf", n=1, tol=1e-3, **params),
+            "m1d",
+            {
+                "gamma": widths[1:5],
+                "C": tuple(deviation * one for one in (1.0, 5.0, 25.0, 125.0)),
+                "epsilon": (0.1 * deviation, 0.5 * deviation),
+            },
+        ),
+        BOOST: Method(RankBoost, "misranking", {"n_estimators": (10, 30, 100, 300)}),
+        RIDGE: Method(
+            Ridge, "msd", {"alpha": tuple(size * one for one in (0.1, 0.3, 1.0, 3.0, 10.0, 30.0))}
+        ),
+        KERNEL_RIDGE: Method(
+            lambda **params: KernelRidge(kernel="rbf", **params),
+            "msd",
+            {"gamma": widths, "alpha": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)},
+        ),
+        CONSTANT: Method(DummyRegressor, "msd", {}),
+    }
+
+
+@cache
+def ratings_of(dataset: str) -> RatingsTable:
+    """Return a table of ratings, or a generated one."""
+    if dataset == GENERATED:
+        return RatingsTable.build(make_ratings(60, 100, density=0.4, random_state=0))
+    return RatingsTable.build(load_ratings(dataset), duplicates="mean")
+
+
+def judge(
+    *,
+    dataset: str,
+    group: tuple[int, int],
+    method: str,
+    n_repeats: int = N_REPEATS,
+    n_users: int = N_USERS,
+    n_references: int = N_REFERENCES,
+    n_held: int = N_HELD,
+    activity: tuple[int, int] = ACTIVITY,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Return each draw's metrics, means over the test reviewers, at the chosen parameters.
+
+    Parameters are chosen on held-out reviewers, who leave the data. References are drawn from the
+    group once per draw.
+    """
+    table = ratings_of(dataset)
+    protocol = replace(
+        PROTOCOLS["cortes"],
+        group=tuple(group),
+        n_references=n_references,
+        n_users=n_users,
+        activity=tuple(activity),
+    )
+    able = np.flatnonzero((table.counts >= activity[0]) & (table.counts <= activity[1]))
+    held = np.random.default_rng([seed, 1]).choice(able, n_held, replace=False)
+    tune = replace(protocol, users=table.user_ids[held].tolist(), n_users=None)
+    estimator, chosen = tuned(method, tune, table, n_references)
+    rest = without(table, held)
+    found: dict[str, Any] = {metric: [] for metric in METRICS}
+    for repeat in range(n_repeats):
+        evaluation = evaluate_users(drawn(protocol, rest, 100 + repeat), estimator, n_jobs=1)
+        for metric in METRICS:
+            found[metric].append(evaluation.mean(metric))
+    return found | {"chosen": chosen}
+
+
+def books(*, dataset: str, method: str, rule: Mapping[str, int], seed: int = 0) -> dict[str, Any]:
+    """Return each reviewer's metrics, all others referring; a quarter of them is held out."""
+    table = ratings_of(dataset)
+    left = table.restricted(**rule)
+    able = np.random.default_rng([seed, 1]).permutation(left.user_ids[left.counts >= 4])
+    held, rest = able[: able.size // 4], np.sort(able[able.size // 4 :])
+    protocol = replace(PROTOCOLS["leave-one-out"], **rule)
+    tune = replace(protocol, users=held.tolist())
+    estimator, chosen = tuned(method, tune, table, left.n_users - 1)
+    problems = drawn(replace(protocol, users=rest.tolist()), table, 100)
+    evaluation = evaluate_users(problems, estimator, n_jobs=1)
+    found = {metric: evaluation.metrics[metric] for metric in METRICS}
+    return {metric: values[~np.isnan(values)] for metric, values in found.items()} | {
+        "chosen": chosen
+    }
+
+
+def tuned(method: str, protocol: Any, table: RatingsTable, n_references: int) -> tuple[Any, str]:
+    """Return the estimator of the least cost on the held-out reviewers, and its parameters."""
+    variance = float(table.rating.var())
+    how = methods(n_references * variance, variance**0.5)[method]
+    tried = [
+        dict(zip(how.grid, values, strict=True)) for values in itertools.product(*how.grid.values())
+    ]
+    problems = drawn(protocol, table, 2) if len(tried) > 1 else None
+    costs = [0.0]
+    if problems is not None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            costs = [
+                evaluate_users(problems, how.make(**params), n_jobs=1).mean(how.cost)
+                for params in tried
+            ]
+    best = tried[int(np.argmin(costs))]
+    return how.make(**best), ", ".join(f"{name} {value:.3g}" for name, value in best.items())
+
+
+def drawn(protocol: Any, table: RatingsTable, seed: int) -> Any:
+    """Return a draw without the reviewers whose training ratings are all equal."""
+    problems = protocol.draw(table, random_state=seed)
+    ratings = problems.table.ratings_of
+    tasks = [task for task in problems.tasks if np.ptp(ratings(task.user)[task.train]) > 0.0]
+    return replace(problems, tasks=tasks)
+
+
+def without(table: RatingsTable, users: Any) -> RatingsTable:
+    """Return the table without some users, given by index."""
+    kept = ~np.isin(np.repeat(np.arange(table.n_users), table.counts), users)
+    names = np.repeat(table.user_ids, table.counts)
+    return RatingsTable.build((names[kept], table.item_ids[table.item][kept], table.rating[kept]))
+
+
+WIDTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
+
+
+def by_width(
+    *,
+    dataset: str,
+    group: tuple[int, int],
+    C: float = 30.0,
+    n_users: int = N_USERS,
+    n_references: int = N_REFERENCES,
+    activity: tuple[int, int] = ACTIVITY,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Return MPRank's metrics on one draw by the width of its kernel."""
+    table = ratings_of(dataset)
+    protocol = replace(
+        PROTOCOLS["cortes"],
+        group=tuple(group),
+        n_references=n_references,
+        n_users=n_users,
+        activity=tuple(activity),
+    )
+    problems = drawn(protocol, table, 100 + seed)
+    size = n_references * float(table.rating.var())
+    found = [
+        evaluate_users(problems, MPRank(kernel="rbf", gamma=one / size, C=C), n_jobs=1)
+        for one in WIDTHS
+    ]
+    constant = evaluate_users(problems, DummyRegressor(), n_jobs=1)
+    return {
+        "width": list(WIDTHS),
+        "msd": [each.mean("msd") for each in found],
+        "misranking": [each.mean("misranking") for each in found],
+        "constant": constant.mean("msd"),
+        "least": min(each.mean("msd") for each in found),
+    }

@@ -1,0 +1,230 @@
+"""Tables 9 and 10: sparse rows beside a forest, and partial pairs."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.exceptions import ConvergenceWarning
+
+from pairrank import Pairs, RankSVM, regularization_path
+from pairrank.metrics import mean_ndcg, pairwise_accuracy
+from reproduction.papers.lee2014.problems import (
+    GENERATED,
+    LISTS,
+    SPARSE,
+    Name,
+    Rows,
+    problem,
+)
+from reproduction.readings import Readings
+from reproduction.study import ANY, Cell, Claim, Place, Printed, Quantity, Table, Verdict, verdict
+
+N_TREES = 40
+FOREST_SECONDS = 240.0
+LINEAR, FOREST = "linear RankSVM", "random forest"
+PARTIAL, ALL = "partial pairs", "all pairs"
+POWERS = tuple(range(-15, 11))
+
+
+def sparse_rows(
+    *, name: str, model: str, part: float = 1.0, n_trees: int = N_TREES, seed: int = 0
+) -> dict[str, float]:
+    """Return test metrics and seconds of RankSVM at C = 1, or of a forest, on sparse rows."""
+    rows = problem(name, part, seed)
+    ranker: Any = RankSVM(1.0, reduction="sum")
+    if model == FOREST:
+        ranker = RandomForestRegressor(n_trees, max_features="sqrt", random_state=seed, n_jobs=1)
+    ranker.fit(rows.train.X[:200], rows.train.y[:200])
+    start = time.perf_counter()
+    ranker.fit(rows.train.X, rows.train.y)
+    seconds = time.perf_counter() - start
+    scores = ranker.predict(rows.test.X)
+    accuracy = pairwise_accuracy(rows.test.y, scores, ties="error")
+    # Labels are ranks of the click rate here: their shares keep the gains 2^y - 1 finite.
+    shares = rows.test.y / rows.train.y.max()
+    return {"accuracy": accuracy, "ndcg": float(mean_ndcg(shares, scores)), "seconds": seconds}
+
+
+def partial_pairs(
+    *, name: str, pairs: str, part: float = 1.0, powers: tuple[int, ...] = POWERS, seed: int = 0
+) -> dict[str, float]:
+    """Choose C on the validation rows; return test accuracy over all pairs, and seconds.
+
+    Partial pairs are those of adjacent places of a query, y_i = y_j + 1, listed.
+    """
+    rows = problem(name, part, seed)
+    target = adjacent_pairs(rows.train) if pairs == PARTIAL else rows.train.y
+    qid = {} if pairs == PARTIAL else {"qid": rows.train.qid}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        path = regularization_path(
+            RankSVM(reduction="sum"),
+            rows.train.X,
+            target,
+            values=2.0 ** np.array(powers, dtype=np.float64),
+            X_val=rows.valid.X,
+            y_val=rows.valid.y,
+            qid_val=rows.valid.qid,
+            **qid,
+        )
+        start = time.perf_counter()
+        ranker = RankSVM(path.best_value, reduction="sum").fit(rows.train.X, target, **qid)
+        seconds = time.perf_counter() - start
+    scores = ranker.predict(rows.test.X)
+    accuracy = pairwise_accuracy(rows.test.y, scores, qid=rows.test.qid, ties="error")
+    return {"log2 C": np.log2(path.best_value), "seconds": seconds, "accuracy": accuracy}
+
+
+def adjacent_pairs(rows: Rows) -> Pairs:
+    """Return the pairs (i, j) of a query with y_i = y_j + 1; labels are places 1, 2, ..."""
+    order = np.lexsort((rows.y, rows.qid))
+    follows = rows.qid[order][1:] == rows.qid[order][:-1]
+    return Pairs(order[1:][follows], order[:-1][follows], n_rows=rows.y.size)
+
+
+def _of_paper(sets: dict[str, Name], factor: float, **columns: tuple[float, ...]) -> dict[Place, Printed]:
+    names = [row for row, each in sets.items() if each.part == 1.0]
+    return {
+        (row, column): Printed(value * factor)
+        for column, values in columns.items()
+        for row, value in zip(names, values, strict=True)
+    }
+
+
+def _sparse_cells() -> Iterator[Cell]:
+    for row, each in SPARSE.items():
+        for model in (LINEAR, FOREST):
+            config = {**each.settings, "model": model}
+            yield Cell(row, model, sparse_rows, config, timed=True, seconds=FOREST_SECONDS)
+
+
+def _partial_cells() -> Iterator[Cell]:
+    for row, each in LISTS.items():
+        for pairs in (PARTIAL, ALL):
+            yield Cell(
+                row,
+                pairs,
+                partial_pairs,
+                {**each.settings, "pairs": pairs},
+                timed=True,
+                full=each.full,
+                seconds=3600.0 if each.full else 120.0,
+                memory=12.0 if each.full else 4.0,
+            )
+
+
+_NO_AGREEMENT = {(ANY, ANY): GENERATED}
+TABLE_9 = Table(
+    name="9",
+    title="linear RankSVM and random forests of 40 trees on sparse rows",
+    cells=tuple(_sparse_cells()),
+    tiny=Cell(
+        "CTR shape, tiny",
+        LINEAR,
+        sparse_rows,
+        {"name": "CTR (0.1%)", "part": 0.02, "model": LINEAR},
+        timed=True,
+    ),
+    quantities=(
+        Quantity(
+            "seconds",
+            "seconds of a fit",
+            _of_paper(SPARSE, 1.0, **{LINEAR: (4.3, 2.7), FOREST: (6343.3, 5223.1)}),
+            form=".3g",
+            not_compared=_NO_AGREEMENT,
+        ),
+        Quantity(
+            "accuracy",
+            "test pairwise accuracy",
+            _of_paper(SPARSE, 0.01, **{LINEAR: (60.83, 68.16), FOREST: (60.45, 69.72)}),
+            form=".4f",
+            not_compared=_NO_AGREEMENT,
+        ),
+        Quantity(
+            "ndcg",
+            "test mean NDCG",
+            _of_paper(SPARSE, 1.0, **{LINEAR: (0.4822, 0.5851), FOREST: (0.4732, 0.5982)}),
+            form=".4f",
+            not_compared=_NO_AGREEMENT,
+        ),
+    ),
+    note="C = 1, as in the paper. The generated utility is linear with much noise.",
+    row_title="set",
+)
+TABLE_10 = Table(
+    name="10",
+    title="partial pairs and all pairs, as many levels as rows of a query",
+    cells=tuple(_partial_cells()),
+    tiny=Cell(
+        "MQ2008-list shape, tiny",
+        PARTIAL,
+        partial_pairs,
+        {"name": "MQ2008-list", "part": 0.005, "pairs": PARTIAL, "powers": (-10,)},
+        timed=True,
+    ),
+    quantities=(
+        Quantity(
+            "log2 C",
+            "log2 C",
+            _of_paper(LISTS, 1.0, **{PARTIAL: (-9, -10), ALL: (-12, -14)}),
+            form=".0f",
+            not_compared=_NO_AGREEMENT,
+        ),
+        Quantity(
+            "seconds",
+            "seconds of a fit",
+            _of_paper(LISTS, 1.0, **{PARTIAL: (19.9, 10.5), ALL: (38.7, 16.6)}),
+            form=".3g",
+            not_compared=_NO_AGREEMENT,
+        ),
+        Quantity(
+            "accuracy",
+            "test pairwise accuracy",
+            _of_paper(LISTS, 0.01, **{PARTIAL: (79.10, 81.81), ALL: (80.71, 82.11)}),
+            form=".4f",
+            not_compared=_NO_AGREEMENT,
+        ),
+    ),
+    row_title="set",
+)
+TABLES = (TABLE_9, TABLE_10)
+
+
+def _forests_on_sparse_rows(readings: Readings) -> Verdict:
+    parts, holds = [], True
+    for row in SPARSE:
+        ours, other = (readings.record("9", row, model) for model in (LINEAR, FOREST))
+        seconds = readings.mean("9", row, LINEAR, "seconds")
+        assert ours is not None
+        if other is not None and other["status"] == "time":
+            parts.append(f"{row}: not ready after {other['time'] / seconds:,.0f} times as long")
+            holds &= other["time"] / seconds > 1000.0
+            continue
+        times = readings.mean("9", row, FOREST, "seconds") / seconds
+        gain = readings.mean("9", row, FOREST, "accuracy") - readings.mean("9", row, LINEAR, "accuracy")
+        parts.append(f"{row}: {times:,.0f} times as long, accuracy {gain:+.4f}")
+        holds &= times > 1000.0 and gain <= 0.02
+    return verdict(holds, "; ".join(parts))
+
+
+def _partial_is_worse_and_faster(readings: Readings) -> Verdict:
+    losses = [partial - whole for _, partial, whole in readings.pairs("10", PARTIAL, ALL, "accuracy")]
+    times = [whole / partial for _, partial, whole in readings.pairs("10", PARTIAL, ALL, "seconds")]
+    figure = f"accuracy {min(losses):+.4f} to {max(losses):+.4f}, "
+    figure += f"{min(times):.2g} to {max(times):.2g} times as fast"
+    return verdict(max(losses) <= 0.0 and min(losses) >= -0.05 and min(times) > 1.0, figure)
+
+
+CLAIMS = (
+    Claim(
+        "Forests on sparse data are no better, and thousands of times slower.",
+        _forests_on_sparse_rows,
+        "scikit-learn's forest is much faster on sparse rows than the paper's.",
+    ),
+    Claim("Partial pairs are slightly worse, and faster.", _partial_is_worse_and_faster),
+)

@@ -1,0 +1,145 @@
+"""Claims on the speed of sums and solvers, from Figures 4 to 7."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from reproduction.papers.lee2014.curves import (
+    BEST_LOG2_C,
+    BUNDLE,
+    COUNTING,
+    DIRECT,
+    NEAR,
+    OURS,
+    SELECTION,
+    SORTED,
+    TREE,
+)
+from reproduction.papers.lee2014.models import L2
+from reproduction.readings import Readings
+from reproduction.study import Claim, NotRun, Verdict, verdict
+
+LARGE = "list shape"
+"""Sets with as many levels as rows of a query."""
+
+ALIKE = 2.0
+"""Times that differ by less count as similar."""
+
+
+def times_as_long(
+    readings: Readings, tables: Sequence[str], slow: str, fast: str, *, large: bool | None = None
+) -> dict[str, float]:
+    """Return how many times as long one column took to come near its optimum, by row.
+
+    A column that did not come near counts as infinity. `large` restricts to sets with many levels,
+    or to others.
+    """
+    found = {}
+    for table in tables:
+        for cell in readings.done(table):
+            if cell.column != slow or (large is not None and (LARGE in cell.row) != large):
+                continue
+            if readings.status(table, cell.row, fast) == "done":
+                own, other = (_near(readings, table, cell.row, one) for one in (fast, slow))
+                if math.isfinite(own):
+                    found[f"{cell.row} ({readings.table(table).label})"] = other / own
+    if not found:
+        raise NotRun(f"{slow} beside {fast}")
+    return found
+
+
+def _near(readings: Readings, table: str, row: str, column: str) -> float:
+    (seconds,) = readings.values(table, row, column, "near")
+    return math.inf if seconds is None or math.isnan(seconds) else seconds
+
+
+def _range(found: dict[str, float]) -> str:
+    least, most = min(found.values()), max(found.values())
+    return f"{least:.2g} to {most:.2g} times as long"
+
+
+def _counting_is_slow(readings: Readings) -> Verdict:
+    few = times_as_long(readings, ["fig4"], DIRECT, SELECTION, large=False)
+    many = times_as_long(readings, ["fig4"], DIRECT, SELECTION, large=True)
+    holds = min(many.values()) >= ALIKE and max(few.values()) <= ALIKE
+    return verdict(holds, f"few levels: {_range(few)}; many: {_range(many)}")
+
+
+def _trees_alike(readings: Readings) -> Verdict:
+    found = times_as_long(readings, ["fig4"], SORTED, SELECTION)
+    holds = 1 / ALIKE <= min(found.values()) and max(found.values()) <= ALIKE
+    return verdict(holds, f"merges of sorted scores: {_range(found)} as the selection tree")
+
+
+def _prsvm(readings: Readings) -> Verdict:
+    few = times_as_long(readings, ["fig5"], COUNTING, TREE)
+    many = times_as_long(readings, ["fig6"], COUNTING, TREE)
+    holds = max(few.values()) <= ALIKE and min(many.values()) >= ALIKE
+    return verdict(holds, f"few levels: {_range(few)}; many: {_range(many)}")
+
+
+def _bundle_is_slow(readings: Readings) -> Verdict:
+    found = times_as_long(readings, ["fig5", "fig6"], BUNDLE, TREE)
+    slower = sum(each > 1.0 for each in found.values())
+    return verdict(
+        slower == len(found), f"{_range(found)}, slower in {slower} of {len(found)} sets"
+    )
+
+
+def _one_of_the_fastest(readings: Readings) -> Verdict:
+    tables = ["fig7"]
+    best = {}
+    for other in (COUNTING, BUNDLE):
+        for row, each in times_as_long(readings, tables, other, TREE).items():
+            best[row] = min(best.get(row, math.inf), each)
+    slowest = min(best, key=best.__getitem__)
+    figure = f"at worst {1 / best[slowest]:.2g} times as long as the fastest ({slowest})"
+    return verdict(min(best.values()) >= 1 / ALIKE, figure)
+
+
+def _ours_is_faster(readings: Readings) -> Verdict:
+    found = times_as_long(readings, ["fig5", "fig6", "fig7"], TREE, OURS)
+    least, most = (pick(found, key=found.__getitem__) for pick in (min, max))
+    faster = sum(each > 1.0 for each in found.values())
+    figure = f"faster in {faster} of {len(found)}: {found[least]:.2g} ({least}) to "
+    return verdict(faster * 2 > len(found), f"{figure}{found[most]:.2g} times ({most})")
+
+
+def _flat(readings: Readings) -> Verdict:
+    changes = [
+        readings.mean(table, cell.row, cell.column, "flat")
+        for table in ("fig5", "fig6")
+        for cell in readings.done(table)
+        if cell.column in (TREE, COUNTING)
+    ]
+    return verdict(max(changes) <= 0.005, f"accuracy changes by at most {max(changes):.4f}")
+
+
+def _same_costs(readings: Readings) -> Verdict:
+    found = {
+        row: int(readings.mean("3", row, L2, "log2 C by accuracy"))
+        for row in BEST_LOG2_C
+        if readings.status("3", row, L2) == "done"
+    }
+    if not found:
+        raise NotRun("Table 3")
+    other = [row for row, chosen in found.items() if chosen != BEST_LOG2_C[row][0]]
+    figure = f"{len(found) - len(other)} of {len(found)} sets"
+    return verdict(not other, ", ".join([figure, *(f"not {row}" for row in other)]))
+
+
+CLAIMS = (
+    Claim("Counting by levels is slow if levels are many, and only then.", _counting_is_slow),
+    Claim(
+        "Other exact sums are about as fast as the selection tree.",
+        _trees_alike,
+        "The paper's other trees are not in the library.",
+    ),
+    Claim(f"Tree-TRON is one of the fastest to {NEAR:g} at every C.", _one_of_the_fastest),
+    Claim("PRSVM+ is like Tree-TRON if levels are few, much slower if they are many.", _prsvm),
+    Claim("TreeRankSVM is slower than Tree-TRON.", _bundle_is_slow),
+    Claim("Metrics stay the same after the default stop.", _flat),
+    Claim("Beyond the paper: pairrank's default is faster than Tree-TRON.", _ours_is_faster),
+    Claim("Figures 5 and 6 are at the best C of Table 3, squared hinge.", _same_costs),
+)
