@@ -72,14 +72,15 @@ html_copy_source = False
 html_theme_options = {
     "logo": {"image_light": "_static/logo-light.svg", "image_dark": "_static/logo-dark.svg"},
     "show_prev_next": False,
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 5,
     "navigation_with_keys": False,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
-html_sidebars = {"index": [], "which_ranker": [], "changes": []}
+ALONE = ["index", "install", "which_ranker", "coming_from", "performance", "reliability"]
+html_sidebars = {name: [] for name in [*ALONE, "mathematics", "changes"]}
 html_context = {"default_mode": "auto"}
 copyright = "the pairrank developers; MIT licence"
 

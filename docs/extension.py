@@ -11,6 +11,7 @@ from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from docutils.statemachine import StringList
 from results import RESULTS, table
+from sphinx.util.nodes import nested_parse_with_titles
 
 
 def _parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
@@ -71,7 +72,38 @@ def literal(text: str) -> str:
     return code
 
 
-DIRECTIVES = {"measured": Measured, "results": Results}
+class Markdown(Directive):
+    """`.. markdown:: FILE`: headings, lists and paragraphs of a file beside README.md."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the sections below the file's title."""
+        path = RESULTS.parents[1] / self.arguments[0]
+        self.state.document.settings.record_dependencies.add(str(path))
+        lines = as_rst(path.read_text(encoding="utf-8")).splitlines()
+        holder = nodes.section()
+        nested_parse_with_titles(self.state, StringList(lines), holder)
+        return holder.children
+
+
+def as_rst(markdown: str) -> str:
+    """Return the Markdown that CHANGELOG.md uses as reStructuredText, without its title."""
+    lines: list[str] = []
+    for line in markdown.partition("\n")[2].splitlines():
+        heading = re.match(r"(##+) (.*)", line)
+        if heading:
+            title = heading[2].strip("[]")
+            lines += ["", title, ("-" if len(heading[1]) == 2 else "~") * len(title), ""]
+            continue
+        if line.startswith("- ") and lines and not lines[-1].startswith(("- ", "  ")):
+            lines.append("")
+        lines.append(line)
+    text = re.sub(r"(?<!`)`([^`\n]+)`(?!`)", r"``\1``", "\n".join(lines))
+    return re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"`\1 <\2>`__", text)
+
+
+DIRECTIVES = {"measured": Measured, "results": Results, "markdown": Markdown}
 """The directives by name."""
 
 _CODE = re.compile(r"(``.+?``|:\w+:`.+?`|`.+?`_?)")
@@ -96,7 +128,7 @@ def escape_docstring(
 
 
 def skip_member(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool:
-    """Leave out fields of named tuples and what comes from scikit-learn, which has its own pages."""
+    """Leave out fields of named tuples, and what scikit-learn documents on pages of its own."""
     generic = type(member).__name__ in {"_tuplegetter", "RequestMethod"}
     foreign = (getattr(member, "__module__", "") or "").startswith("sklearn")
     return skip or generic or foreign or (name.startswith("set_") and name.endswith("_request"))

@@ -110,8 +110,8 @@ def least_squares_beside_rlscore() -> dict[str, float]:
 
 
 @contextmanager
-def figure(theme: str, height: float = 3.6) -> Iterator[tuple[Any, Any]]:
-    """Lend a transparent figure of 6.4 inches, in the colours of a theme."""
+def figure(theme: str, height: float = 3.2) -> Iterator[tuple[Any, Any]]:
+    """Lend a transparent figure of 4.8 inches, in the colours of a theme."""
     settings = {
         "svg.fonttype": "none", "svg.hashsalt": "pairrank", "font.size": 11, "font.family":
         ["sans-serif"], "text.color": INK[theme], "axes.labelcolor": INK[theme],
@@ -119,7 +119,7 @@ def figure(theme: str, height: float = 3.6) -> Iterator[tuple[Any, Any]]:
         "axes.spines.top": False, "axes.spines.right": False, "savefig.transparent": True,
     }  # fmt: skip
     with mpl.rc_context(settings):
-        drawn, axes = plt.subplots(figsize=(6.4, height), layout="constrained")
+        drawn, axes = plt.subplots(figsize=(4.8, height), layout="constrained")
         yield drawn, axes
         plt.close(drawn)
 
