@@ -32,6 +32,7 @@ exclude_patterns = ["_build", "sg_execution_times.rst", "gallery/README.rst"]
 templates_path = ["_templates"]
 default_role = "py:obj"
 highlight_language = "python"
+rst_prolog = ".. py:currentmodule:: pairrank\n\n"
 
 autosummary_generate = True
 autodoc_typehints = "none"
@@ -102,5 +103,6 @@ def setup(app: Any) -> None:
     app.connect("builder-inited", draw_pictures)
     app.connect("autodoc-skip-member", extension.skip_member)
     app.connect("autodoc-process-docstring", extension.escape_docstring, priority=900)
+    app.connect("missing-reference", extension.resolve_short_name)
     for name, directive in extension.DIRECTIVES.items():
         app.add_directive(name, directive)

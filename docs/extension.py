@@ -96,7 +96,7 @@ def as_rst(markdown: str) -> str:
             title = heading[2].strip("[]")
             lines += ["", title, ("-" if len(heading[1]) == 2 else "~") * len(title), ""]
             continue
-        if line.startswith("- ") and lines and not lines[-1].startswith(("- ", "  ")):
+        if line.startswith("- ") and lines and lines[-1] and not lines[-1].startswith(("- ", "  ")):
             lines.append("")
         lines.append(line)
     text = re.sub(r"(?<!`)`([^`\n]+)`(?!`)", r"``\1``", "\n".join(lines))
@@ -125,6 +125,15 @@ def escape_docstring(
             parts = _CODE.split(line)
             parts[::2] = (_MARK.sub(lambda mark: "\\" + mark[0], part) for part in parts[::2])
             lines[place] = "".join(parts)
+
+
+def resolve_short_name(app: Any, env: Any, node: Any, content: Any) -> Any:
+    """Link a name of the package's top, such as `RankSVM`, from every module."""
+    name, where = node.get("reftarget", ""), node.get("refdoc", "")
+    if node.get("refdomain") != "py" or "." in name:
+        return None
+    domain = env.get_domain("py")
+    return domain.resolve_xref(env, where, app.builder, "obj", f"pairrank.{name}", node, content)
 
 
 def skip_member(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool:
