@@ -128,12 +128,16 @@ def escape_docstring(
 
 
 def resolve_short_name(app: Any, env: Any, node: Any, content: Any) -> Any:
-    """Link a name of the package's top, such as `RankSVM`, from every module."""
+    """Link a name of the top, such as `RankSVM`, or of one module only, from every module."""
     name, where = node.get("reftarget", ""), node.get("refdoc", "")
     if node.get("refdomain") != "py" or "." in name:
         return None
     domain = env.get_domain("py")
-    return domain.resolve_xref(env, where, app.builder, "obj", f"pairrank.{name}", node, content)
+    known = [full for full in domain.objects if full.rpartition(".")[2] == name]
+    target = f"pairrank.{name}" if f"pairrank.{name}" in known or not known else known[0]
+    if len(known) > 1 and target not in known:
+        return None
+    return domain.resolve_xref(env, where, app.builder, "obj", target, node, content)
 
 
 def skip_member(app: Any, what: str, name: str, member: Any, skip: bool, options: Any) -> bool:
