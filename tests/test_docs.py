@@ -148,6 +148,7 @@ def test_every_picture_is_drawn_for_both_themes(helper, tmp_path):
 
 
 def test_docstrings_become_plain_text_where_they_are_no_code(helper):
+    pytest.importorskip("sphinx", reason="directives need Sphinx")
     lines = [
         "w_i of shape (n_iter_ + 1,), |w|^2 and \\|w\\|, ``a|b_``, `coef_`",
         ".. math:: |w|_",
@@ -168,6 +169,7 @@ def test_docstrings_become_plain_text_where_they_are_no_code(helper):
 
 
 def test_the_changelog_becomes_restructuredtext(helper):
+    pytest.importorskip("sphinx", reason="directives need Sphinx")
     text = (
         "# Changes\nSee [that](https://example.org).\n\n## [1.0]\n### New\n- `a`: **b**\n  c\n- d\n"
     )
