@@ -133,7 +133,7 @@ def test_an_empty_cell_names_its_row(tmp_path):
 
 
 def test_unknown_columns_and_files_are_refused(folder):
-    with pytest.raises(FileFormatError, match="no column 'grad'.*did you mean 'grade'"):
+    with pytest.raises(FileFormatError, match=r"no column 'grad'.*did you mean 'grade'"):
         RowBlocks.from_parquet(folder, label="grad")
     for missing in ("none.parquet", "none-*.parquet"):
         with pytest.raises(FileAccessError, match="cannot read"):
