@@ -137,7 +137,7 @@ def test_stated_errors_of_tubes_by_cells_hold(name, problem, seed):
     sums, _ = summed(loss, problem, seed)
     found, gradient = sums.at(problem.scores)
     largest = np.abs(problem.scores).max() + np.abs(problem.y).max()
-    cells = sum(part.position.size for part in found.parts[1:] if part is not None)
+    cells = sum(part.position.size for k, part in found.parts.items() if k)
     rounding = 4.0 * (every.n_rows + cells + 4096) * UNIT
     # Scores less labels are rounded, by which every difference may be off.
     off = 8.0 * UNIT * largest
@@ -177,3 +177,14 @@ def test_products_of_squared_tubes_by_two_passes():
     wanted = bind(loss, differences, pair_sum="sorted").at(problem.scores).curvature().matvec(v)
     product = sums.product(problem.scores, v)
     assert np.abs(product - wanted).sum() <= 5e-3 * np.abs(wanted).sum()
+
+
+def test_a_block_gets_the_means_of_its_own_queries_only():
+    rng = np.random.default_rng(0)
+    y, qid = rng.normal(size=600), np.repeat(np.arange(6), 100)
+    sums, _ = summed(Square(), Problem(y, qid, "full", None, rng.normal(size=600), y), 4)
+    table = sums.table(rng.normal(size=600))
+    for index, rows in enumerate(sums.cut.slices):
+        if rows.stop > rows.start:
+            own = table.of_block(index).parts[0].merged.residuals.query
+            np.testing.assert_array_equal(own, np.unique(qid[rows]))

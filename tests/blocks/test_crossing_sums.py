@@ -131,7 +131,7 @@ def test_stated_errors_of_cells_hold_for_every_problem(name, moments, problem, s
 def check_cells(loss, every, found, gradient, largest):
     terms = loss.family.terms
     value_size, slope_size = every.sizes(terms)
-    cells = sum(part.position.size for part in found.parts[1:] if part is not None)
+    cells = sum(part.position.size for k, part in found.parts.items() if k)
     rounding = 4.0 * (every.n_rows + cells + 4096) * UNIT
     assert abs(found.value - every.value(loss)) <= found.error + rounding * value_size
     off = np.abs(gradient - every.gradient(loss)).sum()
@@ -356,7 +356,7 @@ def test_blocks_that_send_other_rows_than_in_the_first_pass_are_refused():
         Problem(np.arange(9.0) % 3, None, "full", None, np.arange(9.0), np.ones(9))
     )
     sums = crossed(Hinge(), problem, levels, 4, by_rows)
-    summaries = [each for each in sums.summaries(problem.scores) if each[0] is not None]
+    summaries = [each for each in sums.summaries(problem.scores) if each.parts]
     with pytest.raises(PairrankError, match="rows have changed since the first pass"):
         sums.sum.finish(summaries[0])
 
@@ -371,3 +371,24 @@ def test_a_pickled_copy_has_no_preferences_and_no_compiled_functions():
             sums.at(problem.scores)
             assert len(pickle.dumps(sums.sum)) < 2000
             assert b"numba" not in pickle.dumps(sums.summaries(problem.scores))
+
+
+def test_a_block_gets_the_tables_of_its_own_queries_only():
+    rng = np.random.default_rng(0)
+    y, qid = rng.integers(0, 3, 600) * 1.0, np.repeat(np.arange(6), 100)
+    problem, levels = without_dropped(Problem(y, qid, "full", None, rng.normal(size=600), y))
+    cut, records, scale = cut_levels(levels, 6, rng, moments=every_second)
+    cut.borders = np.arange(0, 650, 100) - 50 * (np.arange(7) % 6 > 0)  # Two queries per block.
+    crossing = crossing_of(levels, y, cut, records, scale, "full")
+    sums = Crossed(crossing_sum(Logistic(), crossing), cut)
+    table, _ = sums.at(problem.scores)
+    assert sorted(table.parts) == [0, 1, 2, 3]
+    for index, rows in enumerate(sums.cut.slices):
+        numbers = set(cut.query[rows])
+        wanted = {1 + k for k, query in enumerate((0, 2, 4)) if query in numbers}
+        own = table.of_block(index)
+        assert set(own.parts) - {0} == wanted
+        assert (0 in own.parts) == bool(numbers & {1, 3, 5})
+        if 0 in own.parts:
+            assert list(own.parts[0].gradients) == [index]
+        assert (own.value, own.error) == (table.value, table.error)

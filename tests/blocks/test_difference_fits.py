@@ -9,7 +9,9 @@ from sklearn.base import clone
 
 from memory_passes import cut_rows
 from pairrank import MPRank, RankRLS, SVRank
+from pairrank.estimators import _block_differences
 from pairrank.estimators._blocks import fit_on_passes
+from pairrank.exceptions import PairrankError, PairrankWarning
 
 SMOOTH = {
     "RankRLS": RankRLS(alpha=2.0, tol=1e-8),
@@ -123,3 +125,36 @@ def test_regularisation_by_iteration_keeps_the_best_iterate_on_validation_blocks
     assert found.best_iteration_ == wanted.best_iteration_
     np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=1e-6)
     np.testing.assert_allclose(found.validation_scores_, wanted.validation_scores_)
+
+
+def test_iteration_on_blocks_needs_validation_rows():
+    X, y, qid = rows_of(10, n_rows=60)
+    with pytest.raises(PairrankError, match=r'"iteration" stops .* take regularization="tikhonov"'):
+        fit_on_passes(RankRLS(regularization="iteration"), cut_rows(X, y, [20], qid=qid))
+
+
+def test_text_labels_are_refused():
+    X, _, _ = rows_of(11, n_rows=60)
+    with pytest.raises(PairrankError, match="y holds text"):
+        fit_on_passes(RankRLS(), cut_rows(X, np.array(list("abc") * 20), [20]))
+
+
+def test_labels_whose_squares_overflow_are_refused():
+    X, y, _ = rows_of(12, n_rows=60)
+    with pytest.raises(PairrankError, match="the squares of y overflow"):
+        fit_on_passes(MPRank(), cut_rows(X, y * 1e160, [20]))
+
+
+def test_means_of_crossing_queries_that_are_many_bytes_are_warned_of(monkeypatch):
+    X, y, qid = rows_of(13, n_rows=60)
+    monkeypatch.setattr(_block_differences, "MUCH_TRAVEL", 100)
+    with pytest.warns(PairrankWarning, match="each sends 6 means"):
+        fit_on_passes(RankRLS(), cut_rows(X, y, [20, 40]))
+    fit_on_passes(RankRLS(), cut_rows(X, y, np.searchsorted(qid, [15]), qid=qid))
+
+
+def test_a_direct_solution_of_too_many_features_is_refused():
+    X = sparse.random_array((20, 6000), density=0.01, format="csr", random_state=0)
+    ranker = RankRLS(solver="direct")
+    with pytest.raises(PairrankError, match=r'6000 x 6000 .* use solver="cg"'):
+        fit_on_passes(ranker, cut_rows(X, np.arange(20.0), [10]))

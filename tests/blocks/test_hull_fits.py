@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_passes import cut_rows
 from scipy import sparse
 from sklearn.base import clone
 
+from memory_passes import cut_rows
 from pairrank import ConvexHullRanker, OrderGraph
 from pairrank.blocks.smoothed_rows import smoothed_rows
 from pairrank.estimators._blocks import fit_on_passes
+from pairrank.exceptions import PairrankError
 
 GRAPHS = {"chain": "chain", "full": "full", "edges": OrderGraph([(0, 2), (1, 2), (1, 3)])}
 
@@ -59,7 +60,7 @@ def test_the_objective_is_within_the_sum_of_the_gaps(layout, graph, weighted):
 
 
 def test_separable_rows_have_the_optimum_of_a_fit_in_memory():
-    X, y, qid = rows_of(1, noise=0.0)
+    X, y, _ = rows_of(1, noise=0.0)
     found = fit_on_passes(ConvexHullRanker(nu=10.0), cut_rows(X, y, [100, 300]))
     wanted = ConvexHullRanker(nu=10.0).fit(X, y)
     assert_within_gaps(found, wanted)
@@ -134,7 +135,7 @@ def test_smoothed_rows_balance_slack_and_multipliers(below, above, power, swappe
 )
 def test_derivatives_of_smoothed_rows_are_those_of_differences(below, above, width):
     step = 1e-5 * width
-    # Values and multipliers below 20 are rounded to 20 eps; a difference of two divides by the step.
+    # Values and multipliers below 20 are rounded to 20 eps; differences are divided by the step.
     off = 1e-5 + 4 * 20 * np.finfo(float).eps / step
 
     def at(b=0.0, a=0.0, w=0.0):
@@ -148,3 +149,14 @@ def test_derivatives_of_smoothed_rows_are_those_of_differences(below, above, wid
     assert bent[1] == pytest.approx(-here.cross[0], rel=1e-5, abs=off)
     drift = (at(w=step).multipliers - at(w=-step).multipliers)[:, 0] / two
     np.testing.assert_allclose(drift, here.drift[:, 0], rtol=1e-5, atol=off)
+
+
+def test_too_many_classes_or_features_are_refused():
+    X, _, qid = rows_of(14)
+    with pytest.raises(PairrankError, match="at most 2000 features, got 3000"):
+        fit_on_passes(ConvexHullRanker(), cut_rows(np.ones((10, 3000)), np.arange(10.0), [5]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pairrank.blocks.hull_layout.MOST_BYTES", 8 * 26 * 599)
+        passes = cut_rows(X, np.arange(600.0), [100, 200], qid=qid)
+        with pytest.raises(PairrankError, match=r"600 classes .* allow at most 599"):
+            fit_on_passes(ConvexHullRanker(), passes)

@@ -99,7 +99,7 @@ def test_rows_in_memory_need_labels(rows):
         (RankSVM(patience=3), "pass X_val"),
         (RankBoost(), "take RankSVM"),
         (GreedyRankRLS(2), "take RankSVM"),
-        (PairwiseClassifier(RankSVM()), "sample of rows"),
+        (PairwiseClassifier(RankSVM()), "on a sample"),
     ],
     ids=["kernel", "precomputed", "sgd", "covariance", "patience", "boost", "greedy", "classifier"],
 )

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.preferences import Differences, Levels
+from pairrank.preferences import Differences, Levels, Pairs
 
 Part = TypeVar("Part")
 
@@ -36,7 +36,7 @@ class BlockLayout:
     """
 
     n_rows: int
-    whole: Levels | Differences | None
+    whole: Levels | Pairs | Differences | None
     """The whole queries, over all `n_rows` of the block; rows of crossing queries are left out as
     rows of weight 0 are. None: no whole query has a pair. Its `pair_scale` is that of the reduction
     "query"; the factor W/T of "rows" is known later, so the objective multiplies by it."""
@@ -58,8 +58,9 @@ class BlockLayout:
 class Passes(Protocol):
     """Blocks that a fit goes over again and again: in memory, on disk or on a cluster."""
 
-    n_blocks: int
-    """The number of blocks; 0 where it is unknown before `describe`."""
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks; 0 where it is unknown before `describe`."""
 
     def reduce(
         self,

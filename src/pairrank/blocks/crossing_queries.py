@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,8 +31,8 @@ _CELL_BYTES = (24, 16)
 """Of the moments of a cell on the way to the client, and of its gradients on the way back."""
 _BOX_BYTES = 16 * 10 * SCORE_BYTES
 """Of about 16 boxes of about 10 moments, each way."""
-_SQUARE_BYTES = 40
-"""Of a query's number, weight, mean (in two parts) and sum of squares, each way."""
+_SQUARE_BYTES = 48
+"""Of a query's number (twice), weight, mean (in two parts) and sum of squares, each way."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,10 +144,12 @@ def bytes_per_pass(
 ) -> int:
     """Return about the bytes that an evaluation sends between the blocks and the client.
 
-    `n_exchanged` is the number of rows whose scores travel. See `MUCH_TRAVEL`.
+    `n_exchanged` is the number of rows whose scores travel. Each query of squares is counted as one
+    of two blocks. See `MUCH_TRAVEL`.
     """
     total = row_bytes(n_exchanged)
-    every: Iterable[MomentQuery] = crossing.moments
-    for each in every:
+    if isinstance(loss.family, Squares):
+        return total + crossing.n_queries * (moment_bytes(loss.family, 2) or 0)
+    for each in crossing.moments:
         total += moment_bytes(loss.family, each.n_blocks, each.n_codes, n_sides) or 0
     return total

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,6 @@ from pairrank.pair_sums._bound import as_scores, no_curvature
 from pairrank.pair_sums.plan import check_eps
 
 IntArray = NDArray[np.int64]
-Summary = list[Any]
-"""The summary of each part; None where no row of it was met."""
 
 
 def crossing_sum(loss: PairLoss, crossing: CrossingQueries, eps: float = 1e-6) -> BlockedSum:
@@ -68,6 +66,34 @@ def _by_moments(loss: PairLoss, query: MomentQuery, eps: float) -> Part:
     )
 
 
+@dataclass(eq=False)
+class Summary:
+    """The summaries of the parts that have rows in some blocks.
+
+    `met` has the numbers of those parts by block: a block needs the tables of its own parts only.
+    """
+
+    parts: dict[int, Any]
+    met: dict[int, list[int]]
+
+    @classmethod
+    def of(cls, index: int, parts: dict[int, Any]) -> Summary:
+        """Return the summary of one block."""
+        return cls(parts, {index: list(parts)})
+
+    def merged(self, other: Summary) -> Summary:
+        """Return the summary of both sets of blocks, part by part."""
+        parts = dict(self.parts)
+        for k, part in other.parts.items():
+            parts[k] = parts[k].merged(part) if k in parts else part
+        return Summary(parts, {**self.met, **other.met})
+
+
+def _needed(parts: dict[int, Any], met: dict[int, list[int]], index: int) -> dict[int, Any]:
+    """Return what a block needs of the parts' tables."""
+    return {k: parts[k].of_block(index) for k in met.get(index, [])}
+
+
 class BlockedSum:
     """A `CrossingSum`: parts for exchanged rows and for each query that travels as moments.
 
@@ -79,45 +105,39 @@ class BlockedSum:
 
     def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Summary:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""
-        found: Summary = [None] * len(self.parts)
-        for k, (_, rows) in _rows_of(self.numbers, scores, layout).items():
-            found[k] = _present(self.parts[k]).summary(index, rows)
-        return found
+        found = _rows_of(self.numbers, scores, layout)
+        parts = {k: self._part(k).summary(index, rows) for k, (_, rows) in found.items()}
+        return Summary.of(index, parts)
 
     def merge(self, first: Summary, second: Summary) -> Summary:
         """Return the summary of two sets of blocks together; writes into the first."""
-        return merge_summaries(first, second)
+        return first.merged(second)
 
     def finish(self, merged: Summary) -> BlockedTable:
         """Return value, errors and gradients from the merged summary of all blocks."""
-        return BlockedTable.of(
+        parts = {k: self._part(k).finish(each) for k, each in sorted(merged.parts.items())}
+        return BlockedTable(
             self.numbers,
-            [
-                None if each is None else _present(part).finish(each)
-                for part, each in zip(self.parts, merged, strict=True)
-            ],
+            parts,
+            merged.met,
             self.smooth,
+            float(sum(each.value for each in parts.values())),
+            float(sum(each.error for each in parts.values())),
+            float(sum(each.gradient_error for each in parts.values())),
         )
+
+    def _part(self, k: int) -> Part:
+        part = self.parts[k]
+        if part is None:
+            raise PairrankError(
+                "rows of crossing queries are to be exchanged, but CrossingQueries.exchanged is "
+                "None"
+            )
+        return part
 
     def sharpen(self) -> bool:
         """Sharpen every part; False if none can be sharpened."""
         return any([part.sharpen() for part in self.parts if part is not None])
-
-
-def _present(part: Part | None) -> Part:
-    if part is None:
-        raise PairrankError(
-            "rows of crossing queries are to be exchanged, but CrossingQueries.exchanged is None"
-        )
-    return part
-
-
-def merge_summaries(first: Summary, second: Summary) -> Summary:
-    """Return the summary of two sets of blocks together, part by part."""
-    return [
-        b if a is None else a if b is None else a.merged(b)
-        for a, b in zip(first, second, strict=True)
-    ]
 
 
 def _rows_of(
@@ -134,29 +154,16 @@ class BlockedTable:
     """A `CrossingTable`: the tables of the parts."""
 
     numbers: IntArray
-    parts: list[Any]
+    parts: dict[int, Any]
+    met: dict[int, list[int]]
     smooth: bool
     value: float
     error: float
     gradient_error: float
 
-    @classmethod
-    def of(cls, numbers: IntArray, parts: list[Any], smooth: bool) -> BlockedTable:
-        """Return the table of some parts' tables, None for parts without rows."""
-        tables = [each for each in parts if each is not None]
-        return cls(
-            numbers,
-            parts,
-            smooth,
-            float(sum(each.value for each in tables)),
-            float(sum(each.error for each in tables)),
-            float(sum(each.gradient_error for each in tables)),
-        )
-
     def of_block(self, index: int) -> BlockedTable:
-        """Return what this block needs."""
-        parts = [None if each is None else each.of_block(index) for each in self.parts]
-        return BlockedTable.of(self.numbers, parts, self.smooth)
+        """Return the tables of the parts that have rows in this block."""
+        return replace(self, parts=_needed(self.parts, self.met, index), met={})
 
     def gradient(self, index: int, scores: FloatArray, layout: BlockLayout) -> FloatArray:
         """Return the gradients of a block's crossing rows at their scores, (n_crossing,)."""
@@ -169,14 +176,14 @@ class BlockedTable:
         """Return the Hessian at these scores."""
         if not self.smooth:
             no_curvature()
-        parts = [None if each is None else each.curvature() for each in self.parts]
+        parts = {k: each.curvature() for k, each in self.parts.items()}
         return BlockedCurvature(self.numbers, parts)
 
 
 class BlockedCurvature:
     """A `CrossingCurvature`: the Hessians of the parts."""
 
-    def __init__(self, numbers: IntArray, parts: list[Any]) -> None:
+    def __init__(self, numbers: IntArray, parts: dict[int, Any]) -> None:
         self.numbers, self.parts = numbers, parts
 
     def summary(
@@ -184,23 +191,20 @@ class BlockedCurvature:
     ) -> Summary:
         """Return what other blocks must know of a block's values at its crossing rows."""
         values = as_scores(values, layout.query.size)
-        found: Summary = [None] * len(self.parts)
-        for k, (places, rows) in _rows_of(self.numbers, scores, layout).items():
-            own = np.ascontiguousarray(values[places])
-            found[k] = self.parts[k].summary(index, rows, own)
-        return found
+        parts = {
+            k: self.parts[k].summary(index, rows, np.ascontiguousarray(values[places]))
+            for k, (places, rows) in _rows_of(self.numbers, scores, layout).items()
+        }
+        return Summary.of(index, parts)
 
     def merge(self, first: Summary, second: Summary) -> Summary:
         """Return the summary of two sets of blocks together; writes into the first."""
-        return merge_summaries(first, second)
+        return first.merged(second)
 
     def finish(self, merged: Summary) -> BlockedProduct:
         """Return what gives each row its entry of the product."""
-        parts = [
-            None if each is None else part.finish(each)
-            for part, each in zip(self.parts, merged, strict=True)
-        ]
-        return BlockedProduct(self.numbers, parts)
+        parts = {k: self.parts[k].finish(each) for k, each in merged.parts.items()}
+        return BlockedProduct(self.numbers, parts, merged.met)
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,12 +212,12 @@ class BlockedProduct:
     """A `CrossingProduct`: the products of the parts."""
 
     numbers: IntArray
-    parts: list[Any]
+    parts: dict[int, Any]
+    met: dict[int, list[int]]
 
     def of_block(self, index: int) -> BlockedProduct:
-        """Return what this block needs."""
-        parts = [None if each is None else each.of_block(index) for each in self.parts]
-        return BlockedProduct(self.numbers, parts)
+        """Return the products of the parts that have rows in this block."""
+        return BlockedProduct(self.numbers, _needed(self.parts, self.met, index), {})
 
     def product(
         self, index: int, scores: FloatArray, values: FloatArray, layout: BlockLayout

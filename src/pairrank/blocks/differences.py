@@ -109,6 +109,12 @@ class PreparedDifferences:
         )
 
     @property
+    def n_partial_queries(self) -> int:
+        """The number of blocks that each crossing query has rows in, summed."""
+        totals = self.plan.totals
+        return 0 if totals is None else int(totals.n_blocks.sum())
+
+    @property
     def size(self) -> float:
         """The mean weight of a query."""
         return self.row_weight / self.n_queries
@@ -122,6 +128,7 @@ def prepare_differences(
     A NoPairsError says that the labels of no query differ. Two rounds over the labels, one where no
     query crosses blocks; X is not read.
     """
+    _require_numbers(catalog)
     plan = DifferencePlan(
         catalog.crossing,
         int(catalog.has_weight),
@@ -169,6 +176,14 @@ def prepare_differences(
     )
 
 
+def _require_numbers(catalog: Catalog) -> None:
+    y: Any = catalog.sample.rows.y
+    if y.dtype.kind not in "biuf":
+        raise PairrankError(
+            "y holds text, but differences of labels need numbers: replace each label by its value"
+        )
+
+
 def sum_crossing_labels(
     index: int, block: RowBlock, plan: DifferencePlan
 ) -> tuple[None, LabelSums]:
@@ -178,18 +193,20 @@ def sum_crossing_labels(
     query, first, of_row = np.unique(rows.query, return_index=True, return_inverse=True)
     weight = crossing_weights(block, rows.places, plan.n_weights)
     by_row = weight[0] if len(weight) else np.ones(of_row.size)
-    total = np.bincount(of_row, by_row, query.size)
+    total: FloatArray = np.bincount(of_row, by_row, query.size).astype(np.float64)
     base = targets[first]
     off = targets - base[of_row]
     mean = _summed(of_row, by_row, off, query.size) / total[:, None]
     off -= mean[of_row]
+    with np.errstate(over="ignore"):
+        squares = off * off
     return None, LabelSums(
-        query=query,
+        query=query.astype(np.int32),
         n_rows=np.bincount(of_row, minlength=query.size),
         n_blocks=np.ones(query.size, dtype=np.int64),
         weight=total,
         mean=base + mean,
-        square=_summed(of_row, by_row, off * off, query.size),
+        square=_summed(of_row, by_row, squares, query.size),
         base=base,
     )
 
@@ -199,19 +216,21 @@ def merge_label_sums(parts: list[LabelSums]) -> LabelSums:
     query = np.concatenate([part.query for part in parts])
     distinct, first, of_part = np.unique(query, return_index=True, return_inverse=True)
     joined = LabelSums(*(np.concatenate(each) for each in zip(*parts, strict=True)))
-    weight = np.bincount(of_part, joined.weight, distinct.size)
+    weight: FloatArray = np.bincount(of_part, joined.weight, distinct.size).astype(np.float64)
     base = joined.base[first]
     off = joined.mean - base[of_part]
     mean = _summed(of_part, joined.weight, off, distinct.size) / weight[:, None]
     off -= mean[of_part]
-    square = _summed(of_part, np.ones(of_part.size), joined.square, distinct.size)
+    with np.errstate(over="ignore"):
+        between = joined.weight[:, None] * off * off
+    square = _summed(of_part, np.ones(of_part.size), joined.square + between, distinct.size)
     return LabelSums(
         query=distinct,
         n_rows=np.bincount(of_part, joined.n_rows, distinct.size).astype(np.int64),
         n_blocks=np.bincount(of_part, minlength=distinct.size),
         weight=weight,
         mean=base + mean,
-        square=square + _summed(of_part, joined.weight, off * off, distinct.size),
+        square=square,
         base=base,
     )
 

@@ -54,9 +54,9 @@ def group_rows(
 def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:
     """Return the groups of all blocks together."""
     filled = [part for part in parts if part.query.size] or parts[:1]
-    columns = zip(*(part[:-1] for part in filled), strict=True)
+    columns: list[Any] = list(zip(*(part[:-1] for part in filled), strict=True))
     weight = np.concatenate([part.weight for part in filled], axis=1)
-    groups = _summed(CrossingGroups(*map(np.concatenate, columns), weight))
+    groups = _summed(CrossingGroups._make([*map(np.concatenate, columns), weight]))
     met = np.bincount(np.concatenate([np.unique(part.query) for part in filled]))
     return groups._replace(n_blocks=met[groups.query])
 
@@ -69,8 +69,9 @@ def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, 
     if graph is None:
         return None, 0
     structure = Levels.build(groups.label, groups.query, graph=graph)
-    counts = (side[structure.row_of] for side in (groups.n_winners, groups.n_losers))
-    n_pairs = int(pairs_by_query(*counts, structure.query_group, structure.edges).sum())
+    winners, losers = groups.n_winners[structure.row_of], groups.n_losers[structure.row_of]
+    counts = pairs_by_query(winners, losers, structure.query_group, structure.edges)
+    n_pairs = int(counts.sum())
     weights: dict[str, Any] = {"sample_weight": groups.n_rows.astype(np.float64)}
     if len(groups.weight):
         names = ("sample_weight",) if len(groups.weight) == 1 else ("winner_weight", "loser_weight")
@@ -133,6 +134,6 @@ def _summed(groups: CrossingGroups) -> CrossingGroups:
     first = np.ones(query.size, dtype=bool)
     first[1:] = (query[1:] != query[:-1]) | (label[1:] != label[:-1])
     starts = np.flatnonzero(first)
-    added = [np.add.reduceat(count[order], starts) for count in counts]
+    added: list[Any] = [np.add.reduceat(count[order], starts) for count in counts]
     totals = np.add.reduceat(weight[:, order], starts, axis=1)
-    return CrossingGroups(query[starts], label[starts], *added, totals)
+    return CrossingGroups._make([query[starts], label[starts], *added, totals])

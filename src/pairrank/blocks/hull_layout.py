@@ -27,8 +27,8 @@ MOST_BYTES = 5e8
 class HullLayout:
     """The rows of a block in classes with an edge, class by class.
 
-    Classes of whole queries are numbered within the block: `n_own`. Crossing ones have numbers among
-    the crossing classes, and come after those of the block in `group`.
+    The `n_own` classes of whole queries are numbered within the block. Crossing ones have numbers
+    among the crossing classes, and come after those of the block in `group`.
     """
 
     rows: NDArray[np.int32]

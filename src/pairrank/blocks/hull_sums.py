@@ -53,7 +53,8 @@ class HullSums(NamedTuple):
 
 def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullSums:
     """Return the sums of a block; O(n_rows n_features^2)."""
-    asked = asked.of_block(index) if asked.first.size > 1 else asked
+    if asked.first.size > 1:  # passes may send every block all limits
+        asked = asked.of_block(index)
     d = X.shape[1]
     group, of_row = np.unique(layout.group, return_inverse=True)
     limits = asked.limits[:, group]

@@ -185,8 +185,13 @@ class BlockObjective:
         problem = self.problem
         assert problem.gathered is not None
         if self._gathered is None:
-            options = {"algorithm": problem.algorithm, "eps": problem.eps}
-            self._gathered = GatheredRows(sums.rows, problem.gathered, problem.loss, **options)
+            self._gathered = GatheredRows(
+                sums.rows,
+                problem.gathered,
+                problem.loss,
+                algorithm=problem.algorithm,
+                eps=problem.eps,
+            )
         for at, w in enumerate(coefs):
             found, gradient = self._gathered.at(w)
             sums.value[at] += found.value
@@ -233,8 +238,13 @@ class BlockObjective:
 
     @functools.cached_property
     def _absolute_share(self) -> float:
-        """The norm of the mean over pairs of both rows' absolute values, about."""
-        return 1.0 if self.sample is None else self.sample.absolute_share
+        """The norm of the mean over pairs of both rows' absolute values.
+
+        Without a sample it is a bound: no value is greater than the root of its feature's squares.
+        """
+        if self.sample is not None:
+            return self.sample.absolute_share
+        return float(np.linalg.norm(self.problem.rounding)) / float(np.finfo(np.float64).eps)
 
     def _preconditioner(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
         return None if self.sample is None else self.sample.at(w, scores).preconditioner()

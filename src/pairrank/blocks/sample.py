@@ -92,8 +92,14 @@ def draw_rows(
         labels = block.y if block.y.ndim == 1 else block.y[:, 0]
         rates[thinned] = _rates_by_label(labels[thinned], rate)
     places = np.flatnonzero(kept & (number < rates))
-    each = (values[places] for values in (number, rates, thinned))
-    return DrawnRows(_rows_at(block, places), *each, rate, n_rows)
+    return DrawnRows(
+        rows=_rows_at(block, places),
+        number=number[places],
+        rate=rates[places],
+        thinned=thinned[places],
+        query_rate=rate,
+        limit=n_rows,
+    )
 
 
 def merge_rows(parts: list[DrawnRows]) -> SampleRows:
@@ -135,10 +141,11 @@ def hashed(identifiers: NDArray[Any], seed: int) -> FloatArray:
             for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
                 mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
             mixed ^= mixed >> np.uint64(31)
-        return (mixed >> np.uint64(11)) * 2.0**-53
+        return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
     texts = (f"{seed} {identifier!r}".encode() for identifier in identifiers.tolist())
     digests = [hashlib.blake2b(text, digest_size=8).digest() for text in texts]
-    return (np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)) * 2.0**-53
+    numbers = np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)
+    return numbers.astype(np.float64) * 2.0**-53
 
 
 def _rows_at(block: RowBlock, places: NDArray[np.intp]) -> RowBlock:

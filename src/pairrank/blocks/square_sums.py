@@ -38,7 +38,7 @@ def square_sums(index: int, X: Any, layout: DifferenceLayout, shared: None) -> S
     if not query.size:
         return SquareSums(products, query, np.empty(0), np.empty((0, width)))
     weight = layout.weight[0] if len(layout.weight) else np.ones(of_row.size)
-    total = np.bincount(of_row, weight, query.size)
+    total: FloatArray = np.bincount(of_row, weight, query.size).astype(np.float64)
     crossing = _of_crossing(X, layout, of_row.astype(np.int32), weight, total)
     products += crossing.products
     return SquareSums(products, query, total, crossing.mean)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,13 +10,14 @@ from scipy import sparse
 
 from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver, Squares, Status
 from pairrank.blocks._contracts import Passes
+from pairrank.blocks.crossing_queries import MUCH_TRAVEL
 from pairrank.blocks.differences import PreparedDifferences
 from pairrank.blocks.objective import BlockObjective, BlockProblem
 from pairrank.blocks.sampled import origin_of, rounding_of
 from pairrank.blocks.sampled_differences import sampled_differences
 from pairrank.blocks.square_sums import SquareSums, merge_square_sums, square_sums
 from pairrank.estimators._descent import Method, descend
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.objective import GivenInverse, PairObjective, Problem, Quadratic
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.direct import Direct, Inverse, primal_inverse
@@ -54,6 +56,7 @@ class DifferenceFit:
         self.n_features = prepared.catalog.n_features
         self._sums: SquareSums | None = None
         if self._has_equations():
+            _warn_of_travel(prepared)
             self._sums = passes.reduce(square_sums, None, merge_square_sums)
 
     def solve(
@@ -121,7 +124,9 @@ class DifferenceFit:
         if self._sums is not None:
             solved = self._inverse(self._sums)
             nothing = np.zeros(self.n_features)
-            found = Direct(solved)(self._quadratic(self._sums, target), nothing, tol=0, max_iter=1)
+            found = Direct(solved)(
+                self._quadratic(self._sums, target), nothing, tol=0.0, max_iter=1
+            )
             if found.status is not Status.CONVERGED:
                 found = None
             elif solved is not None:
@@ -178,6 +183,20 @@ class DifferenceFit:
             return None
         X = self.prepared.catalog.sample.rows.X
         return Problem(X, differences, self.loss, penalty=self.penalty, factor=self.factor)
+
+
+def _warn_of_travel(prepared: PreparedDifferences) -> None:
+    """Warn where the means of crossing queries are many bytes."""
+    width = prepared.catalog.n_features + prepared.n_targets
+    size = 8.0 * width * prepared.n_partial_queries
+    if size > MUCH_TRAVEL:
+        warnings.warn(
+            f"{prepared.catalog.n_crossing:,} queries cross blocks, and each sends {width} means "
+            f"from each of its blocks: {size / 1e9:.1f} GB in all. Keep the rows of a query "
+            "together",
+            PairrankWarning,
+            stacklevel=2,
+        )
 
 
 def _refuse(objective: Any, w0: FloatArray, **options: Any) -> Solution:

@@ -77,9 +77,10 @@ def fit_on_passes(
     ranker._check_parameters()
     ranker._check_blocks()
     if held is None and ranker._stops_early:
+        reason, remedy = ranker._early_reason
         raise PairrankError(
-            f"patience={ranker.patience} stops the fit by validation rows, and there are none: "
-            "pass X_val (with y_val and qid_val, or RowBlocks) to fit, or leave patience=None"
+            f"{reason} stops the fit by validation rows, and there are none: "
+            f"pass X_val (with y_val and qid_val, or RowBlocks) to fit, or {remedy}"
         )
     catalog = catalog or described(ranker, passes)
     if ranker._role_refusal and catalog.has_roles:
@@ -156,7 +157,9 @@ def held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
     bare = copy.copy(ranker)
     for name in ("n_features_in_", "feature_names_in_"):
         bare.__dict__.pop(name, None)
-    rows: Rows | None = bare._check_held(given["X_val"], given["y_val"], aligned(given, "_val"), 1)
+    rows: Rows | None = bare._check_held(
+        given["X_val"], given["y_val"], aligned(dict(given), "_val"), 1
+    )
     return rows
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from pairrank._protocols import (
     Callback,
     FloatArray,
+    Objective,
     PairLoss,
     PiecewisePolynomial,
     Sigmoidal,
@@ -135,7 +136,7 @@ def minimize(
 
 
 def descend(
-    objective: PairObjective,
+    objective: Objective,
     solver: Solver,
     method: Method,
     start: FloatArray | None,

@@ -239,12 +239,17 @@ class SolvedRanker(BaseRanker, ABC):
         """Whether the best iterate on validation rows is kept, and `patience` may end the fit."""
         return self.patience is not None
 
+    @property
+    def _early_reason(self) -> tuple[str, str]:
+        """The parameter that stops a fit early, and what to do without validation rows."""
+        return f"patience={self.patience}", "leave patience=None"
+
     def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
         """Return the rows to learn from and the validation rows, drawn if none were given."""
         if held is None and self._stops_early:
             raise PairrankError(
-                f"patience={self.patience} stops the fit by validation rows, and there are none: "
-                "pass X_val and y_val (and qid_val) to fit, or leave patience=None"
+                f"{self._early_reason[0]} stops the fit by validation rows, and there are none: "
+                f"pass X_val and y_val (and qid_val) to fit, or {self._early_reason[1]}"
             )
         return rows, held
 

@@ -20,7 +20,7 @@ from pairrank.estimators._blocks import described, fit_on_passes
 from pairrank.estimators._rows import columns_of
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
-from pairrank.model_selection._search import Learn, adopt
+from pairrank.model_selection._outcome import Learn, adopt
 from pairrank.model_selection.path import check_positive_values
 from pairrank.model_selection.scorers import get_query_scorer, requested
 from pairrank.preferences import refuse_roles
@@ -37,8 +37,8 @@ def search_blocks(search: Any, given: Mapping[str, Any]) -> Any:
         )
     if search.cv is not None:
         raise PairrankError(
-            f"cv={search.cv!r} cuts rows in memory into folds, but X is RowBlocks, which are judged "
-            "by X_val: leave cv=None"
+            f"cv={search.cv!r} cuts rows in memory into folds, but X is RowBlocks, which X_val "
+            "judges: leave cv=None"
         )
     name = f"{search._strength}s"
     grid = check_positive_values(getattr(search, name), name)
@@ -68,8 +68,9 @@ def path_on_blocks(
     fits, scores = [], []
     for value in grid:
         model.set_params(**{search._strength: float(value)})
-        maps = {"raw_coef": blocks.raw_coef, "own_coef": blocks.own_coef}
-        fit_on_passes(model, passes, catalog=catalog, **maps)
+        fit_on_passes(
+            model, passes, catalog=catalog, raw_coef=blocks.raw_coef, own_coef=blocks.own_coef
+        )
         if model.status_ == "interrupted":
             raise KeyboardInterrupt("the search was interrupted before its values were compared")
         scores.append(float(scorer(model, held, labels.y, **_asked(scorer, labels))))

@@ -29,14 +29,12 @@ from pairrank.exceptions import (
     PairrankError,
     ZeroWeightsWarning,
 )
+from pairrank.model_selection._outcome import Learn, adopt
 from pairrank.model_selection.pair_folds import splits_of_pairs
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import Split, splits_of
 from pairrank.preferences import Pairs
-
-Learn = Callable[[FloatArray], None]
-"""Learns from all rows with the chosen value of each target."""
 
 
 @ranker
@@ -240,24 +238,6 @@ class FoldSearch(SearchedRanker, ABC):
             adopt(self, model)
 
         return np.array(scores)[:, :, None], learn
-
-
-def adopt(search: Any, ranker: Any) -> None:
-    """Make a fitted ranker the best one of a search, and its attributes those of the search."""
-    for name in _learnt(getattr(search, "best_estimator_", None)):
-        search.__dict__.pop(name, None)
-    search.best_estimator_ = ranker
-    for name, value in _learnt(ranker).items():
-        setattr(search, name, value)
-
-
-def _learnt(ranker: Any) -> dict[str, Any]:
-    """Return the fitted attributes of a ranker, except those on the columns of X."""
-    return {
-        name: value
-        for name, value in getattr(ranker, "__dict__", {}).items()
-        if name.endswith("_") and not name.endswith("_in_")
-    }
 
 
 def part_of(rows: Rows, places: np.ndarray) -> Rows:

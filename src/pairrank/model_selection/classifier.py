@@ -144,8 +144,8 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         validation.check_choices(self)
         if isinstance(X, RowBlocks):
             raise PairrankError(
-                "PairwiseClassifier calibrates left-out scores of rows in memory, so it cannot learn "
-                "from RowBlocks: fit the ranker on them, and calibrate it on a sample of rows"
+                "PairwiseClassifier calibrates left-out scores of rows in memory, so it cannot "
+                "learn from RowBlocks: fit the ranker on them, and calibrate it on a sample"
             )
         (X,) = indexable(X)
         n_rows = _num_samples(X)

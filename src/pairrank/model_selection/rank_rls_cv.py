@@ -20,7 +20,8 @@ from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection._search import Fold, Learn, SearchedRanker, folds_of
+from pairrank.model_selection._outcome import Learn
+from pairrank.model_selection._search import Fold, SearchedRanker, folds_of
 from pairrank.model_selection.rls_equations import CentredRows, least_squares
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
@@ -101,6 +102,9 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     alphas are kept, 8 bytes each. Scale features to similar size: alpha should be well above 1e-16
     of the largest eigenvalue, and a sparse column far from 0 loses digits to its offset.
     Predictions of a query that agree to 2^-36 of the largest of them count as tied.
+
+    On RowBlocks all alphas come from one eigendecomposition of the normal equations, at most 5,000
+    features; validation blocks are read once, and judge the predictions at all alphas.
 
     References
     ----------

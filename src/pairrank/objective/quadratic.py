@@ -9,7 +9,7 @@ import numpy as np
 from pairrank._protocols import FloatArray, LinearMap, Point
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Quadratic:
     r"""factor \|A w - b\|^2 from A'A, A'b and b'b; penalty/2 \|w\|^2 is left to the solver.
 
@@ -24,10 +24,8 @@ class Quadratic:
     inverse: LinearMap | None = None
     precision: float = 1e-12
 
-    @property
-    def n_features(self) -> int:
-        """The number of columns of A."""
-        return int(self.moment.size)
+    def __post_init__(self) -> None:
+        self.n_features = int(self.moment.size)
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return value, gradient and Hessian at `w`."""
