@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from memory_passes import cut_rows
+from memory_passes import MemoryPasses, cut_rows
 from pairrank import OrderGraph, PairwiseRanker, RankNCG, RankSVM, design, threads
-from pairrank.blocks import catalog, layouts
+from pairrank.blocks import catalog, crossing_queries, layouts
 from pairrank.estimators._blocks import fit_on_passes
-from pairrank.exceptions import PairrankWarning
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.losses import SquaredHinge
 
 SMOOTH = {
     "squared_hinge": RankSVM(tol=1e-8),
@@ -189,3 +192,31 @@ def test_rows_without_a_pair_in_the_sample(monkeypatch):
     y[[5, 1500, 3999]] = 1.0
     qid = np.arange(4000) // 2
     assert_equal_fits(RankSVM(tol=1e-8), X, y, [1001, 2000], qid=qid)
+
+
+def test_much_travel_between_machines_is_a_warning(monkeypatch):
+    monkeypatch.setattr(layouts, "GATHERED_ENTRIES", 0)
+    monkeypatch.setattr(crossing_queries, "MUCH_TRAVEL", 16 * 1000)
+    X, y, qid = rows_of(14, n_rows=1001, n_labels=0)
+    qid = np.random.default_rng(15).permutation(qid)
+    passes = cut_rows(X, y, [300], qid=qid)
+    passes.is_remote = True
+    with pytest.warns(PairrankWarning, match="0.0 GB travel in every evaluation, because 60 quer"):
+        fit_on_passes(RankSVM(), passes)
+    assert fit_on_passes(RankSVM(), cut_rows(X, y, [300], qid=qid)).status_ == "converged"
+
+
+def test_several_columns_of_labels_are_refused():
+    X, y, qid = rows_of(16)
+    passes = cut_rows(X, np.column_stack([y, y]), [300], qid=qid)
+    with pytest.raises(PairrankError, match="y has 2 columns"):
+        prepare_of(passes)
+
+
+def prepare_of(passes):
+    """Return prepared blocks of several columns of labels, whose catalog has those of the first."""
+    blocks = [block._replace(y=block.y[:, 0]) for block in passes.blocks]
+    known = catalog.describe(MemoryPasses(blocks))
+    rows = known.sample.rows._replace(y=np.column_stack([known.sample.rows.y] * 2))
+    several = replace(known, sample=replace(known.sample, rows=rows))
+    return layouts.prepare(passes, several, SquaredHinge())

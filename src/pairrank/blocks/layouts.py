@@ -23,6 +23,7 @@ from pairrank.blocks.groups import (
     present_graph,
     scaled_by,
 )
+from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, OrderGraph, Pairs
 from pairrank.preferences._codes import no_pairs, query_codes, scale_to
 from pairrank.preferences.roles import weights_of_rows
@@ -116,6 +117,11 @@ def prepare(
     queries cross blocks, a first round counts their rows by query and label: it decides how each
     query travels.
     """
+    y = catalog.sample.rows.y
+    if y is not None and y.ndim > 1:
+        raise PairrankError(
+            f"y has {y.shape[1]} columns, but preferences follow from one: give one column"
+        )
     _warn_of_absent(graph, catalog)
     share = catalog.row_weight / max(1, catalog.n_queries)
     n_weights = 2 if catalog.has_roles else int(catalog.has_weight)
