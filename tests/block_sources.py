@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from pairrank import RowBlocks
+from pairrank.blocks.local_passes import INTERPRETER_BYTES
 
-SMALLEST = 3.035e8
+SMALLEST = INTERPRETER_BYTES + 3.5e6
 """A memory limit that has room for three blocks of 1 MB, and for no cached one."""
 
 

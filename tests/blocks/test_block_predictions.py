@@ -59,7 +59,7 @@ def test_labels_given_twice_are_refused():
 
 def test_blocks_without_labels_have_no_accuracy():
     ranker = RankSVM().fit(X, Y)
-    with pytest.raises(PairrankError, match="y.* is None"):
+    with pytest.raises(PairrankError, match=r"y.* is None"):
         ranker.score(cut(BORDERS, X))
 
 

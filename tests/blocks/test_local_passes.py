@@ -11,6 +11,7 @@ import pytest
 from block_sources import SMALLEST, cut, rows_of
 from pairrank import RowBlocks
 from pairrank.blocks.kept import KeptRows
+from pairrank.blocks.local_passes import INTERPRETER_BYTES
 from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
 from pairrank.exceptions import PairrankError
 
@@ -99,7 +100,7 @@ def test_blocks_that_do_not_fit_are_read_again():
             return WIDE[rows]
 
     size = WIDE[:10].nbytes
-    limit = 3e8 + 12 * 60 + Y.size * 8 + 3 * size + 2.5 * size
+    limit = INTERPRETER_BYTES + 12 * 60 + Y.size * 8 + 3 * size + 2.5 * size
     passes = RowBlocks.from_arrays(Counted(), Y, batch_rows=10, memory_limit=limit).passes()
     passes.describe(nothing, None)
     started.clear()
@@ -125,7 +126,7 @@ def test_a_block_that_changes_between_passes_is_named(change):
         if again and change == "more":
             yield WIDE[40:], Y[40:]
 
-    passes = RowBlocks(blocks, memory_limit=3.0545e8).passes()
+    passes = RowBlocks(blocks, memory_limit=INTERPRETER_BYTES + 5.45e6).passes()
     passes.describe(nothing, None)
     number = 2 if change == "more" else 1
     with pytest.raises(PairrankError, match=f"block {number} of blocks differs from the first"):
@@ -145,7 +146,7 @@ def test_a_limit_below_the_state_is_refused_before_rows_are_read():
 
 
 def test_a_limit_below_the_blocks_in_flight_is_refused():
-    passes = cut([30], WIDE, Y, memory_limit=3.05e8).passes()
+    passes = cut([30], WIDE, Y, memory_limit=INTERPRETER_BYTES + 5e6).passes()
     with pytest.raises(PairrankError, match=r"blocks in flight 7 MB.*fewer rows per block"):
         passes.describe(nothing, None)
 

@@ -35,15 +35,13 @@ def folder(tmp_path):
 @pytest.mark.parametrize("kind", ["pattern", "folder", "files", "dataset", "filesystem"])
 def test_every_way_to_name_files_gives_the_same_rows(folder, kind):
     files = [str(folder / f"{number}.parquet") for number in range(3)]
+    local = fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())
     data, options = {
         "pattern": (str(folder / "*.parquet"), {}),
         "folder": (folder, {}),
         "files": (files, {}),
         "dataset": (ds.dataset(folder, format="parquet"), {}),
-        "filesystem": (
-            "*.parquet",
-            {"filesystem": fs.SubTreeFileSystem(str(folder), fs.LocalFileSystem())},
-        ),
+        "filesystem": ("*.parquet", {"filesystem": local}),
     }[kind]
     rows = RowBlocks.from_parquet(data, **NAMES, **options, batch_rows=7)
     labels = rows.labels()
@@ -130,14 +128,12 @@ def test_an_empty_cell_names_its_row(tmp_path):
     cells = pa.array([None if row == 41 else 0.5 for row in range(60)], pa.float32())
     pq.write_table(table_of(d=cells), path)
     rows = RowBlocks.from_parquet(path, **NAMES, batch_rows=20)
-    with pytest.raises(
-        FileFormatError, match=r"block 2 of .*row 41 \(from 0\): column 'd' is empty"
-    ):
+    with pytest.raises(FileFormatError, match=r"block 2 of .*row 41 \(from 0\): column 'd'"):
         all_rows(rows)
 
 
 def test_unknown_columns_and_files_are_refused(folder):
-    with pytest.raises(FileFormatError, match="no column 'grad'.*did you mean 'grade'"):
+    with pytest.raises(FileFormatError, match=r"no column 'grad'.*did you mean 'grade'"):
         RowBlocks.from_parquet(folder, label="grad")
     for missing in ("none.parquet", "none-*.parquet"):
         with pytest.raises(FileAccessError, match="cannot read"):

@@ -44,7 +44,7 @@ def write(path, lines):
     ids=["dense", "sparse", "zero_based", "no_qid", "full"],
 )
 def test_blocks_hold_the_rows_of_the_text(tmp_path, options):
-    lines = lines_of(0, **options) + ["# a comment\n", "\n"]
+    lines = [*lines_of(0, **options), "# a comment\n", "\n"]
     whole = read_svmlight(write(tmp_path / "all.txt", lines))
     files = [write(tmp_path / "1.txt", lines[:70]), tmp_path / "2.txt.gz"]
     files[1].write_bytes(gzip.compress("".join(lines[70:]).encode()))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from scipy import sparse
 
+from pairrank import threads
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.checking import Checked, Checks
 from pairrank.blocks.kept import KeptRows
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 
-INTERPRETER_BYTES = 3e8
-"""The memory of Python and the libraries of a fit, as measured."""
+INTERPRETER_BYTES = 4e8
+"""The memory of Python, the libraries and the sampled rows of a fit, as measured."""
 STATE_BYTES = 12
 """The memory of a layout per row: place, query and level of a row of a crossing query."""
 
@@ -104,7 +105,8 @@ class LocalPasses:
                 n_rows += kept.n_rows
                 n_bytes += kept.nbytes
                 self._check_plan(n_rows, n_bytes)
-                found.append(task(index, checked.rows, shared))
+                with threads.blas_for(checked.rows.X):
+                    found.append(task(index, checked.rows, shared))
         if not found:
             raise NoPairsError(f"{self.checks.source.name} has no rows: there is nothing to learn")
         return found

@@ -39,7 +39,7 @@ class RowBlocks(Openers):
     feature_names : sequence of str, optional
         The names of the features; None: those of the first block, if it is a frame.
     memory_limit : float
-        The most bytes of memory that a fit is planned to use, 3e8 for Python and its libraries
+        The most bytes of memory that a fit is planned to use, 4e8 for Python and its libraries
         included. Blocks for which there is room stay in memory, so that later passes read less.
 
     Raises

@@ -110,7 +110,8 @@ class ParquetBlocks:
         self, batches: _Batches, roles: Mapping[str, str], first: int
     ) -> tuple[Any, ...] | None:
         """Return the next block, which starts at row `first`; None if no row is left."""
-        size = self.batch_rows if self.n_rows is None else min(self.batch_rows, max(0, self.n_rows - first))
+        left = self.batch_rows if self.n_rows is None else max(0, self.n_rows - first)
+        size = min(self.batch_rows, left)
         X = np.empty((size, self.n_features), dtype=self.dtype, order="F")
         n_filled, others = 0, []
         while n_filled < size and (batch := batches.take(size - n_filled)) is not None:
