@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_packing import packed_state, unpacked_state
-from pairrank.compiled import cells as compiled
 from pairrank.pair_sums._bound import range_of
 from pairrank.pair_sums.cell_grid import LARGEST_CELL, Grid, cells_per_score
 
@@ -106,7 +105,8 @@ def _first_that_fits(
 
 def _outside(scores: FloatArray, per_h: float, first: int, last: int) -> IntArray:
     """Return the distinct cells of the scores outside the cells first to last, ascending."""
-    return np.unique(compiled.cells_outside(scores, per_h, first, last + 1, scores.size))
+    beyond = scores[(scores < first / per_h) | (scores >= (last + 1) / per_h)]
+    return np.unique(np.floor(beyond * per_h).astype(np.int64))
 
 
 def _needed_shift(first: int, last: int, outside: IntArray, most: int) -> int:
