@@ -144,7 +144,11 @@ CLAIMS = (
     Claim("The error of the fast sum stays below eps.", error_is_permitted),
     Claim("Fast RankNCG has the WMW of direct RankNCG.", fast_is_as_good),
     Claim("Fast RankNCG is one to two orders faster on large sets.", fast_is_faster),
-    Claim("All methods have very similar WMW.", methods_are_similar),
+    Claim(
+        "All methods have very similar WMW.",
+        methods_are_similar,
+        "The paper's own figures differ as much: .651 to .942 on Triazines.",
+    ),
     Claim(
         "For large sets RankBoost is second fastest.",
         boosting_is_second,
