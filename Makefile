@@ -5,9 +5,10 @@ BIN := $(VENV)/bin
 CANDIDATES ?= python3 python3.13 python3.12 python3.11 python
 LOWEST := .venv-lowest
 EXTRAS := .venv-extras
+DOCS := .venv-docs
 NEEDS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-all test-portable test-lowest test-extras lint format bench reproduce clean
+.PHONY: help demo test test-all test-portable test-lowest test-extras lint format bench reproduce docs clean
 help:
 	@echo "make demo      fit pairwise beside pointwise models, and 1e12 pairs"
 	@echo "make test      the tests, minutes; the same examples each time"
@@ -24,6 +25,7 @@ help:
 	@echo "make reproduce"
 	@echo "               the papers' tables and figures: writes REPRODUCTION.md, within an hour;"
 	@echo "               ARGS='--paper raykar2007 --table 3', ARGS=--full, ARGS=--help"
+	@echo "make docs      write the documentation site to docs/_build/html"
 	@echo "make clean     remove .venv and every cache"
 
 demo: $(VENV)/installed-core
@@ -69,8 +71,14 @@ bench: $(VENV)/installed-dev
 reproduce: $(VENV)/installed-plot
 	@$(BIN)/python -m reproduction $(ARGS)
 
+# Warnings are errors; check_site.py looks for broken links and for pages that ask other hosts.
+docs: $(DOCS)/installed
+	@$(DOCS)/bin/python -m sphinx --quiet --fail-on-warning --keep-going -b html $(ARGS) docs docs/_build/html
+	@$(DOCS)/bin/python docs/check_site.py docs/_build/html
+
 clean:
-	rm -rf $(VENV) $(LOWEST) $(EXTRAS) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf docs/_build docs/_pictures docs/gallery docs/reference/generated
+	rm -rf $(VENV) $(LOWEST) $(EXTRAS) $(DOCS) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
 	find src tests reproduction -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:
@@ -109,4 +117,10 @@ $(EXTRAS)/installed: pyproject.toml tests/extras.txt | $(BIN)/python
 	@$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check -r tests/extras.txt
 	@$(EXTRAS)/bin/python -m pip install --quiet --disable-pip-version-check \
 	    -c tests/extras.txt -e '.[test,onnx,torch,lightgbm,dask]'
+	@touch $@
+
+$(DOCS)/installed: pyproject.toml | $(BIN)/python
+	@echo "make: installing pairrank and Sphinx into $(DOCS)"
+	@$(BIN)/python -m venv --clear $(DOCS)
+	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
 	@touch $@

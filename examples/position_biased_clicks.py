@@ -1,14 +1,17 @@
-"""Learn from simulated position-biased clicks, with weights by propensity and without.
+"""Position-biased clicks
+======================
 
-A row is relevant by its second feature, and less so by its first one. The rows were shown in the
-order of the first feature, and users rarely examine low positions. So rows with a large first
-feature get more clicks although they are less relevant, and only the weighted fit learns that.
+Learn from simulated clicks, with weights by propensity and without. A row is relevant by its second
+feature, and less so by its first one. The rows were shown in the order of the first feature, and
+users rarely examine low positions. So rows with a large first feature get more clicks although they
+are less relevant, and only the weighted fit learns that.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 from numpy.typing import NDArray
 
@@ -60,13 +63,23 @@ def judge(model: RankSVM, shown: Sessions) -> tuple[float, float, float]:
 
 
 def main() -> None:
-    """Print coefficients and metrics on new sessions."""
+    """Print coefficients and metrics on new sessions, and draw the coefficients."""
     test = simulate(500, 10, seed=1)
-    for name, model in fits(simulate(1500, 10, seed=0)).items():
+    _, axes = plt.subplots(layout="constrained")
+    for place, (name, model) in enumerate(fits(simulate(1500, 10, seed=0)).items()):
         true, estimate, biased = judge(model, test)
         print(f"{name:10}  coefficients {model.coef_.round(2)}  true accuracy {true:.3f}")
         print(f"{'':10}  DCG from weighted clicks {estimate:.3f}, from plain clicks {biased:.3f}")
+        axes.bar(np.arange(2) + 0.35 * place, model.coef_, 0.35, label=name)
+    axes.axhline(0.0, color="0.5", linewidth=0.8)
+    axes.set_xticks([0.175, 1.175], ["feature of the old order", "feature of relevance"])
+    axes.set_ylabel("coefficient")
+    axes.legend()
+    plt.show()
 
+
+# %%
+# Weighted clicks find that the first feature speaks against a row, as it does.
 
 if __name__ == "__main__":
     main()

@@ -33,7 +33,7 @@ folds or repeats; the lower line, in italics, is what the paper prints.
 | ✓ | agrees: within two of the paper's standard deviations, or within the stated tolerance |
 | ✗ | differs; the reason is below the table |
 | ★ | passed its limit of time or memory (in italics: the paper's star) |
-| ᵇ | a time taken while other processes used the machine |
+| ᵇ | timed while other processes used the machine |
 | absent | the data set, or an optional library, is not on this machine |
 | – | not run |
 
@@ -155,7 +155,7 @@ def _entry(
     if cell is None:
         return "" if printed is None else f"<br>_{_printed(printed, quantity.form)}_"
     record = readings.record(table.name, row, column)
-    ours = _ours(record, cell, quantity)
+    ours = _ours(record, quantity)
     marks = ""
     note = at_place(quantity.not_compared, row, column)
     if note is None and printed is not None and record is not None:
@@ -169,18 +169,19 @@ def _entry(
     return ours + marks + shown
 
 
-def _ours(record: Record | None, cell: Cell, quantity: Quantity) -> str:
+def _ours(record: Record | None, quantity: Quantity) -> str:
     if record is None:
         return "–"
-    status = record["status"]
+    status, busy = record["status"], "ᵇ" if is_busy(record) else ""
     if status == "done":
         if quantity.value not in record["values"]:
             return ""
-        return as_text(record["values"][quantity.value], quantity.form) + (
-            "ᵇ" if is_busy(record) else ""
-        )
-    limits = {"time": f"★ {record['time']:g} s", "memory": f"★ {record['memory']:g} GiB"}
-    return limits.get(status, "absent" if status == "absent" else "failed")
+        return as_text(record["values"][quantity.value], quantity.form) + busy
+    if status == "time":
+        return f"★ {record['time']:g} s{busy}"
+    if status == "memory":
+        return f"★ {record['memory']:g} GiB"
+    return "absent" if status == "absent" else "failed"
 
 
 def _printed(printed: Printed, form: str) -> str:

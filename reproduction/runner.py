@@ -61,17 +61,23 @@ class Work:
 
 
 def missing(studies: Sequence[Study], places: Places, choice: Choice) -> list[Work]:
-    """Return the cells to run; one of several tables only once."""
-    found: dict[tuple[str, str], Work] = {}
+    """Return the cells to run; one of several tables only once.
+
+    The studies take turns, each in proportion to its cells, so that a run of limited hours gets
+    equally far in all of them.
+    """
+    placed: list[tuple[float, Work]] = []
     for study in studies:
+        found: dict[str, Work] = {}
         store = Store(places, study)
         for table in study.tables:
             for cell in table.cells:
                 record = store.find(cell) if choice.takes(table, cell) else {}
                 again = record and choice.again_busy and is_busy(record)
                 if record is None or again:
-                    found.setdefault((study.name, cell.digest), Work(study, table, cell, store))
-    return list(found.values())
+                    found.setdefault(cell.digest, Work(study, table, cell, store))
+        placed += [(place / len(found), work) for place, work in enumerate(found.values())]
+    return [work for _, work in sorted(placed, key=lambda each: each[0])]
 
 
 @dataclass

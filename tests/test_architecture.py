@@ -42,6 +42,7 @@ STRANGERS = {
 
 SKLEARN_ROOMS = {
     *("_validation", "kernels", "estimators", "model_selection", "recommend"),
+    "blocks",
     "ratings",
 }
 LEAVES = {"plotting", "cli", "dask", "torch", "boosting", "comparison"}

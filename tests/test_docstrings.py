@@ -21,13 +21,14 @@ OPTIONAL = {
     "plotting": "matplotlib",
     "page": "jinja2",
     "torch": "torch.nn",
+    "dask": "distributed",
 }
 """The library that a module or the modules of a package need, by the name of either."""
 FACES = [
     "pairrank",
     *(f"pairrank.{name}" for name in ("metrics", "datasets", "export", "io", "recommend")),
     *(f"pairrank.{name}" for name in ("survival", "clicks", "ratings", "report", "boosting")),
-    *(f"pairrank.{name}" for name in ("comparison", "torch")),
+    *(f"pairrank.{name}" for name in ("comparison", "torch", "dask", "dask.metrics")),
 ]
 ASKED = {"GL06", "GL07", "GL08", "PR01", "PR02", "PR03", "SS03", "SS06", "RT01"}
 
@@ -75,7 +76,10 @@ def public_objects() -> list[str]:
 def marked(names: list[str]) -> list[Any]:
     """Mark what needs a large optional library, so that make test-extras runs it."""
     return [
-        pytest.param(name, marks=pytest.mark.extras) if ".torch" in name else name for name in names
+        pytest.param(name, marks=pytest.mark.extras)
+        if ".torch" in name or ".dask" in name
+        else name
+        for name in names
     ]
 
 

@@ -1,40 +1,127 @@
-"""README's examples do what they say: every Python block and every command runs."""
+"""The README and the guides do what they say: every Python block and every command runs."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import shutil
+import textwrap
+import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import sklearn
 
+import pairrank
 from cli_runs import run
 
 ROOT = Path(__file__).resolve().parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [ROOT / "README.md", *sorted(ROOT.glob("docs/*.rst")), *sorted(ROOT.glob("docs/*/*.rst"))]
+PAGES = [path for path in PAGES if not {"gallery", "generated"} & set(path.parts)]
+EXTRAS = {"lightgbm", "xgboost", "torch", "dask"}
+"""Libraries that make test-extras installs."""
+PEERS = {"sksurv", "choix", "rlscore"}
+"""Libraries that a user comes from; blocks in them run where they are installed."""
+_FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
+_DIRECTIVE = re.compile(
+    r"^( *)\.\. code-block:: (\w+)\n((?:\1 +:.*\n)*)\n((?:\1   .*\n|\n)+)", flags=re.MULTILINE
+)
 
 
-def blocks(language: str) -> list[str]:
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", README, flags=re.DOTALL | re.MULTILINE)
-    return [text for its_language, text in found if its_language == language]
+class Block(NamedTuple):
+    """A code block of a page; `needs` are the libraries that its class `needs-NAME` names."""
+
+    page: str
+    language: str
+    text: str
+    needs: frozenset[str]
 
 
-def commands() -> list[list[str]]:
-    """Return the words of every command, without what is piped into it or out of it."""
-    lines = [line for block in blocks("") for line in block.splitlines() if "pairrank " in line]
+def blocks_of(path: Path) -> list[Block]:
+    """Return the code blocks of a page in Markdown or reStructuredText."""
+    text = path.read_text(encoding="utf-8")
+    page = path.relative_to(ROOT).as_posix()
+    if path.suffix == ".md":
+        return [
+            Block(page, name or "shell", code, frozenset()) for name, code in _FENCED.findall(text)
+        ]
     return [
-        shlex.split(line[line.index("pairrank ") :].split(" | ")[0])[1:]
-        for line in lines
-        if "pip install" not in line
+        Block(page, name, textwrap.dedent(code), frozenset(re.findall(r"needs-(\S+)", options)))
+        for _, name, options, code in _DIRECTIVE.findall(text + "\n")
     ]
+
+
+BLOCKS = [block for path in PAGES for block in blocks_of(path)]
+
+
+def python_blocks() -> list[Any]:
+    """Return the Python blocks; those that need a large library are marked for make test-extras."""
+    found = []
+    for number, block in enumerate(block for block in BLOCKS if block.language == "python"):
+        marks = [pytest.mark.extras] if block.needs & EXTRAS else []
+        found.append(pytest.param(block, marks=marks, id=f"{block.page}-{number}"))
+    return found
+
+
+def skip_without(needs: frozenset[str]) -> None:
+    """Skip a block whose library is not installed, with the reason."""
+    for name in sorted(needs & (EXTRAS | PEERS)):
+        pytest.importorskip(name, reason=f"the block needs {name}")
+    if "blocks" in needs and not hasattr(pairrank, "RowBlocks"):
+        pytest.skip("the block needs RowBlocks")
+
+
+def test_every_code_block_is_found():
+    for path in PAGES:
+        text = path.read_text(encoding="utf-8")
+        asked = text.count(".. code-block::") if path.suffix == ".rst" else text.count("```") // 2
+        assert len(blocks_of(path)) == asked, path
+        assert not re.search(r"^(?! *\.\. ).*::$", text, re.MULTILINE), f"{path}: name the language"
+    assert {block.language for block in BLOCKS} == {"python", "shell"}
+    known = EXTRAS | PEERS | {"blocks", "liblinear"}
+    assert frozenset().union(*(block.needs for block in BLOCKS)) <= known
+
+
+@pytest.mark.parametrize("block", python_blocks())
+def test_each_python_block_runs_alone(block, capsys, tmp_path, monkeypatch):
+    skip_without(block.needs)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MPLBACKEND", "Agg")
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with sklearn.config_context():
+        exec(compile(block.text, block.page, "exec"), names)
+    assert capsys.readouterr().out
+
+
+def test_the_first_example_counts_every_pair(capsys):
+    first = next(block for block in BLOCKS if block.language == "python")
+    names: dict[str, Any] = {}
+    exec(compile(first.text, first.page, "exec"), names)
+    data = names["data"]
+    higher = data.y[:, None] > data.y
+    n_pairs, accuracy = capsys.readouterr().out.split()
+    assert int(n_pairs) == int((higher & (data.qid[:, None] == data.qid)).sum())
+    assert 0.5 < float(accuracy) <= 1
+
+
+def lines_of(page: Path) -> list[str]:
+    """Return the command lines of a page, without those of other programs."""
+    shell = [block for block in blocks_of(page) if block.language == "shell"]
+    missing = {"liblinear"} if hasattr(pairrank, "RowBlocks") else {"liblinear", "blocks"}
+    own = [block.text for block in shell if not missing & block.needs]
+    return [line for text in own for line in text.splitlines() if line.strip()]
+
+
+def commands_of(page: Path) -> list[list[str]]:
+    """Return the words of every pairrank command, without what is piped into it or out of it."""
+    lines = [line for line in lines_of(page) if "pairrank " in line and "pip install" not in line]
+    return [shlex.split(line[line.index("pairrank ") :].split(" | ")[0])[1:] for line in lines]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A working folder with the files of examples/data, which README's commands read."""
+    """A working folder with the files of examples/data, which the commands read."""
     data = ROOT / "examples" / "data"
     if not data.exists():
         pytest.skip("the examples are not part of an installed package")
@@ -43,30 +130,44 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def n_preferences(data: Any) -> int:
-    """Return how many pairs of rows of one query have different labels."""
-    higher = data.y[:, None] > data.y
-    return int((higher & (data.qid[:, None] == data.qid)).sum())
-
-
-@pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.split("\n")[1])
-def test_each_python_example_runs_alone(block, capsys, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    with sklearn.config_context():
-        exec(compile(block, "README.md", "exec"), names)
-    printed = capsys.readouterr().out
-    assert printed or "fast_erfc_sum" in block
-    if block == blocks("python")[0]:
-        n_pairs, accuracy = printed.split()
-        assert int(n_pairs) == n_preferences(names["data"])
-        assert 0.5 < float(accuracy) <= 1
-
-
-def test_commands_run(folder):
-    listed = commands()
-    assert len(listed) >= 20
-    for words in listed:
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if commands_of(page)],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_commands_run(page, folder):
+    for words in commands_of(page):
         run(*words, stdin=Path("test.txt").read_bytes() if "-" in words else None)
-    for output in ("model", "scores.txt", "best.csv", "train.parquet", "ranking.csv", "run.txt"):
-        assert (folder / output).stat().st_size
+    for words in commands_of(page):
+        if "-o" in words:
+            assert (folder / words[words.index("-o") + 1]).stat().st_size
+
+
+def test_the_page_of_the_command_line_runs_every_kind_of_command(folder):
+    commands = commands_of(ROOT / "docs" / "guides" / "command_line.rst")
+    assert len(commands) >= 20
+    assert {"train", "evaluate", "predict", "export", "report", "compare"} <= {
+        words[0] for words in commands
+    }
+
+
+def test_other_commands_are_targets_and_extras_that_exist():
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for page in PAGES:
+        for line in lines_of(page):
+            words = shlex.split(line, comments=True)
+            if words[0] == "make":
+                assert words[1] in targets, line
+            elif words[0] == "pip":
+                extra = re.search(r"\[(\w+)\]", words[2])
+                assert extra is None or extra[1] in project["optional-dependencies"], line
+            else:
+                assert "pairrank" in words, f"{page}: {line}"
+
+
+def test_a_peer_library_is_named_as_it_is_imported():
+    for name in PEERS:
+        block = next(block for block in BLOCKS if name in block.needs)
+        assert re.search(rf"^(import|from) {name}\b", block.text, re.MULTILINE)
+        assert name not in EXTRAS

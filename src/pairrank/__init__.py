@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pairrank.estimators import RANKERS
 
 if TYPE_CHECKING:
+    from pairrank.blocks import RowBlocks as RowBlocks
     from pairrank.clicks import click_weights as click_weights
     from pairrank.comparison import compare as compare
     from pairrank.estimators.convex_hull import ConvexHullRanker as ConvexHullRanker
@@ -56,6 +57,7 @@ _LAZY = {
     "RankNCGCV": "pairrank.model_selection",
     "RankRLSCV": "pairrank.model_selection",
     "RankSVMCV": "pairrank.model_selection",
+    "RowBlocks": "pairrank.blocks",
     "WinMatrixDisplay": "pairrank.plotting",
     "RegularizationPathDisplay": "pairrank.plotting",
     "WeightsDisplay": "pairrank.plotting",
@@ -71,6 +73,7 @@ _MODULES = (
     "boosting",
     "clicks",
     "comparison",
+    "dask",
     "datasets",
     "exceptions",
     "export",
@@ -85,7 +88,7 @@ _MODULES = (
     "torch",
 )
 
-_NEED_EXTRAS = {"RankNet": "torch", "torch": "torch"}
+_NEED_EXTRAS = {"RankNet": "torch", "torch": "torch", "dask": "distributed"}
 """The library of an extra that a name needs; an import of every name leaves these names out."""
 
 __all__ = ["__version__", *(name for name in (*_LAZY, *_MODULES) if name not in _NEED_EXTRAS)]

@@ -1,5 +1,7 @@
 """Errors and warnings that a user may catch."""
 
+from typing import Any
+
 
 class PairrankError(ValueError):
     """Invalid input; the message says what is wrong, where, and what to do."""
@@ -25,6 +27,27 @@ class MissingLibraryError(PairrankError, ImportError):
     """An optional library is not installed; the message names the extra that installs it."""
 
 
+class FitInterruptedError(PairrankError, RuntimeError):
+    """A fit on a cluster was interrupted, or the cluster was lost.
+
+    Parameters
+    ----------
+    message : str
+        What has happened.
+    partial_coef : ndarray, optional
+        The weights of the last iteration; None if there was none.
+
+    Notes
+    -----
+    `partial_coef_` has the weights. Set them as `coef_` of a ranker with ``warm_start=True``, and
+    `fit` goes on from there.
+    """
+
+    def __init__(self, message: str, partial_coef: Any = None) -> None:
+        super().__init__(message)
+        self.partial_coef_ = partial_coef
+
+
 class PairrankWarning(UserWarning):
     """The base of all warnings; the result is valid."""
 
@@ -47,3 +70,7 @@ class CacheWarning(PairrankWarning):
 
 class OrderChangeWarning(PairrankWarning):
     """An exported model orders some rows in another way, because it computes in less precision."""
+
+
+class LargeTransferWarning(PairrankWarning):
+    """A fit on a cluster sends much data in each pass, or reads all rows again in each pass."""

@@ -125,6 +125,25 @@ def blas_for(X: Any) -> Iterator[None]:
         _blas.leave()
 
 
+@contextlib.contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the work of the calling thread in it, and BLAS at one thread.
+
+    For work that shares its processors with other such work, as a task on a cluster does.
+
+    Yields
+    ------
+    None
+    """
+    token = _is_helper.set(True)
+    _blas.enter()
+    try:
+        yield
+    finally:
+        _blas.leave()
+        _is_helper.reset(token)
+
+
 def openmp_limited_to_one() -> Any:
     """Return a context in which OpenMP loops of this thread, as those of torch, run in one thread.
 

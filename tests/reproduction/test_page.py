@@ -48,12 +48,24 @@ def lines_of(study, *records):
         (record_of(timed=True, others=1.5), "97.500 ± 0.707ᵇ"),
         (record_of(timed=True, others=0.0), "97.500 ± 0.707"),
         (record_of(status="time"), "★ 60 s"),
+        (record_of(status="time", timed=True, others=2.0), "★ 60 sᵇ"),
         (record_of(status="memory"), "★ 4 GiB"),
         (record_of(status="failed"), "failed"),
         (record_of(status="absent"), "absent"),
         (None, "–"),
     ],
-    ids=["spread", "one", "busy", "quiet", "time", "memory", "failed", "absent", "not-run"],
+    ids=[
+        "spread",
+        "one",
+        "busy",
+        "quiet",
+        "time",
+        "busy-time",
+        "memory",
+        "failed",
+        "absent",
+        "not-run",
+    ],
 )
 def test_an_entry_shows_the_state_of_its_cell(record, shown):
     assert lines_of(one_study(cell()), *[record] * (record is not None)) == [f"| a | {shown} |"]

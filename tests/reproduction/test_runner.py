@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,13 @@ def test_another_configuration_or_seed_is_another_cell(places):
 def test_cells_of_two_tables_are_computed_once(places):
     study = one_study(cell("a"), cell("b", config={"n": 97}))
     assert run(study, places)[0] == ["a"]
+
+
+def test_papers_take_turns_in_proportion_to_their_cells(places):
+    large = one_study(*(cell(row) for row in "abcd"))
+    small = replace(one_study(cell("x"), cell("y")), name="other")
+    works = missing([large, small], places, Choice())
+    assert [work.cell.row for work in works] == ["a", "x", "b", "c", "y", "d"]
 
 
 def test_failures_and_absences_are_tried_again_but_limits_only_if_they_grow(places):

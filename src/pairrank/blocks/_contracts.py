@@ -1,4 +1,4 @@
-"""The contracts of blocks: RowBlock, BlockLayout, Passes, CrossingSum, CrossingTable."""
+"""The contracts of blocks: RowBlock, BlockLayout, Passes, and sums over crossing queries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.preferences import Differences, Levels
+from pairrank.preferences import Differences, Levels, Pairs
 
 Part = TypeVar("Part")
 
@@ -36,26 +36,35 @@ class BlockLayout:
     """
 
     n_rows: int
-    whole: Levels | Differences | None
-    """The whole queries, over all `n_rows` of the block, already scaled by their reduction; rows
-    of crossing queries are left out as rows of weight 0 are. None: no whole query has a pair."""
+    whole: Levels | Pairs | Differences | None
+    """The whole queries, over all `n_rows` of the block; rows of crossing queries are left out as
+    rows of weight 0 are. None: no whole query has a pair. Its `pair_scale` is that of the reduction
+    "query"; the factor W/T of "rows" is known later, so the objective multiplies by it."""
     rows: NDArray[np.int32]
     """The places of the rows of crossing queries."""
     query: NDArray[np.int32]
     """The number of each such row's query among the crossing queries of all blocks."""
     level: NDArray[np.int32]
-    """The rank of each such row's label among the labels of all blocks; empty for differences."""
+    """The rank of each such row's label among the labels of all blocks, where these are few; empty
+    for differences and for many labels."""
     label: FloatArray
-    """The label of each such row, for differences; else empty."""
+    """The label of each such row, for many labels; for differences less one label of its query, the
+    same one in all blocks; else empty."""
     weight: FloatArray
     """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""
 
 
 class Passes(Protocol):
-    """Blocks that a fit goes over again and again: in memory, on disk or on a cluster."""
+    """Blocks that a fit goes over again and again: in memory, on disk or on a cluster.
 
-    n_blocks: int
+    Those on other machines also have an attribute `is_remote` that is True: then what travels in a
+    pass is worth a warning.
+    """
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks; 0 where it is unknown before `describe`."""
 
     def reduce(
         self,
@@ -66,10 +75,11 @@ class Passes(Protocol):
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass.
 
         `index` is the block's number and `state` what `prepare` returned for it. `task` and `merge`
-        are functions at module level: a cluster sends them by name, and `shared` once for each
-        pass. `merge` is associative; it may write into its first argument and is applied in an
-        order that depends on the number of blocks only. A pass that an interrupt or a lost cluster
-        ends raises.
+        are functions at module level, or partials of them that hold little: a cluster sends them by
+        name, and `shared` once for each pass. A `shared` with a method `of_block(index)` is for
+        each block what that method returns. `merge` is associative; it may write into its first
+        argument and is applied in an order that depends on the number of blocks only. A pass that
+        an interrupt or a lost cluster ends raises.
         """
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
@@ -78,31 +88,78 @@ class Passes(Protocol):
         A digest of each block is kept; a block that differs in a later pass is an error.
         """
 
-    def prepare(self, task: Callable[[int, RowBlock, Any], Any], shared: Any) -> None:
-        """Set the state of each block, a `BlockLayout` as a rule, to `task(index, ..., shared)`.
+    def prepare(
+        self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
+    ) -> list[Part]:
+        """Set the state of each block, a `BlockLayout` as a rule; return a report of each in order.
 
-        `task` sees the block without X (None) where the first pass has kept the rest.
+        `task(index, row_block, shared)` returns the state, which stays with the block, and the
+        report, which travels. It sees the block without X (None) where the first pass has kept the
+        rest. A fit prepares its blocks once; a later call replaces the states.
         """
+
+
+class CrossingProduct(Protocol):
+    """The Hessian of a crossing sum times a vector, merged; sent to every block."""
+
+    def of_block(self, index: int) -> CrossingProduct:
+        """Return what this block needs."""
+
+    def product(
+        self, index: int, scores: FloatArray, values: FloatArray, layout: BlockLayout
+    ) -> FloatArray:
+        """Return the products of a block's crossing rows, from scores and values, (n_crossing,)."""
+
+
+class CrossingCurvature(Protocol):
+    """The (generalised) Hessian of a crossing sum by the scores: a product takes two passes."""
+
+    def summary(
+        self, index: int, scores: FloatArray, values: FloatArray, layout: BlockLayout
+    ) -> Any:
+        """Return what other blocks must know of a block's values at its crossing rows."""
+
+    def merge(self, first: Any, second: Any) -> Any:
+        """Return the summary of two sets of blocks together; may write into the first."""
+
+    def finish(self, merged: Any) -> CrossingProduct:
+        """Return what gives each row its entry of the product."""
 
 
 class CrossingTable(Protocol):
     """A merged pair sum over crossing queries at some scores; sent to every block."""
 
-    value: float
-    error: float
-    """Bound on the error of `value`, rounding aside."""
-    gradient_error: float
-    """Bound on the sum over rows of the errors of `gradient`."""
+    @property
+    def value(self) -> float:
+        """The sum."""
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of `value`, rounding aside."""
+
+    @property
+    def gradient_error(self) -> float:
+        """Bound on the sum over rows of the errors of `gradient`."""
+
+    def of_block(self, index: int) -> CrossingTable:
+        """Return what this block needs: all of it, but only its own rows' exchanged gradients."""
 
     def gradient(self, index: int, scores: FloatArray, layout: BlockLayout) -> FloatArray:
         """Return the gradients of a block's crossing rows at their scores, (n_crossing,)."""
+
+    def curvature(self) -> CrossingCurvature:
+        """Return the Hessian at these scores, of a smooth loss; where the sum was finished only."""
 
 
 class CrossingSum(Protocol):
     """A loss over the preferences of crossing queries, cut into summary, merge and finish.
 
-    Small: it is sent to every block. It holds no scores.
+    Small: it is sent to every block. It holds no scores. A copy that was pickled cannot finish
+    exchanged rows, whose labels and weights stay where the sum was made.
     """
+
+    smooth: bool
+    """Whether the loss has a curvature."""
 
     def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Any:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""

@@ -9,6 +9,7 @@ import numpy as np
 from pairrank.cli import _options as options
 from pairrank.cli._errors import UsageError
 from pairrank.cli._rows import load_rows
+from pairrank.cli._streaming import Streaming
 from pairrank.cli.scoring import Ranker
 from pairrank.exceptions import FileFormatError, PairrankError
 
@@ -43,6 +44,12 @@ class ScoreFile:
     def load_rows(self, source: str, columns: options.Columns, pairs: str | None = None) -> Rows:
         """Return the rows of a file; features of CSV and Parquet are not read."""
         return load_rows(source, columns, features=(), pairs=pairs)
+
+    def streamed(
+        self, source: str, columns: options.Columns, streaming: Streaming
+    ) -> tuple[Any, Rows]:
+        """Refuse rows that are read block by block."""
+        raise UsageError(f"{self.path} is a file of scores: leave out --stream.")
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row."""

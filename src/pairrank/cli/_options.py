@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from typing import Annotated, Any
 
@@ -163,3 +164,51 @@ PairsOption = Annotated[
 ]
 Json = Annotated[bool, option("Output", "Print one JSON object on stdout.", "--json")]
 Quiet = Annotated[bool, option("Output", "No progress and no summary.", "--quiet", "-q")]
+
+
+def read_bytes_named(text: Any) -> float:
+    """Return the bytes that a text names: a number, perhaps with kB, MB, GB or TB.
+
+    Examples
+    --------
+    >>> read_bytes_named("2GB"), read_bytes_named("5e8")
+    (2000000000.0, 500000000.0)
+    """
+    lowered = str(text).strip().lower()
+    unit = next((each for each in _BYTES if lowered.endswith(each)), "")
+    try:
+        size = float(lowered.removesuffix(unit)) * _BYTES.get(unit, 1.0)
+    except ValueError:
+        size = math.nan
+    if not 0 < size < math.inf:
+        raise typer.BadParameter(f"{text!r} is not a number of bytes, such as 2GB.")
+    return size
+
+
+_BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+Stream = Annotated[
+    bool,
+    option(
+        "Data",
+        "Read DATA block by block, again in each pass: Parquet (a file, a folder, or a pattern in "
+        "quotes) or svmlight. Files larger than the memory are read so anyway.",
+        "--stream",
+    ),
+]
+MemoryLimit = Annotated[
+    Any,
+    option(
+        "Data",
+        "--stream: the memory to use, such as 4GB; 1GB if left out. More keeps blocks in memory.",
+        metavar="BYTES",
+        parser=read_bytes_named,
+    ),
+]
+Cache = Annotated[
+    str | None,
+    option(
+        "Data",
+        "--stream: the folder for the arrays of svmlight text, which is parsed once.",
+        metavar="FOLDER",
+    ),
+]

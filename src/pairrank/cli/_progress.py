@@ -8,12 +8,15 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
 from rich.filesize import decimal
 from rich.live import Live
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from pairrank.blocks.local_passes import Reading
 
 _PER_SECOND = 4
 _SETTLED = 1.0
@@ -71,7 +74,7 @@ class Progress(Line):
 
     def __init__(self, *, quiet: bool) -> None:
         super().__init__(quiet=quiet)
-        self._last = "fitting"
+        self._last, self._reading = "fitting", ""
 
     def __call__(self, step: Any) -> None:
         """Show one iteration: a `Step`, or a `BoundStep`."""
@@ -84,13 +87,42 @@ class Progress(Line):
         if not self.is_shown:
             self.keep(f"{self._last}  {step.seconds:.2f} s")
 
+    def reading(self, reading: Reading) -> None:
+        """Show how far a pass over blocks has come, on a terminal only."""
+        self._reading = f"  {reading_text(reading)}"
+
     def count(self, n_done: int, n_all: int) -> None:
         """Show how many users are done, on a terminal only."""
         self._last = f"{n_done:,} of {n_all:,} users"
 
     def text(self, seconds: float) -> str:
         """Return the line after some seconds of the fit."""
-        return f"{self._last}  {seconds:.0f} s"
+        return f"{self._last}{self._reading}  {seconds:.0f} s"
+
+
+class BlockLine(Line):
+    """The progress of one pass over blocks; a hook of RowBlocks."""
+
+    def __init__(self, name: str, *, quiet: bool) -> None:
+        super().__init__(quiet=quiet)
+        self._name, self._last = name, ""
+
+    def __call__(self, reading: Reading) -> None:
+        """Take how far the pass has come."""
+        self._last = reading_text(reading)
+
+    def text(self, seconds: float) -> str:
+        """Return the line after some seconds of the pass."""
+        return f"reading {self._name}  {self._last}  {seconds:.0f} s"
+
+
+def reading_text(reading: Reading) -> str:
+    """Return how far a pass over blocks has come."""
+    of_all = "" if reading.all_blocks is None else f" of {reading.all_blocks:,}"
+    return (
+        f"pass {reading.number}: {reading.n_blocks:,}{of_all} blocks, {reading.n_rows:,} rows, "
+        f"{decimal(reading.n_bytes)}"
+    )
 
 
 class ReadingLine(Line):

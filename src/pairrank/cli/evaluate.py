@@ -15,10 +15,11 @@ from pairrank.cli._columns import how_to_name_queries
 from pairrank.cli._comparison import check_resamples, print_comparison
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
-from pairrank.cli._judges import judge_of, load_rows_of
+from pairrank.cli._judges import Judge, judge_of, load_rows_of
 from pairrank.cli._models import learns_differences
 from pairrank.cli._report import print_facts, print_json
 from pairrank.cli._rows import check_inputs, check_output, count_preferences, weights_by_role
+from pairrank.cli._streaming import Streaming, is_streamed
 from pairrank.cli.scoring import check_metrics, measure, unfit_metrics
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import METRICS, metric_named
@@ -61,6 +62,9 @@ def evaluate(
     ] = None,
     seed: Annotated[int | None, typer.Option(help="--against: their seed; 0 if left out.")] = None,
     columns: options.Columns,
+    stream: options.Stream = False,
+    memory_limit: options.MemoryLimit = None,
+    cache: options.Cache = None,
     per_query: Annotated[
         str | None,
         options.option(
@@ -84,7 +88,8 @@ def evaluate(
     if per_query is not None:
         check_table(per_query, model, data, pairs, against, columns["query_sizes"])
     judges = [judge_of(path) for path in (model, against) if path is not None]
-    loaded = load_rows_of(judges, data, columns, pairs)
+    streaming = Streaming(stream, memory_limit, cache)
+    loaded, scores = rows_and_scores(judges, data, columns, pairs, streaming)
     rows, own = loaded[0], judges[0].estimator
     order = getattr(own, "graph", "full") if graph is None else graph
     n_pairs = count_preferences(rows, order, pairs or data)
@@ -96,7 +101,7 @@ def evaluate(
             flag = "--against" if per_query is None else "--per-query"
             raise PairrankError(f"{flag} needs queries: {how_to_name_queries(data, columns)}")
         unfit = unfit_of(names, rows, asked=bool(asked))
-        scores = [judge.scores(each) for judge, each in zip(judges, loaded, strict=True)]
+        scores = scores or [judge.scores(each) for judge, each in zip(judges, loaded, strict=True)]
     value = partial(measure, rows=rows, model=own, graph=order)
     fit = [name for name in names if name not in unfit]
     tables = []
@@ -115,6 +120,20 @@ def evaluate(
         print_json(record)
     else:
         print_facts(f"{model} on {data}", record)
+
+
+def rows_and_scores(
+    judges: list[Judge],
+    data: str,
+    columns: options.Columns,
+    pairs: str | None,
+    streaming: Streaming,
+) -> tuple[list[Rows], list[Any]]:
+    """Return the rows of a file for each judge, and the scores too where DATA is streamed."""
+    if not is_streamed(data, columns, streaming, {"--pairs": pairs, "--docid": columns["docid"]}):
+        return load_rows_of(judges, data, columns, pairs), []
+    found = [judge.streamed(data, columns, streaming) for judge in judges]
+    return [rows for _, rows in found], [scores for scores, _ in found]
 
 
 def check_asked(asked: list[str], pairs: str | None, graph: Any, columns: options.Columns) -> None:

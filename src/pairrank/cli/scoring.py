@@ -18,7 +18,9 @@ from pairrank.cli._columns import (
     with_origin,
 )
 from pairrank.cli._errors import UsageError, named
+from pairrank.cli._progress import BlockLine
 from pairrank.cli._rows import check_files, check_inputs, check_output, load_rows
+from pairrank.cli._streaming import Streaming, as_rows, is_streamed, streamed, with_format
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import atomic_write, to_run, write_run
 from pairrank.metrics._names import Metric, metric_named
@@ -44,6 +46,9 @@ def predict(
     ] = None,
     label: options.Unlabelled = None,
     columns: options.Columns,
+    stream: options.Stream = False,
+    memory_limit: options.MemoryLimit = None,
+    cache: options.Cache = None,
 ) -> None:
     """Write the score of every row of DATA, in order; higher is better.
 
@@ -55,6 +60,11 @@ def predict(
     check_output(output, model, data, columns["query_sizes"])
     ranker = Ranker(model)
     given = {**columns, "label": label or ""}
+    streaming = Streaming(stream, memory_limit, cache)
+    if is_streamed(data, given, streaming, {"--run": run, "--docid": columns["docid"]}):
+        scores, _ = ranker.streamed(data, given, streaming, recall=())
+        write_scores(output, scores)
+        return
     if run is None:
         write_scores(output, ranker.scores(ranker.load_rows(data, given, recall=())))
         return
@@ -143,10 +153,7 @@ class Ranker:
         Columns that no option names are those of the training, if their role is in `recall`.
         """
         check_files(source, pairs, columns["query_sizes"])
-        asked = columns
-        if has_names(source, columns):
-            known = {role: name for role, name in self.columns.items() if role in recall}
-            asked = recalled(columns, known, pairs=pairs is not None)
+        asked = self._asked(source, columns, recall, pairs=pairs is not None)
         try:
             return load_rows(
                 source,
@@ -159,6 +166,48 @@ class Ranker:
             )
         except FileFormatError as error:
             raise with_origin(error, asked, columns) from None
+
+    def streamed(
+        self,
+        source: str,
+        columns: options.Columns,
+        streaming: Streaming,
+        *,
+        recall: Collection[str] = JUDGING,
+        quiet: bool = False,
+    ) -> tuple[Any, Rows]:
+        """Return the scores of the rows of files, and the rows without features, in one pass."""
+        known = with_format(source, columns)
+        asked = self._asked(source, known, recall)
+        with BlockLine(source, quiet=quiet) as line:
+            try:
+                blocks = streamed(
+                    source,
+                    asked,
+                    streaming,
+                    line,
+                    features=self.names,
+                    n_features=int(self.estimator.n_features_in_),
+                    zero_based=self.zero_based,
+                )
+            except FileFormatError as error:
+                raise with_origin(error, asked, columns) from None
+            scores, rows = blocks.scored(self.estimator, labelled=bool(recall))
+        return scores, as_rows(len(scores), rows)
+
+    def _asked(
+        self,
+        source: str,
+        columns: options.Columns,
+        recall: Collection[str],
+        *,
+        pairs: bool = False,
+    ) -> options.Columns:
+        """Return the options of columns, with those of the training where they are left out."""
+        if not has_names(source, columns):
+            return columns
+        known = {role: name for role, name in self.columns.items() if role in recall}
+        return recalled(columns, known, pairs=pairs)
 
     def scores(self, rows: Rows) -> Any:
         """Return the score of each row, higher is better."""

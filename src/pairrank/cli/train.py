@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any
@@ -16,10 +15,11 @@ from pairrank.cli._columns import to_remember
 from pairrank.cli._config import check_config_output, settings_of, write_settings
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
+from pairrank.cli._learnt import Learnt, learn_streamed, summarise
 from pairrank.cli._models import MODELS, learns_differences, make_ranker
 from pairrank.cli._options import option
 from pairrank.cli._process import interrupted_code
-from pairrank.cli._progress import Progress, Stopwatch, gap_of
+from pairrank.cli._progress import Progress, Stopwatch
 from pairrank.cli._report import report
 from pairrank.cli._rows import (
     check_inputs,
@@ -29,14 +29,12 @@ from pairrank.cli._rows import (
     load_rows,
     weights_by_role,
 )
+from pairrank.cli._streaming import Streaming, is_streamed
 from pairrank.cli.scoring import check_metrics, measure
 from pairrank.metrics._names import metric_named
 
 if TYPE_CHECKING:
     from pairrank.io import Rows
-
-_SHOWN = ("regularization", "n", "epsilon")
-"""Parameters that the summary shows where a model has them."""
 
 
 def train(
@@ -71,6 +69,9 @@ def train(
         option("Validation", "Pick the strength that is best on the --valid rows.", "--search"),
     ] = False,
     columns: options.Columns,
+    stream: options.Stream = False,
+    memory_limit: options.MemoryLimit = None,
+    cache: options.Cache = None,
     write_config: Annotated[
         str | None,
         option("Output", "Write the options to a TOML file, for --config.", metavar="FILE"),
@@ -98,6 +99,42 @@ def train(
         files = (*inputs, columns["query_sizes"], config)
         check_config_output(write_config, settings, output, *files)
     spent = Stopwatch()
+    streaming = Streaming(stream, memory_limit, cache)
+    refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
+    if is_streamed(data, columns, streaming, refused):
+        learnt = learn_streamed(
+            model, ranker, data, columns, streaming, valid, metric, spent, quiet=quiet
+        )
+    else:
+        learnt = learn(model, ranker, inputs, columns, metric, spent, search=search, quiet=quiet)
+    ranker, whole = learnt.ranker, learnt.whole
+    summary = learnt.summary | spent.seconds
+    save_model(ranker, output, columns=learnt.columns, zero_based=learnt.zero_based)
+    if write_config is not None:
+        write_settings(
+            write_config, settings, *([chosen_by_search(model, ranker)] if search else [])
+        )
+    if not whole:
+        print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
+    title = f"Trained on {summary['rows']:,} rows"
+    report(title, summary, output, quiet=quiet, as_json=as_json)
+    if not whole:
+        raise typer.Exit(interrupted_code())
+
+
+def learn(
+    model: str,
+    ranker: Any,
+    inputs: tuple[str, str | None, str | None, str | None],
+    columns: options.Columns,
+    metric: str,
+    spent: Stopwatch,
+    *,
+    search: bool,
+    quiet: bool,
+) -> Learnt:
+    """Read the rows and fit the ranker to them, or choose it by a search."""
+    data, pairs, valid, valid_pairs = inputs
     rows = load_rows(data, columns, pairs=pairs, quiet=quiet)
     if pairs is None and not learns_differences(ranker):
         with named(data):
@@ -110,23 +147,12 @@ def train(
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
         ranker, whole = fit(model, ranker, rows, judged, metric if search else None, progress)
     spent.on("fitting")
-    summary = summarise(model, ranker, rows)
+    summary = summarise(model, ranker, facts_of(rows))
     if judged is not None:
         summary[f"valid {metric}"] = measure(metric, judged, ranker.predict(judged.X), ranker)
-    summary |= spent.seconds
     if rows.feature_names is not None:
         ranker.feature_names_in_ = np.array(rows.feature_names, dtype=object)
-    save_model(ranker, output, columns=to_remember(data, columns), zero_based=rows.zero_based)
-    if write_config is not None:
-        write_settings(
-            write_config, settings, *([chosen_by_search(model, ranker)] if search else [])
-        )
-    if not whole:
-        print_message(f"interrupted: {output} holds the best weights so far.", kind="warning")
-    title = f"Trained on {rows.X.shape[0]:,} rows"
-    report(title, summary, output, quiet=quiet, as_json=as_json)
-    if not whole:
-        raise typer.Exit(interrupted_code())
+    return Learnt(ranker, whole, summary, to_remember(data, columns), rows.zero_based)
 
 
 def chosen_by_search(model: str, ranker: Any) -> str:
@@ -243,30 +269,3 @@ def fit(
     )
     progress.keep(f"best: {strength} {path.best_value:g}, {metric} {sign * path.best_score:.5f}")
     return path.best_estimator, not path.interrupted
-
-
-def summarise(model: str, ranker: Any, rows: Rows) -> dict[str, Any]:
-    """Return the facts of a fit for its summary."""
-    summary = {"model": type(ranker).__name__, **facts_of(rows), "n_pairs": int(ranker.n_pairs_)}
-    strength = MODELS[model].strength
-    shown = {name: getattr(ranker, f"{name}_", getattr(ranker, name, None)) for name in _SHOWN}
-    summary |= {name: value for name, value in shown.items() if value is not None}
-    if summary.get("regularization") != "iteration":
-        summary[strength] = getattr(ranker, f"{strength}_", getattr(ranker, strength))
-    if hasattr(ranker, "feature_map_"):
-        summary["kernel"] = ranker.kernel
-        summary["kernel features"] = int(ranker.feature_map_.n_components_)
-    if hasattr(ranker, "n_edges_"):
-        summary["edges"] = int(ranker.n_edges_)
-        summary["rows outside limits"] = int(np.count_nonzero(ranker.slacks_))
-    summary["objective"] = float(ranker.objective_)
-    gap = gap_of(ranker.history_[-1]) if ranker.history_ else math.nan
-    if not math.isnan(gap):
-        summary["duality gap"] = gap
-    summary["iterations"] = int(ranker.n_iter_)
-    if getattr(ranker, "_stops_early", False):
-        summary["best iteration"] = int(ranker.best_iteration_)
-        score = float(ranker.validation_scores_[ranker.best_iteration_])
-        if ranker.validation_metric is None:
-            summary["validation error"] = 1.0 - score
-    return {**summary, "status": ranker.status_}

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled._jit import compiled
 
 _CHUNK = 1024
 """The cells of so many rows are found at a time, by vector instructions."""
@@ -126,15 +126,16 @@ def read_values(scores, code, scale, per_h, position, first, last, table, out):
 
 
 @compiled
-def moments_below(losers, position, K, sums):
-    """Set `sums` (5, B) to what the winners of each cell need to know of their losers (B, 3).
+def add_winners(winners, losers, position, K, f, power, c, table):
+    """Add the winners' part of one term c max(0, K + f - d)^power, d in cells, to `table` (B, 2).
 
-    The first three are the moments of the losers up to K cells below and of all above, about the
-    cell K below the winners', so that no sum of them cancels; then the losers' weights exactly K
-    and K + 1 cells below.
+    Returns the value, and the weights of the pairs exactly K and K + 1 cells apart. r0 to r2 are
+    the moments of the losers up to K cells below a winner's cell and of all above, about the cell K
+    below, so that no sum of them cancels. The excess of a pair is f + o - t: o the loser's place
+    from there, t the winner's.
     """
     n = len(position)
-    r0 = r1 = r2 = 0.0
+    value = at_border = beyond = r0 = r1 = r2 = 0.0
     low = n
     origin = position[n - 1] - K
     for b in range(n - 1, -1, -1):
@@ -150,16 +151,28 @@ def moments_below(losers, position, K, sums):
             r0 += q0
             r1 += q1 + far * q0
             r2 += q2 + far * (2.0 * q1 + far * q0)
-        sums[0, b], sums[1, b], sums[2, b] = r0, r1, r2
-        sums[3, b] = losers[low, 0] if low < n and position[low] == origin else 0.0
-        sums[4, b] = losers[low - 1, 0] if low > 0 and position[low - 1] == origin - 1 else 0.0
+        w0 = winners[b, 0]
+        if low < n and position[low] == origin:
+            at_border += w0 * losers[low, 0]
+        if low > 0 and position[low - 1] == origin - 1:
+            beyond += w0 * losers[low - 1, 0]
+        first = f * r0 + r1
+        if power == 2:
+            value += w0 * (f * (first + r1) + r2) - 2.0 * winners[b, 1] * first + winners[b, 2] * r0
+            table[b, 0] -= 2.0 * c * first
+            table[b, 1] += 2.0 * c * r0
+        else:
+            value += w0 * first - winners[b, 1] * r0
+            table[b, 0] -= c * r0
+    return c * value, at_border, beyond
 
 
 @compiled
-def moments_above(winners, position, K, sums):
-    """Set `sums` (2, B) to the moments of the winners (B, 3) up to K cells above and of all below.
+def add_losers(winners, position, K, f, power, c, table):
+    """Add the losers' part of one term to `table` (B, 2).
 
-    They are the weight, and the sum of w (k + K - l - t), l the losers' cell and k the winner's.
+    p0 and p1 are the weight of the winners up to K cells above a loser's cell and of all below, and
+    their sum of w (k + K - l - t), l the winner's cell and k the loser's.
     """
     n = len(position)
     p0 = p1 = 0.0
@@ -174,42 +187,11 @@ def moments_above(winners, position, K, sums):
             p0 += q0
             p1 += np.float64(origin - position[high]) * q0 - winners[high, 1]
             high += 1
-        sums[0, b], sums[1, b] = p0, p1
-
-
-@compiled_reassociating
-def add_winners(winners, sums, f, power, c, table):
-    """Add the winners' part of one term c max(0, K + f - d)^power, d in cells, to `table` (B, 2).
-
-    Returns the value, and the weights of the pairs exactly K and K + 1 cells apart. The excess of
-    a pair is f + o - t: o the loser's place from the origin of `moments_below`, t the winner's.
-    """
-    value = at_border = beyond = 0.0
-    for b in range(len(winners)):
-        w0, w1, w2 = winners[b, 0], winners[b, 1], winners[b, 2]
-        r0, r1 = sums[0, b], sums[1, b]
-        first = f * r0 + r1
-        at_border += w0 * sums[3, b]
-        beyond += w0 * sums[4, b]
         if power == 2:
-            value += w0 * (f * (first + r1) + sums[2, b]) - 2.0 * w1 * first + w2 * r0
-            table[b, 0] -= 2.0 * c * first
-            table[b, 1] += 2.0 * c * r0
+            table[b, 0] += 2.0 * c * (f * p0 + p1)
+            table[b, 1] += 2.0 * c * p0
         else:
-            value += w0 * first - w1 * r0
-            table[b, 0] -= c * r0
-    return c * value, at_border, beyond
-
-
-@compiled
-def add_losers(sums, f, power, c, table):
-    """Add the losers' part of one term to `table` (B, 2), from `moments_above`."""
-    for b in range(len(table)):
-        if power == 2:
-            table[b, 0] += 2.0 * c * (f * sums[0, b] + sums[1, b])
-            table[b, 1] += 2.0 * c * sums[0, b]
-        else:
-            table[b, 0] += c * sums[0, b]
+            table[b, 0] += c * p0
 
 
 @compiled
@@ -242,15 +224,18 @@ def sweep(moments, links, per_h, position, margins, powers, factors, table):
     below_start, below, above_start, above = links
     h = 1.0 / per_h
     value = error = slope_error = 0.0
-    around, sums = np.zeros((n_cells, 3)), np.empty((5, n_cells))
+    is_pair = n_codes == 2 and not len(below_start)
+    around = np.zeros((0 if is_pair else n_cells, 3))
     for code in range(n_codes):
         n = sum_linked(losers, code, below_start, below, around) if len(below_start) else code
+        lower = losers[0] if is_pair else around
         for k in range(len(margins) if n else 0):
             K = math.floor(margins[k] * per_h)
             f = margins[k] * per_h - K
             c, size = factors[k] * (h if powers[k] == 2 else 1.0), abs(factors[k])
-            moments_below(around, position, K, sums)
-            more, border, beyond = add_winners(winners[code], sums, f, powers[k], c, gains[code])
+            more, border, beyond = add_winners(
+                winners[code], lower, position, K, f, powers[k], c, gains[code]
+            )
             value += more * h
             if powers[k] == 2:
                 error += size * h * h * (border * (1.0 - f) ** 2 + beyond * f * f)
@@ -258,19 +243,20 @@ def sweep(moments, links, per_h, position, margins, powers, factors, table):
             else:
                 error += size * h * (border * (1.0 - f) + beyond * f)
                 slope_error += size * 2.0 * (border + (beyond if f > 0.0 else 0.0))
-        if not len(below_start):
+        if not len(below_start) and not is_pair:
             add_entries(losers[code], around)
     around[:] = 0.0
     for code in range(n_codes - 1, -1, -1):
         n = n_codes - 1 - code
         if len(above_start):
             n = sum_linked(winners, code, above_start, above, around)
+        upper = winners[1] if is_pair else around
         for k in range(len(margins) if n else 0):
             K = math.floor(margins[k] * per_h)
             c = factors[k] * (h if powers[k] == 2 else 1.0)
-            moments_above(around, position, K, sums)
-            add_losers(sums, margins[k] * per_h - K, powers[k], c, losses[code])
-        if not len(above_start):
+            f = margins[k] * per_h - K
+            add_losers(upper, position, K, f, powers[k], c, losses[code])
+        if not len(above_start) and not is_pair:
             add_entries(winners[code], around)
     return value, error, slope_error
 

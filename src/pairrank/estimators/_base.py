@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
+from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.estimators._docstrings import Described
 from pairrank.estimators._rows import (
     Judge,
@@ -82,12 +83,12 @@ class BaseRanker(Described, BaseEstimator):
         tags.input_tags.pairwise = self._is_precomputed
         return tags
 
-    def predict(self, X: Features) -> FloatArray:
+    def predict(self, X: Features | RowBlocks) -> FloatArray:
         """Return scores; higher ranks better.
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
             With ``kernel="precomputed"`` k(rows, training rows).
 
         Returns
@@ -105,7 +106,12 @@ class BaseRanker(Described, BaseEstimator):
         row and landmark.
         """
         check_is_fitted(self)
-        X = self._check_X(X, reset=False)
+        if isinstance(X, RowBlocks):
+            return X.scored(self, labelled=False)[0]
+        return self._scores(self._check_X(X, reset=False))
+
+    def _scores(self, X: Any) -> FloatArray:
+        """Return the scores of checked rows."""
         scores: Callable[[FloatArray], FloatArray] = row_scores(X)
         if hasattr(self, "feature_map_"):
             scores = functools.partial(self.feature_map_.scores, X)
@@ -113,14 +119,14 @@ class BaseRanker(Described, BaseEstimator):
             return scores(self.coef_)
         return np.column_stack([scores(coef) for coef in self.coef_])
 
-    def decision_function(self, X: Features) -> FloatArray:
+    def decision_function(self, X: Features | RowBlocks) -> FloatArray:
         """Return the scores of `predict`, by the name under which scikit-learn's scorers ask.
 
         So ``scoring="roc_auc"`` and ``"average_precision"`` judge a ranker of binary labels.
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
 
         Returns
         -------
@@ -128,12 +134,12 @@ class BaseRanker(Described, BaseEstimator):
         """
         return self.predict(X)
 
-    def rank(self, X: Features, qid: ArrayLike | None = None) -> NDArray[np.int64]:
+    def rank(self, X: Features | RowBlocks, qid: ArrayLike | None = None) -> NDArray[np.int64]:
         """Return the position of each row within its query, 1 = best; ties in row order.
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
         qid : array-like of shape (n_rows,), optional
             Query identifiers; None: all rows are one query.
 
@@ -146,22 +152,21 @@ class BaseRanker(Described, BaseEstimator):
         Costs a prediction and O(m log m) for m rows.
         """
         check_is_fitted(self)
+        if isinstance(X, RowBlocks):
+            refuse_given(qid=qid)
+            scores, rows = X.scored(self)
+            if scores.ndim == 1:
+                return _positions(scores, rows.qid)
+            return np.column_stack([_positions(each, rows.qid) for each in scores.T])
         if targets := self._by_target():
             return np.column_stack([each.rank(X, qid) for each in targets])
         scores = self.predict(X)
-        identifiers = validation.check_query_ids(qid, scores.size)
-        layout = Levels.build(np.zeros(scores.size), identifiers)
-        query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_start))
-        order = np.lexsort((layout.row_of, -scores[layout.row_of], query))
-        positions = np.empty(scores.size, dtype=np.int64)
-        places = np.arange(scores.size) - layout.query_start[query] + 1
-        positions[layout.row_of[order]] = places
-        return positions
+        return _positions(scores, validation.check_query_ids(qid, scores.size))
 
     def score(
         self,
-        X: Features,
-        y: ArrayLike | Pairs,
+        X: Features | RowBlocks,
+        y: ArrayLike | Pairs | None = None,
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -172,8 +177,9 @@ class BaseRanker(Described, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
         y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
+            RowBlocks hold labels, queries and weights: give none of them then.
         qid, sample_weight, winner_weight, loser_weight : array-like of shape (n_rows,), optional
             As in `pairrank.metrics.pairwise_accuracy`.
 
@@ -188,17 +194,24 @@ class BaseRanker(Described, BaseEstimator):
         Costs a prediction and O(m log m) for m rows.
         """
         rows = aligned(locals())
+        labels: Any = y
         from pairrank.metrics import pairwise_accuracy
 
         check_is_fitted(self)
-        targets = self._by_target()
-        if not targets:
-            return pairwise_accuracy(y, self.predict(X), graph=self.graph, **rows)
-        columns = columns_of(self._check_y(y, None))
-        if len(columns) != len(targets):
-            raise PairrankError(f"y has {len(columns)} targets, the ranker {len(targets)}")
-        each = zip(targets, columns, strict=True)
-        return float(np.mean([target.score(X, column, **rows) for target, column in each]))
+        if isinstance(X, RowBlocks):
+            refuse_given(y=y, **rows)
+            scores, found = X.scored(self)
+            labels, rows = found.y, {name: getattr(found, name) for name in ALIGNED}
+        else:
+            scores = self.predict(X)
+        if scores.ndim == 1:
+            return pairwise_accuracy(labels, scores, graph=self.graph, **rows)
+        columns = columns_of(self._check_y(labels, None))
+        if len(columns) != scores.shape[1]:
+            raise PairrankError(f"y has {len(columns)} targets, the ranker {scores.shape[1]}")
+        each = zip(columns, scores.T, strict=True)
+        accuracies = [pairwise_accuracy(*pair, graph=self.graph, **rows) for pair in each]
+        return float(np.mean(accuracies))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted ranker to a model file, which holds no code; see `load_model`."""
@@ -249,6 +262,11 @@ class BaseRanker(Described, BaseEstimator):
 
         `reset` is True for training rows, whose weights by role some losses refuse.
         """
+        if isinstance(X, RowBlocks):
+            raise PairrankError(
+                f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or "
+                "take RankSVM, RankNCG or another linear ranker"
+            )
         if reset and self._role_refusal:
             refuse_roles(layout["winner_weight"], layout["loser_weight"], self._role_refusal)
         X = self._check_X(X, reset=reset)
@@ -338,3 +356,14 @@ class BaseRanker(Described, BaseEstimator):
             return self.random_state.randint(2**31)
         validation.check_number(self.random_state, "random_state", inclusive=True, integer=True)
         return self.random_state
+
+
+def _positions(scores: FloatArray, qid: NDArray[Any] | None) -> NDArray[np.int64]:
+    """Return the position of each row within its query by one score per row, 1 = best."""
+    layout = Levels.build(np.zeros(scores.size), qid)
+    query = np.repeat(np.arange(layout.n_queries), np.diff(layout.query_start))
+    order = np.lexsort((layout.row_of, -scores[layout.row_of], query))
+    positions = np.empty(scores.size, dtype=np.int64)
+    places = np.arange(scores.size) - layout.query_start[query] + 1
+    positions[layout.row_of[order]] = places
+    return positions

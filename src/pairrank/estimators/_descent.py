@@ -12,6 +12,7 @@ import numpy as np
 from pairrank._protocols import (
     Callback,
     FloatArray,
+    Objective,
     PairLoss,
     PiecewisePolynomial,
     Sigmoidal,
@@ -39,7 +40,7 @@ from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.sgd import SGD, Walk
 from pairrank.solvers.tron import Tron
 
-_MAX_DENSE_FEATURES = 2000
+MAX_DENSE_FEATURES = 2000
 _ROWS_PER_FEATURE = 50
 _WORTH_SAMPLING = 5.0
 """A fit takes about six sampled Hessians where conjugate gradients take thirty exact products."""
@@ -51,9 +52,9 @@ _LEAST_LINE_SAMPLE = 4096
 _LOOSE_TOL = 1e-4
 _ROWS_OF_SEPARABLE = 8
 _MOST_CG = 20
-_FEW_ROWS = 2000
-_EXACT = 1e-12
-_LOOSE_CG = 0.2
+FEW_ROWS = 2000
+EXACT = 1e-12
+LOOSE_CG = 0.2
 _BANDS = 64
 _LEAST_START = 5000
 _ROWS_PER_STARTING_ROW = 20
@@ -106,8 +107,8 @@ def minimize(
     few and the sum's algorithm is "auto", sums are more precise than `eps`, because that is cheap.
     Without a start, it is zero or the solution for a sample. Squares and tubes have `minimizer`.
     """
-    if problem.algorithm == "auto" and problem.design.n_rows <= _FEW_ROWS:
-        problem = problem.changed(eps=min(problem.eps, _EXACT))
+    if problem.algorithm == "auto" and problem.design.n_rows <= FEW_ROWS:
+        problem = problem.changed(eps=min(problem.eps, EXACT))
     generator = np.random.default_rng(method.seed)
     if method.solver == "sgd":
         return descend(
@@ -135,7 +136,7 @@ def minimize(
 
 
 def descend(
-    objective: PairObjective,
+    objective: Objective,
     solver: Solver,
     method: Method,
     start: FloatArray | None,
@@ -166,7 +167,7 @@ def _solver(problem: Problem, method: Method, step_length: StepLength | None) ->
         return NonlinearCG(search="gradient", step_length=step_length)
     if method.solver == "ncg":
         return NonlinearCG(step_length=step_length)
-    return Tron() if step_length is None else Tron(cg_tol=_LOOSE_CG, step_length=step_length)
+    return Tron() if step_length is None else Tron(cg_tol=LOOSE_CG, step_length=step_length)
 
 
 def _may_separate(problem: Problem) -> bool:
@@ -180,14 +181,14 @@ def _continued(problem: Problem, method: Method, generator: np.random.Generator)
     """Return TRON on a path of penalties; a loose `tol` needs a path of fewer stages only."""
     line = LineSample(problem, generator, max(_LEAST_LINE_SAMPLE, problem.design.n_rows // 4))
     factor = 10.0 if method.tol >= _LOOSE_TOL else 5.0
-    return ContinuedTron(_LOOSE_CG, _MOST_CG, line, factor=factor)
+    return ContinuedTron(LOOSE_CG, _MOST_CG, line, factor=factor)
 
 
 def _model(problem: Problem, generator: np.random.Generator) -> SampledModel | BandedModel | None:
     """Return an approximate Hessian; None: use that of every pair."""
     design, preferences = problem.design, problem.preferences
     is_dense = isinstance(design, Design) and not design.is_sparse
-    if is_dense and design.n_features <= _MAX_DENSE_FEATURES:
+    if is_dense and design.n_features <= MAX_DENSE_FEATURES:
         share = min(design.n_rows // _ROWS_PER_SAMPLED_ROW, _LARGEST_SHARE)
         least = min(_LEAST_SAMPLE, _ENTRIES_OF_LEAST // max(1, design.n_features))
         wanted = max(least, _ROWS_PER_FEATURE * design.n_features, share)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import KW_ONLY
 from itertools import zip_longest
-from typing import Any, Literal, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,9 +16,11 @@ from sklearn.exceptions import ConvergenceWarning
 from pairrank import _validation as validation
 from pairrank import threads
 from pairrank._protocols import Callback, Features, FloatArray, Status
-from pairrank.estimators._base import BaseRanker, Graph, Kernel, Seed
+from pairrank.blocks import RowBlocks
+from pairrank.blocks._contracts import Passes
+from pairrank.estimators._base import BaseRanker, Kernel, Seed
 from pairrank.estimators._counts import keep_counts
-from pairrank.estimators._descent import Method, combined, minimize, progress_printer, values_agree
+from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import (
     Judge,
@@ -26,15 +28,14 @@ from pairrank.estimators._rows import (
     Watch,
     aligned,
     columns_of,
-    preferences_of,
     row_scores,
 )
 from pairrank.exceptions import PairrankError, ZeroWeightsWarning
-from pairrank.losses import as_loss
 from pairrank.metrics._names import metric_named
-from pairrank.objective import Problem
-from pairrank.pair_sums import check_eps
-from pairrank.preferences import Pairs, Preferences
+from pairrank.preferences import Pairs
+
+if TYPE_CHECKING:
+    from pairrank.blocks.catalog import Catalog
 
 Solve = Callable[[Any, Any, Any], Any]
 """From the labels of a target (None: the only target), a start and a callback to a Solution."""
@@ -98,14 +99,14 @@ class SolvedRanker(BaseRanker, ABC):
 
     def fit(
         self,
-        X: Features,
-        y: ArrayLike | Pairs,
+        X: Features | RowBlocks,
+        y: ArrayLike | Pairs | None = None,
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         winner_weight: ArrayLike | None = None,
         loser_weight: ArrayLike | None = None,
-        X_val: Features | None = None,
+        X_val: Features | RowBlocks | None = None,
         y_val: ArrayLike | Pairs | None = None,
         qid_val: ArrayLike | None = None,
         sample_weight_val: ArrayLike | None = None,
@@ -117,8 +118,9 @@ class SolvedRanker(BaseRanker, ABC):
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-            With ``kernel="precomputed"`` the kernel matrix of the rows.
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
+            With ``kernel="precomputed"`` the kernel matrix of the rows. RowBlocks hold labels,
+            queries and weights too, so leave those out.
         y : array-like of shape (n_rows,) or (n_rows, n_targets), or Pairs
             Labels: numbers, or text where `graph` is an OrderGraph; or explicit comparisons.
             RankRLS, MPRank and SVRank learn weights for each of several columns;
@@ -148,6 +150,10 @@ class SolvedRanker(BaseRanker, ABC):
             there is nothing to learn from.
         """
         given = locals()
+        if isinstance(X, RowBlocks):
+            from pairrank.estimators._blocks import fit_row_blocks
+
+            return fit_row_blocks(self, given)
         self._check_parameters()
         rows = self._check_rows(X, y, aligned(given))
         targets = columns_of(rows.y)
@@ -198,17 +204,52 @@ class SolvedRanker(BaseRanker, ABC):
     def _solver_of(self, rows: Rows, features: Any, preferences: Any) -> Solve:
         """Return the function that solves for a target."""
 
+    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
+        """Lay out blocks; return what `_block_solver` takes.
+
+        It has `n_targets`, `n_pairs` and `n_ties` (or None).
+
+        A ranker that learns from blocks defines both.
+        """
+        raise PairrankError(
+            f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or take "
+            "RankSVM, RankNCG or another linear ranker"
+        )
+
+    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
+        """Return the function that solves for a target, by number, over prepared blocks."""
+        raise NotImplementedError
+
+    def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
+        """Set further fitted attributes after a fit on blocks."""
+
+    def _shift_scores(self, offset: Any) -> None:
+        """Add an offset to fitted attributes that are in the unit of scores."""
+
+    def _check_blocks(self) -> None:
+        """Raise a PairrankError for parameters that need all rows in memory."""
+        if self._maps_features or self._is_precomputed:
+            raise PairrankError(
+                f"kernel={self.kernel!r} needs all rows in memory: map the blocks by features of "
+                "the kernel, as those of pairrank.kernels.FeatureMap, and leave kernel=None"
+            )
+
     @property
     def _stops_early(self) -> bool:
         """Whether the best iterate on validation rows is kept, and `patience` may end the fit."""
         return self.patience is not None
 
+    @property
+    def _early_reason(self) -> tuple[str, str]:
+        """The parameter that stops a fit early, and what to do without validation rows."""
+        return f"patience={self.patience}", "leave patience=None"
+
     def _hold_out(self, rows: Rows, held: Rows | None) -> tuple[Rows, Rows | None]:
         """Return the rows to learn from and the validation rows, drawn if none were given."""
         if held is None and self._stops_early:
             raise PairrankError(
-                f"patience={self.patience} stops the fit by validation rows, and there are none: "
-                "pass X_val and y_val (and qid_val) to fit, or leave patience=None"
+                f"{self._early_reason[0]} stops the fit by validation rows, and there are none: "
+                f"pass X_val and y_val (and qid_val) to fit, or {self._early_reason[1]}"
             )
         return rows, held
 
@@ -309,59 +350,3 @@ def _scores_zero(coef: FloatArray, scores: Callable[[FloatArray], FloatArray]) -
     """Whether all scores are 0; they are computed only where products could underflow."""
     largest = float(np.abs(coef).max(initial=0.0))
     return largest == 0.0 or (largest < _TINY and not scores(coef).any())
-
-
-@ranker
-class PairLossRanker(SolvedRanker):
-    """A ranker that minimises alpha/2 |w|^2 + C times a loss over every preference.
-
-    A ranker declares `loss`, and one of C and alpha; `eps` is the error of its sums.
-    """
-
-    _: KW_ONLY
-    graph: Graph = "full"
-    reduction: Literal["auto", "rows", "query", "sum"] = "auto"
-    solver: str = "auto"
-    pair_sum: str = "auto"
-    warm_start: bool = False
-
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        for name in ("C", "alpha"):
-            validation.check_number(getattr(self, name, 1.0), name)
-        check_eps(getattr(self, "eps", 1e-6))
-        loss = as_loss(self.loss)
-        if self.solver in ("tron", "ncg") and not loss.smooth:
-            raise PairrankError(
-                f'solver="{self.solver}" needs a smooth loss, which {self.loss!r} is not: use '
-                'solver="bundle" (or "auto")'
-            )
-        if self.solver in ("tron", "bundle", "sgd") and not values_agree(loss):
-            raise PairrankError(
-                f'solver="{self.solver}" needs values that match gradients, which {self.loss!r} '
-                'does not give: use solver="ncg" (or "auto")'
-            )
-
-    def _preferences(self, rows: Rows) -> Preferences:
-        """Return the scaled preferences; raise an error if there are none."""
-        preferences = preferences_of(rows, self.graph, self.reduction)
-        if isinstance(preferences, Pairs) or self.pair_sum != "auto":
-            return preferences
-        return preferences.compact()
-
-    def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
-        problem = Problem(
-            features,
-            preferences,
-            as_loss(self.loss),
-            penalty=float(getattr(self, "alpha", 1.0)),
-            factor=float(getattr(self, "C", 1.0)),
-            algorithm=self.pair_sum,
-            eps=float(getattr(self, "eps", 1e-6)),
-        )
-        method = self._method()
-        return lambda target, start, callback: minimize(problem, method, start, callback)
-
-    def _method(self) -> Method:
-        """Return how the problem is minimised."""
-        return Method(self.solver, float(self.tol), int(self.max_iter), self._seed())

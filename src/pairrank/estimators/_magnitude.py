@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from dataclasses import KW_ONLY, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
+from pairrank.blocks._contracts import Passes
 from pairrank.estimators._descent import Method
 from pairrank.estimators._differences import minimizer
 from pairrank.estimators._docstrings import entries, ranker
@@ -25,6 +26,9 @@ from pairrank.metrics.stability import StabilityBound, stability_bound
 from pairrank.objective import Problem
 from pairrank.objective.row_blocks import block_rows, cut, dense
 from pairrank.preferences import Differences, Pairs
+
+if TYPE_CHECKING:
+    from pairrank.blocks.catalog import Catalog
 
 _SHARE = 1.0 / 32.0
 """The default C per row and unit of the labels."""
@@ -138,7 +142,25 @@ n_pairs_ : int
     def _solver_of(self, rows: Rows, features: Any, preferences: Differences | Pairs) -> Solve:
         is_kernel = self._is_precomputed and not self._maps_features
         problem = Problem(features, preferences, self._loss(), PENALTY, is_kernel=is_kernel)
-        return minimizer(problem, Method(self.solver, float(self.tol), int(self.max_iter)))
+        return minimizer(problem, self._method())
+
+    def _method(self) -> Method:
+        return Method(self.solver, float(self.tol), int(self.max_iter), self._seed())
+
+    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
+        from pairrank.blocks.differences import prepare_differences
+
+        prepared = prepare_differences(passes, catalog, self._loss(), mean_cost=True)
+        self._derive(prepared.size, prepared.spread)
+        return prepared
+
+    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
+        from pairrank.estimators._block_differences import DifferenceFit
+
+        loss, C = self._loss(), self.C_
+        return DifferenceFit(
+            passes, prepared, loss, self._method(), penalty=PENALTY, factor=C
+        ).solve
 
     def _preferences(self, rows: Rows) -> Differences | Pairs:
         """Return the differences of the first target, with weights C w_i w_j/m_q^2 in query q.

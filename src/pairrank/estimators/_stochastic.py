@@ -15,7 +15,8 @@ from pairrank._protocols import Features, Status
 from pairrank._validation import ALIGNED
 from pairrank.estimators._descent import Method
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._fit import FITTED, PairLossRanker
+from pairrank.estimators._fit import FITTED
+from pairrank.estimators._pair_loss import PairLossRanker
 from pairrank.estimators._reservoir import Reservoir
 from pairrank.estimators._rows import Rows, aligned
 from pairrank.estimators._stream import STEPS_PER_ROW, Stream

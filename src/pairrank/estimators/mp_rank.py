@@ -51,6 +51,9 @@ class MPRank(MagnitudeRanker):
     may be a scipy LinearOperator. For n = 1, an iteration costs two products with X and
     O(m log m). float32 X stays float32. An offset of all labels of a query changes nothing.
 
+    RowBlocks are solved as by `RankRLS`; for n = 1 an iteration is one or two passes. The default C
+    is exact.
+
     References
     ----------
     C. Cortes, M. Mohri and A. Rastogi, "Magnitude-preserving ranking algorithms", technical report

@@ -7,7 +7,7 @@ from typing import Literal
 
 from pairrank._protocols import MarginCost
 from pairrank.estimators._docstrings import ranker
-from pairrank.estimators._fit import PairLossRanker
+from pairrank.estimators._pair_loss import PairLossRanker
 
 
 @ranker

@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank import _validation as validation
 from pairrank._protocols import Callback, Features, FloatArray, Status
+from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import BaseRanker, Graph, Seed
 from pairrank.estimators._counts import keep_counts
 from pairrank.estimators._descent import progress_printer
@@ -174,7 +175,7 @@ class RankBoost(BaseRanker):
     def fit(
         self,
         X: Features,
-        y: ArrayLike | Pairs,
+        y: ArrayLike | Pairs | None = None,
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -234,13 +235,13 @@ class RankBoost(BaseRanker):
         self._keep(run, watch, status)
         return self
 
-    def predict(self, X: Features) -> FloatArray:
+    def predict(self, X: Features | RowBlocks) -> FloatArray:
         """Return scores; higher ranks better.
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-            NaN is a missing value.
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
+            NaN is a missing value; RowBlocks may hold none.
 
         Returns
         -------
@@ -255,8 +256,10 @@ class RankBoost(BaseRanker):
         -----
         Costs O(n_rows n_estimators_).
         """
-        check_is_fitted(self)
-        return self.rankings_.scores(self._check_X(X, reset=False))
+        return super().predict(X)
+
+    def _scores(self, X: Any) -> FloatArray:
+        return self.rankings_.scores(X)
 
     def staged_predict(self, X: Features) -> Iterator[FloatArray]:
         """Yield the scores after each round kept.

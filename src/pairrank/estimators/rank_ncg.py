@@ -176,6 +176,14 @@ class RankNCG(PairProbabilities, StochasticRanker):
                 "early does not reach: leave covariance=None or patience=None"
             )
 
+    def _check_blocks(self) -> None:
+        super()._check_blocks()
+        if self.covariance is not None:
+            raise PairrankError(
+                f"covariance={self.covariance!r} needs all rows in memory: leave covariance=None "
+                "with RowBlocks, or fit on a sample of rows"
+            )
+
     def _preferences(self, rows: Rows) -> Preferences:
         if self.covariance is not None:
             check_covariance(self.covariance, rows.X.shape[1], rows.y, rows.qid)

@@ -58,6 +58,9 @@ class SVRank(MagnitudeRanker):
     solves least squares over the same pairs (`MPRank`), its solution is the start. float32 X stays
     float32. Where no labels differ by more than epsilon, all scores are equal.
 
+    On RowBlocks an iteration is one pass, or two where queries cross blocks; the start takes one
+    more. The default C and epsilon are exact.
+
     References
     ----------
     C. Cortes, M. Mohri and A. Rastogi, "Magnitude-preserving ranking algorithms", technical report

@@ -102,7 +102,7 @@ def read_svmlight(
             raise PairrankError(f"{name} must be True, False or 'auto' (got {value!r})")
     if n_features is not None and n_features < 1:
         raise PairrankError(f"n_features must be at least 1 (got {n_features})")
-    reader = _Reader(name_of(source), check_dtype(dtype), comments)
+    reader = SvmlightReader(name_of(source), check_dtype(dtype), comments)
     with open_source(source) as stream:
         blocks = whole_lines(stream, _BLOCK)
         size = size_of(stream)
@@ -187,7 +187,7 @@ class _Block:
         self.long_tokens = long_tokens[: state[kernel.N_LONG]].copy()
 
 
-class _Reader:
+class SvmlightReader:
     """Parses blocks of text, and joins them in growing arrays."""
 
     def __init__(self, name: str, dtype: np.dtype[Any], comments: bool) -> None:
@@ -289,20 +289,20 @@ class _Reader:
         """Return the rows that were parsed."""
         if len(self.labels) == 0:
             raise FileFormatError(f"{self.name}: no rows; the file is empty or holds comments only")
-        shift = self._shift(zero_based)
-        width = self._width(shift, n_features)
+        shift = self.shift(zero_based)
+        width = self.width(shift, n_features, len(self.labels), len(self.values))
         if sparse == "auto":
-            sparse = len(self.values) < _SPARSE_BELOW * len(self.labels) * width
-        qid = self._qid()
+            sparse = is_sparse(len(self.values), len(self.labels) * width)
+        qid = self.qid_names()[self.codes.take()] if len(self.codes) else None
         y = self.labels.take()
         row_ends = self.row_ends.take()
         indices = self.indices.take()
         indices -= np.int32(shift)
-        build = self._csr if sparse else self._dense
-        X = build(row_ends, indices, width)
+        X = matrix_of(row_ends, indices, self.values.take(), width, sparse=sparse)
         return Rows(X, y, qid, comments=self.comments, zero_based=shift == 0)
 
-    def _shift(self, zero_based: Any) -> int:
+    def shift(self, zero_based: Any) -> int:
+        """Return the index of the first feature, 0 or 1."""
         lowest, line = self.lowest
         starts_at_0 = lowest == 0
         if zero_based is False and starts_at_0:
@@ -312,7 +312,8 @@ class _Reader:
             )
         return 0 if zero_based is True or starts_at_0 else 1
 
-    def _width(self, shift: int, n_features: int | None) -> int:
+    def width(self, shift: int, n_features: int | None, n_rows: int, n_entries: int) -> int:
+        """Return the number of features of that many rows and entries."""
         highest, line = self.highest
         width = max(highest + 1 - shift, 0)
         if n_features is None and width == 0:
@@ -324,7 +325,7 @@ class _Reader:
                 f"{self.name}, line {line}: index {highest}, though {n_features} features are "
                 "expected; the file is of another set of features"
             )
-        if n_features is not None and 0 < len(self.values) == len(self.labels) * width:
+        if n_features is not None and 0 < n_entries == n_rows * width:
             self._refuse_narrow(width, highest, n_features)
         return width if n_features is None else n_features
 
@@ -337,31 +338,37 @@ class _Reader:
                 "others are 0, state the last one in a row)"
             )
 
-    def _dense(self, row_ends: Any, indices: Any, width: int) -> Any:
-        values = self.values.take()
-        if len(values) == len(row_ends) * width:
-            return values.reshape(len(row_ends), width)
-        X = np.empty((len(row_ends), width), dtype=self.dtype)
-        self.kernel.scatter_rows(row_ends, indices, values, X)
-        return X
-
-    def _csr(self, row_ends: Any, indices: Any, width: int) -> Any:
-        integer = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
-        indptr = np.zeros(len(row_ends) + 1, dtype=integer)
-        indptr[1:] = row_ends
-        data = (self.values.take(), indices.astype(integer, copy=False), indptr)
-        return sp.csr_array(data, shape=(len(row_ends), width))
-
-    def _qid(self) -> np.ndarray[Any, Any] | None:
-        if len(self.codes) == 0:
-            return None
+    def qid_names(self) -> np.ndarray[Any, Any]:
+        """Return the queries in the order of their codes."""
         try:
             texts = [token.decode("utf-8") for token in self.code_of]
         except UnicodeDecodeError as error:
             raise FileFormatError(
                 f"{self.name}: the qid {error.object!r} is not UTF-8 text; save the file as UTF-8"
             ) from error
-        return names_of(self.name, "qid", texts)[self.codes.take()]
+        return names_of(self.name, "qid", texts)
+
+
+def is_sparse(n_entries: int, n_cells: int) -> bool:
+    """Whether rows with so many entries are kept as CSR."""
+    return n_entries < _SPARSE_BELOW * n_cells
+
+
+def matrix_of(row_ends: Any, indices: Any, values: Any, width: int, *, sparse: bool) -> Any:
+    """Return a dense or CSR matrix of rows whose entries end at `row_ends`; indices are from 0."""
+    if not sparse:
+        from pairrank.compiled import svmlight as kernel
+
+        if len(values) == len(row_ends) * width:
+            return values.reshape(len(row_ends), width)
+        X = np.empty((len(row_ends), width), dtype=values.dtype)
+        kernel.scatter_rows(row_ends, indices, values, X)
+        return X
+    integer = np.int32 if len(indices) <= np.iinfo(np.int32).max else np.int64
+    indptr = np.zeros(len(row_ends) + 1, dtype=integer)
+    indptr[1:] = row_ends
+    data = (values, indices.astype(integer, copy=False), indptr)
+    return sp.csr_array(data, shape=(len(row_ends), width))
 
 
 def _line_of(block: bytes, row: int) -> int:

@@ -7,7 +7,7 @@ import io
 import os
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def read_table(
     if not content.first:
         raise FileFormatError(f"{name}: empty; a header with the columns' names is needed")
     columns = roles.columns
-    features = _without_text(content, _features_of(name, content.first, roles), roles)
+    features = features_of(content, roles)
     texts = [column for role, column in columns.items() if ROW_COLUMNS[role].kind != "numbers"]
     numbers = [*features, *(column for column in columns.values() if column not in texts)]
     table = content.table(content.first, numbers, texts, skip=True)
@@ -75,25 +75,47 @@ def read_table(
         raise FileFormatError(f"{name}: no rows below the header")
     X = np.empty((len(table), len(features)), dtype=dtype)
     for at, column in enumerate(features):
-        X[:, at] = _narrowed_feature(table, column, dtype)
-    parts = {}
+        X[:, at] = feature_of(table, column, dtype)
+    parts: dict[str, Any] = {}
     for role, column in columns.items():
-        field, kind, holds = ROW_COLUMNS[role]
-        if kind == "numbers":
-            table.check_numbers([column], holds)
-        parts[field] = getattr(table, kind)(column)
+        parts[ROW_COLUMNS[role].field] = part_of(table, role, column)
     return Rows(X, feature_names=features, **parts)
 
 
-def _narrowed_feature(table: Table, column: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def part_of(table: Table, role: str, column: str) -> np.ndarray[Any, Any]:
+    """Return the column of a role of ROW_COLUMNS."""
+    _, kind, holds = ROW_COLUMNS[role]
+    if kind == "numbers":
+        table.check_numbers([column], holds)
+    part: np.ndarray[Any, Any] = getattr(table, kind)(column)
+    return part
+
+
+def feature_of(table: Table, column: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Return a column of finite numbers as `dtype`."""
+
     def place(row: int) -> str:
         return f"{table.place(row)}: column {column!r}"
 
     return narrowed(table.numbers(column), dtype, place)
 
 
-def _features_of(name: str, header: Sequence[str], roles: Roles) -> list[str]:
-    """Return the feature columns, after a check of all named columns."""
+class Content(Protocol):
+    """What is known of a table before its columns are read; `first` has their names."""
+
+    name: str
+    first: list[str]
+
+    def text_columns(self, columns: Sequence[str]) -> list[str]:
+        """Return the columns that hold text."""
+
+
+def features_of(content: Content, roles: Roles) -> list[str]:
+    """Return the feature columns of numbers, after a check of all named columns."""
+    return _without_text(content, _not_taken(content.name, content.first, roles), roles)
+
+
+def _not_taken(name: str, header: Sequence[str], roles: Roles) -> list[str]:
     separators = [mark for mark in _OTHER_SEPARATORS if mark in header[0]]
     if len(header) == 1 and separators:
         raise FileFormatError(
@@ -127,7 +149,7 @@ def _features_of(name: str, header: Sequence[str], roles: Roles) -> list[str]:
     return list(features)
 
 
-def _without_text(content: CsvText | ParquetData, features: list[str], roles: Roles) -> list[str]:
+def _without_text(content: Content, features: list[str], roles: Roles) -> list[str]:
     """Return the features, without those that hold text if they are to be left out."""
     texts = content.text_columns(features)
     if not texts:

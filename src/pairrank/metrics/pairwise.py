@@ -105,7 +105,7 @@ def pairwise_accuracy(
     if isinstance(y_true, Pairs):
         counts = _judge_pairs(y_true, judged)
     else:
-        counts = _judge_levels(judged, graph, by_edge=average == "edges")
+        counts = judge_levels(judged, graph, by_edge=average == "edges")
     right, total = counts[:, 0] + TIE_SHARE[ties] * counts[:, 1], counts.sum(axis=1)
     counted = total > 0
     if counted.any() and average != "queries" and not per_query:
@@ -147,7 +147,7 @@ def wmw_score(y_true: ArrayLike | Pairs, scores: ArrayLike, **options: Any) -> A
     return pairwise_accuracy(y_true, scores, **options)
 
 
-def _judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any]:
+def judge_levels(judged: Judged, graph: Graph, *, by_edge: bool) -> NDArray[Any]:
     """Return (concordant, tied, discordant) of each query, as counts or as sums of weights."""
     levels = Levels.build(judged.labels, judged.qid, graph=graph, **judged.weights)
     return (_each_group_weighs_one(levels) if by_edge else levels).concordance(judged.scores)

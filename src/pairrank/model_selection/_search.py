@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pairrank._docstrings import entries
 from pairrank._protocols import Features, FloatArray
+from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import BaseRanker, Graph, Kernel, Seed
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, aligned
@@ -28,14 +29,12 @@ from pairrank.exceptions import (
     PairrankError,
     ZeroWeightsWarning,
 )
+from pairrank.model_selection._outcome import Learn, adopt
 from pairrank.model_selection.pair_folds import splits_of_pairs
 from pairrank.model_selection.path import check_positive_values, regularization_path
 from pairrank.model_selection.scorers import get_query_scorer
 from pairrank.model_selection.splits import Split, splits_of
 from pairrank.preferences import Pairs
-
-Learn = Callable[[FloatArray], None]
-"""Learns from all rows with the chosen value of each target."""
 
 
 @ranker
@@ -90,20 +89,22 @@ best_estimator_ : estimator
 
     def fit(
         self,
-        X: Features,
-        y: ArrayLike | Pairs,
+        X: Features | RowBlocks,
+        y: ArrayLike | Pairs | None = None,
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
         winner_weight: ArrayLike | None = None,
         loser_weight: ArrayLike | None = None,
+        X_val: RowBlocks | None = None,
     ) -> Self:
         """Choose the regularisation by cross-validation, then learn from all rows.
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
-            With ``kernel="precomputed"`` the kernel matrix of the rows.
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
+            With ``kernel="precomputed"`` the kernel matrix of the rows. RowBlocks hold labels,
+            queries and weights too, and are judged by `X_val` instead of folds.
         y : array-like of shape (n_rows,), or Pairs
             Of RankRLSCV also (n_rows, n_targets).
         qid : array-like of shape (n_rows,), optional
@@ -114,6 +115,9 @@ best_estimator_ : estimator
         winner_weight, loser_weight : array-like of shape (n_rows,), optional
             Further factors of the pairs that a row wins, and of those that it loses, in training
             and in scoring; RankRLSCV refuses them.
+        X_val : RowBlocks, optional
+            With RowBlocks as X: the rows that judge each value. The ranker that was fitted at the
+            best value is kept.
 
         Returns
         -------
@@ -124,7 +128,17 @@ best_estimator_ : estimator
         ValueError
             If input or a parameter is wrong, or no fold has pairs to learn from and to judge by.
         """
-        layout = aligned(locals())
+        given = locals()
+        if isinstance(X, RowBlocks):
+            from pairrank.model_selection._block_search import search_blocks
+
+            return search_blocks(self, given)
+        if X_val is not None:
+            raise PairrankError(
+                "X_val judges RowBlocks; rows in memory are judged in folds: leave X_val out, and "
+                "give cv (such as scikit-learn's PredefinedSplit)"
+            )
+        layout = aligned(given)
         name = f"{self._strength}s"
         grid = check_positive_values(getattr(self, name), name)
         get_query_scorer(self._scoring_of(y))
@@ -155,6 +169,14 @@ best_estimator_ : estimator
     @abstractmethod
     def _search(self, rows: Rows, grid: FloatArray) -> tuple[FloatArray, Learn]:
         """Return the scores, (n_folds, n_values, n_targets), and how to learn from all rows."""
+
+    def _search_blocks(
+        self, blocks: RowBlocks, held: RowBlocks, grid: FloatArray
+    ) -> tuple[FloatArray, Learn]:
+        """Return the scores on validation blocks, (1, n_values, n_targets), and how to learn."""
+        from pairrank.model_selection._block_search import path_on_blocks
+
+        return path_on_blocks(self, blocks, held, grid)
 
     def _scoring_of(self, y: Any) -> Any:
         """Return what folds are judged by: `scoring`, or the default for labels or Pairs."""
@@ -211,24 +233,11 @@ class FoldSearch(SearchedRanker, ABC):
         scores = [_scores_of_fold(judged, rows, fold, tried) for fold in folds]
 
         def learn(values: FloatArray) -> None:
-            for name in _learnt(getattr(self, "best_estimator_", None)):
-                self.__dict__.pop(name, None)
             model.set_params(**{self._strength: float(values[0])})
             model.fit(rows.X, rows.y, **rows.layout)
-            self.best_estimator_ = model
-            for name, value in _learnt(model).items():
-                setattr(self, name, value)
+            adopt(self, model)
 
         return np.array(scores)[:, :, None], learn
-
-
-def _learnt(ranker: Any) -> dict[str, Any]:
-    """Return the fitted attributes of a ranker, except those on the columns of X."""
-    return {
-        name: value
-        for name, value in getattr(ranker, "__dict__", {}).items()
-        if name.endswith("_") and not name.endswith("_in_")
-    }
 
 
 def part_of(rows: Rows, places: np.ndarray) -> Rows:

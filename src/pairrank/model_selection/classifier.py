@@ -16,6 +16,7 @@ from sklearn.utils.validation import _num_samples, check_is_fitted
 from pairrank import _validation as validation
 from pairrank._protocols import Features, FloatArray
 from pairrank._validation import ALIGNED
+from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import Seed
 from pairrank.estimators._rows import aligned
 from pairrank.estimators.rank_svm import RankSVM
@@ -108,7 +109,7 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
     def fit(
         self,
         X: Features,
-        y: ArrayLike,
+        y: ArrayLike | None = None,
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,
@@ -141,6 +142,11 @@ class PairwiseClassifier(ClassifierMixin, BaseEstimator):
         """
         given = locals()
         validation.check_choices(self)
+        if isinstance(X, RowBlocks):
+            raise PairrankError(
+                "PairwiseClassifier calibrates left-out scores of rows in memory, so it cannot "
+                "learn from RowBlocks: fit the ranker on them, and calibrate it on a sample"
+            )
         (X,) = indexable(X)
         n_rows = _num_samples(X)
         rows = {name: check(given[name], n_rows) for name, check in ALIGNED.items()}

@@ -47,7 +47,7 @@ class RankSVMCV(FoldSearch, ranker=RankSVM, strength="C", weakest_last=True):
 
     Notes
     -----
-    Costs n_folds * n_values warm fits and one more.
+    Costs n_folds * n_values warm fits and one more; on RowBlocks n_values warm fits.
 
     References
     ----------
@@ -101,7 +101,8 @@ class RankNCGCV(FoldSearch, ranker=RankNCG, strength="alpha"):
 
     Notes
     -----
-    Costs n_folds * n_values warm fits and one more. The paper's nested cross-validation is
+    Costs n_folds * n_values warm fits and one more; on RowBlocks n_values warm fits. The paper's
+    nested cross-validation is
     ``cross_val_score(RankNCGCV(), X, y, cv=5)``.
 
     References

@@ -117,7 +117,7 @@ class GreedyRankRLS(SelectorMixin, TargetsMixin):
     def fit(
         self,
         X: Features,
-        y: ArrayLike | Pairs,
+        y: ArrayLike | Pairs | None = None,
         *,
         qid: ArrayLike | None = None,
         sample_weight: ArrayLike | None = None,

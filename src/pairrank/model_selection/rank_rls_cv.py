@@ -13,13 +13,15 @@ from sklearn.utils import _safe_indexing
 
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
+from pairrank.blocks import RowBlocks
 from pairrank.design import Design
 from pairrank.estimators._docstrings import ranker
 from pairrank.estimators._rows import Rows, columns_of
 from pairrank.estimators._targets import TargetsMixin
 from pairrank.estimators.rank_rls import RankRLS
 from pairrank.exceptions import PairrankError
-from pairrank.model_selection._search import Fold, Learn, SearchedRanker, folds_of
+from pairrank.model_selection._outcome import Learn
+from pairrank.model_selection._search import Fold, SearchedRanker, folds_of
 from pairrank.model_selection.rls_equations import CentredRows, least_squares
 from pairrank.model_selection.rls_pair_out import leave_comparison_out, leave_pair_out
 from pairrank.model_selection.rls_shortcuts import Spectrum, leave_query_out
@@ -101,6 +103,9 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
     of the largest eigenvalue, and a sparse column far from 0 loses digits to its offset.
     Predictions of a query that agree to 2^-36 of the largest of them count as tied.
 
+    On RowBlocks all alphas come from one eigendecomposition of the normal equations, at most 5,000
+    features; validation blocks are read once, and judge the predictions at all alphas.
+
     References
     ----------
     T. Pahikkala, E. Tsivtsivadze, A. Airola, J. Boberg and J. Järvinen, "An efficient algorithm for
@@ -141,6 +146,29 @@ class RankRLSCV(TargetsMixin, SearchedRanker, ranker=RankRLS, strength="alpha"):
         else:
             scores = _scores_of_margins(spectrum, grid, method)[None]
         return scores, lambda alphas: self._learn(spectrum, alphas)
+
+    def _search_blocks(
+        self, blocks: RowBlocks, held: RowBlocks, grid: FloatArray
+    ) -> tuple[FloatArray, Learn]:
+        from pairrank.model_selection._block_search import BlockSpectrum, judged_by_blocks
+
+        validation.check_choice(self.alpha_per_target, "alpha_per_target", (False, True))
+        scorer = get_query_scorer(self._scoring_of(None))
+        spectrum = BlockSpectrum(self._ranker(), blocks)
+        coefs = spectrum.coefs(grid)
+        scores = judged_by_blocks(held, coefs, scorer)
+        self.cv_ = None
+
+        def learn(alphas: FloatArray) -> None:
+            places = np.searchsorted(grid, alphas)
+            chosen = np.stack([coefs[place, t] for t, place in enumerate(places)])
+            spectrum.keep(self)
+            self.coef_ = chosen if len(chosen) > 1 else chosen[0]
+            self.__dict__.pop("best_estimator_", None)
+            if np.ndim(self.alpha_) == 0:
+                self.best_estimator_ = self._as_ranker()
+
+        return scores[None], learn
 
     def _method(self, rows: Rows) -> Any:
         """Return what `cv` stands for; an error where queries to leave out are missing."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.design import Design
-from pairrank.objective.row_blocks import block_rows, centred_blocks, cut, dense
+from pairrank.objective.row_blocks import block_rows, centred, centred_blocks, cut, dense
 from pairrank.preferences import Differences, Pairs
 
 
@@ -28,6 +28,46 @@ def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArra
             result += block.T @ block
         result *= 2.0
     return result
+
+
+class CentredSums(NamedTuple):
+    """Sums of products of the columns of [X, targets], centred by query."""
+
+    products: FloatArray
+    """A'A for the weighted, centred rows A of [X, targets]."""
+    query: NDArray[np.intp]
+    """The queries with rows of positive weight, ascending."""
+    mean: FloatArray
+    """The mean row of [X, targets] of each, (n_queries, n_features + n_targets)."""
+
+
+def centred_sums(X: Any, targets: FloatArray, differences: Differences) -> CentredSums:
+    """Return the sums of products of [X, targets], both centred by query.
+
+    `targets` are (n_rows, n_targets); the labels of `differences` are ignored. Costs
+    O(n_rows (n_features + n_targets)^2), in blocks of centred rows.
+    """
+    rows, starts = _by_query(differences)
+    n_features, width = X.shape[1], X.shape[1] + targets.shape[1]
+    row_of = np.arange(starts[-1]) if rows is None else rows
+    if not row_of.size:
+        return CentredSums(np.zeros((width, width)), row_of, np.zeros((0, width)))
+    weight = np.ones(row_of.size) if differences.weight is None else differences.weight[row_of]
+    root, first = np.sqrt(weight), row_of[starts[:-1]]
+    labels = centred(targets[row_of], root, starts)
+    products, mean = np.zeros((width, width)), np.empty((first.size, width))
+    mean[:, n_features:] = targets[first] - labels[starts[:-1]] / root[starts[:-1], None]
+    with np.errstate(over="ignore", invalid="ignore"):
+        for part, block in centred_blocks(X, rows, root, starts):
+            inside = slice(*np.searchsorted(starts[:-1], (part.start, part.stop)))
+            begins = starts[:-1][inside]
+            off = block[begins - part.start] / root[begins, None]
+            mean[inside, :n_features] = dense(X[row_of[begins]]) - off
+            both = np.hstack((block, labels[part]))
+            products += both.T @ both
+    query_of = differences.query_of
+    query = np.zeros(1, dtype=np.intp) if query_of is None else query_of[first].astype(np.intp)
+    return CentredSums(products, query, mean)
 
 
 def dual_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:

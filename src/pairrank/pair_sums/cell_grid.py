@@ -14,8 +14,10 @@ CELLS_PER_MARGIN = 256
 """Cells per margin at first: a relative error of about 1e-8 in the value, 2e-6 in the gradient."""
 CELLS_PER_SPREAD = 4096
 """No more cells than this over the scores where a margin is far below their spread."""
-_LARGEST_CELL = 2.0**52
+LARGEST_CELL = 2.0**52
 _SAMPLE = 4096
+_TAIL = 0.01
+"""The part of a sample on each side that may lie far from the rest."""
 _FEW_OUTSIDE = 16
 
 
@@ -45,11 +47,11 @@ def cells_per_score(low: float, high: float, margins: FloatArray, cells: float) 
     per_h = 2.0 ** np.ceil(np.log2(cells / margin)) if margin > 0.0 else np.inf
     if not margin > 0.0 and spread > 0.0:
         per_spread = CELLS_PER_SPREAD / CELLS_PER_MARGIN * cells / spread
-        most = _LARGEST_CELL / -margin if margin < 0.0 else np.inf
+        most = LARGEST_CELL / -margin if margin < 0.0 else np.inf
         per_h = 2.0 ** np.floor(np.log2(min(per_spread, most)))
     if not 0.0 < per_h < np.inf:
         per_h = 1.0
-    fits = max(abs(low), abs(high)) * per_h < _LARGEST_CELL
+    fits = max(abs(low), abs(high)) * per_h < LARGEST_CELL
     return float(per_h) if fits else float("nan")
 
 
@@ -65,10 +67,15 @@ def make_grid(scores: FloatArray, low: float, high: float, per_h: float, most: i
 
 
 def _grid_with_outsiders(scores: FloatArray, per_h: float, most: int) -> Grid | None:
-    """Return a contiguous window of cells around the middle, and the cells of the rows beyond."""
-    sample = scores[:: max(1, scores.size // _SAMPLE)]
-    middle = int(np.floor(np.median(sample) * per_h))
-    start, stop = middle - most // 4, middle + most // 4
+    """Return a contiguous window of cells around most rows, and the cells of the rows beyond.
+
+    The window holds the middle of a sample of the rows, and as much again on each side.
+    """
+    sample = scores[:: max(1, scores.size // _SAMPLE)] * per_h
+    low, middle, high = np.floor(np.quantile(sample, (_TAIL, 0.5, 1.0 - _TAIL))).astype(np.int64)
+    slack = high - low + 1
+    start = int(max(low - slack, middle - most // 4))
+    stop = int(min(high + slack, middle + most // 4))
     outside = compiled.cells_outside(scores, per_h, start, stop, scores.size // _FEW_OUTSIDE)
     if outside.size > scores.size // _FEW_OUTSIDE:
         return None

@@ -15,6 +15,8 @@ from pairrank.preferences import Levels
 from pairrank.preferences._codes import count_pairs
 
 IntArray = NDArray[np.int64]
+Links = tuple[IntArray, IntArray, IntArray, IntArray]
+"""Which codes are preferred to which; see `compiled.cells`."""
 
 LEAST_ROWS = 20_000
 """Smaller queries are summed exactly."""
@@ -26,8 +28,8 @@ COARSER = 16
 """How much wider the cells are within bands, which have far fewer pairs than there are in all."""
 EXACT_ROWS = 64
 """Bands are cut into parts of about so many rows, whose pairs are summed one by one."""
-CELLS_PER_ROW = 2
-"""A grid of more entries of its table per row costs more than exact sums."""
+CELLS_PER_ROW = 1
+"""A grid of more entries of its table per row takes more memory than exact sums."""
 CELLS_PER_ROW_OF_BANDS = 4
 ROWS_PER_BLOCK = 1 << 17
 """Threads share blocks of about so many rows."""
@@ -47,7 +49,7 @@ class Unit:
     code: NDArray[np.int32]
     weight: FloatArray
     n_codes: int
-    links: tuple[IntArray, IntArray, IntArray, IntArray]
+    links: Links
     scale: float
 
     @property
@@ -57,7 +59,7 @@ class Unit:
 
     @property
     def most_cells(self) -> int:
-        """The number of cells beyond which exact sums cost less."""
+        """The number of cells beyond which exact sums take less memory."""
         return max(CELLS_PER_ROW * self.n_rows // self.n_codes, 2)
 
     @contextmanager
@@ -241,15 +243,22 @@ def _unit(
     return Unit(rows, code[order], weight, int(code_of_group[-1]) + 1, links, scale)
 
 
-def _links(levels: Levels, first: int, last: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return which of the groups first to last - 1 are preferred to which; see `compiled.cells`."""
+def _links(levels: Levels, first: int, last: int) -> Links:
+    """Return which of the groups first to last - 1 are preferred to which."""
     if levels.edges is None:
-        return _NONE, _NONE, _NONE, _NONE
+        return links_of(None, last - first)
     borders = np.searchsorted(levels.edges[:, 0], [first, last])
-    low, high = (levels.edges[slice(*borders)] - first).T
+    return links_of(levels.edges[slice(*borders)] - first, last - first)
+
+
+def links_of(edges: IntArray | None, n_codes: int) -> Links:
+    """Return the links of edges (low code, high code), (n, 2); None: every pair of codes."""
+    if edges is None:
+        return _NONE, _NONE, _NONE, _NONE
+    low, high = edges.T
     found = []
     for own, others in ((high, low), (low, high)):
-        start = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=last - first))))
+        start = np.concatenate(([0], np.cumsum(np.bincount(own, minlength=n_codes))))
         found += [start, np.ascontiguousarray(others[np.argsort(own, kind="stable")])]
     return found[0], found[1], found[2], found[3]
 

@@ -25,6 +25,7 @@ from pairrank.pair_sums.cell_layout import InLayout, from_layout
 from pairrank.pair_sums.cell_plan import (
     ROWS_PER_BLOCK,
     Bands,
+    Links,
     Plan,
     Unit,
     divide,
@@ -79,13 +80,8 @@ class CellSum:
         self.plan = divide(levels)
         rest = self.plan.rest
         self.rest = exact(rest) if rest is not None and self.plan.units else None
-        margins, powers, factors = zip(*terms, strict=True)
-        self.terms = (
-            np.array(margins, dtype=np.float64),
-            np.array(powers, dtype=np.int64),
-            np.array(factors, dtype=np.float64),
-        )
-        self.smooth = min(powers) == 2
+        self.terms = term_arrays(terms)
+        self.smooth = is_smooth(terms)
         self.finer = 1.0
         self.is_exact = not self.plan.units
 
@@ -107,10 +103,7 @@ class CellSum:
         whole = self.plan.units[0].n_rows == scores.size
         gradient = np.empty(scores.size) if whole else np.zeros(scores.size)
         found = [state.gradient(gradient, whole and state is states[0]) for state in states]
-        value, error, gradient_error, rounding = np.sum(found, axis=0).tolist()
-        error += rounding
-        if not self.smooth:
-            value, error = value - rounding, error + rounding
+        value, error, gradient_error = stated(np.sum(found, axis=0).tolist(), self.smooth)
         if self.rest is not None:
             rest = self.rest.at(scores)
             value += rest.value
@@ -133,7 +126,7 @@ class CellSum:
             self.plan, self.rest = Plan([], [], None), None
         return True
 
-    def _states(self, scores: FloatArray) -> list[_UnitSum | _BandSum] | None:
+    def _states(self, scores: FloatArray) -> list[UnitSum | _BandSum] | None:
         """Return the sums of all parts at the scores; None if no grid fits."""
         units = [(unit, scores[unit.rows]) for unit in self.plan.units]
         ranges = [range_of(own) for _, own in units]
@@ -142,18 +135,18 @@ class CellSum:
         per_h = cells_per_score(*width, CELLS_PER_MARGIN * self.finer)
         if np.isnan(per_h):
             return None
-        states: list[_UnitSum | _BandSum] = []
+        states: list[UnitSum | _BandSum] = []
         for (unit, own), ends in zip(units, ranges, strict=True):
             grid = make_grid(own, *ends, per_h, unit.most_cells)
             if grid is None:
                 return None
-            states.append(_UnitSum(unit, self.terms, own, grid))
+            states.append(UnitSum(unit, self.terms, own, grid))
         for bands in self.plan.bands:
             states.append(_BandSum(bands, self.terms, scores, per_h, self._weight))
         return states
 
 
-class _UnitSum:
+class UnitSum:
     """The sums of one unit at its own scores, by its grid of cells."""
 
     def __init__(self, unit: Unit, terms: TermArrays, scores: FloatArray, grid: Grid) -> None:
@@ -163,6 +156,14 @@ class _UnitSum:
 
     def gradient(self, gradient: FloatArray, is_first: bool) -> Sums:
         """Set or add the rows' gradients, (n_rows,) in the user's order; return the sums."""
+        unit, moments = self.unit, self.moments()
+        fullest = unit.n_rows if unit.weight.size else float(moments[..., 0].max())
+        table, sums = sweep_moments(moments, unit.links, self.grid, self.terms, unit.scale, fullest)
+        self.read(table, gradient, is_first)
+        return sums
+
+    def moments(self) -> FloatArray:
+        """Return the moments of the cells, (S, C, B, 3)."""
         unit, place, own = self.unit, self.grid.place, self.scores
 
         def add(rows: slice) -> FloatArray:
@@ -170,14 +171,11 @@ class _UnitSum:
             compiled.add_rows(own[rows], unit.code[rows], unit.weight[:, rows], *place, moments)
             return moments
 
-        moments = self._merged(add)
-        table = np.zeros((*self._shape, 2))
-        sums = compiled.sweep(
-            moments, unit.links, self.grid.per_h, self.grid.position, *self.terms, table
-        )
-        value, error, gradient_error = unit.scale * np.array(sums)
-        fullest = unit.n_rows if unit.weight.size else moments[..., 0].max()
-        rounding = (fullest + 8.0 * self.grid.position.size) * _UNIT_ROUNDING * abs(value)
+        return self._merged(add)
+
+    def read(self, table: FloatArray, gradient: FloatArray, is_first: bool) -> None:
+        """Set or add the rows' gradients, (n_rows,), from a swept table (S, C, B, 2)."""
+        unit, place, own = self.unit, self.grid.place, self.scores
         with unit.adding_to(gradient) as out:
             threads.run(
                 lambda rows: compiled.read_rows(
@@ -186,24 +184,29 @@ class _UnitSum:
                 ),
                 self._blocks,
             )  # fmt: skip
-        return value, error, gradient_error, rounding
 
     def add_partners(self, values: FloatArray, result: FloatArray) -> None:
         """Add 2 c times the sum of the values of each row's partners that are counted in.
 
         Both are (S, n_rows): values as winners and as losers, sums over losers and over winners.
         """
-        unit, grid, own = self.unit, self.grid, self.scores
-        values = values[:, unit.rows]
+        totals = self.totals(values[:, self.unit.rows])
+        self.read_sums(partner_sums(totals, self.unit.links, self.grid, self.terms), result)
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Return the sums of the own rows' values (S, n) by code and cell, (S, C, B)."""
+        unit, place, own = self.unit, self.grid.place, self.scores
 
         def add(rows: slice) -> FloatArray:
             table = np.zeros(self._shape)
-            compiled.add_values(own[rows], unit.code[rows], values[:, rows], *grid.place, table)
+            compiled.add_values(own[rows], unit.code[rows], values[:, rows], *place, table)
             return table
 
-        sums = np.zeros(self._shape)
-        how = _squares_of(self.terms)
-        compiled.sweep_values(self._merged(add), unit.links, grid.per_h, grid.position, *how, sums)
+        return self._merged(add)
+
+    def read_sums(self, sums: FloatArray, result: FloatArray) -> None:
+        """Add the entries of each row's code and cell in `sums` (S, C, B) to `result`."""
+        unit, grid, own = self.unit, self.grid, self.scores
         with unit.adding_to(result) as out:
             threads.run(
                 lambda rows: compiled.read_values(
@@ -269,6 +272,58 @@ class _BandSum:
         threads.run(add, self.bands.blocks)
 
 
+def term_arrays(terms: Terms) -> TermArrays:
+    """Return the margins, powers and factors of terms (m, p, c)."""
+    margins, powers, factors = zip(*terms, strict=True)
+    return (
+        np.array(margins, dtype=np.float64),
+        np.array(powers, dtype=np.int64),
+        np.array(factors, dtype=np.float64),
+    )
+
+
+def is_smooth(terms: Terms) -> bool:
+    """Whether all powers are 2, so that the sum has a curvature."""
+    return min(power for _, power, _ in terms) == 2
+
+
+def stated(sums: Sums, smooth: bool) -> tuple[float, float, float]:
+    """Return value, error and error of the gradient; a sum of hinges is lowered by its rounding."""
+    value, error, gradient_error, rounding = sums
+    error += rounding
+    return (
+        (value, error, gradient_error)
+        if smooth
+        else (value - rounding, error + rounding, gradient_error)
+    )
+
+
+def sweep_moments(
+    moments: FloatArray,
+    links: Links,
+    grid: Grid,
+    terms: TermArrays,
+    scale: float,
+    additions: float,
+) -> tuple[FloatArray, Sums]:
+    """Return the table of gradients (S, C, B, 2), and the sums, from moments (S, C, B, 3).
+
+    `additions` is the most that an entry is made of: the rounding is relative to it.
+    """
+    table = np.zeros((*moments.shape[:-1], 2))
+    sums = compiled.sweep(moments, links, grid.per_h, grid.position, *terms, table)
+    value, error, gradient_error = (scale * np.array(sums)).tolist()
+    rounding = (additions + 8.0 * grid.position.size) * _UNIT_ROUNDING * abs(value)
+    return table, (value, error, gradient_error, rounding)
+
+
+def partner_sums(totals: FloatArray, links: Links, grid: Grid, terms: TermArrays) -> FloatArray:
+    """Return 2 c times the sums of the partners' values of each cell, both (S, C, B)."""
+    sums = np.zeros(totals.shape)
+    compiled.sweep_values(totals, links, grid.per_h, grid.position, *_squares_of(terms), sums)
+    return sums
+
+
 def _squares_of(terms: TermArrays) -> tuple[FloatArray, FloatArray]:
     """Return the margins and factors of the terms that have a curvature."""
     margins, powers, factors = terms
@@ -294,7 +349,7 @@ class CellCurvature(OneByOne):
         levels: Levels,
         rest: PairSum | None,
         scores: FloatArray,
-        states: list[_UnitSum | _BandSum],
+        states: list[UnitSum | _BandSum],
     ) -> None:
         self._n_rows, self._states = scores.size, states
         self._rest = None if rest is None else rest.at(scores).curvature()

@@ -114,7 +114,7 @@ def count_pairs(
         winners, losers = (
             np.add.reduceat((role > 0).astype(np.int64), group_start[:-1]) for role in roles
         )
-    counts = _pairs_by_query(winners, losers, query_group, edges)
+    counts = pairs_by_query(winners, losers, query_group, edges)
     if weight is None and roles is None:
         return int(counts.sum()), counts.astype(np.float64)
     sides = (weight, weight) if roles is None else roles
@@ -152,7 +152,7 @@ def totals_around(
     return upto[place], onward[place + 1]
 
 
-def _pairs_by_query(
+def pairs_by_query(
     winners: NDArray[np.int64],
     losers: NDArray[np.int64],
     query_group: NDArray[np.int64],

@@ -79,6 +79,48 @@ class RowCurvature(NamedTuple):
     cross: FloatArray
 
 
+class LimitGraph(Protocol):
+    """Groups with a lower and an upper limit, and edges from low to high groups."""
+
+    n_groups: int
+    n_features: int
+    bounded: NDArray[np.bool_]
+    edges: NDArray[np.int64]
+
+
+class SummedSystem:
+    r"""The system of `LimitSystem` from its sums over rows.
+
+    `gram` is X' D X; `sums`, (2, n_groups, n_features), are rows times their coupling to each
+    limit; `totals`, (3, n_groups), those of H. `gram` is overwritten.
+    """
+
+    def __init__(
+        self,
+        graph: LimitGraph,
+        gram: FloatArray,
+        sums: FloatArray,
+        totals: FloatArray,
+        stiffness: FloatArray,
+    ) -> None:
+        self._factor = _factor_banded(_limit_matrix(graph, totals, stiffness))
+        self._sides = -sums.swapaxes(0, 1).reshape(-1, graph.n_features)
+        self._solved_sides = self._limits(self._sides)
+        gram -= self._sides.T @ self._solved_sides
+        gram[np.diag_indices_from(gram)] += 1.0
+        self._inverse = _inverse(gram)
+
+    def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
+        flat = limits.T.ravel()
+        step = self._inverse(weights - self._solved_sides.T @ flat)
+        return step, self._limits(flat - self._sides @ step).reshape(-1, 2).T
+
+    def _limits(self, values: FloatArray) -> FloatArray:
+        """Return H^-1 times a vector or matrix."""
+        return linalg.cho_solve_banded((self._factor, True), values, check_finite=False)
+
+
 class LimitSystem:
     r"""The symmetric positive definite system of one Newton step.
 
@@ -109,14 +151,10 @@ class LimitSystem:
             self._sides_of_rows = np.empty((2, problem.n_rows))
             for piece in problem.pieces:
                 self._sides_of_rows[:, piece.rows] = _count(piece, curvature_of(piece), totals)
-        self._factor = _factor_banded(_limit_matrix(problem, totals, stiffness))
         if problem.takes_matrices:
-            self._sides = -sums.swapaxes(0, 1).reshape(-1, problem.n_features)
-            self._solved_sides = self._limits(self._sides)
-            gram -= self._sides.T @ self._solved_sides
-            gram[np.diag_indices_from(gram)] += 1.0
-            self._inverse = _inverse(gram)
+            self._summed = SummedSystem(problem, gram, sums, totals, stiffness)
         else:
+            self._factor = _factor_banded(_limit_matrix(problem, totals, stiffness))
             self._inner = self._sides_of_rows[0] + self._sides_of_rows[1]
             self._precondition = problem.preconditioner(self._inner)
 
@@ -135,14 +173,11 @@ class LimitSystem:
 
     def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return the step of the weights and of the limits, (2, n_groups), for a right side."""
-        flat = limits.T.ravel()
         if self._problem.takes_matrices:
-            rest = weights - self._solved_sides.T @ flat
-            step = self._inverse(rest)
-            sides = self._sides @ step
-        else:
-            step = self._iterate(weights - self._spread(self._limits(flat)))
-            sides = self._gather(self._problem.scores(step))
+            return self._summed.solve(weights, limits)
+        flat = limits.T.ravel()
+        step = self._iterate(weights - self._spread(self._limits(flat)))
+        sides = self._gather(self._problem.scores(step))
         return step, self._limits(flat - sides).reshape(-1, 2).T
 
     def _limits(self, values: FloatArray) -> FloatArray:
@@ -192,7 +227,7 @@ def _weighted_gram(block: Any, weights: FloatArray) -> FloatArray:
 
 
 def _limit_matrix(
-    problem: LimitProblem, totals: FloatArray, stiffness: FloatArray
+    problem: LimitGraph, totals: FloatArray, stiffness: FloatArray
 ) -> NDArray[np.float64]:
     """Return H in LAPACK's lower banded form; an unused limit has 1 on the diagonal."""
     low, high = 2 * problem.edges[:, 0] + 1, 2 * problem.edges[:, 1]

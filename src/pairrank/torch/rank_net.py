@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -14,6 +14,7 @@ from torch import nn
 
 from pairrank import threads
 from pairrank._protocols import Features, FloatArray, MarginCost
+from pairrank.blocks import RowBlocks
 from pairrank.estimators._base import Graph, Seed
 from pairrank.estimators._probabilities import PairProbabilities
 from pairrank.exceptions import PairrankError
@@ -194,12 +195,12 @@ class RankNet(PairProbabilities, NetworkRanker):
         self.verbose = verbose
         self.random_state = random_state
 
-    def predict(self, X: Features) -> FloatArray:
+    def predict(self, X: Features | RowBlocks) -> FloatArray:
         """Return scores; higher ranks better.
 
         Parameters
         ----------
-        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features), or RowBlocks
 
         Returns
         -------
@@ -214,17 +215,18 @@ class RankNet(PairProbabilities, NetworkRanker):
         -----
         Costs one forward pass, block by block.
         """
-        check_is_fitted(self)
+        return super().predict(X)
+
+    def _scores(self, X: Any) -> FloatArray:
         if hasattr(self, "coef_"):
-            return super().predict(X)
-        checked = self._check_X(X, reset=False)
+            return super()._scores(X)
         network, device, dtype = self.network_, torch.device("cpu"), torch.float64
         if self.module is not None:
             device, dtype = self._device(), trained(network)[0].dtype
         network = copy.deepcopy(network).to(device, dtype)
         parts = []
-        for rows in threads.blocks(checked.shape[0], _PREDICTED_ROWS):
-            block = standardized(self, checked[rows], np.dtype(str(dtype).removeprefix("torch.")))
+        for rows in threads.blocks(X.shape[0], _PREDICTED_ROWS):
+            block = standardized(self, X[rows], np.dtype(str(dtype).removeprefix("torch.")))
             parts.append(scores_without_gradient(network, as_input(block, device)))
         return np.concatenate(parts)
 

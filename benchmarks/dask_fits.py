@@ -1,0 +1,185 @@
+"""Fits on a Dask cluster: bytes per pass, two workers against one, one worker against memory."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from _harness import header, in_turn, one_thread, ratio, table
+from pairrank import RankNCG, RankSVM
+from pairrank.dask import DaskRankNCG, DaskRankSVM
+
+N_PARTITIONS = 8
+SPEED_BAR, OVERHEAD_BAR, BYTES_BAR = 1.6, 1.5, 1.1
+RANKERS = {"RankSVM": (DaskRankSVM, RankSVM), "RankNCG": (DaskRankNCG, RankNCG)}
+
+
+def made(number: int, n_rows: int, n_features: int, part: str) -> Any:
+    """Return the features of a partition, or labels of five levels; the same rows for both."""
+    X = np.random.default_rng(number).normal(size=(n_rows, n_features))
+    if part == "X":
+        return X
+    utility = X @ np.linspace(-1.0, 1.0, n_features) / np.sqrt(n_features / 3.0)
+    noisy = utility + np.random.default_rng([number, 1]).normal(size=n_rows)
+    return np.digitize(noisy, [-1.5, -0.5, 0.5, 1.5]).astype(float)
+
+
+def collections(n_rows: int, n_features: int) -> tuple[Any, Any]:
+    """Return X and y, made by the workers."""
+    import dask
+    import dask.array as da
+
+    size = n_rows // N_PARTITIONS
+    parts: dict[str, list[Any]] = {"X": [], "y": []}
+    for name, shape in (("X", (size, n_features)), ("y", (size,))):
+        for number in range(N_PARTITIONS):
+            rows = dask.delayed(made)(number, size, n_features, name)
+            parts[name].append(da.from_delayed(rows, shape, dtype=float))
+    return da.concatenate(parts["X"]), da.concatenate(parts["y"])
+
+
+@contextmanager
+def cluster(n_workers: int) -> Iterator[Any]:
+    """Start workers of one thread each, as processes.
+
+    Yields
+    ------
+    distributed.Client
+    """
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(
+            n_workers=n_workers,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            silence_logs=logging.ERROR,
+        ) as workers,
+        Client(workers, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def received(dask_worker: Any) -> int:
+    """Return the bytes that a worker has received from other workers."""
+    return sum(int(entry["total"]) for entry in dask_worker.transfer_incoming_log)
+
+
+class Traffic:
+    """The bytes of the passes of a fit: between workers, and from the client to the scheduler."""
+
+    def __init__(self, client: Any) -> None:
+        self.client, self.sent = client, 0
+        self.between: list[int] = []
+        self.to_scheduler: list[int] = []
+        self._send = client._send_to_scheduler
+        client._send_to_scheduler = self._counted
+
+    def of_fit(self, fit: Callable[[], Any]) -> tuple[float, float]:
+        """Return both numbers of bytes, the means of all passes of a fit but the first."""
+        from pairrank.dask.passes import DaskPasses
+
+        reduce = DaskPasses.reduce
+
+        def counted(passes: Any, *arguments: Any) -> Any:
+            before, sent = self._received(), self.sent
+            found = reduce(passes, *arguments)
+            self.between.append(self._received() - before)
+            self.to_scheduler.append(self.sent - sent)
+            return found
+
+        self.between, self.to_scheduler = [], []
+        DaskPasses.reduce = counted  # type: ignore[method-assign]
+        try:
+            fit()
+        finally:
+            DaskPasses.reduce = reduce  # type: ignore[method-assign]
+        return float(np.mean(self.between)), float(np.mean(self.to_scheduler))
+
+    def _received(self) -> int:
+        return sum(self.client.run(received).values())
+
+    def _counted(self, message: Any) -> Any:
+        graph = message.get("expr_ser")
+        if graph is not None:
+            self.sent += sum(len(memoryview(frame).cast("B")) for frame in graph.frames)
+        return self._send(message)
+
+
+def bytes_per_pass(sizes: list[int], n_features: int) -> list[tuple[Any, ...]]:
+    """Return a line per ranker and number of rows: one query of five levels.
+
+    Rows that are few enough to be gathered once are not gathered here.
+    """
+    from pairrank.blocks import layouts
+
+    layouts.GATHERED_ENTRIES = 0
+    lines = []
+    with cluster(2) as client:
+        traffic = Traffic(client)
+        for name, (on_dask, _) in RANKERS.items():
+            first = None
+            for n_rows in sizes:
+                X, y = collections(n_rows, n_features)
+                ranker = on_dask(client=client)
+                between, sent = traffic.of_fit(lambda r=ranker, X=X, y=y: r.fit(X, y))
+                first = first or between + sent
+                grown = (between + sent) / first
+                lines.append((name, n_rows, between, sent, len(traffic.between), grown, BYTES_BAR))
+    return lines
+
+
+def fits(n_rows: int, n_features: int, repeat: int) -> list[tuple[Any, ...]]:
+    """Return a line per ranker: seconds in memory, on one worker and on two."""
+    lines = []
+    with cluster(1) as one, cluster(2) as two:
+        for name, (on_dask, in_memory) in RANKERS.items():
+            X, y = collections(n_rows, n_features)
+            kept = [client.persist((X, y)) for client in (one, two)]
+            for client, rows in zip((one, two), kept, strict=True):
+                client.gather(client.compute([each.sum() for each in rows]))
+            local = [np.concatenate([made(number, n_rows // N_PARTITIONS, n_features, part)
+                     for number in range(N_PARTITIONS)]) for part in ("X", "y")]  # fmt: skip
+            calls: dict[str, Callable[[], Any]] = {
+                "memory": lambda f=in_memory, rows=local: f().fit(*rows),
+                "one": lambda f=on_dask, rows=kept[0]: f(client=one).fit(*rows),
+                "two": lambda f=on_dask, rows=kept[1]: f(client=two).fit(*rows),
+            }
+            in_turn(calls, 1)
+            found = in_turn(calls, repeat)
+            overhead, gain = ratio(found["one"], found["memory"]), ratio(found["one"], found["two"])
+            medians = (found[each].median for each in calls)
+            lines.append(
+                (name, *medians, overhead.median, OVERHEAD_BAR, gain.median, gain.spread, SPEED_BAR)
+            )
+    return lines
+
+
+def main() -> None:
+    """Print both tables as Markdown."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=float, default=1e7)
+    parser.add_argument("--features", type=int, default=20)
+    parser.add_argument("--bytes-rows", type=float, nargs="+", default=[1e5, 1e7])
+    parser.add_argument("--repeat", type=int, default=3)
+    options = parser.parse_args()
+    limit = one_thread()
+    print(header("dask", "distributed"))
+    print(f"\nOne query of five levels x {options.features}, {N_PARTITIONS} partitions\n")
+    lines = bytes_per_pass([int(size) for size in options.bytes_rows], options.features)
+    print(table(("", "rows", "bytes between workers per pass", "bytes to the scheduler", "passes",
+                 "of the first", "bar"), lines))  # fmt: skip
+    print(f"\n{options.rows:g} x {options.features}, whole fits\n")
+    lines = fits(int(options.rows), options.features, options.repeat)
+    print(table(("", "memory (s)", "one worker (s)", "two (s)", "one/memory", "bar", "one/two",
+                 "spread", "bar"), lines))  # fmt: skip
+    del limit
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,241 @@
+"""The catalog: what the first pass learns of all blocks, and the pairs that the layouts add."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank._protocols import FloatArray
+from pairrank.blocks._contracts import Passes, RowBlock
+from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows
+from pairrank.design import Design
+from pairrank.exceptions import PairrankError
+from pairrank.preferences import OrderGraph
+from pairrank.preferences._codes import query_codes
+from pairrank.preferences.roles import weights_of_rows
+
+MOST_LABELS = 1 << 16
+"""More distinct labels than this are not collected."""
+SAMPLE_ROWS, SAMPLE_ENTRIES = 50_000, 1 << 23
+"""The rows of a sample, and the most entries of its X."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the first pass is asked for: the seed of its sample, and which labels it collects.
+
+    `n_blocks` is 0 where it is unknown.
+    """
+
+    n_blocks: int
+    seed: int
+    graph: Any
+    sample_rows: int
+
+
+class Description(NamedTuple):
+    """What one block reports in the first pass."""
+
+    n_rows: int
+    n_kept: int
+    """The rows of positive weight."""
+    row_weight: float
+    n_features: int
+    dtype: Any
+    labels: NDArray[Any] | None
+    """The distinct labels of kept rows, sorted; None where there are too many."""
+    queries: NDArray[Any] | None
+    """The identifiers of the queries of kept rows; None without qid."""
+    squares: FloatArray
+    """The sum of squares of each feature."""
+    has: tuple[bool, ...]
+    """Which of qid, sample_weight, winner_weight and loser_weight there are."""
+    drawn: DrawnRows
+
+
+@dataclass(frozen=True, eq=False)
+class Catalog:
+    """What is known of all blocks after the first pass.
+
+    W is `row_weight`. A crossing query has kept rows in several blocks.
+    """
+
+    n_blocks: int
+    n_rows: int
+    n_kept: int
+    row_weight: float
+    n_features: int
+    dtype: Any
+    has_qid: bool
+    has_weight: bool
+    has_roles: bool
+    n_queries: int
+    labels: NDArray[Any] | None
+    """All distinct labels of kept rows, sorted; None where there are too many to collect."""
+    crossing: NDArray[Any]
+    """The identifiers of crossing queries, sorted where they can be; of no qid a single 0."""
+    squares: FloatArray
+    sample: SampleRows
+
+    @property
+    def width(self) -> float:
+        """The entries of X per row, about."""
+        X = self.sample.rows.X
+        return X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else float(self.n_features)
+
+    @property
+    def n_crossing(self) -> int:
+        """The number of crossing queries."""
+        return int(self.crossing.size)
+
+
+def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
+    """Go over all blocks once and return their catalog; O(rows) and the sample's memory."""
+    request = Request(passes.n_blocks, seed, graph, SAMPLE_ROWS)
+    parts = passes.describe(describe_block, request)
+    _require_alike(parts)
+    n_queries, crossing = crossing_queries(parts)
+    first = parts[0]
+    return Catalog(
+        n_blocks=len(parts),
+        n_rows=sum(part.n_rows for part in parts),
+        n_kept=sum(part.n_kept for part in parts),
+        row_weight=math.fsum(part.row_weight for part in parts),
+        n_features=first.n_features,
+        dtype=first.dtype,
+        has_qid=first.has[0],
+        has_weight=first.has[1],
+        has_roles=first.has[2] or first.has[3],
+        n_queries=n_queries,
+        labels=_labels(parts),
+        crossing=crossing,
+        squares=np.sum([part.squares for part in parts], axis=0),
+        sample=merge_rows([part.drawn for part in parts]),
+    )
+
+
+def describe_block(index: int, block: RowBlock, request: Request) -> Description:
+    """Return what a block reports in the first pass."""
+    kept = kept_rows(block)
+    n_rows, n_features = block.X.shape
+    queries, query_of = None, np.zeros(n_rows, dtype=np.int32)
+    if block.qid is not None:
+        queries, query_of = query_codes(block.qid)
+    weight = block.sample_weight
+    n_kept = int(np.count_nonzero(kept))
+    drawn = draw_rows(
+        index,
+        block,
+        kept,
+        query_of,
+        np.zeros(1, dtype=np.int64) if queries is None else queries,
+        n_rows=_affordable_rows(block.X, request),
+        n_blocks=request.n_blocks,
+        seed=request.seed,
+    )
+    if queries is not None:
+        queries = queries[np.bincount(query_of[kept], minlength=queries.size) > 0]
+    return Description(
+        n_rows=n_rows,
+        n_kept=n_kept,
+        row_weight=float(n_kept if weight is None else weight[kept].sum()),
+        n_features=n_features,
+        dtype=block.X.dtype,
+        labels=_distinct_labels(block.y, kept, request.graph),
+        queries=queries,
+        squares=Design(block.X).squares_transposed(np.ones(n_rows)),
+        has=tuple(part is not None for part in block[2:]),
+        drawn=drawn,
+    )
+
+
+def kept_rows(block: RowBlock) -> NDArray[np.bool_]:
+    """Return which rows have a positive weight in some role, (n_rows,)."""
+    assert block.y is not None
+    weight = weights_of_rows(block.sample_weight, block.winner_weight, block.loser_weight)[0]
+    return np.ones(len(block.y), dtype=bool) if weight is None else weight > 0
+
+
+def query_numbers(
+    queries: NDArray[Any], wanted: NDArray[Any]
+) -> tuple[NDArray[np.bool_], NDArray[np.int32]]:
+    """Return which of a block's queries are among `wanted`, and their numbers there (else 0)."""
+    if queries.dtype == object or wanted.dtype == object:
+        numbers = {identifier: at for at, identifier in enumerate(wanted.tolist())}
+        places = [numbers.get(identifier, -1) for identifier in queries.tolist()]
+        found = np.array(places, dtype=np.int32)
+        return found >= 0, np.maximum(found, 0)
+    place = np.searchsorted(wanted, queries).astype(np.int32)
+    place[place == wanted.size] = 0
+    is_among = wanted[place] == queries if wanted.size else np.zeros(queries.size, dtype=bool)
+    return is_among, np.where(is_among, place, 0).astype(np.int32)
+
+
+def _affordable_rows(X: Any, request: Request) -> int:
+    """Return the rows of a sample whose X has a bounded number of entries."""
+    width = X.nnz / max(1, X.shape[0]) if sparse.issparse(X) else X.shape[1]
+    return max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, width))))
+
+
+def _distinct_labels(y: Any, kept: NDArray[np.bool_], graph: Any) -> NDArray[Any] | None:
+    labels = np.unique(y[kept])
+    is_countable = labels.size <= MOST_LABELS or isinstance(graph, OrderGraph)
+    return labels if is_countable else None
+
+
+def _labels(parts: list[Description]) -> NDArray[Any] | None:
+    known = [part.labels for part in parts if part.labels is not None]
+    if len(known) < len(parts):
+        return None
+    labels = np.unique(np.concatenate([each for each in known if each.size] or known[:1]))
+    return labels if labels.size <= MOST_LABELS or labels.dtype.kind not in "biuf" else None
+
+
+def crossing_queries(parts: Sequence[Any]) -> tuple[int, NDArray[Any]]:
+    """Return the number of queries, and the identifiers of those in several blocks.
+
+    Each part has `n_kept` and `queries` as a `Description` has them.
+    """
+    filled = [part for part in parts if part.n_kept]
+    if not filled:
+        return 0, np.empty(0, dtype=np.int64)
+    if filled[0].queries is None:
+        return 1, np.zeros(int(len(filled) > 1), dtype=np.int64)
+    given = [part.queries for part in filled if part.queries is not None]
+    if all(each.dtype != object for each in given):
+        kinds = {"text" if each.dtype.kind in "US" else "number" for each in given}
+        if len(kinds) == 1:
+            queries, counts = np.unique(np.concatenate(given), return_counts=True)
+            return int(queries.size), queries[counts > 1]
+    number_of: dict[Any, int] = {}
+    for identifier in chain.from_iterable(each.tolist() for each in given):
+        number_of[identifier] = number_of.get(identifier, 0) + 1
+    repeated = [identifier for identifier, count in number_of.items() if count > 1]
+    crossing = np.empty(len(repeated), dtype=object)
+    crossing[:] = repeated
+    return len(number_of), crossing
+
+
+def _require_alike(parts: list[Description]) -> None:
+    """Raise a PairrankError where blocks differ in their features, or in what they carry."""
+    names = ("qid", "sample_weight", "winner_weight", "loser_weight")
+    first = parts[0]
+    for index, part in enumerate(parts):
+        if part.n_features != first.n_features:
+            raise PairrankError(
+                f"block {index} has {part.n_features} features, but block 0 has {first.n_features}"
+            )
+        for name, has, had in zip(names, part.has, first.has, strict=True):
+            if has != had:
+                with_it, without = (index, 0) if has else (0, index)
+                raise PairrankError(
+                    f"block {with_it} has {name}, but block {without} has none: give it with every "
+                    "block, or with none"
+                )

@@ -1,0 +1,176 @@
+"""The checks of blocks as a source yields them: each on its own, and against those before."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from pairrank._validation import ALIGNED, check_features, check_labels, check_numbers, check_weights
+from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks.sources import Source, as_row_block, has_rows
+from pairrank.exceptions import PairrankError
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
+_WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
+
+
+class Checked(NamedTuple):
+    """A block that has passed the checks; blocks without rows are left out."""
+
+    number: int
+    """Its number in the source, from 0."""
+    rows: RowBlock
+    digest: int
+
+
+class _Columns(BaseEstimator):
+    """What `check_features` keeps of the first block: the number and the names of features."""
+
+    n_features_in_: int
+
+
+class Checks:
+    """Checks blocks one after another; the first block fixes what the others must have.
+
+    Dense blocks must have the same number of features. CSR blocks of fewer features are padded with
+    zeros. Labels, queries and weights are of one kind in all blocks, or missing in all.
+
+    `n_features` is the number of features, if it is not the source's; `scaler` standardises X.
+    """
+
+    def __init__(
+        self, source: Source, n_features: int | None = None, scaler: StandardScaler | None = None
+    ) -> None:
+        self.source = source
+        self._scaler = scaler
+        self._columns = _Columns()
+        self._kinds: dict[str, str] = {}
+        self._n_features = source.n_features if n_features is None else n_features
+
+    @property
+    def n_features(self) -> int:
+        """The number of features, once a block is checked or the source knows it."""
+        return self._columns.n_features_in_ if self._n_features is None else self._n_features
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the features, if the source or its frames name them."""
+        names = self.source.feature_names
+        found = getattr(self._columns, "feature_names_in_", None) if names is None else names
+        return None if found is None else list(map(str, found))
+
+    def read(self, start: int = 0, *, labelled: bool = True) -> Generator[Checked, None, None]:
+        """Yield the checked blocks of a pass from number `start` on."""
+        number = start
+        blocks = self.source.read(start, labelled=labelled)
+        try:
+            while True:
+                with _named(self.source, number):
+                    block = next(blocks, None)
+                    checked = None if block is None else self._check(block, labelled)
+                if checked is None:
+                    return
+                if checked.X.shape[0]:
+                    yield Checked(number, checked, digest_of(checked.X))
+                del block, checked
+                number += 1
+        finally:
+            getattr(blocks, "close", bool)()
+
+    def _check(self, block: Any, labelled: bool) -> RowBlock:
+        given = as_row_block(block)
+        if not has_rows(given):
+            return RowBlock(np.empty((0, 1)))
+        X = self._padded(given.X)
+        X = check_features(self._columns, X, reset=not hasattr(self._columns, "n_features_in_"))
+        if self._scaler is not None:
+            X = self._scaler.transform(X)
+        if not labelled:
+            return RowBlock(X)
+        n_rows = X.shape[0]
+        parts: dict[str, Any] = {} if given.y is None else {"y": _checked_labels(given.y, n_rows)}
+        for name, check in ALIGNED.items():
+            part = getattr(given, name)
+            if part is not None and name in _WEIGHTS:
+                parts[name] = check_weights(part, n_rows, name, all_zero=True)
+            elif part is not None:
+                parts[name] = check(part, n_rows)
+        self._check_kinds(parts)
+        return RowBlock(X, **parts)
+
+    @property
+    def _knows_width(self) -> bool:
+        return self._n_features is not None or hasattr(self._columns, "n_features_in_")
+
+    def _padded(self, X: Any) -> Any:
+        """Return sparse rows with the features that this block leaves out at the end."""
+        shape = np.shape(X)
+        if not self._knows_width or len(shape) != 2 or shape[1] == self.n_features:
+            return X
+        if not sparse.issparse(X) or shape[1] > self.n_features:
+            remedy = "; pass n_features, the largest number" if sparse.issparse(X) else ""
+            raise PairrankError(
+                f"X has {shape[1]} features, though {self.n_features} are expected{remedy}"
+            )
+        X = X.tocsr()
+        return sparse.csr_array((X.data, X.indices, X.indptr), shape=(shape[0], self.n_features))
+
+    def _check_kinds(self, parts: dict[str, Any]) -> None:
+        kinds = {name: _kind_of(part) for name, part in parts.items()}
+        known = self._kinds = self._kinds or {"X": "", **kinds}
+        for name in sorted((known.keys() - {"X"}) | kinds.keys()):
+            now, before = kinds.get(name, "missing"), known.get(name, "missing")
+            if now != before:
+                raise PairrankError(
+                    f"{name} is {now}, and {before} in the blocks before: all blocks need the same"
+                )
+
+
+class _named:
+    """Puts the number of the block in front of an error's message."""
+
+    def __init__(self, source: Source, number: int) -> None:
+        self._place = f"block {number} of {source.name}"
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if isinstance(error, PairrankError):
+            raise type(error)(f"{self._place}: {error}") from error
+        if error is not None:
+            error.add_note(f"while {self._place} was read")
+
+
+def digest_of(X: Any) -> int:
+    """Return a checksum of the values and the shape of a block; about 6 GB/s."""
+    parts: list[Any]
+    if sparse.issparse(X):
+        parts = [X.data, X.indices, X.indptr]
+    else:
+        parts = [X.T if X.flags.f_contiguous and not X.flags.c_contiguous else X]
+    digest = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode())
+    for part in parts:
+        content: Any = np.ascontiguousarray(part)
+        digest = zlib.crc32(content, digest)
+    return digest
+
+
+def _checked_labels(y: Any, n_rows: int) -> Any:
+    """Return checked labels, (n_rows,) or, of several targets, (n_rows, n_targets)."""
+    if np.ndim(y) != 2 or np.shape(y)[1] == 1:
+        return check_labels(y, n_rows)
+    columns = np.asarray(y).T
+    return np.column_stack([check_numbers(column, "y", n_rows) for column in columns])
+
+
+def _kind_of(part: Any) -> str:
+    kind = part.dtype.kind
+    return {"U": "text", "S": "bytes", "O": "objects"}.get(kind, "numbers")

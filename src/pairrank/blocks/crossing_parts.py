@@ -1,0 +1,122 @@
+"""The parts of a crossing sum: which rows of a block each has, and what each must provide."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import FloatArray
+from pairrank.blocks._contracts import BlockLayout
+from pairrank.compiled.layout import counting_order
+
+Places = slice | NDArray[np.integer]
+_NO_ORDER = np.empty(0, dtype=np.int32)
+
+
+class OwnRows(NamedTuple):
+    """The rows of a block that one part of a crossing sum has; fields as in `BlockLayout`."""
+
+    scores: FloatArray
+    query: NDArray[np.int32]
+    level: NDArray[np.int32]
+    label: FloatArray
+    weight: FloatArray
+
+
+class Part(Protocol):
+    """A sum over some of the crossing queries; small, sent to every block."""
+
+    def summary(self, index: int, rows: OwnRows) -> Any:
+        """Return what others must know of these rows, with a method `merged(other)`."""
+
+    def finish(self, merged: Any) -> PartTable:
+        """Return value, errors and gradients."""
+
+    def sharpen(self) -> bool:
+        """Allow a smaller error from now on; False where it cannot be smaller."""
+
+
+class PartTable(Protocol):
+    """A finished part at some scores."""
+
+    @property
+    def value(self) -> float:
+        """The sum."""
+
+    @property
+    def error(self) -> float:
+        """Bound on the error of the value."""
+
+    @property
+    def gradient_error(self) -> float:
+        """Bound on the sum over rows of the errors of the gradients."""
+
+    def of_block(self, index: int) -> Any:
+        """Return what this block needs."""
+
+    def gradient(self, index: int, rows: OwnRows) -> FloatArray:
+        """Return the rows' gradients."""
+
+    def curvature(self) -> PartCurvature:
+        """Return the Hessian of this part."""
+
+
+class PartCurvature(Protocol):
+    """The Hessian of a part at the scores of a table."""
+
+    def summary(self, index: int, rows: OwnRows, values: FloatArray) -> Any:
+        """Return what others must know of the values, with a method `merged(other)`."""
+
+    def finish(self, merged: Any) -> PartProduct:
+        """Return what gives each row its entry of the product."""
+
+
+class PartProduct(Protocol):
+    """A product of a part's Hessian."""
+
+    def of_block(self, index: int) -> Any:
+        """Return what this block needs."""
+
+    def product(self, index: int, rows: OwnRows, values: FloatArray) -> FloatArray:
+        """Return the rows' entries."""
+
+
+def rows_at(layout: BlockLayout, scores: FloatArray, places: Places) -> OwnRows:
+    """Return the crossing rows of a block at some places among them."""
+    return OwnRows(
+        np.ascontiguousarray(scores[places]),
+        layout.query[places],
+        layout.level[places] if layout.level.size else layout.level,
+        layout.label[places] if layout.label.size else layout.label,
+        layout.weight[:, places],
+    )
+
+
+def places_of_parts(query: NDArray[np.int32], numbers: NDArray[np.int64]) -> dict[int, Places]:
+    """Return where the rows of each part are among the crossing rows of a block.
+
+    `query` (n,) has the rows' queries. Part k + 1 has the query numbers[k], ascending; part 0 has
+    all others. O(n), with few operations where the rows of a query are together.
+    """
+    if not query.size:
+        return {}
+    starts = np.flatnonzero(np.concatenate(([True], query[1:] != query[:-1])))
+    heads = query[starts]
+    at = np.searchsorted(numbers, heads)
+    part = np.where(np.isin(heads, numbers), at + 1, 0).astype(np.int32)
+    ends = np.append(starts[1:], query.size)
+    changes = np.flatnonzero(np.concatenate(([True], part[1:] != part[:-1])))
+    runs = part[changes]
+    if np.unique(runs).size == runs.size:
+        last = np.append(changes[1:], part.size) - 1
+        return {
+            int(one): slice(int(starts[low]), int(ends[high]))
+            for one, low, high in zip(runs, changes, last, strict=True)
+        }
+    of_row = np.repeat(part, ends - starts)
+    order = counting_order(of_row, numbers.size + 1, _NO_ORDER)
+    present, first = np.unique(of_row[order], return_index=True)
+    pieces = np.split(order, first[1:])
+    return {int(one): piece for one, piece in zip(present, pieces, strict=True)}

@@ -1,0 +1,323 @@
+"""Layouts of blocks for differences of labels, with exact totals of rows, pairs and labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import FloatArray, PairLoss, Squares
+from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
+from pairrank.blocks.catalog import Catalog
+from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery, travels_as_moments
+from pairrank.blocks.layouts import crossing_weights, split_rows
+from pairrank.exceptions import PairrankError
+from pairrank.preferences import Differences
+from pairrank.preferences._codes import no_pairs
+
+
+@dataclass(frozen=True, eq=False)
+class DifferenceLayout(BlockLayout):
+    """A layout whose labels, `targets` (n_rows, n_targets), are all those of the rows.
+
+    `whole` and `label` have one of the targets. The targets of crossing rows are less a row of
+    their query, the same one in all blocks.
+    """
+
+    targets: FloatArray
+
+
+class LabelSums(NamedTuple):
+    """Counts and labels of queries in some blocks; arrays are by query, ascending."""
+
+    query: NDArray[np.int32]
+    n_rows: NDArray[np.int64]
+    n_blocks: NDArray[np.int64]
+    weight: FloatArray
+    mean: FloatArray
+    """Weighted means of the targets, (n_queries, n_targets)."""
+    square: FloatArray
+    """Weighted squares about the mean, (n_queries, n_targets)."""
+    base: FloatArray
+    """The targets of one row, (n_queries, n_targets)."""
+
+
+class WholeSums(NamedTuple):
+    """What a block reports of its whole queries."""
+
+    n_pairs: int
+    n_queries: int
+    weight: float
+    square: FloatArray
+    """Weighted squares of the targets about the means of queries, (n_targets,)."""
+
+
+class Exchanged(NamedTuple):
+    """The rows of a block whose scores travel: labels, query numbers and weights."""
+
+    label: FloatArray
+    query: NDArray[np.int32]
+    weight: FloatArray
+    """Empty where rows have no weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class DifferencePlan:
+    """How blocks are laid out for differences.
+
+    With `mean_cost` a pair of query q weighs w_i w_j/m_q^2, so that rows have the weights
+    2 w_i/m_q; else a pair weighs w_i w_j/(2 n_q).
+    """
+
+    crossing: NDArray[Any]
+    n_weights: int
+    mean_cost: bool
+    target: int
+    totals: LabelSums | None
+    exchanged: NDArray[np.bool_]
+    """Whether each crossing query's rows are exchanged."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedDifferences:
+    """Blocks that are laid out for differences of one target."""
+
+    catalog: Catalog
+    plan: DifferencePlan
+    n_targets: int
+    n_pairs: int
+    n_ties: None
+    row_weight: float
+    n_queries: int
+    """The number of queries with rows of positive weight."""
+    square: FloatArray
+    """Weighted squares of the targets about the means of queries, (n_targets,)."""
+    crossing: CrossingQueries | None
+
+    @property
+    def spread(self) -> float:
+        """The standard deviation of the labels of a query; of targets the root mean square."""
+        return float(np.sqrt(self.square.mean() / self.row_weight))
+
+    def of_target(self, passes: Passes, loss: PairLoss, target: int) -> PreparedDifferences:
+        """Lay the blocks out again for another target."""
+        return prepare_differences(
+            passes, self.catalog, loss, mean_cost=self.plan.mean_cost, target=target
+        )
+
+    @property
+    def n_partial_queries(self) -> int:
+        """The number of blocks that each crossing query has rows in, summed."""
+        totals = self.plan.totals
+        return 0 if totals is None else int(totals.n_blocks.sum())
+
+    @property
+    def size(self) -> float:
+        """The mean weight of a query."""
+        return self.row_weight / self.n_queries
+
+
+def prepare_differences(
+    passes: Passes, catalog: Catalog, loss: PairLoss, *, mean_cost: bool = False, target: int = 0
+) -> PreparedDifferences:
+    """Lay out every block for the differences of a target's labels.
+
+    A NoPairsError says that the labels of no query differ. Two rounds over the labels, one where no
+    query crosses blocks; X is not read.
+    """
+    _require_numbers(catalog)
+    plan = DifferencePlan(
+        catalog.crossing,
+        int(catalog.has_weight),
+        mean_cost,
+        target,
+        None,
+        np.zeros(catalog.n_crossing, dtype=bool),
+    )
+    n_pairs, n_queries, squares, weights, crossing = 0, 0, [], [], None
+    if catalog.n_crossing:
+        totals = merge_label_sums(passes.prepare(sum_crossing_labels, plan))
+        n_pairs = int((totals.n_rows**2).sum())
+        n_queries = totals.query.size
+        squares, weights = [totals.square.sum(axis=0)], [float(totals.weight.sum())]
+        plan = replace(plan, totals=totals)
+        crossing = _crossing_queries(loss, plan, totals)
+        if not isinstance(loss.family, Squares):
+            plan.exchanged[:] = True
+            plan.exchanged[crossing.numbers] = False
+    parts = passes.prepare(lay_out_differences, plan)
+    reports = [report for report, _ in parts]
+    squares = [*squares, *(each.square for each in reports)]
+    if not any(each.any() for each in squares):
+        labels = np.zeros(1) if catalog.labels is None else catalog.labels[:1]
+        raise no_pairs(catalog.n_kept, catalog.n_queries, labels)
+    square = np.sum(squares, axis=0)
+    if not np.isfinite(square).all():
+        raise PairrankError("the squares of y overflow: scale the labels down")
+    if plan.exchanged.any():
+        assert crossing is not None
+        columns = zip(*(rows for _, rows in parts), strict=True)
+        label, query, weight = (np.concatenate(each) for each in columns)
+        exchanged = Differences.build(label, query, sample_weight=weight if weight.size else None)
+        crossing = replace(crossing, exchanged=exchanged)
+    return PreparedDifferences(
+        catalog=catalog,
+        plan=plan,
+        n_targets=square.size,
+        n_pairs=n_pairs + sum(each.n_pairs for each in reports),
+        n_ties=None,
+        row_weight=math.fsum([*weights, *(each.weight for each in reports)]),
+        n_queries=n_queries + sum(each.n_queries for each in reports),
+        square=square,
+        crossing=crossing,
+    )
+
+
+def _require_numbers(catalog: Catalog) -> None:
+    y: Any = catalog.sample.rows.y
+    if y.dtype.kind not in "biuf":
+        raise PairrankError(
+            "y holds text, but differences of labels need numbers: replace each label by its value"
+        )
+
+
+def sum_crossing_labels(
+    index: int, block: RowBlock, plan: DifferencePlan
+) -> tuple[None, LabelSums]:
+    """Return no state, and the counts and labels of a block's crossing queries."""
+    rows = split_rows(block, plan.crossing)
+    targets = _targets(block)[rows.places]
+    query, first, of_row = np.unique(rows.query, return_index=True, return_inverse=True)
+    weight = crossing_weights(block, rows.places, plan.n_weights)
+    by_row = weight[0] if len(weight) else np.ones(of_row.size)
+    total: FloatArray = np.bincount(of_row, by_row, query.size).astype(np.float64)
+    base = targets[first]
+    off = targets - base[of_row]
+    mean = _summed(of_row, by_row, off, query.size) / total[:, None]
+    off -= mean[of_row]
+    with np.errstate(over="ignore"):
+        squares = off * off
+    return None, LabelSums(
+        query=query.astype(np.int32),
+        n_rows=np.bincount(of_row, minlength=query.size),
+        n_blocks=np.ones(query.size, dtype=np.int64),
+        weight=total,
+        mean=base + mean,
+        square=_summed(of_row, by_row, squares, query.size),
+        base=base,
+    )
+
+
+def merge_label_sums(parts: list[LabelSums]) -> LabelSums:
+    """Return the sums of all blocks together; the bases are those of the first blocks."""
+    query = np.concatenate([part.query for part in parts])
+    distinct, first, of_part = np.unique(query, return_index=True, return_inverse=True)
+    joined = LabelSums(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    weight: FloatArray = np.bincount(of_part, joined.weight, distinct.size).astype(np.float64)
+    base = joined.base[first]
+    off = joined.mean - base[of_part]
+    mean = _summed(of_part, joined.weight, off, distinct.size) / weight[:, None]
+    off -= mean[of_part]
+    with np.errstate(over="ignore"):
+        between = joined.weight[:, None] * off * off
+    square = _summed(of_part, np.ones(of_part.size), joined.square + between, distinct.size)
+    return LabelSums(
+        query=distinct,
+        n_rows=np.bincount(of_part, joined.n_rows, distinct.size).astype(np.int64),
+        n_blocks=np.bincount(of_part, minlength=distinct.size),
+        weight=weight,
+        mean=base + mean,
+        square=square,
+        base=base,
+    )
+
+
+def lay_out_differences(
+    index: int, block: RowBlock, plan: DifferencePlan
+) -> tuple[DifferenceLayout, tuple[WholeSums, Exchanged]]:
+    """Return a block's layout, and its report with the rows that are exchanged."""
+    rows, targets = split_rows(block, plan.crossing), _targets(block)
+    whole, report = _whole(block, rows.of_whole, targets, plan)
+    weight = crossing_weights(block, rows.places, plan.n_weights)
+    if plan.totals is not None:
+        targets = targets.copy()
+        targets[rows.places] -= plan.totals.base[rows.query]
+        if plan.mean_cost:
+            by_row = weight[0] if len(weight) else np.ones(rows.places.size)
+            weight = (2.0 * by_row / plan.totals.weight[rows.query])[None]
+    label = np.ascontiguousarray(targets[rows.places, plan.target])
+    layout = DifferenceLayout(
+        n_rows=len(targets),
+        whole=whole,
+        rows=rows.places,
+        query=rows.query,
+        level=np.empty(0, dtype=np.int32),
+        label=label,
+        weight=weight,
+        targets=targets,
+    )
+    out = plan.exchanged[rows.query]
+    own = weight[0][out] if len(weight) else np.empty(0)
+    return layout, (report, Exchanged(label[out], rows.query[out], own))
+
+
+def _whole(
+    block: RowBlock, of_whole: NDArray[np.bool_], targets: FloatArray, plan: DifferencePlan
+) -> tuple[Differences | None, WholeSums]:
+    """Return the differences of a block's whole queries, scaled, and their totals."""
+    n_targets = targets.shape[1]
+    if not of_whole.any():
+        return None, WholeSums(0, 0, 0.0, np.zeros(n_targets))
+    weight = block.sample_weight
+    if not of_whole.all():
+        weight = np.where(of_whole, 1.0 if weight is None else weight, 0.0)
+    differences = Differences.build(targets[:, plan.target], block.qid, sample_weight=weight)
+    square = np.empty(n_targets)
+    by_row = np.ones(of_whole.size) if weight is None else weight
+    for at, target in enumerate(targets.T):
+        each = differences.with_target(target)
+        centred = np.where(by_row > 0, each.centred(each.target), 0.0)
+        with np.errstate(over="ignore"):
+            square[at] = by_row @ (centred * centred)
+    totals = differences.query_weight
+    report = WholeSums(
+        differences.n_pairs, int(np.count_nonzero(totals)), float(totals.sum()), square
+    )
+    if plan.mean_cost:
+        total = np.where(totals > 0, 2.0, 0.0)
+        differences = replace(differences, weight=2.0 * differences.share(), query_weight=total)
+    return differences, report
+
+
+def _crossing_queries(loss: PairLoss, plan: DifferencePlan, totals: LabelSums) -> CrossingQueries:
+    """Return the crossing queries, with those whose residuals travel as moments."""
+    n_queries = plan.crossing.size
+    if isinstance(loss.family, Squares):
+        return CrossingQueries(n_queries)
+    none = np.empty(0, dtype=np.int32)
+    moments = []
+    counts = zip(totals.query, totals.n_rows, totals.n_blocks, totals.weight, strict=True)
+    for query, n_rows, n_blocks, weight in counts:
+        if travels_as_moments(loss, int(n_rows), int(n_blocks)):
+            scale = 0.5 if plan.mean_cost else 1.0 / float(weight)
+            each = MomentQuery(int(query), int(n_rows), int(n_blocks), none, scale=scale)
+            moments.append(each)
+    return CrossingQueries(n_queries, tuple(moments))
+
+
+def _targets(block: RowBlock) -> FloatArray:
+    """Return a block's labels, (n_rows, n_targets)."""
+    assert block.y is not None
+    return np.asarray(block.y, dtype=np.float64).reshape(len(block.y), -1)
+
+
+def _summed(
+    of_row: NDArray[np.intp], weight: FloatArray, values: FloatArray, size: int
+) -> FloatArray:
+    """Return the weighted sums of each column of `values` by group, (size, n_columns)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        columns = [np.bincount(of_row, weight * column, size) for column in values.T]
+    return np.stack(columns, axis=1)

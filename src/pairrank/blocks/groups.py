@@ -1,0 +1,139 @@
+"""Groups of crossing rows by query and label: their pairs, and how each query travels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import FloatArray, PairLoss
+from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery, travels_as_moments
+from pairrank.preferences import Levels, OrderGraph
+from pairrank.preferences._codes import pairs_by_query, scale_to
+
+
+class CrossingGroups(NamedTuple):
+    """Rows of crossing queries by query and label; arrays are (n_groups,), sorted by both.
+
+    With many distinct labels there are as many groups as rows.
+    """
+
+    query: NDArray[np.int32]
+    label: NDArray[Any]
+    """Labels as numbers or text."""
+    n_rows: NDArray[np.int64]
+    n_winners: NDArray[np.int64]
+    """Rows of positive weight as winners."""
+    n_losers: NDArray[np.int64]
+    n_blocks: NDArray[np.int64]
+    """The number of blocks that hold rows of the group's query."""
+    weight: FloatArray
+    """Total weights, (S, n_groups) as in `BlockLayout`."""
+
+    @property
+    def n_ties(self) -> int:
+        """The number of pairs of rows of one label in a query."""
+        return int((self.n_rows * (self.n_rows - 1) // 2).sum())
+
+
+def group_rows(
+    query: NDArray[np.int32], labels: NDArray[Any], weight: FloatArray
+) -> CrossingGroups:
+    """Count a block's rows by query and label, and sum their weights; O(m log m)."""
+    counts = np.ones(query.size, dtype=np.int64)
+    winners = losers = counts
+    if len(weight):
+        winners, losers = ((side > 0).astype(np.int64) for side in (weight[0], weight[-1]))
+    groups = _summed(CrossingGroups(query, labels, counts, winners, losers, counts, weight))
+    return groups._replace(n_blocks=np.ones(groups.query.size, dtype=np.int64))
+
+
+def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:
+    """Return the groups of all blocks together."""
+    filled = [part for part in parts if part.query.size] or parts[:1]
+    columns: list[Any] = list(zip(*(part[:-1] for part in filled), strict=True))
+    weight = np.concatenate([part.weight for part in filled], axis=1)
+    groups = _summed(CrossingGroups._make([*map(np.concatenate, columns), weight]))
+    met = np.bincount(np.concatenate([np.unique(part.query) for part in filled]))
+    return groups._replace(n_blocks=met[groups.query])
+
+
+def crossing_levels(groups: CrossingGroups, graph: Any) -> tuple[Levels | None, int]:
+    """Return the preferences over groups as rows, and the exact number of pairs of their rows."""
+    if not groups.query.size:
+        return None, 0
+    graph = present_graph(graph, groups.label)
+    if graph is None:
+        return None, 0
+    structure = Levels.build(groups.label, groups.query, graph=graph)
+    winners, losers = groups.n_winners[structure.row_of], groups.n_losers[structure.row_of]
+    counts = pairs_by_query(winners, losers, structure.query_group, structure.edges)
+    n_pairs = int(counts.sum())
+    weights: dict[str, Any] = {"sample_weight": groups.n_rows.astype(np.float64)}
+    if len(groups.weight):
+        names = ("sample_weight",) if len(groups.weight) == 1 else ("winner_weight", "loser_weight")
+        weights = dict(zip(names, groups.weight, strict=True))
+    return Levels.build(groups.label, groups.query, graph=graph, **weights), n_pairs
+
+
+def moment_queries(
+    loss: PairLoss, groups: CrossingGroups, levels: Levels, labels: NDArray[Any] | None
+) -> CrossingQueries:
+    """Return the crossing queries, with those that travel as moments.
+
+    `levels` are the scaled preferences over the groups as rows, `labels` all distinct labels, None
+    where they are too many for moments.
+    """
+    n_queries = levels.n_queries
+    if labels is None:
+        return CrossingQueries(n_queries)
+    ranks = np.searchsorted(labels, groups.label).astype(np.int32)
+    n_sides = max(1, len(groups.weight))
+    scale = np.broadcast_to(levels.pair_scale, n_queries)
+    starts = levels.query_group
+    moments = []
+    for query, (first, stop) in enumerate(pairwise(starts.tolist())):
+        n_rows, n_blocks = int(groups.n_rows[first:stop].sum()), int(groups.n_blocks[first])
+        if not travels_as_moments(loss, n_rows, n_blocks, stop - first, n_sides):
+            continue
+        edges = levels.edges
+        if edges is not None:
+            edges = edges[slice(*np.searchsorted(edges[:, 0], (first, stop)))] - first
+        moments.append(
+            MomentQuery(query, n_rows, n_blocks, ranks[first:stop], edges, float(scale[query]))
+        )
+    return CrossingQueries(n_queries, tuple(moments))
+
+
+def scaled_by(levels: Levels, reduction: str, query_share: float) -> Levels:
+    """Return levels with the scale of the reduction "query"; of others it is 1."""
+    if reduction != "query":
+        return levels.reduced("sum")
+    return replace(levels, pair_scale=scale_to(query_share, levels.query_pair_weight))
+
+
+def present_graph(graph: Any, labels: NDArray[Any]) -> Any:
+    """Return the graph's edges between labels that are present; None if there are none."""
+    if not isinstance(graph, OrderGraph):
+        return graph
+    present = set(np.unique(labels).tolist())
+    edges = [edge for edge in graph.edges if present.issuperset(edge)]
+    return OrderGraph(edges) if edges else None
+
+
+def _summed(groups: CrossingGroups) -> CrossingGroups:
+    """Add up groups of the same query and label."""
+    query, label, *counts, weight = groups
+    if not query.size:
+        return groups
+    order = np.lexsort((label, query))
+    query, label = query[order], label[order]
+    first = np.ones(query.size, dtype=bool)
+    first[1:] = (query[1:] != query[:-1]) | (label[1:] != label[:-1])
+    starts = np.flatnonzero(first)
+    added: list[Any] = [np.add.reduceat(count[order], starts) for count in counts]
+    totals = np.add.reduceat(weight[:, order], starts, axis=1)
+    return CrossingGroups._make([query[starts], label[starts], *added, totals])

@@ -1,0 +1,177 @@
+"""The smoothed objective of ConvexHullRanker over blocks: one pass gives all its sums."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank._protocols import FloatArray
+from pairrank.blocks._contracts import Passes
+from pairrank.blocks.hull_layout import HullLayout, PreparedHull
+from pairrank.blocks.smoothed_rows import smoothed_rows
+from pairrank.objective.row_blocks import block_rows, cut
+from pairrank.solvers.smoothed_limits import SmoothedSums
+
+_TOTALS = 10
+"""Totals by group: curvature 3, multipliers 2, squares 3, drifts 2."""
+
+
+class HullAsked(NamedTuple):
+    """What a block is sent: the weights, its limits, the width and the origin of X."""
+
+    weights: FloatArray
+    limits: FloatArray
+    """(2, n_groups) of the block's own classes and of all crossing ones; infinite if open."""
+    width: float
+    nu: float
+    origin: FloatArray | None
+    first: NDArray[np.int64]
+
+    def of_block(self, index: int) -> HullAsked:
+        """Return the limits of this block's own classes, and of all crossing ones."""
+        own = self.limits[:, self.first[index] : self.first[index + 1]]
+        crossing = self.limits[:, self.first[-1] :]
+        return self._replace(limits=np.hstack((own, crossing)), first=self.first[index : index + 1])
+
+
+class HullSums(NamedTuple):
+    """Sums of some blocks."""
+
+    scalars: FloatArray
+    """The cost and the smoothed value."""
+    gram: FloatArray
+    drift: FloatArray
+    group: NDArray[np.int64]
+    """The classes of these blocks, ascending."""
+    by_group: FloatArray
+    """(n_groups, 4 n_features + 10): rows by coupling and by multiplier of each side, totals."""
+
+
+def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullSums:
+    """Return the sums of a block; O(n_rows n_features^2)."""
+    if asked.first.size > 1:  # passes may send every block all limits
+        asked = asked.of_block(index)
+    d = X.shape[1]
+    group, of_row = np.unique(layout.group, return_inverse=True)
+    limits = asked.limits[:, group]
+    own = group < layout.n_own
+    numbers = np.where(own, asked.first[0] + group, group - layout.n_own + _CROSSING)
+    result = HullSums(
+        np.zeros(2), np.zeros((d, d)), np.zeros(d), numbers, np.zeros((group.size, 4 * d + _TOTALS))
+    )
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        for part in cut(slice(0, of_row.size), min(1 << 15, block_rows(d))):
+            block = _rows(X, layout.rows[part], asked.origin)
+            _add(block, of_row[part], layout.weight[part] * asked.nu, limits, asked, result)
+    return result
+
+
+_CROSSING = np.int64(1) << 40
+"""Crossing classes are numbered from here, so that they come after all others."""
+
+
+def merge_hull_sums(first: HullSums, second: HullSums) -> HullSums:
+    """Return the sums of two sets of blocks together."""
+    group = np.union1d(first.group, second.group)
+    by_group = np.zeros((group.size, first.by_group.shape[1]))
+    for part in (first, second):
+        by_group[np.searchsorted(group, part.group)] += part.by_group
+    first.gram[:] += second.gram
+    return HullSums(
+        first.scalars + second.scalars, first.gram, first.drift + second.drift, group, by_group
+    )
+
+
+def _rows(X: Any, places: NDArray[np.int32], origin: FloatArray | None) -> Any:
+    """Return rows in float64, less the origin."""
+    rows = X[places].astype(np.float64)
+    if origin is not None:
+        rows -= origin
+    return rows
+
+
+def _add(
+    block: Any,
+    of_row: NDArray[np.intp],
+    cost: FloatArray,
+    limits: FloatArray,
+    asked: HullAsked,
+    result: HullSums,
+) -> None:
+    """Add some rows to the sums."""
+    scores, d = block @ asked.weights, block.shape[1]
+    below, above = limits[0, of_row] - scores, scores - limits[1, of_row]
+    found = smoothed_rows(below, above, asked.width)
+    slack = np.maximum(0.0, np.maximum(below, above))
+    result.scalars[:] += cost @ np.square(slack), cost @ found.value
+    curvature = cost * found.sides + 2.0 * cost * found.cross
+    pushed, drift = cost * found.multipliers, cost * found.drift
+    inner = curvature[0] + curvature[1]
+    if sparse.issparse(block):
+        result.gram[:] += (block.T @ sparse.diags_array(inner) @ block).toarray()
+    else:
+        result.gram[:] += (block * inner[:, None]).T @ block
+    result.drift[:] += block.T @ (drift[1] - drift[0])
+    low, high = found.multipliers
+    squares = (low * low, 2.0 * low * high, high * high)
+    totals = (
+        *(cost * found.sides), cost * found.cross, *pushed,
+        *(0.25 * cost * each for each in squares), *drift,
+    )  # fmt: skip
+    first, last = int(of_row[0]), int(of_row[-1]) + 1
+    starts = np.searchsorted(of_row, np.arange(first, last + 1))
+    places, shape = np.arange(of_row.size), (last - first, of_row.size)
+    into = result.by_group[first:last]
+    for at, values in enumerate((*curvature, *pushed)):
+        sums = sparse.csr_array((values, places, starts), shape=shape) @ block
+        into[:, at * d : (at + 1) * d] += sums.toarray() if sparse.issparse(sums) else sums
+    for at, values in enumerate(totals):
+        into[:, 4 * d + at] += np.add.reduceat(values, starts[:-1])
+
+
+@dataclass(eq=False)
+class HullProblem:
+    """A `SmoothedProblem` over prepared blocks; `nu` is the cost of a squared slack."""
+
+    passes: Passes
+    prepared: PreparedHull
+    nu: float
+    origin: FloatArray | None
+
+    def __post_init__(self) -> None:
+        self.n_features = self.prepared.catalog.n_features
+        self.bounded, self.edges = self.prepared.bounded, self.prepared.edges
+        self.n_groups = self.bounded.shape[1]
+        self.smoothing = self.nu * self.prepared.bounds
+
+    def at(self, weights: FloatArray, limits: FloatArray, width: float) -> SmoothedSums:
+        """Return the sums over all rows: one pass."""
+        d, n_own = self.n_features, int(self.prepared.first[-1])
+        open_limits = np.where(self.bounded, limits, [[-np.inf], [np.inf]])
+        asked = HullAsked(weights, open_limits, width, self.nu, self.origin, self.prepared.first)
+        found = self.passes.reduce(hull_sums, asked, merge_hull_sums)
+        number = np.where(found.group < _CROSSING, found.group, found.group - _CROSSING + n_own)
+        full = np.zeros((self.n_groups, 4 * d + _TOTALS))
+        full[number] = found.by_group
+        by_side = full[:, : 4 * d].reshape(self.n_groups, 4, d).transpose(1, 0, 2)
+        totals = full[:, 4 * d :].T
+        return SmoothedSums(
+            cost=float(found.scalars[0]),
+            value=float(found.scalars[1]),
+            gram=found.gram,
+            sides=by_side[:2],
+            curvature=totals[:3],
+            multipliers=totals[3:5],
+            pushed=by_side[2:],
+            squares=totals[5:8],
+            drift=found.drift,
+            drifts=totals[8:],
+        )
+
+    def offset(self, weights: FloatArray) -> float:
+        """Return the score that the origin has taken from every row."""
+        return 0.0 if self.origin is None else float(self.origin @ weights)

@@ -1,0 +1,296 @@
+"""The layouts of blocks: whole queries as preferences, crossing rows as arrays; exact totals."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import FloatArray, PairLoss
+from pairrank.blocks._contracts import BlockLayout, Passes, RowBlock
+from pairrank.blocks.catalog import Catalog, kept_rows, query_numbers
+from pairrank.blocks.crossing_queries import CrossingQueries, exchanged_levels
+from pairrank.blocks.gathered import GATHERED_ENTRIES
+from pairrank.blocks.groups import (
+    CrossingGroups,
+    crossing_levels,
+    group_rows,
+    merge_groups,
+    moment_queries,
+    present_graph,
+    scaled_by,
+)
+from pairrank.exceptions import PairrankError
+from pairrank.preferences import Levels, OrderGraph, Pairs
+from pairrank.preferences._codes import no_pairs, query_codes, scale_to
+from pairrank.preferences.roles import weights_of_rows
+
+
+@dataclass(frozen=True, eq=False)
+class LayoutPlan:
+    """How blocks are laid out: what every block must know of all of them."""
+
+    graph: Any
+    """"full", "chain" or an OrderGraph; None: differences of labels."""
+    reduction: str
+    query_share: float
+    """W over the number of queries, for the reduction "query"."""
+    labels: NDArray[Any] | None
+    crossing: NDArray[Any]
+    n_weights: int
+    """The number of weights of a row, 0 to 2."""
+    compacts: bool
+    """Whether few comparisons are listed; see `Levels.compact`."""
+    exchanged: NDArray[np.bool_]
+    """Whether each crossing query's rows are exchanged, (n_crossing,)."""
+
+
+class ExchangedRows(NamedTuple):
+    """Labels, query numbers and weights of a block's rows that are exchanged."""
+
+    label: NDArray[Any]
+    query: NDArray[np.int32]
+    weight: FloatArray
+    """(S, n_rows)."""
+
+
+class Report(NamedTuple):
+    """What a block reports of its layout."""
+
+    n_pairs: int
+    """The pairs of its whole queries."""
+    pair_weight: float
+    """Their weight in T."""
+    layout_weight: float
+    """Their weight as scaled by the layout."""
+    n_ties: int
+    exchanged: ExchangedRows
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Blocks that are laid out: the catalog with exact totals of pairs."""
+
+    catalog: Catalog
+    graph: Any
+    reduction: str
+    n_pairs: int
+    n_ties: int
+    pair_weight: float
+    """T."""
+    layout_weight: float
+    """The weight of all pairs, as scaled by the layouts."""
+    crossing: CrossingQueries | None
+    """The queries that cross blocks; None where they have no pair."""
+    gathers: bool = False
+    """Whether the rows of crossing queries are so few that their X is gathered: they are all
+    `crossing.exchanged` then."""
+
+    @property
+    def scale(self) -> float:
+        """The factor on all pairs that the reduction asks for, beside scales in the layouts."""
+        if self.reduction not in ("auto", "rows"):
+            return 1.0
+        return float(scale_to(self.catalog.row_weight, np.float64(self.pair_weight)))
+
+    @property
+    def total_weight(self) -> float:
+        """The weight of all pairs, as scaled by the reduction."""
+        return self.scale * self.layout_weight
+
+
+def prepare(
+    passes: Passes,
+    catalog: Catalog,
+    loss: PairLoss,
+    *,
+    graph: Any = "full",
+    reduction: str = "rows",
+    compacts: bool = True,
+) -> Prepared:
+    """Lay out every block for a loss over preferences; raise a NoPairsError if there are none.
+
+    The pair scale is that of `Levels.reduced`. With `compacts` few comparisons are listed. Where
+    queries cross blocks, a first round counts their rows by query and label: it decides how each
+    query travels.
+    """
+    y = catalog.sample.rows.y
+    if y is not None and y.ndim > 1:
+        raise PairrankError(
+            f"y has {y.shape[1]} columns, but preferences follow from one: give one column"
+        )
+    _warn_of_absent(graph, catalog)
+    share = catalog.row_weight / max(1, catalog.n_queries)
+    n_weights = 2 if catalog.has_roles else int(catalog.has_weight)
+    plan = LayoutPlan(
+        graph, reduction, share, catalog.labels, catalog.crossing, n_weights, compacts,
+        np.zeros(catalog.n_crossing, dtype=bool),
+    )  # fmt: skip
+    n_pairs = n_ties = 0
+    pair_weight = layout_weight = 0.0
+    crossing, gathers = None, False
+    if catalog.n_crossing:
+        groups = merge_groups(passes.prepare(count_crossing, plan))
+        n_ties = groups.n_ties
+        levels, n_pairs = crossing_levels(groups, graph)
+        if levels is not None:
+            pair_weight, levels = levels.pair_weight, scaled_by(levels, reduction, share)
+            layout_weight = levels.total_weight
+            gathers = int(groups.n_rows.sum()) * catalog.width <= GATHERED_ENTRIES
+            crossing = CrossingQueries(levels.n_queries)
+            if not gathers:
+                crossing = moment_queries(loss, groups, levels, catalog.labels)
+            plan.exchanged[:] = True
+            plan.exchanged[crossing.numbers] = False
+    reports = passes.prepare(lay_out, plan)
+    n_pairs += sum(report.n_pairs for report in reports)
+    if not n_pairs:
+        labels = np.arange(2) if catalog.labels is None else catalog.labels
+        raise no_pairs(catalog.n_kept, catalog.n_queries, labels, catalog.has_roles)
+    if crossing is not None and plan.exchanged.any():
+        assert levels is not None
+        rows = joined_rows([report.exchanged for report in reports])
+        scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+        exchanged = exchanged_levels(*rows, scale, graph=present_graph(graph, rows.label))
+        crossing = replace(crossing, exchanged=exchanged)
+    return Prepared(
+        catalog=catalog,
+        graph=graph,
+        reduction=reduction,
+        n_pairs=n_pairs,
+        n_ties=n_ties + sum(report.n_ties for report in reports),
+        pair_weight=math.fsum([pair_weight, *(report.pair_weight for report in reports)]),
+        layout_weight=math.fsum([layout_weight, *(report.layout_weight for report in reports)]),
+        crossing=crossing,
+        gathers=gathers,
+    )
+
+
+def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None, CrossingGroups]:
+    """Return no state, and a block's crossing rows by query and label."""
+    rows = split_rows(block, plan.crossing)
+    assert block.y is not None
+    weight = crossing_weights(block, rows.places, plan.n_weights)
+    return None, group_rows(rows.query, block.y[rows.places], weight)
+
+
+def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout, Report]:
+    """Return a block's layout and its report."""
+    assert block.y is not None
+    rows = split_rows(block, plan.crossing)
+    whole = _whole_levels(block, rows.of_whole, plan)
+    labels = block.y[rows.places]
+    weight = crossing_weights(block, rows.places, plan.n_weights)
+    layout = BlockLayout(
+        n_rows=int(block.y.size),
+        whole=whole.preferences,
+        rows=rows.places,
+        query=rows.query,
+        level=level_ranks(labels, plan.labels),
+        label=np.empty(0) if plan.labels is not None else labels.astype(np.float64),
+        weight=weight,
+    )
+    out = plan.exchanged[rows.query]
+    exchanged = ExchangedRows(labels[out], rows.query[out], weight[:, out])
+    return layout, Report(*whole[1:], exchanged)
+
+
+def level_ranks(labels: NDArray[Any], known: NDArray[Any] | None) -> NDArray[np.int32]:
+    """Return the ranks of labels among all known ones; none where these are too many."""
+    if known is None:
+        return np.empty(0, dtype=np.int32)
+    return np.searchsorted(known, labels).astype(np.int32)
+
+
+def joined_rows(parts: list[ExchangedRows]) -> ExchangedRows:
+    """Return the exchanged rows of all blocks in order."""
+    labels, queries, weights = zip(*parts, strict=True)
+    return ExchangedRows(
+        np.concatenate(labels), np.concatenate(queries), np.concatenate(weights, axis=1)
+    )
+
+
+class SplitRows(NamedTuple):
+    """The rows of a block by their query: whole or crossing."""
+
+    of_whole: NDArray[np.bool_]
+    """Kept rows of whole queries."""
+    places: NDArray[np.int32]
+    """Kept rows of crossing queries."""
+    query: NDArray[np.int32]
+    """The number of each such row's query among the crossing queries."""
+
+
+def split_rows(block: RowBlock, crossing: NDArray[Any]) -> SplitRows:
+    """Return which kept rows of a block belong to whole queries, and which to crossing ones."""
+    kept = kept_rows(block)
+    if block.qid is None:
+        crosses, query = np.full(kept.size, crossing.size > 0), np.zeros(kept.size, dtype=np.int32)
+    else:
+        queries, query_of = query_codes(block.qid)
+        among, numbers = query_numbers(queries, crossing)
+        crosses, query = among[query_of], numbers[query_of]
+    places = np.flatnonzero(kept & crosses).astype(np.int32)
+    return SplitRows(kept & ~crosses, places, query[places])
+
+
+def crossing_weights(block: RowBlock, places: NDArray[np.int32], n_weights: int) -> FloatArray:
+    """Return the weights of some rows, (n_weights, n_places)."""
+    if n_weights == 0:
+        return np.empty((0, places.size))
+    sample, roles = weights_of_rows(block.sample_weight, block.winner_weight, block.loser_weight)
+    sides = (sample,) if roles is None else (roles.winner, roles.loser)
+    return np.array([np.asarray(side, dtype=np.float64)[places] for side in sides])
+
+
+class _Whole(NamedTuple):
+    """The preferences of a block's whole queries, and the fields of its report."""
+
+    preferences: Levels | Pairs | None
+    n_pairs: int = 0
+    pair_weight: float = 0.0
+    layout_weight: float = 0.0
+    n_ties: int = 0
+
+
+def _whole_levels(block: RowBlock, of_whole: NDArray[np.bool_], plan: LayoutPlan) -> _Whole:
+    assert block.y is not None
+    if not of_whole.any():
+        return _Whole(None)
+    graph = present_graph(plan.graph, block.y[of_whole])
+    if graph is None:
+        query_of = np.zeros(block.y.size, np.int32)
+        if block.qid is not None:
+            query_of = query_codes(block.qid)[1]
+        unweighted = np.empty((0, int(np.count_nonzero(of_whole))))
+        counted = group_rows(query_of[of_whole], block.y[of_whole], unweighted)
+        return _Whole(None, n_ties=counted.n_ties)
+    weight = block.sample_weight
+    if not of_whole.all():
+        weight = np.where(of_whole, 1.0 if weight is None else weight, 0.0)
+    levels = Levels.build(
+        block.y,
+        block.qid,
+        graph=graph,
+        sample_weight=weight,
+        winner_weight=block.winner_weight,
+        loser_weight=block.loser_weight,
+    )
+    sizes = np.diff(levels.group_start)
+    n_ties = int((sizes * (sizes - 1) // 2).sum())
+    if not levels.n_pairs:
+        return _Whole(None, n_ties=n_ties)
+    if block.sample_weight is None:
+        levels = replace(levels, weight=None)
+    scaled = scaled_by(levels, plan.reduction, plan.query_share)
+    preferences = scaled.compact() if plan.compacts else scaled
+    return _Whole(preferences, levels.n_pairs, levels.pair_weight, scaled.total_weight, n_ties)
+
+
+def _warn_of_absent(graph: Any, catalog: Catalog) -> None:
+    """Warn once of labels of the order graph that no block has."""
+    if isinstance(graph, OrderGraph) and catalog.labels is not None and catalog.labels.size:
+        Levels.build(catalog.labels, graph=graph)

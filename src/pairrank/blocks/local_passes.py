@@ -1,0 +1,219 @@
+"""LocalPasses: passes over blocks on one machine, read ahead by a thread and cached if they fit."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Generator, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+from scipy import sparse
+
+from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks.checking import Checked, Checks
+from pairrank.blocks.kept import KeptRows
+from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
+from pairrank.blocks.sources import Source
+from pairrank.exceptions import NoPairsError, PairrankError
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
+Part = TypeVar("Part")
+
+INTERPRETER_BYTES = 3e8
+"""The memory of Python and the libraries of a fit, as measured."""
+STATE_BYTES = 12
+"""The memory of a layout per row: place, query and level of a row of a crossing query."""
+
+_NOTHING: Any = object()
+
+
+class Reading(NamedTuple):
+    """How far a pass over blocks has come."""
+
+    number: int
+    """The number of the pass, from 1."""
+    n_blocks: int
+    n_rows: int
+    n_bytes: int
+    """Bytes of X so far, as they are in memory."""
+    all_blocks: int | None
+    """The number of blocks; None in the first pass."""
+
+
+ReadingHook = Callable[[Reading], object]
+
+
+class LocalPasses:
+    """Passes over the blocks of a source, in order; `Passes` on one machine.
+
+    Call `describe` first: it reads all blocks, keeps all but X, and a checksum of X. Blocks that
+    fit into `memory_limit` stay in memory, so that later passes read the others only.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        memory_limit: float,
+        report: ReadingHook | None = None,
+        scaler: StandardScaler | None = None,
+    ) -> None:
+        self.checks = Checks(source, scaler=scaler)
+        self.memory_limit, self.report = memory_limit, report
+        self.n_passes = 0
+        self._kept: list[KeptRows] = []
+        self._seen: list[tuple[int, int]] = []
+        self._states: list[Any] = []
+        self._cached: list[Any] = []
+        self._caches = True
+        self._bytes_cached, self._largest = 0, 0
+        self._check_plan(source.n_rows or 0, 0)
+
+    @property
+    def n_blocks(self) -> int:
+        """The number of blocks with rows, after the first pass."""
+        return len(self._kept)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, after the first pass."""
+        return sum(kept.n_rows for kept in self._kept)
+
+    @property
+    def n_features(self) -> int:
+        """The number of features, after the first pass."""
+        return self.checks.n_features
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the features, after the first pass, if there are any."""
+        return self.checks.feature_names
+
+    def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
+        """Return `task(index, row_block, shared)` of every block in order: the first pass."""
+        self._kept, self._seen, self._cached = [], [], []
+        self._bytes_cached, self._largest, self._caches = 0, 0, True
+        n_rows = n_bytes = 0
+        found = []
+        with self._pass(self.checks.read) as blocks:
+            for index, checked in enumerate(blocks):
+                kept = KeptRows(checked.rows)
+                self._kept.append(kept)
+                self._seen.append((checked.number, checked.digest))
+                self._cache(checked.rows.X)
+                n_rows += kept.n_rows
+                n_bytes += kept.nbytes
+                self._check_plan(n_rows, n_bytes)
+                found.append(task(index, checked.rows, shared))
+        if not found:
+            raise NoPairsError(f"{self.checks.source.name} has no rows: there is nothing to learn")
+        return found
+
+    def prepare(
+        self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
+    ) -> list[Part]:
+        """Set the state of each block and return its report, both from `task`; reads no X."""
+        results = [task(index, kept.rows(), shared) for index, kept in enumerate(self._kept)]
+        self._states = [state for state, _ in results]
+        return [report for _, report in results]
+
+    def reduce(
+        self,
+        task: Callable[[int, Any, Any, Any], Part],
+        shared: Any,
+        merge: Callable[[Part, Part], Part],
+    ) -> Part:
+        """Return the merged results of `task(index, X, state, shared)` of every block, one pass.
+
+        Results are merged in the order of the blocks.
+        """
+        states = self._states or [None] * self.n_blocks
+        merged: Any = _NOTHING
+        with self._pass(self._again) as blocks:
+            for index, checked in enumerate(blocks):
+                part = task(index, checked.rows.X, states[index], shared)
+                merged = part if merged is _NOTHING else merge(merged, part)
+        return merged
+
+    def labels(self, index: int) -> RowBlock:
+        """Return what the first pass has kept of a block: all but X."""
+        return self._kept[index].rows()
+
+    @contextlib.contextmanager
+    def _pass(
+        self, read: Callable[[], Generator[Checked, None, None]]
+    ) -> Iterator[Iterator[Checked]]:
+        self.n_passes += 1
+        with read_ahead(read) as blocks:
+            yield reported(blocks, self.report, self.n_passes, self.n_blocks or None)
+
+    def _again(self) -> Generator[Checked, None, None]:
+        """Yield the blocks of a later pass: those in memory, then those of the source."""
+        start = len(self._cached)
+        for X, (number, digest) in zip(self._cached, self._seen, strict=False):
+            yield Checked(number, RowBlock(X), digest)
+        if start == self.n_blocks:
+            return
+        expected = iter(self._seen[start:])
+        for checked in self.checks.read(self._seen[start][0], labelled=False):
+            if (checked.number, checked.digest) != next(expected, None):
+                raise self._changed(checked.number)
+            yield checked
+            del checked
+        ended = next(expected, None)
+        if ended is not None:
+            raise self._changed(ended[0])
+
+    def _changed(self, number: int) -> PairrankError:
+        return PairrankError(
+            f"block {number} of {self.checks.source.name} differs from the first pass: the rows "
+            "must stay the same during a fit (no new shuffle or augmentation in each pass)"
+        )
+
+    def _cache(self, X: Any) -> None:
+        size = bytes_of(X)
+        self._largest = max(self._largest, size)
+        if self._caches:
+            self._cached.append(X)
+            self._bytes_cached += size
+
+    def _check_plan(self, n_rows: int, n_bytes: int) -> None:
+        """Raise a PairrankError where rows need more memory than allowed; drop cached blocks."""
+        in_flight = (IN_FLIGHT + 1) * self._largest
+        state = n_bytes + STATE_BYTES * n_rows
+        needed = INTERPRETER_BYTES + state + in_flight
+        if needed > self.memory_limit:
+            raise PairrankError(
+                f"memory_limit={self.memory_limit:.3g} bytes is too small: {n_rows:,} rows "
+                f"need {state / 1e6:,.0f} MB for labels, queries and layout, blocks in flight "
+                f"{in_flight / 1e6:,.0f} MB, Python and its libraries "
+                f"{INTERPRETER_BYTES / 1e6:,.0f} MB; raise it, or take fewer rows per block "
+                "(batch_rows)"
+            )
+        while self._cached and needed + self._bytes_cached > self.memory_limit:
+            self._caches = False
+            self._bytes_cached -= bytes_of(self._cached.pop())
+
+
+def reported(
+    blocks: Iterator[Checked],
+    report: ReadingHook | None,
+    number: int = 1,
+    all_blocks: int | None = None,
+) -> Iterator[Checked]:
+    """Yield the blocks of a pass; report each after it was used."""
+    n_rows = n_bytes = 0
+    for count, checked in enumerate(blocks, 1):
+        yield checked
+        n_rows += checked.rows.X.shape[0]
+        n_bytes += bytes_of(checked.rows.X)
+        del checked
+        if report is not None:
+            report(Reading(number, count, n_rows, n_bytes, all_blocks))
+
+
+def bytes_of(X: Any) -> int:
+    """Return the bytes of a dense or CSR matrix."""
+    if sparse.issparse(X):
+        return int(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes)
+    return int(X.nbytes)

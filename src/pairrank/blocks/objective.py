@@ -1,0 +1,257 @@
+"""BlockObjective: a loss over the pairs of all blocks, evaluated by passes."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Sigmoidal
+from pairrank.blocks._contracts import CrossingSum, Passes
+from pairrank.blocks.gathered import GatheredRows
+from pairrank.blocks.hessian import BlockHessian
+from pairrank.blocks.sums import (
+    Asked,
+    Given,
+    Summed,
+    add_arrays,
+    crossing_gradient,
+    evaluate_block,
+    merge_sums,
+)
+from pairrank.objective import PairObjective
+from pairrank.objective.pair_objective import ROUNDING
+from pairrank.pair_sums.profiles import LEAST_EPS
+from pairrank.preferences import Differences, Levels
+
+PRECISION = 1e-12
+"""The relative rounding error to expect of a value."""
+_SHARPER_CELLS = 2
+"""Sums by cells have narrower cells once, then none."""
+
+
+@dataclass(frozen=True, eq=False)
+class BlockProblem:
+    r"""penalty/2 \|w\|^2 + factor * the sum of a loss over the preferences of prepared blocks.
+
+    `factor` includes the scale of the reduction. `crossing` sums the queries that cross blocks,
+    with the scales of the layouts; instead, `gathered` are the preferences over their rows, if
+    these are few enough to be gathered in memory. `origin` is subtracted from every row of X, see
+    `origin_of`. `rounding` bounds the rounding of X' v for v of norm 1, `dtype` is that of X.
+    """
+
+    passes: Passes
+    loss: PairLoss
+    penalty: float
+    factor: float
+    rounding: FloatArray
+    dtype: Any
+    crossing: CrossingSum | None = None
+    gathered: Levels | Differences | None = None
+    origin: FloatArray | None = None
+    algorithm: str = "auto"
+    eps: float = 1e-6
+
+    @property
+    def rounding_at_zero(self) -> FloatArray:
+        """The same of X' v at zero, where terms cancel: smaller gradients are 0."""
+        unit = max(ROUNDING * PRECISION, 2.0 * float(np.finfo(self.dtype).eps))
+        return self.rounding * (unit / (2.0 * float(np.finfo(np.float64).eps)))
+
+
+class _Total(NamedTuple):
+    """The factor times the pair sum at some weights."""
+
+    value: float
+    gradient: FloatArray
+    score_norm: float
+    value_error: float
+    gradient_error: float
+
+
+class BlockObjective:
+    r"""A `BlockProblem` as an objective: penalty/2 \|w\|^2 is left to the solver.
+
+    An evaluation is one pass over the blocks, and a second one where queries cross blocks whose
+    rows are too many to be gathered in the first evaluation. `sample`
+    is the objective of sampled rows: it gives the Hessian until `refine` asks for exact products,
+    which take as many passes each; None: they are exact. `is_whole` says that all rows are sampled.
+    The `scores` of a point are those of the sampled rows, for the Hessian and for step lengths.
+    Weights of zero and the start (None: zero) are evaluated together, at the first call.
+    """
+
+    def __init__(
+        self,
+        problem: BlockProblem,
+        sample: PairObjective | None,
+        start: FloatArray | None,
+        *,
+        is_exact: bool = False,
+        is_whole: bool = False,
+    ) -> None:
+        self.problem, self.sample = problem, sample
+        self.n_features, self.precision = problem.rounding.size, PRECISION
+        self.penalty = problem.penalty
+        self.n_passes = 0
+        self._is_exact, self._is_whole = is_exact or sample is None, is_whole
+        self._n_sharper, self._has_error = 0, False
+        zero = np.zeros(self.n_features)
+        self._first: list[FloatArray] = [zero] if start is None else [zero, start + 0.0]
+        self._known: dict[bytes, _Total] = {}
+        self._gathered: GatheredRows | None = None
+
+    def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
+        """Return factor times the pair sum and its gradient, without the penalty."""
+        w = w + 0.0  # -0.0 has other bytes than 0.0
+        total = self._known.get(w.tobytes())
+        if total is None:
+            total = self._evaluated(w)
+        if scores is None:
+            scores = np.empty(0) if self.sample is None else self.sample.design.scores(w)
+        return Point(
+            value=total.value,
+            gradient=total.gradient,
+            scores=scores,
+            hessian=functools.partial(self._hessian, w, scores),
+            preconditioner=functools.partial(self._preconditioner, w, scores),
+            rounding=lambda: self.problem.rounding,
+            score_norm=total.score_norm,
+            value_error=total.value_error,
+            gradient_error=total.gradient_error,
+        )
+
+    def sharpen(self) -> bool:
+        """Let the sums of all blocks take a smaller error; False where they are least."""
+        crossing = self.problem.crossing
+        parts = [part for part in (crossing, self._gathered) if part is not None]
+        is_sharper = any([part.sharpen() for part in parts])
+        if self._has_error and self._n_sharper < self._most_sharper:
+            self._n_sharper += 1
+            is_sharper = True
+        if is_sharper:
+            self._known = {}
+        return is_sharper
+
+    def refine(self) -> bool:
+        """Use exact Hessian products from now on; False if the Hessian is exact."""
+        if self._is_exact or self._is_whole:
+            return False
+        self._is_exact = True
+        return True
+
+    def asked(self, coefs: FloatArray) -> Asked:
+        """Return what a pass is sent to evaluate weights, (n_points, n_features)."""
+        problem = self.problem
+        return Asked(
+            problem.loss,
+            problem.algorithm,
+            problem.eps,
+            self._n_sharper,
+            problem.origin,
+            problem.crossing,
+            coefs,
+        )
+
+    def _evaluated(self, w: FloatArray) -> _Total:
+        """Return the sums at some weights; the first time also those at zero and at the start."""
+        if not self._first:
+            return self._totals(w[None])[0]
+        points = np.unique([*self._first, w], axis=0)
+        self._first = []
+        totals = self._totals(points)
+        self._known = {each.tobytes(): total for each, total in zip(points, totals, strict=True)}
+        return self._known[w.tobytes()]
+
+    def _totals(self, coefs: FloatArray) -> list[_Total]:
+        """Return the sums at each of some weights."""
+        problem = self.problem
+        gathers = problem.gathered is not None and self._gathered is None
+        asked = self.asked(coefs)._replace(gathers=gathers)
+        merge = functools.partial(merge_sums, problem.crossing)
+        sums = problem.passes.reduce(evaluate_block, asked, merge)
+        self.n_passes += 1
+        if problem.gathered is not None:
+            self._add_gathered(sums, coefs)
+        if problem.crossing is not None:
+            self._add_crossing(sums, coefs)
+        self._has_error = bool(sums.error.any() or sums.gradient_error.any())
+        return [self._total(sums, at, not w.any()) for at, w in enumerate(coefs)]
+
+    def _add_gathered(self, sums: Summed, coefs: FloatArray) -> None:
+        """Add the pairs of crossing queries whose rows are in memory."""
+        problem = self.problem
+        assert problem.gathered is not None
+        if self._gathered is None:
+            self._gathered = GatheredRows(
+                sums.rows,
+                problem.gathered,
+                problem.loss,
+                algorithm=problem.algorithm,
+                eps=problem.eps,
+            )
+        for at, w in enumerate(coefs):
+            found, gradient = self._gathered.at(w)
+            sums.value[at] += found.value
+            sums.error[at] += found.error
+            sums.gradient_error[at] += found.gradient_error
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums.gradient[at] += gradient
+                sums.square[at] += found.gradient @ found.gradient
+
+    def _add_crossing(self, sums: Summed, coefs: FloatArray) -> None:
+        """Add the pairs of crossing queries, by a second pass."""
+        problem = self.problem
+        assert problem.crossing is not None
+        tables = [problem.crossing.finish(summary) for summary in sums.summaries]
+        given = Given(problem.origin, coefs, tables)
+        parts = problem.passes.reduce(crossing_gradient, given, add_arrays)
+        self.n_passes += 1
+        for at, table in enumerate(tables):
+            sums.value[at] += table.value
+            sums.error[at] += table.error
+            sums.gradient_error[at] += table.gradient_error
+        add_arrays((sums.gradient, sums.square), parts)
+
+    @functools.cached_property
+    def _most_sharper(self) -> int:
+        """The number of times that the sums of whole queries can be made sharper."""
+        if not isinstance(self.problem.loss.family, Sigmoidal):
+            return _SHARPER_CELLS
+        return max(0, int(np.ceil(np.log(self.problem.eps / LEAST_EPS) / np.log(100.0))))
+
+    def _total(self, sums: Summed, at: int, is_zero: bool) -> _Total:
+        """Return the sums at a point; a gradient at zero that is rounding alone is 0."""
+        factor = self.problem.factor
+        off = float(sums.gradient_error[at])
+        if off:
+            off *= 0.5 * factor * self._absolute_share
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, gradient = factor * float(sums.value[at]), factor * sums.gradient[at]
+            norm = factor * float(np.sqrt(sums.square[at]))
+            if is_zero and (np.abs(gradient) <= norm * self.problem.rounding_at_zero).all():
+                gradient, norm = np.zeros_like(gradient), 0.0
+            value = np.inf if np.isnan(value) else value
+            return _Total(value, gradient, norm, factor * float(sums.error[at]), off)
+
+    @functools.cached_property
+    def _absolute_share(self) -> float:
+        """The norm of the mean over pairs of both rows' absolute values.
+
+        Without a sample it is a bound: no value is greater than the root of its feature's squares.
+        """
+        if self.sample is not None:
+            return self.sample.absolute_share
+        return float(np.linalg.norm(self.problem.rounding)) / float(np.finfo(np.float64).eps)
+
+    def _preconditioner(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
+        return None if self.sample is None else self.sample.at(w, scores).preconditioner()
+
+    def _hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap:
+        if not self._is_exact and self.sample is not None:
+            return self.sample.at(w, scores).hessian()
+        problem = self.problem
+        asked = self.asked(w[None])
+        rest = (problem.factor, problem.penalty, self._gathered)
+        return BlockHessian(problem.passes, asked, *rest)

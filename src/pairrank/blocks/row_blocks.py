@@ -1,0 +1,256 @@
+"""RowBlocks: rows that are read block by block, in place of X in fit, predict and score."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from pairrank._protocols import FloatArray
+from pairrank._validation import check_number
+from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks.checking import Checks
+from pairrank.blocks.local_passes import LocalPasses, ReadingHook
+from pairrank.blocks.openers import MEMORY_LIMIT, Openers
+from pairrank.blocks.sources import FactorySource, MappedSource, Source
+from pairrank.exceptions import PairrankError
+
+if TYPE_CHECKING:
+    from sklearn.preprocessing import StandardScaler
+
+
+class RowBlocks(Openers):
+    """Rows that need not fit into memory: blocks of rows, read again in each pass of a fit.
+
+    `fit`, `predict` and `score` take it in place of X; it holds labels, queries and weights too. A
+    fit gives the same answer as on the same rows in memory. A thread reads the next block while one
+    is used. See also `from_parquet`, `from_svmlight` and `from_arrays`.
+
+    Parameters
+    ----------
+    factory : callable
+        A function that returns a new iterator of blocks at each call, such as a generator function.
+        A block is a tuple (X, y, qid, sample_weight, winner_weight, loser_weight), the last ones
+        may be left out or None. X is dense, CSR or a frame. Blocks must be the same in each call,
+        and must not reuse the memory of the block before.
+    n_features : int, optional
+        The number of features; None: as many as the first block has. CSR blocks may have fewer.
+    feature_names : sequence of str, optional
+        The names of the features; None: those of the first block, if it is a frame.
+    memory_limit : float
+        The most bytes of memory that a fit is planned to use, 3e8 for Python and its libraries
+        included. Blocks for which there is room stay in memory, so that later passes read less.
+
+    Raises
+    ------
+    ValueError
+        If `factory` is not a function, as a generator is not.
+
+    Notes
+    -----
+    Memory holds two blocks, about 12 bytes per row for the layout of queries and labels, and labels
+    and weights in the narrowest type that holds them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def blocks():
+    ...     for seed in range(3):
+    ...         X = np.random.default_rng(seed).normal(size=(50, 2))
+    ...         yield X, X[:, 0] > 0
+    >>> rows = RowBlocks(blocks)
+    """
+
+    def __init__(
+        self,
+        factory: Callable[[], Any],
+        *,
+        n_features: int | None = None,
+        feature_names: Sequence[str] | None = None,
+        memory_limit: float = MEMORY_LIMIT,
+    ) -> None:
+        source = FactorySource(factory, n_features, feature_names)
+        self._set(source, memory_limit)
+
+    def _set(self, source: Source, memory_limit: float) -> None:
+        check_number(memory_limit, "memory_limit")
+        self._source, self.memory_limit = source, float(memory_limit)
+        self._scaler: StandardScaler | None = None
+        self._report: ReadingHook | None = None
+
+    def map(self, function: Callable[[Any], Any]) -> Self:
+        """Return blocks whose X is `function(X)`; labels, queries and weights stay as they are.
+
+        Parameters
+        ----------
+        function : callable
+            From the X of a block, as the source delivers it, to a dense matrix, CSR or a frame with
+            as many rows. The same function must prepare the rows of predictions.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        if self._scaler is not None:
+            raise PairrankError("standardized() must come last: map the blocks first")
+        mapped = copy.copy(self)
+        mapped._source = MappedSource(self._source, function)
+        return mapped
+
+    def standardized(self) -> Self:
+        """Return blocks whose features have mean 0 and standard deviation 1; reads them once.
+
+        A fit folds the scales into `coef_`, so that the model predicts on raw rows; its scores
+        differ from those of standardised rows by a constant, which changes no order. Sparse X is
+        scaled, but not centred. Row weights are ignored. `predict` and `score` take the raw rows.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        if self._scaler is not None:
+            raise PairrankError("the blocks are standardised already: call standardized() once")
+        from pairrank.blocks.scoring import scaler_of
+
+        standardized = copy.copy(self)
+        standardized._scaler = scaler_of(self._source, self._report)
+        return standardized
+
+    def reporting(self, report: ReadingHook | None) -> Self:
+        """Return the same blocks; `report` is called with a `Reading` after each block of a pass.
+
+        Parameters
+        ----------
+        report : callable or None
+
+        Returns
+        -------
+        RowBlocks
+        """
+        blocks = copy.copy(self)
+        blocks._report = report
+        return blocks
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the features, if they are known before blocks are read."""
+        names = self._source.feature_names
+        return None if names is None else list(names)
+
+    @property
+    def n_features(self) -> int | None:
+        """The number of features, if it is known before blocks are read."""
+        return self._source.n_features
+
+    @property
+    def zero_based(self) -> bool | None:
+        """Whether svmlight text counts features from 0; None for other sources."""
+        return getattr(self._source, "zero_based", None)
+
+    def first_block(self) -> RowBlock:
+        """Return the first block that has rows, checked.
+
+        Returns
+        -------
+        RowBlock
+        """
+        with contextlib.closing(Checks(self._source).read()) as blocks:
+            for checked in blocks:
+                return checked.rows
+        raise PairrankError(f"{self._source.name} has no rows")
+
+    def passes(self) -> LocalPasses:
+        """Return new passes over the blocks.
+
+        Returns
+        -------
+        LocalPasses
+        """
+        return LocalPasses(self._source, self.memory_limit, self._report, self._scaler)
+
+    def labels(self) -> RowBlock:
+        """Return labels, queries and weights of all rows, with X None; reads the blocks once.
+
+        Returns
+        -------
+        RowBlock
+            A named tuple of arrays: y, qid, sample_weight, winner_weight, loser_weight.
+        """
+        from pairrank.blocks.scoring import labels_of
+
+        return labels_of(self._source, self._report)
+
+    def raw_coef(self, coef: FloatArray) -> FloatArray:
+        """Return the weights of raw features for those of the features that passes give.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        return coef if self._scaler is None else coef / self._scaler.scale_
+
+    def own_coef(self, coef: FloatArray) -> FloatArray:
+        """Return the weights of the features that passes give for those of raw features.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_features,)
+
+        Returns
+        -------
+        ndarray of shape (n_features,)
+        """
+        return coef if self._scaler is None else coef * self._scaler.scale_
+
+    def score_offset(self, coef: FloatArray) -> Any:
+        """Return how much raw rows score above the rows that passes give, for raw weights.
+
+        Parameters
+        ----------
+        coef : ndarray of shape (n_features,) or (n_targets, n_features)
+
+        Returns
+        -------
+        float or ndarray of shape (n_targets,)
+        """
+        mean = None if self._scaler is None else self._scaler.mean_
+        return 0.0 if mean is None else coef @ mean
+
+    def scored(self, ranker: Any, *, labelled: bool = True) -> tuple[FloatArray, RowBlock]:
+        """Return the scores of raw rows by a fitted ranker, and their labels; reads them once.
+
+        Parameters
+        ----------
+        ranker : ranker
+        labelled : bool
+            Whether to return labels, queries and weights too.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_targets)
+        rows : RowBlock
+            With X None.
+        """
+        from pairrank.blocks.scoring import scored
+
+        return scored(self._source, ranker, self._report, labelled=labelled)
+
+
+def is_blocks(X: Any) -> bool:
+    """Whether X is a RowBlocks."""
+    return isinstance(X, RowBlocks)
+
+
+def refuse_given(**given: Any) -> None:
+    """Raise a PairrankError if an argument that RowBlocks hold is given beside them."""
+    names = [name for name, value in given.items() if value is not None]
+    if names:
+        raise PairrankError(
+            f"{' and '.join(names)} given twice: RowBlocks hold labels, queries and weights, so "
+            "leave the argument out"
+        )

@@ -1,0 +1,162 @@
+"""Rows drawn in the first pass: small queries whole, large queries by rows."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank._protocols import FloatArray
+from pairrank.blocks._contracts import RowBlock
+
+_SPARE = 2.0
+"""A block draws this many times its share, because blocks differ in size."""
+_PARTS_OF_SAMPLE = 100
+"""A query of more rows in a block than this part of the sample is thinned by rows."""
+_LEAST_SHARE = 4
+"""Of a rare label at least the even share of a label, divided by this, is drawn."""
+_ROWS_PER_LABEL = 8
+"""Labels are drawn alike where the sample has fewer rows per label."""
+
+
+class DrawnRows(NamedTuple):
+    """Rows of one block with the numbers by which they were drawn; arrays are by row."""
+
+    rows: RowBlock
+    number: FloatArray
+    """Uniform in [0, 1): of a row of a thinned query its own, else that of its query."""
+    rate: FloatArray
+    """The row was drawn because its number is below this."""
+    thinned: NDArray[np.bool_]
+    """Whether the row's query is thinned."""
+    query_rate: float
+    """The rate of queries that are not thinned."""
+    limit: int
+    """The rows that the sample of all blocks may have."""
+
+
+@dataclass(frozen=True, eq=False)
+class SampleRows:
+    """Some rows of all blocks, each drawn with its own probability."""
+
+    rows: RowBlock
+    rate: FloatArray
+    """The probability of each row, (n_rows,)."""
+    thinned: NDArray[np.bool_]
+    """Rows that were drawn on their own; the queries of all others were drawn as wholes."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows."""
+        return int(self.thinned.size)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every row is in the sample."""
+        return bool((self.rate >= 1.0).all())
+
+
+def draw_rows(
+    index: int,
+    block: RowBlock,
+    kept: NDArray[np.bool_],
+    query_of: NDArray[np.int32],
+    queries: NDArray[Any],
+    *,
+    n_rows: int,
+    n_blocks: int,
+    seed: int,
+) -> DrawnRows:
+    """Draw a block's share of a sample of about `n_rows` rows.
+
+    `n_blocks` is the number of blocks, or 0 where it is unknown: a block draws then as if it were
+    the last one, so that all draw `n_rows` times the logarithm of their number.
+    `query_of` numbers the query of each row among `queries`. A small query is drawn by a hash of
+    its identifier, so that blocks agree on it. Of a large query rows are drawn, more of rare labels
+    (as many labels as rows are drawn alike). O(rows), O(m log m) for real labels.
+    """
+    wanted = _SPARE * n_rows / (n_blocks or index + 1)
+    rate = min(1.0, wanted / max(1, int(np.count_nonzero(kept))))
+    sizes = np.bincount(query_of[kept], minlength=queries.size)
+    thinned = kept & (sizes > max(1, n_rows // _PARTS_OF_SAMPLE))[query_of]
+    number = hashed(queries, seed)[query_of]
+    rates = np.full(kept.size, rate)
+    if thinned.any():
+        own = np.random.default_rng([seed, index]).random(kept.size)
+        number[thinned] = own[thinned]
+        assert block.y is not None
+        labels = block.y if block.y.ndim == 1 else block.y[:, 0]
+        rates[thinned] = _rates_by_label(labels[thinned], rate)
+    places = np.flatnonzero(kept & (number < rates))
+    return DrawnRows(
+        rows=_rows_at(block, places),
+        number=number[places],
+        rate=rates[places],
+        thinned=thinned[places],
+        query_rate=rate,
+        limit=n_rows,
+    )
+
+
+def merge_rows(parts: list[DrawnRows]) -> SampleRows:
+    """Return the sample of all blocks, within their least limit."""
+    of_queries = min(part.query_rate for part in parts)
+    limit = min(part.limit for part in parts)
+    rates = [part.rate * (of_queries / part.query_rate) for part in parts]
+    count = sum(
+        int(np.count_nonzero(part.number < rate)) for part, rate in zip(parts, rates, strict=True)
+    )
+    share = min(1.0, limit / max(1, count))
+    chosen = [
+        np.flatnonzero(part.number < share * rate) for part, rate in zip(parts, rates, strict=True)
+    ]
+    each = list(zip(parts, chosen, strict=True))
+    return SampleRows(
+        _joined([_rows_at(part.rows, at) for part, at in each]),
+        share * np.concatenate([rate[at] for rate, at in zip(rates, chosen, strict=True)]),
+        np.concatenate([part.thinned[at] for part, at in each]),
+    )
+
+
+def _rates_by_label(y: NDArray[Any], rate: float) -> FloatArray:
+    """Return the rate of each row, higher for rare labels."""
+    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    wanted = rate * y.size
+    if rate >= 1.0 or labels.size > wanted / _ROWS_PER_LABEL:
+        return np.full(y.size, rate)
+    least = np.minimum(counts, wanted / (_LEAST_SHARE * labels.size))
+    return (np.maximum(rate * counts, least) / counts)[codes]
+
+
+def hashed(identifiers: NDArray[Any], seed: int) -> FloatArray:
+    """Return a number in [0, 1) for each identifier, the same in every process."""
+    if identifiers.dtype.kind in "biu":
+        mixed = identifiers.astype(np.int64).view(np.uint64)
+        with np.errstate(over="ignore"):
+            mixed = mixed + np.uint64(0x9E3779B97F4A7C15 * (2 * seed + 1) % 2**64)
+            for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+                mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+            mixed ^= mixed >> np.uint64(31)
+        return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    texts = (f"{seed} {identifier!r}".encode() for identifier in identifiers.tolist())
+    digests = [hashlib.blake2b(text, digest_size=8).digest() for text in texts]
+    numbers = np.frombuffer(b"".join(digests), dtype="<u8") >> np.uint64(11)
+    return numbers.astype(np.float64) * 2.0**-53
+
+
+def _rows_at(block: RowBlock, places: NDArray[np.intp]) -> RowBlock:
+    return RowBlock(*(None if part is None else part[places] for part in block))
+
+
+def _joined(blocks: list[RowBlock]) -> RowBlock:
+    X = [block.X for block in blocks]
+    stacked = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X)
+    rest = [
+        None if columns[0] is None else np.concatenate(columns)
+        for columns in zip(*(block[1:] for block in blocks), strict=True)
+    ]
+    return RowBlock(stacked, *rest)

@@ -1,0 +1,109 @@
+"""The sampled rows as a problem in memory: it gives starts, Hessians and step lengths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank._protocols import FloatArray, PairLoss
+from pairrank.blocks.catalog import Catalog
+from pairrank.blocks.layouts import Prepared, present_graph
+from pairrank.blocks.sample import SampleRows
+from pairrank.objective import Problem
+from pairrank.objective.offsets import FAR
+from pairrank.preferences import Levels
+from pairrank.preferences._codes import query_codes
+
+_UNIT = 2.0 * float(np.finfo(np.float64).eps)
+
+
+def sampled_problem(
+    prepared: Prepared, loss: PairLoss, *, penalty: float, factor: float, eps: float
+) -> Problem | None:
+    """Return the problem over the sampled rows, scaled to stand for all pairs.
+
+    `factor` includes the scale of `prepared`. None: the sampled rows have no pair.
+    """
+    levels = sampled_levels(prepared)
+    if levels is None:
+        return None
+    X = prepared.catalog.sample.rows.X
+    return Problem(X, levels, loss, penalty=penalty, factor=factor, eps=eps)
+
+
+def sampled_levels(prepared: Prepared) -> Levels | None:
+    """Return the preferences among the sampled rows, scaled to the weight of all pairs.
+
+    A pair of a query that was drawn as a whole counts for the inverse of the query's probability, a
+    pair of a thinned query for the inverse of both rows' probabilities.
+    """
+    sample = prepared.catalog.sample
+    rows = sample.rows
+    assert rows.y is not None
+    graph = present_graph(prepared.graph, rows.y) if sample.n_rows else None
+    if graph is None:
+        return None
+    alone = drawn_alone(sample)
+    weight = rows.sample_weight
+    if alone.any():
+        inverse = np.where(alone, 1.0 / sample.rate, 1.0)
+        weight = inverse if weight is None else inverse * weight
+    levels = Levels.build(
+        rows.y,
+        rows.qid,
+        graph=graph,
+        sample_weight=weight,
+        winner_weight=rows.winner_weight,
+        loser_weight=rows.loser_weight,
+    )
+    if not levels.n_pairs:
+        return None
+    first = levels.row_of[levels.query_start[:-1]]
+    scale = np.where(alone[first], 1.0, 1.0 / sample.rate[first])
+    if prepared.reduction == "query":
+        paired = levels.query_pair_weight
+        scale = np.divide(scale, paired, out=np.zeros(paired.size), where=paired > 0)
+    total = float(np.sum(scale * levels.query_pair_weight))
+    return replace(levels, pair_scale=scale * (prepared.layout_weight / total))
+
+
+def drawn_alone(sample: SampleRows) -> NDArray[np.bool_]:
+    """Return which rows belong to a query of which a block has drawn rows one by one."""
+    rows = sample.rows
+    if not sample.thinned.any() or rows.qid is None:
+        return np.full(sample.n_rows, bool(sample.thinned.any()))
+    queries, query_of = query_codes(rows.qid)
+    thinned = np.bincount(query_of, sample.thinned, queries.size) > 0
+    return thinned[query_of]
+
+
+def origin_of(X: Any) -> FloatArray | None:
+    """Return a row to subtract from every row where features have large offsets, else None.
+
+    All pairs stay the same, and an offset costs no digits beyond those that X has lost.
+    """
+    if sparse.issparse(X) or not X.size:
+        return None
+    with np.errstate(over="ignore", invalid="ignore"):
+        some = X.astype(np.float64)
+        size, spread = np.abs(some).max(axis=0), np.ptp(some, axis=0)
+    if not spread.any() or not (size > FAR * np.where(spread > 0, spread, spread.max())).any():
+        return None
+    first: FloatArray = some[0]
+    return first
+
+
+def rounding_of(catalog: Catalog, origin: FloatArray | None) -> FloatArray:
+    """Return a bound on the rounding of X' v for v of norm 1, (n_features,).
+
+    With an origin the sum of squares is estimated from the sample.
+    """
+    squares = catalog.squares
+    if origin is not None:
+        some = catalog.sample.rows.X.astype(np.float64) - origin
+        squares = np.square(some).sum(axis=0) * (catalog.n_rows / max(1, len(some)))
+    return _UNIT * np.sqrt(squares)

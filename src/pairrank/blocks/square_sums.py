@@ -1,0 +1,86 @@
+"""The normal equations of squares over all differences, from one pass over the blocks."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pairrank._protocols import FloatArray
+from pairrank.blocks.differences import DifferenceLayout
+from pairrank.objective import CentredSums, centred_sums
+from pairrank.preferences import Differences
+
+
+class SquareSums(NamedTuple):
+    """Sums of products of [X, targets] about the means of queries, of some blocks.
+
+    A crossing query is centred by the mean of its rows in these blocks, which therefore travels:
+    n_features + n_targets numbers per crossing query.
+    """
+
+    products: FloatArray
+    query: NDArray[np.int32]
+    """The numbers of the crossing queries of these blocks, ascending."""
+    weight: FloatArray
+    mean: FloatArray
+    """(n_queries, n_features + n_targets)."""
+
+
+def square_sums(index: int, X: Any, layout: DifferenceLayout, shared: None) -> SquareSums:
+    """Return the sums of a block; O(n_rows (n_features + n_targets)^2)."""
+    width = X.shape[1] + layout.targets.shape[1]
+    products = np.zeros((width, width))
+    if isinstance(layout.whole, Differences):
+        products += centred_sums(X, layout.targets, layout.whole).products
+    query, of_row = np.unique(layout.query, return_inverse=True)
+    if not query.size:
+        return SquareSums(products, query, np.empty(0), np.empty((0, width)))
+    weight = layout.weight[0] if len(layout.weight) else np.ones(of_row.size)
+    total: FloatArray = np.bincount(of_row, weight, query.size).astype(np.float64)
+    crossing = _of_crossing(X, layout, of_row.astype(np.int32), weight, total)
+    products += crossing.products
+    return SquareSums(products, query, total, crossing.mean)
+
+
+def merge_square_sums(first: SquareSums, second: SquareSums) -> SquareSums:
+    """Return the sums of two sets of blocks together, in the first.
+
+    The means of a query in both sets differ, and their difference adds to the products (Chan, Golub
+    & LeVeque 1979): no digits are lost to an offset of the features.
+    """
+    products = first.products
+    products += second.products
+    query = np.union1d(first.query, second.query).astype(np.int32)
+    ours, theirs = (np.searchsorted(query, each.query) for each in (first, second))
+    weight, share = np.zeros(query.size), np.zeros(query.size)
+    weight[ours] = first.weight
+    weight[theirs] += second.weight
+    share[theirs] = second.weight / weight[theirs]
+    mean = np.empty((query.size, products.shape[0]))
+    mean[theirs] = second.mean
+    mean[ours] = first.mean
+    both, at, other = np.intersect1d(first.query, second.query, return_indices=True)
+    apart = second.mean[other] - first.mean[at]
+    places = np.searchsorted(query, both)
+    mean[places] += share[places, None] * apart
+    with np.errstate(over="ignore", invalid="ignore"):
+        products += apart.T @ (apart * (first.weight[at] * share[places])[:, None])
+    return SquareSums(products, query, weight, mean)
+
+
+def _of_crossing(
+    X: Any,
+    layout: DifferenceLayout,
+    of_row: NDArray[np.int32],
+    weight: FloatArray,
+    total: FloatArray,
+) -> CentredSums:
+    """Return the sums of a block's crossing rows about the means of their queries in the block."""
+    rows = layout.rows
+    whole = rows.size == layout.n_rows
+    own, targets = (X, layout.targets) if whole else (X[rows], layout.targets[rows])
+    single = total.size == 1
+    local = Differences(targets[:, 0], None if single else of_row, weight, total)
+    return centred_sums(own, targets, local)

@@ -1,0 +1,171 @@
+"""Rows that commands read block by block: when, from which files, and what cannot be streamed."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pairrank.cli import _options as options
+from pairrank.cli._columns import arguments_of, check_features, split_names, with_label
+from pairrank.cli._errors import UsageError, print_message
+from pairrank.cli._models import flag_of
+from pairrank.cli._progress import ReadingLine
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io import format_of
+
+if TYPE_CHECKING:
+    from pairrank.blocks import RowBlocks
+    from pairrank.blocks._contracts import RowBlock
+    from pairrank.blocks.local_passes import ReadingHook
+    from pairrank.io import Rows
+
+_ROLES = ("label", "qid", "weight", "winner_weight", "loser_weight")
+_IN_MEMORY = ("query_sizes", "time", "event")
+"""Options of columns that need all rows in memory."""
+
+
+class Streaming(NamedTuple):
+    """The options of rows that are read block by block."""
+
+    stream: bool = False
+    memory_limit: float | None = None
+    cache: str | None = None
+
+
+def is_streamed(
+    data: str, columns: options.Columns, streaming: Streaming, refused: dict[str, Any]
+) -> bool:
+    """Whether to read DATA block by block: --stream says so, or it is larger than the memory.
+
+    `refused` are the options that cannot be streamed, by their flags, with their values.
+    """
+    paths = _files(data)
+    size = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
+    is_large = size > memory_bytes() and with_format(data, columns)["format"] != "csv"
+    if not streaming.stream and not is_large:
+        if paths != [data] or Path(data).is_dir():
+            raise UsageError(f"{data} names several files: read them with --stream.")
+        if streaming.memory_limit is not None or streaming.cache is not None:
+            raise UsageError("--memory-limit and --cache need --stream.")
+        return False
+    asked = {**refused, **{flag_of(name): columns.get(name) for name in _IN_MEMORY}}
+    for flag, given in asked.items():
+        if given:
+            raise UsageError(
+                f"{flag} needs all rows in memory: leave it out, or leave out --stream."
+            )
+    if data == "-":
+        raise UsageError("--stream reads files again and again, not standard input: name a file.")
+    if not streaming.stream:
+        print_message(
+            f"{data}: {size / 1e9:,.1f} GB are more than the memory, {memory_bytes() / 1e9:,.1f} "
+            "GB; rows are read block by block, as with --stream.",
+            kind="warning",
+        )
+    return True
+
+
+def streamed(
+    data: str,
+    columns: options.Columns,
+    streaming: Streaming,
+    report: ReadingHook | None = None,
+    *,
+    features: Sequence[str] | None = None,
+    n_features: int | None = None,
+    zero_based: bool | None = None,
+    quiet: bool = False,
+) -> RowBlocks:
+    """Return the rows of DATA as blocks; the options are those of `load_rows`."""
+    from pairrank.blocks import RowBlocks
+
+    columns = with_format(data, columns)
+    kind = columns["format"]
+    given = arguments_of(data, columns, docids=False)
+    shared: dict[str, Any] = {}
+    if streaming.memory_limit is not None:
+        shared["memory_limit"] = streaming.memory_limit
+    if kind == "parquet":
+        drop = () if features else split_names(columns["drop"])
+        try:
+            blocks = RowBlocks.from_parquet(
+                data,
+                **{role: given[role] for role in _ROLES},
+                features=features,
+                drop=drop,
+                drop_text=bool(given["drop_text"]),
+                dtype=np.float32 if columns["dtype"] == "float32" else None,
+                **shared,
+            )
+        except FileFormatError as error:
+            raise with_label(error, columns) from None
+        if features is None:
+            check_features(blocks.feature_names or ())
+        return blocks.reporting(report)
+    if kind == "csv":
+        raise PairrankError(
+            f"{data}: CSV is not streamed; convert it to Parquet, such as with DuckDB or pandas"
+        )
+    for role in ("weight", "winner_weight", "loser_weight"):
+        if given[role]:
+            raise PairrankError(f"{data}: svmlight text cannot hold {flag_of(role)}; give Parquet")
+    if streaming.cache is None:
+        raise UsageError(
+            "svmlight text is parsed once into a folder of arrays: name the folder with --cache."
+        )
+    with ReadingLine(data, quiet=quiet) as line:
+        blocks = RowBlocks.from_svmlight(
+            _files(data),
+            cache=streaming.cache,
+            zero_based="auto" if zero_based is None else zero_based,
+            n_features=n_features,
+            dtype=columns["dtype"],
+            callback=line if line.is_shown else None,
+            **shared,
+        )
+    return blocks.reporting(report)
+
+
+def memory_bytes() -> int:
+    """Return the memory of this machine."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError, OSError):
+        return 1 << 62
+
+
+def _files(data: str) -> list[str]:
+    """Return the files that DATA names: those of a pattern or a folder, or DATA itself."""
+    if data != "-" and not Path(data).exists() and glob.has_magic(data):
+        found = sorted(glob.glob(data, recursive=True))
+        if not found:
+            raise PairrankError(f"cannot read {data!r}: no file has such a name; check the path")
+        return found
+    if Path(data).is_dir():
+        return sorted(str(path) for path in Path(data).rglob("*") if path.is_file())
+    return [data]
+
+
+def with_format(data: str, columns: options.Columns) -> options.Columns:
+    """Return the options of columns with the format of DATA: that of a folder is Parquet."""
+    is_folder = columns["format"] == "auto" and Path(data).is_dir()
+    return {**columns, "format": "parquet" if is_folder else format_of(data, columns["format"])}
+
+
+def as_rows(n_rows: int, block: RowBlock) -> Rows:
+    """Return rows of blocks as the rows of a file, without features."""
+    from pairrank.io import Rows
+
+    return Rows(
+        np.empty((n_rows, 0)),
+        block.y,
+        block.qid,
+        block.sample_weight,
+        winner_weight=block.winner_weight,
+        loser_weight=block.loser_weight,
+    )

@@ -1,0 +1,97 @@
+"""The client of a cluster: which one, the memory of its workers, graphs computed or kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from typing import Any
+
+import dask
+import distributed
+from distributed.comm import CommClosedError
+from distributed.scheduler import KilledWorker
+
+from pairrank.dask.partitions import Graph
+from pairrank.exceptions import FitInterruptedError, InputTypeError, PairrankError
+
+_LOST = (CancelledError, CommClosedError, KilledWorker, distributed.TimeoutError)
+"""The errors by which a client says that workers or the scheduler are gone."""
+_ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1 PB"}
+"""The passes warn of large transfers themselves, with a remedy that applies."""
+
+
+def client_of(client: Any) -> distributed.Client:
+    """Return the client that is given, or else the one of this process.
+
+    Raises
+    ------
+    PairrankError
+        If there is none, or it is asynchronous.
+    """
+    if client is None:
+        try:
+            client = distributed.default_client()
+        except ValueError:
+            raise PairrankError(
+                "there is no client of a Dask cluster: make one with distributed.Client(...), "
+                "which later fits find, or pass client="
+            ) from None
+    if not isinstance(client, distributed.Client):
+        raise InputTypeError(
+            f"client must be a distributed.Client or None, got {type(client).__name__}"
+        )
+    if client.asynchronous:
+        raise PairrankError(
+            "the client is asynchronous, and a fit waits for each pass: pass a Client made "
+            "without asynchronous=True"
+        )
+    return client
+
+
+def worker_memory(client: distributed.Client) -> float:
+    """Return the bytes that all workers may use together; infinite if one has no limit."""
+    workers = client.scheduler_info(n_workers=-1)["workers"].values()
+    limits = [worker["memory_limit"] for worker in workers]
+    return float(sum(limits)) if all(limits) else float("inf")
+
+
+def n_workers(client: distributed.Client) -> int:
+    """Return the number of workers now."""
+    return len(client.nthreads())
+
+
+def kept(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[distributed.Future]:
+    """Start to compute keys of a graph, which workers keep while the futures live."""
+    with dask.config.set(_ANY_SIZE):
+        futures = client.get(graph, keys, sync=False)
+    return list(futures)
+
+
+def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[Any]:
+    """Return the values of keys of a graph, in one round trip.
+
+    Raises
+    ------
+    FitInterruptedError
+        On Ctrl-C, which ends the work on the cluster too, or if the cluster is lost.
+    """
+    with _interruptible(client) as started:
+        started += kept(client, graph, keys)
+        return list(client.gather(started))
+
+
+@contextmanager
+def _interruptible(client: distributed.Client) -> Iterator[list[Any]]:
+    """Lend a list for futures, and cancel them if the work is interrupted."""
+    started: list[Any] = []
+    try:
+        yield started
+    except KeyboardInterrupt as error:
+        client.cancel(started)
+        raise FitInterruptedError("the fit was interrupted") from error
+    except _LOST as error:
+        raise FitInterruptedError(
+            f"the Dask cluster was lost, or a task killed its workers: {error}; give workers more "
+            "memory or smaller partitions, or start the cluster again"
+        ) from error

@@ -1,0 +1,312 @@
+"""Metrics of dask collections: exact, also for queries that cross partitions."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from dask.core import literal
+from numpy.typing import NDArray
+
+from pairrank._docstrings import described_by, entries, parameters_of
+from pairrank._validation import check_choice, check_numbers
+from pairrank.blocks.catalog import crossing_queries, kept_rows, query_numbers
+from pairrank.dask import tasks
+from pairrank.dask.clients import client_of, computed, kept
+from pairrank.dask.partitions import Column, Graph, check_alike, check_lengths, column_of
+from pairrank.metrics import _tallies
+from pairrank.metrics import auc_score as auc_in_memory
+from pairrank.metrics import ndcg_score as ndcg_in_memory
+from pairrank.metrics import pairwise_accuracy as accuracy_in_memory
+from pairrank.metrics._queries import check_relevant_from
+from pairrank.metrics._tallies import Tally
+from pairrank.preferences import Graph as OrderOfLabels
+from pairrank.preferences import as_graph
+from pairrank.preferences._codes import query_codes
+from pairrank.survival import Concordance
+from pairrank.survival import concordance_index as concordance_in_memory
+
+_SHARED = entries("""
+y_true : dask Array or Series of shape (n_rows,)
+    Labels.
+scores : dask Array or Series of shape (n_rows,)
+    The scores to judge, such as `predict` of a ranker gives; higher is better.
+qid, sample_weight, winner_weight, loser_weight : dask Array or Series, optional
+    Queries and weights of rows, as in `pairrank.metrics`. Without qid all rows are one query.
+client : distributed.Client, optional
+    The cluster; None: the client of this process.
+""")
+_SHARED["Raises"] = """PairrankError
+    If collections are cut in different ways, a value is not finite, or an option is out of
+    range."""
+
+
+class _Queries(NamedTuple):
+    """The number of kept rows in a partition, and the identifiers of their queries."""
+
+    n_kept: int
+    queries: NDArray[Any] | None
+
+
+@described_by(parameters_of(accuracy_in_memory), _SHARED)
+def pairwise_accuracy(
+    y_true: Any,
+    scores: Any,
+    *,
+    graph: OrderOfLabels = "full",
+    ties: Literal["half", "correct", "error"] = "half",
+    average: Literal["pairs", "queries", "edges"] = "pairs",
+    qid: Any = None,
+    sample_weight: Any = None,
+    winner_weight: Any = None,
+    loser_weight: Any = None,
+    client: Any = None,
+) -> float:
+    """Return the share of preferences that the scores order correctly, over all partitions.
+
+    The same number as `pairrank.metrics.pairwise_accuracy` of all rows.
+
+    Returns
+    -------
+    float
+        A number in [0, 1]; NaN, with a NoPairsWarning, where there is no pair at all.
+
+    Notes
+    -----
+    Two passes over labels and scores. Queries within a partition are judged there. The rows of
+    other queries go to one worker: about 8 bytes per row for each argument.
+    """
+    check_choice(ties, "ties", ("half", "correct", "error"))
+    check_choice(average, "average", ("pairs", "queries", "edges"))
+    measure = functools.partial(
+        _tallies.tally_pairs, graph=as_graph(graph), ties=ties, average=average
+    )
+    rows = {
+        "qid": qid,
+        "sample_weight": sample_weight,
+        "winner_weight": winner_weight,
+        "loser_weight": loser_weight,
+    }
+    tally = _tally(measure, y_true, scores, rows, client)
+    return tally.value("no preference joins two of the rows")
+
+
+@described_by(parameters_of(auc_in_memory), _SHARED)
+def auc_score(
+    y_true: Any,
+    scores: Any,
+    *,
+    relevant_from: float | None = None,
+    ties: Literal["half", "correct", "error"] = "half",
+    average: Literal["pairs", "queries"] = "pairs",
+    qid: Any = None,
+    sample_weight: Any = None,
+    winner_weight: Any = None,
+    loser_weight: Any = None,
+    client: Any = None,
+) -> float:
+    """Return the area under the ROC curve of relevant rows, over all partitions.
+
+    The same number as `pairrank.metrics.auc_score` of all rows.
+
+    Returns
+    -------
+    float
+        A number in [0, 1]; NaN, with a NoPairsWarning, where no query has both kinds of rows.
+
+    Notes
+    -----
+    Costs as much as `pairwise_accuracy`.
+    """
+    check_relevant_from(relevant_from)
+    check_choice(ties, "ties", ("half", "correct", "error"))
+    check_choice(average, "average", ("pairs", "queries"))
+    measure = functools.partial(
+        _tallies.tally_classes, relevant_from=relevant_from, ties=ties, average=average
+    )
+    rows = {
+        "qid": qid,
+        "sample_weight": sample_weight,
+        "winner_weight": winner_weight,
+        "loser_weight": loser_weight,
+    }
+    tally = _tally(measure, y_true, scores, rows, client)
+    return tally.value("no query has both relevant and other rows")
+
+
+@described_by(parameters_of(ndcg_in_memory), _SHARED)
+def ndcg_score(
+    y_true: Any,
+    scores: Any,
+    *,
+    k: int | None = None,
+    discount: Literal["standard", "letor"] = "standard",
+    gain: Literal["exponential", "linear"] = "exponential",
+    empty: float | Literal["skip"] = 0.0,
+    qid: Any = None,
+    sample_weight: Any = None,
+    client: Any = None,
+) -> float:
+    """Return NDCG@k averaged over the queries of all partitions.
+
+    The same number as `pairrank.metrics.ndcg_score` of all rows.
+
+    Returns
+    -------
+    float
+        A number in [0, 1]; NaN, with a NoPairsWarning, where every query is left out.
+
+    Notes
+    -----
+    Costs as much as `pairwise_accuracy`.
+    """
+    options: dict[str, Any] = {"k": k, "discount": discount, "gain": gain, "empty": empty}
+    ndcg_in_memory([0.0, 1.0], [0.0, 1.0], **options)
+    rows = {"qid": qid, "sample_weight": sample_weight}
+    measure = functools.partial(_tallies.tally_lists, **options)
+    return _tally(measure, y_true, scores, rows, client).value("no query has a relevant row")
+
+
+@described_by(parameters_of(concordance_in_memory), _SHARED)
+def concordance_index(
+    event: Any,
+    time: Any,
+    scores: Any,
+    *,
+    ipcw: bool = False,
+    censoring: Any = None,
+    tau: float | None = None,
+    tied_tol: float = 1e-8,
+    standard_error: bool = False,
+    client: Any = None,
+) -> Concordance:
+    """Return the concordance index of risk scores, Harrell's or Uno's, over all partitions.
+
+    The same numbers as `pairrank.survival.concordance_index` of all rows.
+
+    Parameters
+    ----------
+    event, time, scores : dask Array or Series of shape (n_rows,)
+        Whether the event was observed, the time of the event or of the censoring, and risk scores.
+    censoring : (event, time), optional
+        Arrays in memory that G is estimated from; None: the rows judged.
+
+    Returns
+    -------
+    Concordance
+
+    Notes
+    -----
+    All rows are comparable, so that they go to one worker: 24 bytes per row.
+    """
+    columns = [
+        column_of(part, name)
+        for name, part in {"event": event, "time": time, "scores": scores}.items()
+    ]
+    check_alike(columns)
+    client = client_of(client)
+    options = dict(
+        ipcw=ipcw, censoring=censoring, tau=tau, tied_tol=tied_tol, standard_error=standard_error
+    )
+    graph: Graph = {}
+    for column in columns:
+        graph |= column.graph
+    key = f"pairrank_concordance-{uuid.uuid4().hex}"
+    graph[key] = (functools.partial(_concordance, options), *(column.keys for column in columns))
+    return computed(client, graph, [key])[0]
+
+
+def _tally(
+    measure: Callable[..., Tally], y: Any, scores: Any, rows: Mapping[str, Any], client: Any
+) -> Tally:
+    """Return the tally of all queries, each where its rows are; crossing queries in one task."""
+    given = {"y_true": y, **{name: part for name, part in rows.items() if part is not None}}
+    columns = [column_of(part, name) for name, part in {**given, "scores": scores}.items()]
+    check_alike(columns)
+    client = client_of(client)
+    names = tuple("y" if name == "y_true" else name for name in given)
+    labels, predicted = _loaded(client, names, columns)
+    token = uuid.uuid4().hex
+    graph: Graph = {f"queries-{token}-{at}": (_queries, one) for at, one in enumerate(labels)}
+    crossing = crossing_queries(computed(client, graph, list(graph)))[1]
+    graph = {(shared := f"crossing-{token}"): (literal(crossing),)}
+    judged = [f"pairrank_judge-{token}-{at}" for at in range(len(labels))]
+    for key, one, score in zip(judged, labels, predicted, strict=True):
+        graph[key] = (_judge, measure, one, score, shared)
+    last = f"pairrank_tally-{token}"
+    graph[last] = (_judge_together, measure, judged)
+    return computed(client, graph, [last])[0]
+
+
+def _loaded(client: Any, names: tuple[str, ...], columns: list[Column]) -> tuple[list[Any], ...]:
+    """Return the checked labels and scores of each partition, which the workers keep."""
+    graph: Graph = {}
+    for column in columns:
+        graph |= column.graph
+    token, found = uuid.uuid4().hex, []
+    load = functools.partial(tasks.load_labels, names, False)
+    for number, keys in enumerate(zip(*(column.keys for column in columns), strict=True)):
+        graph[f"pairrank_labels-{token}-{number}"] = (load, number, *keys[:-1])
+        found.append(f"pairrank_labels-{token}-{number}")
+    labels = list(found)
+    for number, (key, label) in enumerate(zip(columns[-1].keys, labels, strict=True)):
+        graph[f"pairrank_scores-{token}-{number}"] = (_load_scores, number, key, label)
+        found.append(f"pairrank_scores-{token}-{number}")
+    futures = kept(client, graph, found)
+    return futures[: len(labels)], futures[len(labels) :]
+
+
+def _load_scores(number: int, scores: Any, labels: tasks.Loaded) -> Any:
+    y = labels.block.y
+    assert y is not None
+    check_lengths(number, "scores", len(scores), "y_true", len(y))
+    return check_numbers(scores, "scores")
+
+
+def _queries(labels: tasks.Loaded) -> _Queries:
+    is_kept = kept_rows(labels.block)
+    qid = labels.block.qid
+    queries = None if qid is None else query_codes(qid[is_kept])[0]
+    return _Queries(int(np.count_nonzero(is_kept)), queries)
+
+
+@tasks.alone
+def _judge(
+    measure: Callable[..., Tally], labels: tasks.Loaded, scores: Any, crossing: NDArray[Any]
+) -> tuple[Tally, dict[str, Any]]:
+    """Return the tally of a partition's whole queries, and the rows of the others."""
+    rows = {name: part for name, part in labels.block._asdict().items() if part is not None}
+    rows["scores"] = scores
+    crosses = np.full(len(scores), bool(crossing.size))
+    if labels.block.qid is not None:
+        queries, query_of = query_codes(labels.block.qid)
+        crosses = query_numbers(queries, crossing)[0][query_of]
+    whole = {name: part[~crosses] for name, part in rows.items()}
+    return _tally_of(measure, whole), {name: part[crosses] for name, part in rows.items()}
+
+
+@tasks.alone
+def _judge_together(
+    measure: Callable[..., Tally], judged: list[tuple[Tally, dict[str, Any]]]
+) -> Tally:
+    """Return the tally of all partitions and of the queries that cross them."""
+    parts = [part for _, part in judged]
+    rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    tallies = [tally for tally, _ in judged] + [_tally_of(measure, rows)]
+    return functools.reduce(Tally.plus, tallies)
+
+
+def _tally_of(measure: Callable[..., Tally], rows: dict[str, Any]) -> Tally:
+    if not len(rows["y"]) or ("sample_weight" in rows and not rows["sample_weight"].any()):
+        return Tally(0.0, 0.0)
+    return measure(**rows)
+
+
+@tasks.alone
+def _concordance(options: dict[str, Any], *columns: Any) -> Concordance:
+    return concordance_in_memory(
+        *(np.concatenate([np.asarray(part) for part in parts]) for parts in columns), **options
+    )

@@ -1,0 +1,267 @@
+"""What the rankers on a Dask cluster share: fit, predict and score of collections."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Mapping
+from dataclasses import KW_ONLY
+from typing import Any, ClassVar, Literal, Self
+
+import dask
+import numpy as np
+from dask import is_dask_collection
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from pairrank._protocols import Callback, FloatArray
+from pairrank._validation import check_choice
+from pairrank.dask import tasks
+from pairrank.dask.clients import client_of
+from pairrank.dask.metrics import pairwise_accuracy
+from pairrank.dask.partitions import column_of, features_of, is_dataframe, partitions_of
+from pairrank.dask.passes import DaskPasses
+from pairrank.estimators._blocks import fit_on_passes, held_of
+from pairrank.estimators._docstrings import Described, ranker
+from pairrank.estimators._rows import aligned
+from pairrank.estimators._targets import TargetsMixin
+from pairrank.exceptions import FitInterruptedError, PairrankError
+
+_NOT_NEEDED = ("history_", "validation_scores_", "partial_coef_")
+"""Fitted attributes that predictions do not need."""
+
+
+@ranker
+class OnDask(Described):
+    """What the rankers on a cluster share: rows in collections of dask.
+
+    Parameters
+    ----------
+    client : distributed.Client, optional
+        The client of the cluster; None: the one that this process has made last. A copy of the
+        ranker has the same client, a pickle has none.
+    persist : "auto", True or False, default "auto"
+        Whether the workers keep X in memory during the fit. "auto": if X fits in half of their
+        memory; otherwise each pass reads X again, with a warning. False: each pass reads it again.
+    """
+
+    _in_memory: ClassVar[Any]
+    """The class of the ranker in memory."""
+
+    _: KW_ONLY
+    client: Any = None
+    persist: Literal["auto"] | bool = "auto"
+
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        winner_weight: Any = None,
+        loser_weight: Any = None,
+        X_val: Any = None,
+        y_val: Any = None,
+        qid_val: Any = None,
+        sample_weight_val: Any = None,
+        winner_weight_val: Any = None,
+        loser_weight_val: Any = None,
+        callback: Callback | None = None,
+    ) -> Self:
+        """Learn the weights from every pair; the weights are here when it returns.
+
+        Parameters
+        ----------
+        X : dask Array or DataFrame of shape (n_rows, n_features)
+            Partitioned by rows. Lengths of partitions may be unknown, and partitions may be empty.
+        y : dask Array or Series of shape (n_rows,)
+            Labels: numbers, or text where `graph` is an OrderGraph.
+        qid : dask Array or Series of shape (n_rows,), optional
+            Query identifiers; a query may have rows in several partitions. None: one query.
+        sample_weight, winner_weight, loser_weight : dask Array or Series, optional
+            Weights of rows, as for the ranker in memory.
+        X_val, y_val, qid_val, sample_weight_val, winner_weight_val, loser_weight_val : optional
+            Validation rows, in collections or in memory.
+        callback : callable, optional
+            Called in this process with a `Step` after every iteration; returning True stops the
+            fit.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        PairrankError
+            If a parameter is out of range, or collections are cut at different rows: the message
+            names the partition.
+        FitInterruptedError
+            On Ctrl-C, or if the cluster is lost. Its `partial_coef_` has the last weights. With
+            ``warm_start=True`` the next `fit` goes on from them.
+        """
+        given = locals()
+        estimator: Any = self
+        estimator._check_parameters()
+        estimator._check_blocks()
+        check_choice(self.persist, "persist", ("auto", True, False))
+        parts = partitions_of(X, y, aligned(given), several=isinstance(self, TargetsMixin))
+        held = _held(self, given)
+        client = client_of(self.client)
+        passes = DaskPasses(parts, client, self.persist)
+        if is_dask_collection(X_val):
+            held = DaskPasses(held, client, self.persist)
+        names = parts.features.names
+        known = names if names and all(isinstance(name, str) for name in names) else None
+        fit_on_passes(self, passes, held=held, feature_names=known, callback=callback)
+        if estimator.status_ == "interrupted":
+            raise FitInterruptedError("the fit was interrupted", estimator.coef_)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return scores, higher ranks better; computed when they are asked for.
+
+        Parameters
+        ----------
+        X : dask Array or DataFrame of shape (n_rows, n_features), or rows in memory
+
+        Returns
+        -------
+        dask Array or Series of shape (n_rows,), or ndarray
+            Partitioned as X is; with several targets a column for each. Of rows in memory, an array
+            in memory.
+        """
+        check_is_fitted(self)
+        local = self.to_local()
+        if not is_dask_collection(X):
+            return local.predict(X)
+        column_of(X, "X", n_dimensions=2)
+        features_of(X, "X")
+        for name in _NOT_NEEDED:
+            local.__dict__.pop(name, None)
+        several = local.coef_.ndim == 2
+        if is_dataframe(X):
+            local.predict(X._meta_nonempty)
+            names: Any = dict.fromkeys(range(len(local.coef_)), float)
+            meta = names if several else ("score", float)
+            return X.map_partitions(_scores_of_frame, dask.delayed(local), meta=meta)
+        local.predict(np.zeros((1, X.shape[1])))
+        shape: dict[str, Any] = {"drop_axis": 1, "meta": np.empty(0)}
+        if several:
+            shape = {"chunks": (X.chunks[0], (len(local.coef_),)), "meta": np.empty((0, 0))}
+        return X.map_blocks(_scores, dask.delayed(local), dtype=float, **shape)
+
+    def score(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        qid: Any = None,
+        sample_weight: Any = None,
+        winner_weight: Any = None,
+        loser_weight: Any = None,
+    ) -> float:
+        """Return the pairwise accuracy of the scores over the ranker's own order graph.
+
+        Parameters
+        ----------
+        X : dask Array or DataFrame of shape (n_rows, n_features), or rows in memory
+        y : dask Array or Series of shape (n_rows,)
+        qid, sample_weight, winner_weight, loser_weight : dask Array or Series, optional
+
+        Returns
+        -------
+        float
+            As `pairrank.dask.metrics.pairwise_accuracy`, which says what travels.
+        """
+        rows = aligned(locals())
+        if not is_dask_collection(X):
+            return float(self.to_local().score(X, y, **rows))
+        estimator: Any = self
+        how = {"graph": estimator.graph, "client": self.client, **rows}
+        scores = self.predict(X)
+        if estimator.coef_.ndim == 1:
+            return pairwise_accuracy(y, scores, **how)
+        each = zip(_columns_of(y), _columns_of(scores), strict=True)
+        return float(np.mean([pairwise_accuracy(*pair, **how) for pair in each]))
+
+    def rank(self, X: Any, qid: Any = None) -> Any:
+        """Return the position of each row in memory within its query, 1 = best.
+
+        Parameters
+        ----------
+        X : array-like, CSR matrix or frame of shape (n_rows, n_features)
+        qid : array-like of shape (n_rows,), optional
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), int64
+        """
+        if is_dask_collection(X):
+            raise PairrankError(
+                "rank needs all rows of a query together: take predict(X), and rank whole queries "
+                "in memory, as with .to_local().rank(X, qid)"
+            )
+        return self.to_local().rank(X, qid)
+
+    def to_local(self) -> Any:
+        """Return the ranker in memory with the same parameters, fitted if this one is."""
+        check_is_fitted(self)
+        estimator: Any = self
+        parameters = estimator.get_params(deep=False)
+        own = {name: parameters.pop(name) for name in ("client", "persist")}
+        local = self._in_memory(**parameters)
+        learnt = vars(self).keys() - parameters.keys() - own.keys()
+        local.__dict__.update({name: vars(self)[name] for name in learnt})
+        return local
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a model file of the ranker in memory; see `pairrank.load_model`."""
+        self.to_local().save(path)
+
+    def export(
+        self, path: str | os.PathLike[str], format: str | None = None, **options: Any
+    ) -> Any:
+        """Write the weights for a search engine or a program; see `pairrank.export.export`."""
+        return self.to_local().export(path, format, **options)
+
+    def __sklearn_clone__(self) -> Any:
+        bare = copy.copy(self)
+        bare.client = None
+        cloned = BaseEstimator.__sklearn_clone__(bare)
+        cloned.client = self.client
+        return cloned
+
+    def __getstate__(self) -> Any:
+        return {**BaseEstimator.__getstate__(self), "client": None}
+
+
+def _held(estimator: Any, given: Mapping[str, Any]) -> Any:
+    """Return the partitions of validation rows, if they are in collections; else checked rows."""
+    if is_dask_collection(given["X_val"]):
+        layout, several = aligned(dict(given), "_val"), isinstance(estimator, TargetsMixin)
+        return partitions_of(given["X_val"], given["y_val"], layout, "_val", several=several)
+    return held_of(estimator, given)
+
+
+def _columns_of(table: Any) -> list[Any]:
+    """Return the columns of an array or a dataframe of dask."""
+    if is_dataframe(table):
+        return [table[name] for name in table.columns]
+    return [table[:, at] for at in range(table.shape[1])]
+
+
+@tasks.alone
+def _scores(X: Any, local: Any) -> FloatArray:
+    """Return the scores of a partition, which may be empty."""
+    return np.empty((0, *local.coef_.shape[:-1])) if X.shape[0] == 0 else local.predict(X)
+
+
+def _scores_of_frame(frame: Any, local: Any) -> Any:
+    """Return the same as a series with the frame's index, or as a dataframe of several targets."""
+    from pandas import DataFrame, Series
+
+    scores = _scores(frame, local)
+    if scores.ndim == 2:
+        return DataFrame(scores, index=frame.index)
+    return Series(scores, index=frame.index, name="score")

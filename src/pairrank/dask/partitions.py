@@ -1,0 +1,174 @@
+"""Partitions: the rows of dask arrays and dataframes, partition by partition, as graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from dask import is_dask_collection
+from dask.utils import is_dataframe_like, is_series_like
+from scipy import sparse
+
+from pairrank.exceptions import InputTypeError, PairrankError
+from pairrank.preferences import Pairs
+
+Graph = dict[Any, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The partitions of one collection: the graph that makes them and the key of each."""
+
+    name: str
+    graph: Graph
+    keys: list[Any]
+    lengths: list[int] | None
+    """The rows of each partition, where dask knows them without computing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """What each partition of X has in common; it is sent to every worker."""
+
+    n_features: int
+    names: list[Any] | None
+    row_bytes: int
+    """The bytes of a dense row in memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Rows of collections that are partitioned alike: X, and the arrays with an entry per row."""
+
+    X: Column
+    features: Features
+    rest: dict[str, Column]
+    """y, and those of qid and the weights that are given."""
+    several: bool = False
+    """Whether y may have several columns, one per target."""
+
+    @property
+    def n_partitions(self) -> int:
+        """The number of partitions, some of which may have no rows."""
+        return len(self.X.keys)
+
+
+def partitions_of(
+    X: Any, y: Any, layout: Mapping[str, Any], suffix: str = "", *, several: bool = False
+) -> Partitions:
+    """Return the partitions of X, y and what is given of qid and weights; compute nothing.
+
+    Parameters
+    ----------
+    X : dask Array or DataFrame of shape (n_rows, n_features)
+    y : dask Array, Series or DataFrame of shape (n_rows,) or (n_rows, n_targets)
+    layout : mapping
+        Arrays or series of dask with one entry per row, by name; None where one is not given.
+    suffix : str
+        The end of the names in messages, such as "_val".
+    several : bool
+        Whether y may have several columns.
+
+    Raises
+    ------
+    PairrankError
+        If one is no collection of dask, has chunks of columns, or is partitioned in another way.
+    """
+    columns, tables = {}, ("X", "y") if several else ("X",)
+    for name, part in {"X": X, "y": y, **layout}.items():
+        if part is not None:
+            columns[name] = column_of(part, name + suffix, n_dimensions=2 if name in tables else 1)
+    if "y" not in columns:
+        raise InputTypeError(f"y{suffix} is None: give the labels, partitioned as X{suffix} is")
+    check_alike(list(columns.values()))
+    return Partitions(columns.pop("X"), features_of(X, "X" + suffix), columns, several)
+
+
+def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:
+    """Return the partitions of a collection of at most so many dimensions."""
+    check_collection(values, name)
+    if is_dataframe(values):
+        if values.ndim > n_dimensions:
+            raise InputTypeError(f"{name} is a DataFrame; give one column of it, a Series")
+        parts, lengths = values.to_delayed(), None
+    else:
+        if not 1 <= values.ndim <= n_dimensions and values.shape[1:] != (1,):
+            raise InputTypeError(f"{name} must have one dimension, got {values.ndim}")
+        if values.ndim == 2 and values.numblocks[1] > 1:
+            raise PairrankError(
+                f"{name} has {values.numblocks[1]} chunks of columns, but a task needs whole rows: "
+                f"pass {name}.rechunk({{1: -1}})"
+            )
+        parts, lengths = values.to_delayed().ravel().tolist(), list(values.chunks[0])
+        if np.isnan(lengths).any():
+            lengths = None
+    graphs = {id(part.dask): part.dask for part in parts}
+    graph = {key: task for each in graphs.values() for key, task in dict(each).items()}
+    keys = [part.key for part in parts]
+    if not graph.keys() >= set(keys):  # of a persisted array, whose futures to_delayed leaves out
+        graph |= dict(values.__dask_graph__())
+    return Column(name, graph, keys, lengths)
+
+
+def features_of(X: Any, name: str) -> Features:
+    """Return the number, the names and the size of the features of X, known without computing."""
+    n_features = X.shape[1] if X.ndim == 2 else 0
+    if X.ndim != 2:
+        raise InputTypeError(f"{name} must have two dimensions (rows, features), got {X.ndim}")
+    if n_features != n_features:
+        raise PairrankError(
+            f"{name} does not know its number of columns: pass {name}.persist() and call "
+            "compute_chunk_sizes() on it"
+        )
+    names = list(X.columns) if is_dataframe(X) else None
+    kinds = {str(kind) for kind in X.dtypes} if is_dataframe(X) else {str(X.dtype)}
+    size = 4 if all(kind.lower().startswith(("float32", "float[")) for kind in kinds) else 8
+    return Features(int(n_features), names, size * int(n_features))
+
+
+def check_collection(values: Any, name: str) -> None:
+    """Raise an InputTypeError for what is no array, dataframe or series of dask."""
+    if isinstance(values, Pairs):
+        raise InputTypeError(
+            "Pairs number the rows of all partitions, so they need X in memory: give labels, or "
+            "use the ranker without Dask"
+        )
+    if is_dask_collection(values) and hasattr(values, "ndim") and hasattr(values, "npartitions"):
+        return
+    raise InputTypeError(
+        f"{name} must be an array, a dataframe or a series of dask, got "
+        f"{type(values).__name__}: cut it as X is, with dask.array.from_array(..., chunks=...), or "
+        "use the ranker without Dask for rows in memory"
+    )
+
+
+def check_alike(columns: list[Column]) -> None:
+    """Raise a PairrankError where collections differ in partitions, as far as dask knows them."""
+    first = columns[0]
+    for other in columns[1:]:
+        if len(other.keys) != len(first.keys):
+            raise PairrankError(
+                f"{other.name} has {len(other.keys)} partitions and {first.name} "
+                f"{len(first.keys)}: cut both at the same rows (rechunk or repartition)"
+            )
+        for number, (here, there) in enumerate(
+            zip(other.lengths or (), first.lengths or (), strict=False)
+        ):
+            check_lengths(number, other.name, int(here), first.name, int(there))
+
+
+def check_lengths(number: int, name: str, n_rows: int, other: str, n_others: int) -> None:
+    """Raise a PairrankError where two collections differ in a partition's rows."""
+    if n_rows != n_others:
+        raise PairrankError(
+            f"partition {number} of {name} has {n_rows} rows and that of {other} {n_others}: cut "
+            "both at the same rows (rechunk or repartition)"
+        )
+
+
+def is_dataframe(values: Any) -> bool:
+    """Whether a collection is a DataFrame or a Series of dask."""
+    meta = getattr(values, "_meta", None)
+    return not sparse.issparse(meta) and (is_dataframe_like(meta) or is_series_like(meta))

@@ -1,0 +1,156 @@
+"""Choose how an objective over the pairs of all blocks is minimised."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from pairrank._protocols import Callback, FloatArray, PairLoss, Solution
+from pairrank.blocks._contracts import Passes
+from pairrank.blocks.crossing_queries import CrossingQueries
+from pairrank.blocks.layouts import Prepared
+from pairrank.blocks.objective import BlockObjective, BlockProblem
+from pairrank.blocks.sampled import origin_of, rounding_of, sampled_problem
+from pairrank.design import Design
+from pairrank.estimators._descent import (
+    EXACT,
+    FEW_ROWS,
+    LOOSE_CG,
+    MAX_DENSE_FEATURES,
+    Method,
+    descend,
+    minimize,
+    values_agree,
+)
+from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.objective import LineSample, PairObjective, Problem, SampledModel
+from pairrank.solvers.bundle import Bundle
+from pairrank.solvers.nonlinear_cg import NonlinearCG
+from pairrank.solvers.tron import Tron
+
+_START_TOL, _START_STEPS = 1e-3, 300
+"""The sample is solved at most this precisely, and in this many steps."""
+
+
+def block_problem(
+    passes: Passes,
+    prepared: Prepared,
+    loss: PairLoss,
+    *,
+    penalty: float,
+    factor: float,
+    algorithm: str,
+    eps: float,
+) -> BlockProblem:
+    """Return the problem of a loss over prepared blocks; `factor` is without the reduction's."""
+    catalog = prepared.catalog
+    if algorithm == "auto" and catalog.n_rows <= FEW_ROWS:
+        eps = min(eps, EXACT)
+    crossing = prepared.crossing
+    gathered = summed = None
+    if crossing is not None and prepared.gathers:
+        gathered, crossing = crossing.exchanged, None
+    if crossing is not None and algorithm != "auto":
+        raise PairrankError(
+            f'pair_sum="{algorithm}" sums queries that lie in one block each, but '
+            f'{crossing.n_queries} queries cross blocks: use pair_sum="auto", or keep the rows of '
+            "a query together"
+        )
+    if crossing is not None:
+        from pairrank.blocks.crossing_sum import crossing_sum
+
+        summed = crossing_sum(loss, crossing, eps)
+        if getattr(passes, "is_remote", False):
+            _warn_of_travel(loss, crossing, 2 if catalog.has_roles else 1)
+    origin = origin_of(catalog.sample.rows.X)
+    return BlockProblem(
+        passes,
+        loss,
+        penalty=penalty,
+        factor=factor * prepared.scale,
+        rounding=rounding_of(catalog, origin),
+        dtype=catalog.dtype,
+        crossing=summed,
+        gathered=gathered,
+        origin=origin,
+        algorithm=algorithm,
+        eps=eps,
+    )
+
+
+def _warn_of_travel(loss: PairLoss, crossing: CrossingQueries, n_sides: int) -> None:
+    """Warn where an evaluation sends many bytes between the blocks and the client."""
+    from pairrank.blocks import crossing_queries
+
+    n_exchanged = 0 if crossing.exchanged is None else crossing.exchanged.n_rows
+    n_bytes = crossing_queries.bytes_per_pass(loss, crossing, n_exchanged, n_sides)
+    if n_bytes > crossing_queries.MUCH_TRAVEL:
+        warnings.warn(
+            f"about {n_bytes / 1e9:.1f} GB travel in every evaluation, because "
+            f"{crossing.n_queries:,} queries cross blocks ({n_exchanged:,} of their rows send "
+            "their scores): keep the rows of a query in one block, or use fewer distinct labels",
+            PairrankWarning,
+            stacklevel=5,
+        )
+
+
+def minimize_blocks(
+    problem: BlockProblem,
+    prepared: Prepared,
+    method: Method,
+    start: FloatArray | None = None,
+    callback: Callback | None = None,
+) -> Solution:
+    """Minimise penalty/2 |w|^2 + factor * pair sum over blocks; solvers are those of `minimize`.
+
+    Value and gradient use every pair. The solution for the sampled rows is the start. They also
+    give Hessians and step lengths, until the gradient falls too slowly; then Hessian products are
+    over every pair, by passes.
+    """
+    sample = sampled_problem(
+        prepared, problem.loss, penalty=problem.penalty, factor=problem.factor, eps=problem.eps
+    )
+    is_whole = prepared.catalog.sample.is_whole
+    related = None
+    if start is None and sample is not None:
+        tol = method.tol if is_whole else max(method.tol, _START_TOL)
+        steps = max(1, min(method.max_iter, _START_STEPS))
+        related = minimize(sample, replace(method, tol=tol, max_iter=steps))
+    by_newton = problem.loss.smooth and method.solver != "bundle"
+    generator = np.random.default_rng(method.seed)
+    line = LineSample(sample, generator) if by_newton and sample is not None else None
+    objective = BlockObjective(
+        problem,
+        None if sample is None else _sampled_objective(sample, by_newton, generator),
+        start if related is None else related.coef,
+        is_exact=method.solver == "tron",
+        is_whole=is_whole,
+    )
+    return descend(objective, _solver(problem.loss, method, line), method, start, related, callback)
+
+
+def _sampled_objective(
+    sample: Problem, by_newton: bool, generator: np.random.Generator
+) -> PairObjective:
+    """Return the objective of the sampled rows, with a factorised Hessian where X allows it."""
+    design, model = sample.design, None
+    is_dense = isinstance(design, Design) and not design.is_sparse
+    if by_newton and is_dense and design.n_features <= MAX_DENSE_FEATURES:
+        model = SampledModel(sample, design.n_rows, generator)
+    return PairObjective(sample, model)
+
+
+def _solver(loss: PairLoss, method: Method, line: LineSample | None) -> Any:
+    """Return the solver; with exact Hessians from the start, steps are not multiplied."""
+    if method.solver == "bundle" or not loss.smooth:
+        return Bundle()
+    if not values_agree(loss):
+        return NonlinearCG(search="gradient", step_length=line)
+    if method.solver == "ncg":
+        return NonlinearCG(step_length=line)
+    if method.solver == "tron":
+        return Tron()
+    return Tron(cg_tol=LOOSE_CG, step_length=line)

@@ -1,0 +1,213 @@
+"""Fits on blocks: every ranker's `fit` where X is RowBlocks, or any other `Passes`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from pairrank import threads
+from pairrank._protocols import Callback, FloatArray, Status, Step
+from pairrank._validation import ALIGNED
+from pairrank.blocks import RowBlocks, refuse_given
+from pairrank.blocks._contracts import Passes
+from pairrank.blocks.catalog import Catalog, describe
+from pairrank.estimators._block_rows import held_rows, scores_by_passes
+from pairrank.estimators._descent import combined, progress_printer
+from pairrank.estimators._rows import Rows, Watch, aligned, columns_of, row_scores
+from pairrank.exceptions import PairrankError
+from pairrank.preferences import as_graph, refuse_roles
+
+
+def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
+    """Fit a ranker on RowBlocks; `given` has the arguments of `fit` by name."""
+    blocks: RowBlocks = given["X"]
+    refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
+    held = held_of(ranker, given)
+    fit_on_passes(
+        ranker,
+        blocks.passes(),
+        held=held,
+        callback=given["callback"],
+        raw_coef=blocks.raw_coef,
+        own_coef=blocks.own_coef,
+    )
+    ranker._shift_scores(blocks.score_offset(ranker.coef_))
+    return ranker
+
+
+def fit_on_passes(
+    ranker: Any,
+    passes: Passes,
+    *,
+    held: Rows | Passes | None = None,
+    feature_names: Sequence[str] | None = None,
+    callback: Callback | None = None,
+    raw_coef: Callable[[FloatArray], FloatArray] | None = None,
+    own_coef: Callable[[FloatArray], FloatArray] | None = None,
+    catalog: Catalog | None = None,
+) -> Any:
+    """Fit a ranker on the blocks of `passes`, wherever these are; return the ranker.
+
+    Parameters
+    ----------
+    ranker : SolvedRanker
+        Its `_prepare_blocks` lays the blocks out, its `_block_solver` solves.
+    passes : Passes
+    held : Rows or Passes, optional
+        Validation rows: checked arrays, or blocks of rows.
+    feature_names : sequence of str, optional
+        The names of the features; None: those of `passes.feature_names`, where it has them.
+    callback : callable, optional
+        As for `fit`.
+    raw_coef, own_coef : callable, optional
+        Return the weights of the user's features for those of the features in the blocks, and the
+        reverse; None: the features are the same.
+    catalog : Catalog, optional
+        That of an earlier fit on these passes, which saves the first pass.
+
+    Raises
+    ------
+    PairrankError
+        For what the ranker refuses. An error of a pass that is not the first has the last weights
+        as `partial_coef_`, and so has the ranker: `warm_start` goes on from them.
+    """
+    ranker._check_parameters()
+    ranker._check_blocks()
+    if held is None and ranker._stops_early:
+        reason, remedy = ranker._early_reason
+        raise PairrankError(
+            f"{reason} stops the fit by validation rows, and there are none: "
+            f"pass X_val (with y_val and qid_val, or RowBlocks) to fit, or {remedy}"
+        )
+    catalog = catalog or described(ranker, passes)
+    if ranker._role_refusal and catalog.has_roles:
+        refuse_roles(catalog, None, ranker._role_refusal)
+    raw = raw_coef or np.asarray
+    _keep_features(ranker, catalog, feature_names or getattr(passes, "feature_names", None))
+    n_targets = _n_targets(catalog)
+    watches = [] if held is None else _watches(ranker, held, raw, n_targets)
+    starts = _starts(ranker, catalog, n_targets)
+    if own_coef is not None:
+        starts = [None if start is None else own_coef(start) for start in starts]
+    prepared = ranker._prepare_blocks(passes, catalog)
+    _keep_counts(ranker, catalog, prepared)
+    last = _Last(raw)
+    printer = progress_printer(ranker.verbose, ranker.n_pairs_)
+    solutions: list[Any] = []
+    try:
+        with threads.blas_for(catalog.sample.rows.X):
+            solve = ranker._block_solver(passes, prepared)
+            for target, start in enumerate(starts):
+                watch = watches[target] if watches else None
+                shown = combined(printer, watch, last, last.passing(callback))
+                solutions.append(solve(target, start, shown))
+                if solutions[-1].status is Status.INTERRUPTED:
+                    break
+    except Exception as error:
+        if last.coef is not None:
+            ranker.partial_coef_ = error.partial_coef_ = raw(last.coef)  # type: ignore[attr-defined]
+        raise
+    ranker.__dict__.pop("partial_coef_", None)
+    status = ranker._keep(solutions, watches, n_targets)
+    ranker._warn(status, row_scores(catalog.sample.rows.X))
+    ranker.coef_ = raw(ranker.coef_) if n_targets == 1 else np.array([*map(raw, ranker.coef_)])
+    ranker._conclude_blocks(prepared, solutions)
+    return ranker
+
+
+def described(ranker: Any, passes: Passes) -> Catalog:
+    """Return the catalog of the first pass for a ranker."""
+    graph = as_graph(getattr(ranker, "graph", "full"))
+    return describe(passes, seed=ranker._seed(), graph=graph)
+
+
+class _Last:
+    """A callback that keeps the last weights, and passes on steps in the user's features."""
+
+    def __init__(self, raw: Callable[[FloatArray], FloatArray]) -> None:
+        self.raw = raw
+        self.coef: FloatArray | None = None
+
+    def __call__(self, step: Step) -> bool:
+        """Keep the weights of a step."""
+        self.coef = step.coef
+        return False
+
+    def passing(self, callback: Callback | None) -> Callback | None:
+        """Return a callback that is called with the weights of the user's features."""
+        if callback is None:
+            return None
+
+        def call(step: Step) -> object:
+            assert step.coef is not None
+            return callback(step._replace(coef=self.raw(step.coef)))
+
+        return call
+
+
+def held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
+    """Return the validation rows that `fit` was given: passes over blocks, or checked arrays."""
+    if isinstance(given["X_val"], RowBlocks):
+        refuse_given(**{name + "_val": given[name + "_val"] for name in ("y", *ALIGNED)})
+        held: Passes = given["X_val"].passes()
+        return held
+    bare = copy.copy(ranker)
+    for name in ("n_features_in_", "feature_names_in_"):
+        bare.__dict__.pop(name, None)
+    rows: Rows | None = bare._check_held(
+        given["X_val"], given["y_val"], aligned(dict(given), "_val"), 1
+    )
+    return rows
+
+
+def _n_targets(catalog: Catalog) -> int:
+    """Return the number of columns of the labels."""
+    y: Any = catalog.sample.rows.y
+    return 1 if y.ndim == 1 else int(y.shape[1])
+
+
+def _watches(
+    ranker: Any, held: Rows | Passes, raw: Callable[[FloatArray], FloatArray], n_targets: int
+) -> list[Watch]:
+    """Return the callbacks that score iterates on the validation rows, one per target."""
+    if isinstance(held, Rows):
+        if held.X.shape[1] != ranker.n_features_in_:
+            raise PairrankError(
+                f"X_val has {held.X.shape[1]} features, but the blocks have {ranker.n_features_in_}"
+            )
+        rows, scores = held, row_scores(held.X)
+    else:
+        rows, scores = held_rows(held), scores_by_passes(held)
+    patience = int(ranker.patience) if ranker._stops_early and ranker.patience else None
+    if (n_held := len(columns_of(rows.y))) not in (1, n_targets):
+        raise PairrankError(f"the validation rows have {n_held} targets, but y {n_targets}")
+    judges = ranker._judges(rows, n_targets)
+    return [Watch(judge, lambda w: scores(raw(w)), patience) for judge in judges]
+
+
+def _keep_features(ranker: Any, catalog: Catalog, names: Sequence[str] | None) -> None:
+    ranker.__dict__.pop("feature_names_in_", None)
+    ranker.__dict__.pop("feature_map_", None)
+    ranker.n_features_in_ = catalog.n_features
+    if names is not None:
+        ranker.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _keep_counts(ranker: Any, catalog: Catalog, prepared: Any) -> None:
+    ranker.n_pairs_ = prepared.n_pairs
+    ranker.n_rows_, ranker.n_queries_ = catalog.n_kept, catalog.n_queries
+    ranker.__dict__.pop("n_ties_", None)
+    if prepared.n_ties is not None:
+        ranker.n_ties_ = prepared.n_ties
+
+
+def _starts(ranker: Any, catalog: Catalog, n_targets: int) -> Any:
+    """Return the weights to go on from with `warm_start`: those of an interrupted fit, if any."""
+    partial = getattr(ranker, "partial_coef_", None)
+    is_usable = partial is not None and partial.shape == (catalog.n_features,)
+    if ranker.warm_start and n_targets == 1 and is_usable:
+        return [np.asarray(partial)]
+    return ranker._starts(n_targets, catalog.n_features)

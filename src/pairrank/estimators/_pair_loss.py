@@ -1,0 +1,115 @@
+"""PairLossRanker: a loss over preferences, minimised over rows in memory or over blocks."""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY
+from typing import TYPE_CHECKING, Any, Literal
+
+from pairrank import _validation as validation
+from pairrank.blocks._contracts import Passes
+from pairrank.estimators._base import Graph
+from pairrank.estimators._descent import Method, minimize, values_agree
+from pairrank.estimators._docstrings import ranker
+from pairrank.estimators._fit import Solve, SolvedRanker
+from pairrank.estimators._rows import Rows, preferences_of
+from pairrank.exceptions import PairrankError
+from pairrank.losses import as_loss
+from pairrank.objective import Problem
+from pairrank.pair_sums import check_eps
+from pairrank.preferences import Pairs, Preferences, as_graph
+
+if TYPE_CHECKING:
+    from pairrank.blocks.catalog import Catalog
+
+
+@ranker
+class PairLossRanker(SolvedRanker):
+    """A ranker that minimises alpha/2 |w|^2 + C times a loss over every preference.
+
+    A ranker declares `loss`, and one of C and alpha; `eps` is the error of its sums.
+    """
+
+    _: KW_ONLY
+    graph: Graph = "full"
+    reduction: Literal["auto", "rows", "query", "sum"] = "auto"
+    solver: str = "auto"
+    pair_sum: str = "auto"
+    warm_start: bool = False
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        for name in ("C", "alpha"):
+            validation.check_number(getattr(self, name, 1.0), name)
+        check_eps(getattr(self, "eps", 1e-6))
+        loss = as_loss(self.loss)
+        if self.solver in ("tron", "ncg") and not loss.smooth:
+            raise PairrankError(
+                f'solver="{self.solver}" needs a smooth loss, which {self.loss!r} is not: use '
+                'solver="bundle" (or "auto")'
+            )
+        if self.solver in ("tron", "bundle", "sgd") and not values_agree(loss):
+            raise PairrankError(
+                f'solver="{self.solver}" needs values that match gradients, which {self.loss!r} '
+                'does not give: use solver="ncg" (or "auto")'
+            )
+
+    def _preferences(self, rows: Rows) -> Preferences:
+        """Return the scaled preferences; raise an error if there are none."""
+        preferences = preferences_of(rows, self.graph, self.reduction)
+        if isinstance(preferences, Pairs) or self.pair_sum != "auto":
+            return preferences
+        return preferences.compact()
+
+    def _solver_of(self, rows: Rows, features: Any, preferences: Preferences) -> Solve:
+        problem = Problem(
+            features,
+            preferences,
+            as_loss(self.loss),
+            penalty=float(getattr(self, "alpha", 1.0)),
+            factor=float(getattr(self, "C", 1.0)),
+            algorithm=self.pair_sum,
+            eps=float(getattr(self, "eps", 1e-6)),
+        )
+        method = self._method()
+        return lambda target, start, callback: minimize(problem, method, start, callback)
+
+    def _check_blocks(self) -> None:
+        super()._check_blocks()
+        if self.solver == "sgd":
+            raise PairrankError(
+                'solver="sgd" draws pairs from all rows, so it cannot take RowBlocks: use '
+                'solver="auto", or call partial_fit with one block after another'
+            )
+
+    def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
+        from pairrank.blocks.layouts import prepare
+
+        return prepare(
+            passes,
+            catalog,
+            as_loss(self.loss),
+            graph=as_graph(self.graph),
+            reduction=self.reduction,
+            compacts=self.pair_sum == "auto",
+        )
+
+    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
+        from pairrank.estimators._block_descent import block_problem, minimize_blocks
+
+        problem = block_problem(
+            passes,
+            prepared,
+            as_loss(self.loss),
+            penalty=float(getattr(self, "alpha", 1.0)),
+            factor=float(getattr(self, "C", 1.0)),
+            algorithm=self.pair_sum,
+            eps=float(getattr(self, "eps", 1e-6)),
+        )
+        method = self._method()
+        return lambda target, start, callback: minimize_blocks(
+            problem, prepared, method, start, callback
+        )
+
+    def _method(self) -> Method:
+        """Return how the problem is minimised."""
+        return Method(self.solver, float(self.tol), int(self.max_iter), self._seed())

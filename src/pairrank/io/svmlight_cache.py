@@ -1,0 +1,229 @@
+"""SvmlightBlocks: svmlight text, converted once to blocks of arrays in a folder."""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import os
+import zipfile
+import zlib
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from pairrank.exceptions import FileAccessError, FileFormatError
+from pairrank.io._atomic import atomic_write
+from pairrank.io._streams import ReadingCallback, open_source, position_in, whole_lines
+from pairrank.io.query_sizes import query_sizes_of
+from pairrank.io.rows import check_dtype
+from pairrank.io.svmlight import SvmlightReader, is_sparse, matrix_of
+
+_TEXT_BLOCK = 2 << 20
+_ENTRY_BYTES = 12
+_MANIFEST, _QUERIES = "manifest.json", "queries.npy"
+_ARRAYS = ("labels", "row_ends", "indices", "values")
+
+
+class SvmlightBlocks:
+    """A source of blocks of svmlight files, which are parsed once.
+
+    The blocks are written to a folder of their own in `cache`. They are used again as long as size
+    and digest of each file are those of the conversion. A block file that is damaged is an error.
+
+    Parameters
+    ----------
+    paths : str, path-like or sequence of them
+        Files; gzip, bzip2 and xz are decompressed. Rows of one qid are one query, in any file.
+    cache : str or path-like
+        The folder; it is made if there is none.
+    zero_based, n_features, dtype
+        As for `read_svmlight`.
+    block_bytes : int
+        Blocks hold about so many bytes of entries.
+    callback : callable, optional
+        As for `read_svmlight`; called while text is parsed.
+    """
+
+    feature_names = None
+
+    def __init__(
+        self,
+        paths: Any,
+        cache: str | os.PathLike[str],
+        *,
+        zero_based: bool | Literal["auto"] = "auto",
+        n_features: int | None = None,
+        dtype: Any = np.float64,
+        block_bytes: int = 1 << 26,
+        callback: ReadingCallback | None = None,
+    ) -> None:
+        single = isinstance(paths, str | os.PathLike)
+        self.paths = [os.path.abspath(path) for path in ([paths] if single else paths)]
+        if not self.paths:
+            raise FileAccessError("no svmlight file is named: give at least one path")
+        more = len(self.paths) - 1
+        self.name = self.paths[0] + f" and {more} more" * bool(more)
+        self.dtype, self.callback = check_dtype(dtype), callback
+        options = [self.paths, self.dtype.str, zero_based, n_features, block_bytes]
+        key = hashlib.blake2b(json.dumps(options).encode(), digest_size=12).hexdigest()
+        self.folder = Path(cache, key)
+        manifest = self._usable()
+        if manifest is None:
+            manifest = self._convert(zero_based, n_features, block_bytes)
+        self._manifest = manifest
+        self.n_rows: int = manifest["n_rows"]
+        self.n_features: int = manifest["n_features"]
+
+    @property
+    def zero_based(self) -> bool:
+        """Whether the text counts features from 0."""
+        return bool(self._manifest["shift"] == 0)
+
+    def read(self, start: int, *, labelled: bool) -> Generator[tuple[Any, ...], None, None]:
+        """Yield the blocks from number `start` on."""
+        has_queries = self._manifest["has_queries"]
+        names = np.load(self.folder / _QUERIES) if has_queries and labelled else None
+        for number in range(start, len(self._manifest["sizes"])):
+            found = self._block(number, labelled=labelled)
+            indices = found["indices"] - np.int32(self._manifest["shift"])
+            X = matrix_of(
+                found["row_ends"],
+                indices,
+                found["values"],
+                self.n_features,
+                sparse=self._manifest["sparse"],
+            )
+            qid = None if names is None else names[found["codes"]]
+            yield (X, found["labels"], qid) if labelled else (X,)
+            del found, X, indices
+
+    def _block(self, number: int, *, labelled: bool) -> dict[str, Any]:
+        """Return the arrays of a block file; its size is checked, and each array by its CRC-32."""
+        path = self.folder / _file(number)
+        wanted = ("labels", "codes") if labelled else ()
+        try:
+            if path.stat().st_size != self._manifest["sizes"][number]:
+                raise FileFormatError("its size is another")
+            with np.load(path) as stored:
+                return {name: stored[name] for name in (*_ARRAYS[1:], *wanted)}
+        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise FileFormatError(
+                f"{path}: the cache is damaged ({error}); delete the folder {self.folder}, it is "
+                "made again"
+            ) from error
+
+    def _usable(self) -> dict[str, Any] | None:
+        """Return the manifest of an earlier conversion of the same files, if there is one."""
+        try:
+            manifest: dict[str, Any] = json.loads((self.folder / _MANIFEST).read_text("utf-8"))
+            known = manifest["files"]
+        except (OSError, ValueError, KeyError):
+            return None
+        for path, (size, changed, digest) in zip(self.paths, known, strict=True):
+            now = _stat(path)
+            if now.st_size != size:
+                return None
+            if now.st_mtime_ns != changed and _digest(path) != digest:
+                return None
+        return manifest
+
+    def _convert(self, zero_based: Any, n_features: int | None, limit: int) -> dict[str, Any]:
+        """Parse the text, write the block files, and last of all the manifest; return it."""
+        for path in self.paths:
+            _stat(path)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileAccessError(
+                f"cannot make the cache {self.folder}: {error.strerror}; name another folder"
+            ) from error
+        files = [_identity(path) for path in self.paths]
+        reader = SvmlightReader(self.paths[0], self.dtype, comments=False)
+        sizes: list[int] = []
+        n_rows = n_entries = 0
+        for _ in self._parsed(reader, limit):
+            n_rows, n_entries = n_rows + len(reader.labels), n_entries + len(reader.values)
+            sizes.append(self._write(reader, len(sizes)))
+        if not n_rows:
+            raise FileFormatError(f"{self.name}: no rows; the files hold nothing, or comments only")
+        has_queries = bool(reader.code_of)
+        self._refuse_side_files(has_queries)
+        shift = reader.shift(zero_based)
+        width = reader.width(shift, n_features, n_rows, n_entries)
+        if has_queries:
+            with atomic_write(self.folder / _QUERIES) as file:
+                np.save(file, reader.qid_names(), allow_pickle=False)
+        manifest = {
+            "files": files,
+            "n_rows": n_rows,
+            "n_features": width,
+            "shift": shift,
+            "sparse": is_sparse(n_entries, n_rows * width),
+            "has_queries": has_queries,
+            "sizes": sizes,
+        }
+        with atomic_write(self.folder / _MANIFEST, "w") as text:
+            text.write(json.dumps(manifest))
+        return manifest
+
+    def _parsed(self, reader: SvmlightReader, limit: int) -> Generator[None, None, None]:
+        """Parse the files; yield where the reader holds a block, and at the end."""
+        for path in self.paths:
+            reader.name, reader.line, before = path, 1, reader.n_bytes
+            with open_source(path) as stream:
+                blocks = whole_lines(stream, _TEXT_BLOCK)
+                while some := list(itertools.islice(blocks, reader.n_blocks)):
+                    reader.take(some)
+                    if self.callback is not None:
+                        position = position_in(stream, reader.n_bytes - before)
+                        self.callback(*position, len(reader.labels))
+                    if len(reader.values) * _ENTRY_BYTES >= limit:
+                        yield
+        if len(reader.labels):
+            yield
+
+    def _write(self, reader: SvmlightReader, number: int) -> int:
+        """Write what the reader holds as a block file; return the file's size."""
+        arrays = {name: getattr(reader, name).take() for name in (*_ARRAYS, "codes")}
+        reader.n_entries = 0
+        path = self.folder / _file(number)
+        with atomic_write(path) as file:
+            np.savez(file, **arrays)
+        return path.stat().st_size
+
+    def _refuse_side_files(self, has_queries: bool) -> None:
+        side = None if has_queries else next(filter(None, map(query_sizes_of, self.paths)), None)
+        if side is not None:
+            raise FileFormatError(
+                f"{side}: rows per query in a file of their own are not read for blocks; write qid "
+                "into the rows (pairrank convert), or move the file away"
+            )
+
+
+def _file(number: int) -> str:
+    return f"block-{number:06d}.npz"
+
+
+def _stat(path: str) -> os.stat_result:
+    try:
+        return os.stat(path)
+    except OSError as error:
+        raise FileAccessError(f"cannot read {path}: {error.strerror}; check the path") from error
+
+
+def _identity(path: str) -> tuple[int, int, int]:
+    """Return size, time of change and digest of a file."""
+    found = _stat(path)
+    return found.st_size, found.st_mtime_ns, _digest(path)
+
+
+def _digest(path: str) -> int:
+    """Return the CRC-32 of a file."""
+    digest = 0
+    with open(path, "rb") as file:
+        while block := file.read(1 << 22):
+            digest = zlib.crc32(block, digest)
+    return digest

@@ -1,0 +1,46 @@
+"""RowBlocks of rows in memory, for tests: every kind of source gives the same rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pairrank import RowBlocks
+
+SMALLEST = 3.035e8
+"""A memory limit that has room for three blocks of 1 MB, and for no cached one."""
+
+
+def rows_of(seed: int, n_rows: int = 60, n_features: int = 3) -> tuple[Any, Any, Any]:
+    """Return X, labels of three levels, and identifiers of five queries."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n_rows, n_features))
+    return X, generator.integers(0, 3, n_rows).astype(float), generator.integers(0, 5, n_rows)
+
+
+def cut(borders: list[int], *arrays: Any, **options: Any) -> RowBlocks:
+    """Return RowBlocks of a function that cuts arrays at some rows."""
+
+    def blocks() -> Any:
+        n_rows = arrays[0].shape[0]
+        for start, stop in zip([0, *borders], [*borders, n_rows], strict=True):
+            yield tuple(None if array is None else array[start:stop] for array in arrays)
+
+    return RowBlocks(blocks, **options)
+
+
+def all_rows(rows: RowBlocks) -> Any:
+    """Return the X of all blocks of a pass, dense."""
+    return rows.passes().describe(_take, None)
+
+
+def joined(rows: RowBlocks) -> Any:
+    """Return all rows of X as one dense matrix."""
+    return np.vstack(
+        [part.toarray() if hasattr(part, "toarray") else part for part in all_rows(rows)]
+    )
+
+
+def _take(index: int, block: Any, shared: Any) -> Any:
+    return block.X

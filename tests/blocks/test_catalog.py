@@ -1,0 +1,136 @@
+"""The catalog and the layouts of blocks against preferences in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_passes import cut_rows
+from pairrank.blocks import catalog
+from pairrank.blocks.catalog import describe
+from pairrank.blocks.layouts import prepare
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.losses import LOSSES
+from pairrank.preferences import Levels, OrderGraph
+
+GRAPHS = ["full", "chain", OrderGraph([(0, 2), (1, 3)])]
+REDUCTIONS = ["rows", "query", "sum"]
+
+
+def some_rows(seed, n_rows=240, *, n_queries=17, n_labels=4):
+    """Return X, labels and identifiers of queries in random order."""
+    generator = np.random.default_rng(seed)
+    X = generator.normal(size=(n_rows, 3))
+    y = generator.integers(0, n_labels, n_rows).astype(np.float64)
+    return X, y, generator.integers(0, n_queries, n_rows)
+
+
+def some_weights(seed, n_rows, kind):
+    generator = np.random.default_rng(seed)
+    draw = lambda: generator.integers(0, 4, n_rows) / 2.0  # noqa: E731
+    if kind == "none":
+        return {}
+    if kind == "rows":
+        return {"sample_weight": draw()}
+    return {"sample_weight": draw(), "winner_weight": draw(), "loser_weight": draw()}
+
+
+@pytest.mark.parametrize("kind", ["none", "rows", "roles"])
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+@pytest.mark.parametrize("graph", GRAPHS, ids=["full", "chain", "edges"])
+@pytest.mark.parametrize("order", ["sorted", "mixed", "one"])
+def test_totals_are_those_in_memory(graph, reduction, order, kind):
+    X, y, qid = some_rows(3)
+    if order == "sorted":
+        qid = np.sort(qid)
+    layout = {} if order == "one" else {"qid": qid}
+    weights = some_weights(4, y.size, kind)
+    passes = cut_rows(X, y, [50, 51, 130], **layout, **weights)
+    known = describe(passes)
+    found = prepare(passes, known, LOSSES["squared_hinge"](), graph=graph, reduction=reduction)
+    levels = Levels.build(y, layout.get("qid"), graph=graph, **weights)
+    wanted = levels.reduced(reduction)
+    assert (found.n_pairs, known.n_queries) == (wanted.n_pairs, wanted.n_queries)
+    assert known.n_kept == wanted.row_of.size
+    assert known.labels.tolist() == wanted.labels.tolist()
+    # all weights are multiples of 1/2, so that every sum of products is exact
+    assert (known.row_weight, found.pair_weight) == (wanted.row_weight, wanted.pair_weight)
+    assert found.total_weight == pytest.approx(wanted.total_weight, rel=1e-13)
+    sizes = np.diff(levels.group_start)
+    assert found.n_ties == (sizes * (sizes - 1) // 2).sum()
+
+
+@settings(max_examples=60)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_rows=st.integers(2, 40),
+    n_queries=st.integers(1, 12),
+    n_labels=st.integers(1, 5),
+    kind=st.sampled_from(["none", "rows", "roles"]),
+    borders=st.lists(st.integers(0, 40), max_size=6),
+    identifiers=st.sampled_from(["numbers", "text", "objects", "none"]),
+)
+def test_totals_of_any_blocks(seed, n_rows, n_queries, n_labels, kind, borders, identifiers):
+    """Also empty blocks, blocks of rows of weight 0, and more blocks than queries."""
+    X, y, qid = some_rows(seed, n_rows, n_queries=n_queries, n_labels=n_labels)
+    weights = some_weights(seed, n_rows, kind)
+    layout = {} if identifiers == "none" else {"qid": qid}
+    if identifiers == "text":
+        layout["qid"] = np.array([f"q{number}" for number in qid])
+    if identifiers == "objects":
+        layout["qid"] = np.array([("q", number) for number in qid] + [None], dtype=object)[:-1]
+    ends = sorted(min(border, n_rows) for border in borders)
+    passes = cut_rows(X, y, ends, **layout, **weights)
+    levels = Levels.build(y, layout.get("qid"), **weights)
+    found = describe(passes)
+    assert (found.n_rows, found.n_kept) == (n_rows, levels.row_of.size)
+    assert found.n_queries == levels.n_queries
+    if not levels.n_pairs:
+        with pytest.raises(NoPairsError):
+            prepare(passes, found, LOSSES["squared_hinge"]())
+        return
+    prepared = prepare(passes, found, LOSSES["squared_hinge"]())
+    assert (prepared.n_pairs, prepared.pair_weight) == (levels.n_pairs, levels.pair_weight)
+    rows = [state.rows.size for state in passes.states]
+    kept = sum(rows) + sum(
+        whole_rows(state, block) for state, block in zip(passes.states, passes.blocks, strict=True)
+    )
+    assert kept == levels.row_of.size
+
+
+def whole_rows(state, block):
+    """Count the kept rows of a block that are in no crossing query."""
+    kept = np.ones(block.y.size, dtype=bool)
+    sample = np.ones(block.y.size) if block.sample_weight is None else block.sample_weight
+    if block.winner_weight is not None:
+        kept = sample * (block.winner_weight + block.loser_weight) > 0
+    kept &= sample > 0
+    kept[state.rows] = False
+    return int(np.count_nonzero(kept))
+
+
+def test_blocks_must_carry_the_same_arrays():
+    X, y, qid = some_rows(5)
+    passes = cut_rows(X, y, [100], qid=qid)
+    passes.blocks[1] = passes.blocks[1]._replace(qid=None)
+    with pytest.raises(PairrankError, match="block 0 has qid, but block 1 has none"):
+        describe(passes)
+    passes = cut_rows(X, y, [100])
+    passes.blocks[1] = passes.blocks[1]._replace(X=passes.blocks[1].X[:, :2])
+    with pytest.raises(PairrankError, match="block 1 has 2 features, but block 0 has 3"):
+        describe(passes)
+
+
+def test_many_labels_are_not_collected(monkeypatch):
+    monkeypatch.setattr(catalog, "MOST_LABELS", 50)
+    X, y, qid = some_rows(6, n_labels=60)
+    y += np.random.default_rng(7).normal(size=y.size)
+    passes = cut_rows(X, y, [70, 150], qid=qid)
+    found = describe(passes)
+    assert found.labels is None
+    prepared = prepare(passes, found, LOSSES["squared_hinge"]())
+    levels = Levels.build(y, qid)
+    assert (prepared.n_pairs, prepared.n_ties) == (levels.n_pairs, 0)
+    assert prepared.crossing.exchanged.n_pairs == levels.n_pairs

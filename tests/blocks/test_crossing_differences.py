@@ -1,0 +1,190 @@
+"""Squares and tubes over queries that cross blocks against the sum in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from blocks_definition import Crossed, cut_differences
+from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery
+from pairrank.blocks.crossing_sum import crossing_sum
+from pairrank.losses import Square, Tube
+from pairrank.pair_sums import bind
+from pairrank.preferences import Differences
+from strategies import Problem, problems
+
+pytestmark = pytest.mark.numeric
+
+TUBES = {
+    "n = 1": Tube(0.1, 1),
+    "n = 2": Tube(0.1, 2),
+    "no epsilon": Tube(0.0, 1),
+    "wide": Tube(2.0, 2),
+}
+NO_LEVELS = np.empty(0, dtype=np.int32)
+UNIT = float(np.finfo(float).eps)
+seeds = st.integers(0, 2**32 - 1)
+
+
+class EveryDifference:
+    """Every ordered pair of a query, one by one."""
+
+    def __init__(self, problem):
+        y, n = problem.y, problem.y.size
+        qid = np.zeros(n, dtype=int) if problem.qid is None else problem.qid
+        weight = np.ones(n) if problem.weight is None else problem.weight
+        self.i, self.j = np.nonzero(qid[:, None] == qid[None, :])
+        total = np.array([weight[qid == own].sum() for own in qid])
+        halves = np.where(total > 0.0, 2.0 * total, 1.0)
+        self.weight = weight[self.i] * weight[self.j] / halves[self.i]
+        self.wanted = y[self.i] - y[self.j]
+        self.d = problem.scores[self.i] - problem.scores[self.j]
+        self.n_rows = n
+
+    def value(self, loss):
+        return float((self.weight * loss.phi(self.d, self.wanted)).sum())
+
+    def slopes(self, loss):
+        return self.weight * loss.phi(self.d, self.wanted, order=1)
+
+    def gradient(self, loss):
+        slopes, n = self.slopes(loss), self.n_rows
+        return np.bincount(self.i, slopes, n) - np.bincount(self.j, slopes, n)
+
+
+def summed(loss, problem, seed, by_moments=True):
+    rng = np.random.default_rng(seed)
+    differences = Differences.build(problem.y, problem.qid, sample_weight=problem.weight)
+    n_blocks = int(rng.integers(1, 7))
+    cut = cut_differences(differences, n_blocks, rng)
+    n_queries = differences.query_weight.size
+    crossing = CrossingQueries(n_queries, (), differences)
+    if by_moments and isinstance(loss, Tube):
+        queries = tuple(
+            MomentQuery(
+                q, int((cut.query == q).sum()), n_blocks, NO_LEVELS, None,
+                1.0 / max(float(differences.query_weight[q]), 1e-300),
+            )
+            for q in range(n_queries)
+        )  # fmt: skip
+        crossing = CrossingQueries(n_queries, queries, None)
+    return Crossed(crossing_sum(loss, crossing), cut), differences
+
+
+@settings(max_examples=60)
+@given(problem=problems(), seed=seeds)
+def test_squares_are_those_of_the_sum_in_memory(problem, seed):
+    sums, differences = summed(Square(), problem, seed)
+    wanted = bind(Square(), differences).at(problem.scores)
+    found, gradient = sums.at(problem.scores)
+    if not np.isfinite(wanted.value):
+        assert not np.isfinite(found.value)
+        return
+    assert (found.error, found.gradient_error) == (0.0, 0.0)
+    # Of the scores' size: a difference of scores is known to that precision only.
+    weight = 1.0 if problem.weight is None else problem.weight
+    size = np.abs(problem.scores - problem.scores[np.abs(problem.scores).argmin()]).max()
+    size = max(size, float(np.ptp(problem.y)), 1e-140)
+    allowed = 100.0 * UNIT * size
+    np.testing.assert_array_less(
+        np.abs(gradient - wanted.gradient) * np.ones(gradient.size),
+        np.maximum(weight * allowed * 2.0, 1e-290),
+    )
+    total = float(np.sum(weight * np.ones(gradient.size)))
+    assert abs(found.value - wanted.value) <= max(total * allowed * size, 1e-280)
+    product = sums.product(problem.scores, problem.v)
+    wanted_product = wanted.curvature().matvec(problem.v)
+    most = 100.0 * UNIT * np.abs(problem.v).max() * np.max(weight)
+    assert np.abs(product - wanted_product).max() <= max(2.0 * most, 1e-290)
+
+
+def test_offsets_of_scores_and_labels_cost_squares_no_digits():
+    rng = np.random.default_rng(0)
+    y = np.round(rng.normal(size=300), 8)
+    scores = np.round(rng.normal(size=300) * 2.0**20) / 2.0**20
+    qid = np.repeat([0, 1, 2], 100)
+    near, far = (
+        summed(Square(), Problem(y, qid, "full", None, scores + offset, y), 3)[0].at(
+            scores + offset
+        )
+        for offset in (0.0, 2.0**23)
+    )
+    assert far[0].value == pytest.approx(near[0].value, rel=1e-13)
+    np.testing.assert_allclose(far[1], near[1], atol=1e-13)
+    assert abs(far[1].sum()) <= 1e-12  # What the offset of the features would multiply.
+
+
+@pytest.mark.parametrize("name", TUBES)
+@settings(max_examples=30)
+@given(problem=problems(), seed=seeds)
+def test_exchanged_tubes_give_the_bits_of_the_sum_in_memory(name, problem, seed):
+    sums, differences = summed(TUBES[name], problem, seed, by_moments=False)
+    wanted = bind(TUBES[name], differences).at(problem.scores)
+    found, gradient = sums.at(problem.scores)
+    np.testing.assert_array_equal(found.value, wanted.value)
+    np.testing.assert_array_equal(gradient, wanted.gradient)
+
+
+@pytest.mark.parametrize("name", TUBES)
+@settings(max_examples=40)
+@given(problem=problems(), seed=seeds)
+def test_stated_errors_of_tubes_by_cells_hold(name, problem, seed):
+    loss, every = TUBES[name], EveryDifference(problem)
+    if not np.abs(problem.scores).max() < 1e100:
+        return
+    sums, _ = summed(loss, problem, seed)
+    found, gradient = sums.at(problem.scores)
+    largest = np.abs(problem.scores).max() + np.abs(problem.y).max()
+    cells = sum(part.position.size for k, part in found.parts.items() if k)
+    rounding = 4.0 * (every.n_rows + cells + 4096) * UNIT
+    # Scores less labels are rounded, by which every difference may be off.
+    off = 8.0 * UNIT * largest
+    miss = np.abs(every.wanted - every.d)
+    slopes = loss.n * np.where(miss + off > loss.epsilon, (miss + off) ** (loss.n - 1), 0.0)
+    size = float((every.weight * (miss**loss.n + slopes * off)).sum())
+    allowed = found.error + rounding * size + float((every.weight * slopes).sum()) * off
+    assert abs(found.value - every.value(loss)) <= allowed
+    kink = every.weight[np.abs(miss - loss.epsilon) <= off] if loss.n == 1 else off * every.weight
+    allowed = found.gradient_error + 2.0 * rounding * float((every.weight * slopes).sum())
+    assert np.abs(gradient - every.gradient(loss)).sum() <= allowed + 4.0 * float(kink.sum())
+
+
+def test_sharpened_tubes_state_a_relative_error_of_1e_9():
+    rng = np.random.default_rng(0)
+    n = 5000
+    y, loss = rng.normal(size=n), Tube(0.1, 2)
+    problem = Problem(y, None, "full", None, 0.5 * y + rng.normal(size=n), y)
+    sums, differences = summed(loss, problem, 2)
+    wanted = bind(loss, differences, pair_sum="sorted").at(problem.scores)
+    while sums.sum.sharpen():
+        pass
+    found, gradient = sums.at(problem.scores)
+    size = np.abs(wanted.gradient).sum()
+    assert found.gradient_error <= 1e-9 * size
+    assert np.abs(gradient - wanted.gradient).sum() <= found.gradient_error + 1e-11 * size
+    assert abs(found.value - wanted.value) <= found.error + 1e-12 * wanted.value
+
+
+def test_products_of_squared_tubes_by_two_passes():
+    rng = np.random.default_rng(0)
+    n = 2000
+    y, v, loss = rng.normal(size=n), rng.normal(size=n), Tube(0.3, 2)
+    weight = rng.uniform(0.5, 2.0, n)
+    problem = Problem(y, np.arange(n) % 2, "full", weight, rng.normal(size=n), v)
+    sums, differences = summed(loss, problem, 2)
+    wanted = bind(loss, differences, pair_sum="sorted").at(problem.scores).curvature().matvec(v)
+    product = sums.product(problem.scores, v)
+    assert np.abs(product - wanted).sum() <= 5e-3 * np.abs(wanted).sum()
+
+
+def test_a_block_gets_the_means_of_its_own_queries_only():
+    rng = np.random.default_rng(0)
+    y, qid = rng.normal(size=600), np.repeat(np.arange(6), 100)
+    sums, _ = summed(Square(), Problem(y, qid, "full", None, rng.normal(size=600), y), 4)
+    table = sums.table(rng.normal(size=600))
+    for index, rows in enumerate(sums.cut.slices):
+        if rows.stop > rows.start:
+            own = table.of_block(index).parts[0].merged.residuals.query
+            np.testing.assert_array_equal(own, np.unique(qid[rows]))

@@ -1,0 +1,162 @@
+"""ConvexHullRanker on blocks against the optimum in memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+
+from memory_passes import cut_rows
+from pairrank import ConvexHullRanker, OrderGraph
+from pairrank.blocks.smoothed_rows import smoothed_rows
+from pairrank.estimators._blocks import fit_on_passes
+from pairrank.exceptions import PairrankError
+
+GRAPHS = {"chain": "chain", "full": "full", "edges": OrderGraph([(0, 2), (1, 2), (1, 3)])}
+
+
+def rows_of(seed, n_rows=600, n_queries=12, noise=1.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 4))
+    scores = X @ rng.normal(size=4) + noise * rng.normal(size=n_rows)
+    y = np.searchsorted(np.quantile(scores, [0.25, 0.5, 0.75]), scores).astype(float)
+    return X, y, np.sort(rng.integers(0, n_queries, n_rows))
+
+
+def laid_out(layout, qid):
+    if layout == "whole":
+        return {"qid": qid}, np.searchsorted(qid, [3, 4, 9])
+    if layout == "split":
+        return {"qid": np.random.default_rng(1).permutation(qid)}, [50, 51, 400]
+    if layout == "one query":
+        return {}, [50, 51, 400]
+    return {"qid": qid}, []
+
+
+def assert_within_gaps(found, wanted):
+    gaps = [each.objective_ - each.lower_bound_ for each in (found, wanted)]
+    assert abs(found.objective_ - wanted.objective_) <= sum(gaps)
+    assert gaps[0] <= found.tol * found.objective_
+    assert found.status_ == "converged"
+    for name in ("n_pairs_", "n_edges_", "n_rows_", "n_queries_", "n_ties_"):
+        assert getattr(found, name) == getattr(wanted, name), name
+    assert found.nu_ == pytest.approx(wanted.nu_, rel=1e-12)
+
+
+@pytest.mark.parametrize("layout", ["whole", "split", "one query", "single blocks"])
+@pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS)
+@pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
+def test_the_objective_is_within_the_sum_of_the_gaps(layout, graph, weighted):
+    X, y, qid = rows_of(0)
+    aligned, borders = laid_out(layout, qid)
+    if weighted:
+        aligned["sample_weight"] = np.random.default_rng(3).integers(0, 3, y.size).astype(float)
+    ranker = ConvexHullRanker(graph=graph, tol=1e-7)
+    found = fit_on_passes(clone(ranker), cut_rows(X, y, borders, **aligned))
+    assert_within_gaps(found, clone(ranker).fit(X, y, **aligned))
+
+
+def test_separable_rows_have_the_optimum_of_a_fit_in_memory():
+    X, y, _ = rows_of(1, noise=0.0)
+    found = fit_on_passes(ConvexHullRanker(nu=10.0), cut_rows(X, y, [100, 300]))
+    wanted = ConvexHullRanker(nu=10.0).fit(X, y)
+    assert_within_gaps(found, wanted)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=1e-2)
+
+
+def test_limits_belong_to_classes_and_queries():
+    X, y, qid = rows_of(2)
+    ranker = ConvexHullRanker(tol=1e-7)
+    wanted = clone(ranker).fit(X, y, qid=qid)
+    found = fit_on_passes(clone(ranker), cut_rows(X, y, [55, 222, 490], qid=qid))
+    limits = {}
+    for each in (found, wanted):
+        keys = zip(each.limit_qid_.tolist(), each.limit_labels_.tolist(), strict=True)
+        limits[each] = dict(zip(keys, each.limits_, strict=True))
+    assert limits[found].keys() == limits[wanted].keys()
+    for key, pair in limits[wanted].items():
+        assert (np.isinf(limits[found][key]) == np.isinf(pair)).all()
+    scores = X @ found.coef_
+    upper = {key: pair[1] for key, pair in limits[found].items()}
+    lower = {key: pair[0] for key, pair in limits[found].items()}
+    keys = list(zip(qid.tolist(), y.tolist(), strict=True))
+    slack = [max(0.0, s - upper[key], lower[key] - s) for s, key in zip(scores, keys, strict=True)]
+    value = found.nu_ * np.square(slack).sum() + 0.5 * found.coef_ @ found.coef_
+    assert value == pytest.approx(found.objective_, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["sparse", "float32", "offset"])
+def test_other_rows(kind):
+    X, y, qid = rows_of(4)
+    wanted_X = X
+    if kind == "sparse":
+        X = wanted_X = sparse.csr_array(X * (np.random.default_rng(5).random(X.shape) < 0.5))
+    if kind == "float32":
+        X = wanted_X = X.astype(np.float32)
+    if kind == "offset":
+        wanted_X = np.round(X * 2**20) / 2**20
+        X = wanted_X + 2.0**24
+    found = fit_on_passes(ConvexHullRanker(), cut_rows(X, y, [55, 222], qid=qid))
+    assert_within_gaps(found, ConvexHullRanker().fit(wanted_X, y, qid=qid))
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    below=st.one_of(st.floats(-1e3, 1e3), st.just(-np.inf)),
+    above=st.floats(-1e3, 1e3),
+    power=st.integers(-12, 0),
+    swapped=st.booleans(),
+)
+def test_smoothed_rows_balance_slack_and_multipliers(below, above, power, swapped):
+    if swapped:
+        below, above = above, below
+    width = 10.0**power
+    found = smoothed_rows(np.array([below]), np.array([above]), width)
+    multipliers = found.multipliers[:, 0]
+    slack = 0.5 * multipliers.sum()
+    for distance, multiplier in zip((below, above), multipliers, strict=True):
+        if np.isinf(distance):
+            assert multiplier == 0
+        else:
+            # margin = width/multiplier and slack - distance agree to the rounding of both
+            size = max(abs(distance), slack)
+            assert abs(width / multiplier - (slack - distance)) <= 1e-13 * size
+    assert slack >= max(below, above, 0.0)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    below=st.floats(-3, 3),
+    above=st.one_of(st.floats(-3, 3), st.just(-np.inf)),
+    width=st.sampled_from([1e-3, 0.1, 1.0]),
+)
+def test_derivatives_of_smoothed_rows_are_those_of_differences(below, above, width):
+    step = 1e-5 * width
+    # Values and multipliers below 20 are rounded to 20 eps; differences are divided by the step.
+    off = 1e-5 + 4 * 20 * np.finfo(float).eps / step
+
+    def at(b=0.0, a=0.0, w=0.0):
+        return smoothed_rows(np.array([below + b]), np.array([above + a]), width + w)
+
+    here, two = at(), 2.0 * step
+    by_below = (at(b=step).value - at(b=-step).value) / two
+    assert by_below[0] == pytest.approx(here.multipliers[0, 0], rel=1e-5, abs=off)
+    bent = (at(b=step).multipliers - at(b=-step).multipliers)[:, 0] / two
+    assert bent[0] == pytest.approx(here.sides[0, 0] + here.cross[0], rel=1e-5, abs=off)
+    assert bent[1] == pytest.approx(-here.cross[0], rel=1e-5, abs=off)
+    drift = (at(w=step).multipliers - at(w=-step).multipliers)[:, 0] / two
+    np.testing.assert_allclose(drift, here.drift[:, 0], rtol=1e-5, atol=off)
+
+
+def test_too_many_classes_or_features_are_refused():
+    X, _, qid = rows_of(14)
+    with pytest.raises(PairrankError, match="at most 2000 features, got 3000"):
+        fit_on_passes(ConvexHullRanker(), cut_rows(np.ones((10, 3000)), np.arange(10.0), [5]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pairrank.blocks.hull_layout.MOST_BYTES", 8 * 26 * 599)
+        passes = cut_rows(X, np.arange(600.0), [100, 200], qid=qid)
+        with pytest.raises(PairrankError, match=r"600 classes .* allow at most 599"):
+            fit_on_passes(ConvexHullRanker(), passes)

@@ -1,0 +1,244 @@
+"""LocalPasses: order, reading ahead, cached blocks, changed blocks, limits, errors, threads."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from block_sources import SMALLEST, cut, rows_of
+from pairrank import RowBlocks
+from pairrank.blocks.kept import KeptRows
+from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
+from pairrank.exceptions import PairrankError
+
+X, Y, QID = rows_of(0)
+WIDE = np.random.default_rng(0).normal(size=(60, 10_000))
+
+
+def nothing(*_):
+    return 0
+
+
+def first_and_last(index, block, shared, *_):
+    return index, index
+
+
+def concatenated(first, second):
+    return [*first, *second]
+
+
+def total(index, X, state, shared):
+    return X.sum(axis=0)
+
+
+def add(first, second):
+    first += second
+    return first
+
+
+def keep_labels(index, block, shared):
+    assert block.X is None
+    return block.y, float(block.y.sum())
+
+
+def reading_threads():
+    return [each for each in threading.enumerate() if each.name == "pairrank-reader"]
+
+
+@pytest.fixture(autouse=True)
+def no_thread_is_left():
+    yield
+    assert reading_threads() == []
+
+
+@pytest.mark.parametrize("memory_limit", [1e9, SMALLEST], ids=["cached", "read again"])
+def test_results_are_merged_in_the_order_of_the_blocks(memory_limit):
+    passes = cut([12, 24, 36, 48], WIDE, Y, memory_limit=memory_limit).passes()
+    assert passes.describe(lambda index, block, shared: (index, shared), 7) == [
+        (index, 7) for index in range(5)
+    ]
+    seen = passes.reduce(lambda index, *_: [index], None, concatenated)
+    assert seen == list(range(5))
+    assert (passes.n_blocks, passes.n_rows, passes.n_features) == (5, 60, 10_000)
+
+
+def test_states_come_from_the_labels_kept_by_the_first_pass():
+    passes = cut([10, 20], X, Y).passes()
+    passes.describe(nothing, None)
+    assert passes.prepare(keep_labels, None) == [Y[:10].sum(), Y[10:20].sum(), Y[20:].sum()]
+    states = passes.reduce(lambda index, X, state, shared: [*state], None, concatenated)
+    assert np.array_equal(states, Y)
+
+
+def test_blocks_that_fit_are_read_once():
+    n_calls = []
+
+    def blocks():
+        n_calls.append(1)
+        yield X, Y
+
+    passes = RowBlocks(blocks).passes()
+    passes.describe(nothing, None)
+    for _ in range(3):
+        assert np.array_equal(passes.reduce(total, None, add), X.sum(axis=0))
+    assert len(n_calls) == 1
+
+
+def test_blocks_that_do_not_fit_are_read_again():
+    started = []
+
+    class Counted:
+        shape = WIDE.shape
+        dtype = WIDE.dtype
+
+        def __getitem__(self, rows):
+            started.append(rows.start)
+            return WIDE[rows]
+
+    size = WIDE[:10].nbytes
+    limit = 3e8 + 12 * 60 + Y.size * 8 + 3 * size + 2.5 * size
+    passes = RowBlocks.from_arrays(Counted(), Y, batch_rows=10, memory_limit=limit).passes()
+    passes.describe(nothing, None)
+    started.clear()
+    found = passes.reduce(total, None, add)
+    np.testing.assert_allclose(found, WIDE.sum(axis=0), rtol=1e-12, atol=1e-12)
+    assert started == [20, 30, 40, 50]
+
+
+@pytest.mark.parametrize("change", ["value", "fewer", "more", "shorter"])
+def test_a_block_that_changes_between_passes_is_named(change):
+    calls = []
+
+    def blocks():
+        calls.append(1)
+        again = len(calls) > 1
+        yield WIDE[:20], Y[:20]
+        if again and change == "fewer":
+            return
+        second = WIDE[20:40].copy()
+        if again and change == "value":
+            second[3, 4] += 1e-9
+        yield (second[:-1], Y[20:39]) if again and change == "shorter" else (second, Y[20:40])
+        if again and change == "more":
+            yield WIDE[40:], Y[40:]
+
+    passes = RowBlocks(blocks, memory_limit=3.0545e8).passes()
+    passes.describe(nothing, None)
+    number = 2 if change == "more" else 1
+    with pytest.raises(PairrankError, match=f"block {number} of blocks differs from the first"):
+        passes.reduce(total, None, add)
+
+
+def test_a_limit_below_the_state_is_refused_before_rows_are_read():
+    class Unread:
+        shape = (10**9, 4)
+        dtype = np.dtype(np.float32)
+
+        def __getitem__(self, rows):
+            raise AssertionError("no row may be read")
+
+    with pytest.raises(PairrankError, match=r"1,000,000,000 rows need 12,000 MB .*raise it"):
+        RowBlocks.from_arrays(Unread()).passes()
+
+
+def test_a_limit_below_the_blocks_in_flight_is_refused():
+    passes = cut([30], WIDE, Y, memory_limit=3.05e8).passes()
+    with pytest.raises(PairrankError, match=r"blocks in flight 7 MB.*fewer rows per block"):
+        passes.describe(nothing, None)
+
+
+def test_readings_count_blocks_rows_and_bytes():
+    seen = []
+    passes = cut([10, 40], X, Y).reporting(seen.append).passes()
+    passes.describe(nothing, None)
+    passes.reduce(nothing, None, max)
+    assert [reading[:3] for reading in seen] == [
+        *((1, 1, 10), (1, 2, 40), (1, 3, 60)),
+        *((2, 1, 10), (2, 2, 40), (2, 3, 60)),
+    ]
+    assert [reading.n_bytes for reading in seen[:3]] == [10 * 24, 40 * 24, 60 * 24]
+    assert [reading.all_blocks for reading in seen] == [None] * 3 + [3] * 3
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_error_of_a_task_ends_the_reader(error):
+    closed = []
+
+    def blocks():
+        try:
+            while True:
+                yield X, Y
+        finally:
+            closed.append(1)
+
+    def fails(index, block, shared):
+        if index == 3:
+            raise error
+        return 0
+
+    with pytest.raises(error):
+        RowBlocks(blocks).passes().describe(fails, None)
+    assert closed == [1]
+
+
+def test_no_more_than_two_blocks_are_in_flight():
+    alive, most = [], []
+
+    def make():
+        for number in range(20):
+            alive.append(number)
+            most.append(len(alive))
+            yield number
+
+    with read_ahead(make) as items:
+        for item in items:
+            time.sleep(0.001)
+            alive.remove(item)
+    assert max(most) <= IN_FLIGHT
+
+
+def test_blocks_are_read_while_others_are_used():
+    second = threading.Event()
+
+    def make():
+        yield 0
+        second.set()
+        yield 1
+
+    with read_ahead(make) as items:
+        assert next(items) == 0
+        assert second.wait(timeout=60)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array([1.0, 2.0, 300.0]),
+        np.array([0.1, 1e300, -5.0]),
+        np.arange(1000) // 100,
+        np.array(["b", "a", "b"]),
+        np.array([2**40, 3], dtype=object),
+        np.array([2**63, 3], dtype=np.uint64),
+        np.repeat([0.5, 0.25], 500),
+        np.array([True, False]),
+    ],
+)
+def test_kept_labels_are_restored(values):
+    from pairrank.blocks._contracts import RowBlock
+
+    kept = KeptRows(RowBlock(np.zeros((values.size, 1)), values))
+    found = kept.rows().y
+    assert found.dtype == values.dtype
+    assert np.array_equal(found, values)
+
+
+def test_few_labels_take_one_byte_per_row():
+    from pairrank.blocks._contracts import RowBlock
+
+    labels = np.random.default_rng(0).integers(0, 5, 10_000).astype(float)
+    qid = np.repeat(np.arange(100), 100)
+    kept = KeptRows(RowBlock(np.zeros((10_000, 1)), labels, qid))
+    assert kept.nbytes <= 10_000 + 100 * (1 + 4)

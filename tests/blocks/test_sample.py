@@ -1,0 +1,128 @@
+"""The sample of the first pass: uniform over blocks, reproducible, and it stands for all pairs."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from memory_passes import cut_rows
+from pairrank.blocks import catalog
+from pairrank.blocks.catalog import describe
+from pairrank.blocks.layouts import prepare
+from pairrank.blocks.sample import hashed
+from pairrank.blocks.sampled import origin_of, sampled_levels
+from pairrank.losses import SquaredHinge
+from pairrank.pair_sums import bind
+from pairrank.preferences import Levels
+
+
+def sampled(monkeypatch, n_rows, y, borders, *, seed=0, hides_number=False, **aligned):
+    """Return the catalog of rows whose only feature is their number."""
+    monkeypatch.setattr(catalog, "SAMPLE_ROWS", n_rows)
+    X = np.arange(y.size, dtype=np.float64)[:, None]
+    passes = cut_rows(X, y, borders, **aligned)
+    if hides_number:
+        passes.n_blocks = 0
+    return passes, describe(passes, seed=seed)
+
+
+@pytest.mark.parametrize("hides_number", [False, True], ids=["known", "unknown"])
+@pytest.mark.parametrize("kind", ["one", "small", "large"])
+def test_every_row_is_drawn_with_its_rate(monkeypatch, kind, hides_number):
+    """The counts of a block are sums of draws of probability p: five deviations are allowed."""
+    n_rows, wanted = 20_000, 1000
+    qid = {"one": None, "small": np.arange(n_rows) // 4, "large": np.arange(n_rows) // 5000}[kind]
+    aligned = {} if qid is None else {"qid": qid}
+    y = np.random.default_rng(0).integers(0, 2, n_rows).astype(np.float64)
+    borders = [3000, 9000, 14_000]
+    options = {"hides_number": hides_number, **aligned}
+    _, found = sampled(monkeypatch, wanted, y, borders, **options)
+    rows = found.sample.rows.X[:, 0].astype(int)
+    assert 0.5 * wanted < rows.size <= 1.3 * wanted
+    assert_array_equal(found.sample.rows.y, y[rows])
+    assert found.sample.thinned.all() == (kind != "small")
+    rate = float(found.sample.rate[0])
+    assert found.sample.rate == pytest.approx(rate)
+    together = 4 if kind == "small" else 1  # rows that are drawn together
+    for start, stop in pairwise([0, *borders, n_rows]):
+        expected = rate * (stop - start)
+        count = np.count_nonzero((rows >= start) & (rows < stop))
+        assert abs(count - expected) <= 5 * np.sqrt(together * expected)
+    _, again = sampled(monkeypatch, wanted, y, borders, **options)
+    assert_array_equal(again.sample.rows.X[:, 0], rows)
+    _, other = sampled(monkeypatch, wanted, y, borders, seed=1, **options)
+    assert set(other.sample.rows.X[:, 0]) != set(rows)
+
+
+def test_small_queries_are_whole_also_across_blocks(monkeypatch):
+    y = np.arange(3000.0)
+    qid = np.random.default_rng(1).permutation(np.arange(3000) // 6)
+    _, found = sampled(monkeypatch, 600, y, [1000, 2100], qid=qid)
+    counts = np.unique(found.sample.rows.qid, return_counts=True)[1]
+    assert counts.size > 50
+    assert set(counts) == {6}
+    assert not found.sample.thinned.any()
+
+
+def test_rare_labels_are_drawn_more_often(monkeypatch):
+    y = np.zeros(40_000)
+    y[::1000] = 1.0
+    _, found = sampled(monkeypatch, 800, y, [15_000, 28_000])
+    rare = found.sample.rows.y == 1.0
+    # 40 rows at a rate of a half: 20, with a deviation of 3.2; at one rate for all about one
+    assert np.count_nonzero(rare) >= 20 - 5 * 3.2
+    assert (found.sample.rate[rare].min()) > 10 * found.sample.rate[~rare].max()
+
+
+@pytest.mark.parametrize("reduction", ["rows", "query", "sum"])
+@pytest.mark.parametrize("kind", ["one", "small", "large", "weights"])
+def test_the_sampled_sum_estimates_the_sum_of_every_pair(monkeypatch, kind, reduction):
+    """The mean over 40 seeds is within five deviations of that mean, and the weights are equal."""
+    generator = np.random.default_rng(2)
+    n_rows = 6000
+    y = (generator.random(n_rows) < 0.2).astype(np.float64)
+    scores = generator.normal(size=n_rows) + y
+    aligned = {}
+    if kind in ("small", "large"):
+        aligned["qid"] = np.arange(n_rows) // {"small": 8, "large": 1500}[kind]
+    if kind == "weights":
+        aligned["sample_weight"] = generator.integers(0, 3, n_rows).astype(np.float64)
+    every = Levels.build(y, aligned.get("qid"), sample_weight=aligned.get("sample_weight"))
+    wanted = bind(SquaredHinge(), every.reduced(reduction)).at(scores).value
+    values = []
+    for seed in range(40):
+        passes, found = sampled(monkeypatch, 600, y, [2000, 4500], seed=seed, **aligned)
+        prepared = prepare(passes, found, SquaredHinge(), reduction=reduction)
+        levels = sampled_levels(prepared)
+        total = prepared.scale * levels.total_weight
+        assert total == pytest.approx(every.reduced(reduction).total_weight, rel=1e-10)
+        rows = found.sample.rows.X[:, 0].astype(int)
+        values.append(prepared.scale * bind(SquaredHinge(), levels).at(scores[rows]).value)
+    deviation = np.std(values) / np.sqrt(len(values))
+    assert abs(np.mean(values) - wanted) <= 5 * deviation + 0.01 * wanted
+
+
+@pytest.mark.parametrize("kind", ["numbers", "text", "objects"])
+def test_hashes_are_uniform_and_the_same_in_every_process(kind):
+    numbers = np.arange(-500, 4500)
+    identifiers = numbers if kind == "numbers" else np.array([f"q{n}" for n in numbers])
+    identifiers = identifiers.astype(object) if kind == "objects" else identifiers
+    found = hashed(identifiers, 7)
+    assert ((found >= 0) & (found < 1)).all()
+    assert np.unique(found).size == 5000
+    # a part of 5,000 uniform numbers has a deviation of at most sqrt(5000)/2
+    for edge in (0.1, 0.5, 0.9):
+        assert abs(np.count_nonzero(found < edge) - 5000 * edge) <= 5 * np.sqrt(5000) / 2
+    assert_array_equal(hashed(identifiers[::-1], 7)[::-1], found)
+    assert np.abs(hashed(identifiers, 8) - found).min() > 0
+
+
+def test_an_origin_is_subtracted_where_offsets_are_large():
+    X = np.random.default_rng(3).normal(size=(50, 3))
+    assert origin_of(X) is None
+    far = X + np.array([0.0, 1e9, 0.0])
+    assert_array_equal(origin_of(far), far[0])
+    assert origin_of(np.ones((5, 2))) is None

@@ -1,0 +1,145 @@
+"""RowBlocks.from_svmlight: the same rows as read_svmlight, and a cache that is checked."""
+
+from __future__ import annotations
+
+import gzip
+import os
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from block_sources import all_rows, joined
+from pairrank import RowBlocks
+from pairrank.blocks import openers
+from pairrank.exceptions import FileAccessError, FileFormatError
+from pairrank.io import read_svmlight, svmlight_cache
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    monkeypatch.setattr(svmlight_cache, "_TEXT_BLOCK", 400)
+    monkeypatch.setattr(openers, "BLOCK_BYTES", 2000)
+
+
+def lines_of(seed, n_rows=150, *, share=0.8, width=6, first=1, has_qid=True):
+    generator = np.random.default_rng(seed)
+    lines = []
+    for _ in range(n_rows):
+        kept = np.flatnonzero(generator.random(width) < share)
+        qid = f"qid:q{generator.integers(0, 9)} " if has_qid else ""
+        cells = " ".join(f"{index + first}:{generator.normal():.4f}" for index in kept)
+        lines.append(f"{generator.integers(0, 4)} {qid}{cells}\n")
+    return lines
+
+
+def write(path, lines):
+    path.write_text("".join(lines))
+    return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"share": 0.1, "n_rows": 900}, {"first": 0}, {"has_qid": False}, {"share": 1.0}],
+    ids=["dense", "sparse", "zero_based", "no_qid", "full"],
+)
+def test_blocks_hold_the_rows_of_the_text(tmp_path, options):
+    lines = lines_of(0, **options) + ["# a comment\n", "\n"]
+    whole = read_svmlight(write(tmp_path / "all.txt", lines))
+    files = [write(tmp_path / "1.txt", lines[:70]), tmp_path / "2.txt.gz"]
+    files[1].write_bytes(gzip.compress("".join(lines[70:]).encode()))
+    rows = RowBlocks.from_svmlight(files, cache=tmp_path / "cache")
+    labels = rows.labels()
+    parts = all_rows(rows)
+    assert len(parts) > 1
+    assert {sparse.issparse(part) for part in parts} == {sparse.issparse(whole.X)}
+    wanted = whole.X.toarray() if sparse.issparse(whole.X) else whole.X
+    assert np.array_equal(joined(rows), wanted)
+    assert np.array_equal(labels.y, whole.y)
+    assert (labels.qid is None) == (whole.qid is None)
+    assert labels.qid is None or np.array_equal(labels.qid, whole.qid)
+    assert rows.zero_based == whole.zero_based
+    assert rows.n_features == whole.X.shape[1]
+
+
+def parsed_by(monkeypatch):
+    calls = []
+    plain = svmlight_cache.SvmlightReader.take
+
+    def watched(self, texts):
+        calls.append(len(texts))
+        return plain(self, texts)
+
+    monkeypatch.setattr(svmlight_cache.SvmlightReader, "take", watched)
+    return calls
+
+
+def test_the_text_is_parsed_once(tmp_path, monkeypatch):
+    path = write(tmp_path / "rows.txt", lines_of(0))
+    RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+    calls = parsed_by(monkeypatch)
+    RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+    os.utime(path, ns=(1, 1))
+    RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+    assert calls == []
+
+
+@pytest.mark.parametrize("change", ["size", "digest"])
+def test_text_that_changes_is_parsed_again(tmp_path, monkeypatch, change):
+    lines = lines_of(0)
+    path = write(tmp_path / "rows.txt", lines)
+    before = RowBlocks.from_svmlight(path, cache=tmp_path / "cache").labels().y
+    lines[3] = ("3" if lines[3][0] != "3" else "2") + lines[3][1:]
+    write(path, lines + lines[:1] if change == "size" else lines)
+    os.utime(path, ns=(1, 1))
+    calls = parsed_by(monkeypatch)
+    after = RowBlocks.from_svmlight(path, cache=tmp_path / "cache").labels().y
+    assert calls
+    assert after[3] != before[3]
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut", "missing"])
+def test_a_damaged_cache_is_an_error(tmp_path, damage):
+    path = write(tmp_path / "rows.txt", lines_of(0))
+    rows = RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+    block = next(iter((tmp_path / "cache").rglob("block-000001.npz")))
+    content = bytearray(block.read_bytes())
+    if damage == "changed":
+        content[len(content) // 2] ^= 1
+        block.write_bytes(content)
+    elif damage == "cut":
+        block.write_bytes(content[:-5])
+    else:
+        block.unlink()
+    with pytest.raises(FileFormatError, match=r"block 1 of .*cache is damaged.*delete the folder"):
+        all_rows(rows)
+
+
+def test_an_interrupted_conversion_leaves_nothing_to_use(tmp_path, monkeypatch):
+    path = write(tmp_path / "rows.txt", lines_of(0))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        RowBlocks.from_svmlight(path, cache=tmp_path / "cache", callback=interrupted)
+    assert not list((tmp_path / "cache").rglob("manifest.json"))
+    assert RowBlocks.from_svmlight(path, cache=tmp_path / "cache").labels().y.size == 150
+
+
+def test_an_error_names_file_and_line(tmp_path):
+    first = write(tmp_path / "1.txt", lines_of(0, 40))
+    second = write(tmp_path / "2.txt", [*lines_of(1, 20), "1 qid:2 3:x\n"])
+    with pytest.raises(FileFormatError, match=r"2\.txt, line 21"):
+        RowBlocks.from_svmlight([first, second], cache=tmp_path / "cache")
+    with pytest.raises(FileFormatError, match="no rows"):
+        RowBlocks.from_svmlight(write(tmp_path / "3.txt", ["# none\n"]), cache=tmp_path / "cache")
+    with pytest.raises(FileAccessError, match="cannot read"):
+        RowBlocks.from_svmlight(tmp_path / "4.txt", cache=tmp_path / "cache")
+
+
+def test_queries_in_a_side_file_are_refused(tmp_path):
+    path = write(tmp_path / "rows.txt", lines_of(0, has_qid=False))
+    write(tmp_path / "rows.txt.query", ["150\n"])
+    with pytest.raises(FileFormatError, match=r"rows\.txt\.query: rows per query.*write qid"):
+        RowBlocks.from_svmlight(path, cache=tmp_path / "cache")

@@ -1,0 +1,213 @@
+"""Rows cut into blocks: layouts of their crossing queries, and the passes over them."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+
+from definitions import preferences_of
+from pairrank.blocks._contracts import BlockLayout
+from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery, exchanged_levels
+from pairrank.preferences import Differences, Levels
+from sum_table import scale_of_rows, weights_of
+
+
+class EveryPair:
+    """Every preference of a problem, one by one: its rows, weight and margin."""
+
+    def __init__(self, problem, levels):
+        pairs = np.array(preferences_of(problem.y, problem.qid, problem.graph), dtype=np.int64)
+        self.i, self.j = pairs.reshape(-1, 2).T
+        winner, loser = weights_of(problem)
+        scale = scale_of_rows(levels)
+        self.weight = winner[self.i] * loser[self.j] * scale[self.i]
+        self.d = problem.scores[self.i] - problem.scores[self.j]
+        self.n_rows = problem.y.size
+
+    def value(self, loss):
+        return float((self.weight * loss.phi(self.d)).sum())
+
+    def gradient(self, loss):
+        return self.at_ends(self.weight * loss.phi(self.d, order=1))
+
+    def product(self, loss, v):
+        return self.at_ends(self.weight * loss.phi(self.d, order=2) * (v[self.i] - v[self.j]))
+
+    def at_ends(self, values):
+        n = self.n_rows
+        return np.bincount(self.i, values, n) - np.bincount(self.j, values, n)
+
+    def sizes(self, terms):
+        """Return the sums of absolute contributions to the value and to the gradients."""
+        value = slope = 0.0
+        for margin, power, c in terms:
+            over = np.maximum(margin - self.d, 0.0)
+            value += abs(c) * float((self.weight * over**power).sum())
+            slope += abs(c) * float((self.weight * (2.0 * over if power == 2 else 1.0)).sum())
+        return value, 2.0 * slope
+
+    def at_kinks(self, terms, largest):
+        """Return the weight of pairs whose margin is known to rounding only, at a hinge's kink."""
+        close = 4.0 * np.finfo(float).eps * largest
+        return sum(
+            2.0 * abs(c) * float(self.weight[np.abs(m - self.d) <= close].sum())
+            for m, p, c in terms
+            if p == 1
+        )
+
+
+@dataclass
+class Cut:
+    """Rows of crossing queries cut into blocks of consecutive rows."""
+
+    borders: np.ndarray
+    query: np.ndarray
+    level: np.ndarray
+    label: np.ndarray
+    weight: np.ndarray
+
+    @property
+    def slices(self):
+        return [slice(*each) for each in zip(self.borders[:-1], self.borders[1:], strict=True)]
+
+    def layouts(self):
+        return [
+            BlockLayout(
+                n_rows=rows.stop - rows.start,
+                whole=None,
+                rows=np.arange(rows.stop - rows.start, dtype=np.int32),
+                query=self.query[rows].astype(np.int32),
+                level=self.level[rows].astype(np.int32),
+                label=self.label[rows],
+                weight=np.ascontiguousarray(self.weight[:, rows]),
+            )
+            for rows in self.slices
+        ]
+
+
+def borders_of(n_rows, n_blocks, rng):
+    """Return ascending borders of blocks, some of them empty."""
+    inner = np.sort(rng.integers(0, n_rows + 1, n_blocks - 1))
+    return np.concatenate(([0], inner, [n_rows]))
+
+
+class Crossed:
+    """A pair sum over blocks, evaluated as passes would, all of it pickled on the way."""
+
+    def __init__(self, loss_sum, cut, pickled=True):
+        self.sum, self.cut, self.pickled = loss_sum, cut, pickled
+
+    def _sent(self, value):
+        return pickle.loads(pickle.dumps(value)) if self.pickled else value
+
+    def _merged(self, parts, merge, order=None):
+        """Merge the parts two by two, as a tree."""
+        parts = [self._sent(part) for part in parts]
+        while len(parts) > 1:
+            pairs = [parts[k : k + 2] for k in range(0, len(parts), 2)]
+            parts = [self._sent(merge(*pair)) if len(pair) > 1 else pair[0] for pair in pairs]
+        return parts[0]
+
+    def summaries(self, scores):
+        sent = self._sent(self.sum)
+        layouts = self.cut.layouts()
+        return [
+            sent.summary(index, scores[rows], layout)
+            for index, (rows, layout) in enumerate(zip(self.cut.slices, layouts, strict=True))
+        ]
+
+    def table(self, scores):
+        return self.sum.finish(self._merged(self.summaries(scores), self.sum.merge))
+
+    def at(self, scores):
+        """Return the table and the gradient of all rows."""
+        table = self.table(scores)
+        gradient = [
+            self._sent(table.of_block(index)).gradient(index, scores[rows], layout)
+            for index, (rows, layout) in enumerate(
+                zip(self.cut.slices, self.cut.layouts(), strict=True)
+            )
+        ]
+        return table, np.concatenate(gradient)
+
+    def product(self, scores, values):
+        """Return the Hessian times values, by two passes."""
+        curvature = self.table(scores).curvature()
+        sent = self._sent(curvature)
+        blocks = list(enumerate(zip(self.cut.slices, self.cut.layouts(), strict=True)))
+        parts = [
+            sent.summary(index, scores[rows], values[rows], layout)
+            for index, (rows, layout) in blocks
+        ]
+        product = curvature.finish(self._merged(parts, curvature.merge))
+        return np.concatenate(
+            [
+                self._sent(product.of_block(index)).product(
+                    index, scores[rows], values[rows], layout
+                )
+                for index, (rows, layout) in blocks
+            ]
+        )
+
+
+def cut_levels(levels: Levels, n_blocks: int, rng, *, moments):
+    """Cut the rows of preferences into blocks; return (cut, crossing queries).
+
+    `moments` says of each query, by number, whether it travels as moments. Rows that the
+    preferences have dropped are in no query and must not be given.
+    """
+    n_rows = levels.row_of.size
+    query, level = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.int32)
+    group = np.repeat(np.arange(levels.group_level.size), np.diff(levels.group_start))
+    level[levels.row_of] = levels.group_level[group]
+    of_group = np.repeat(np.arange(levels.n_queries), np.diff(levels.query_group))
+    query[levels.row_of] = of_group[group]
+    sides = [side for side in levels.sides if side is not None][: 1 + (levels.roles is not None)]
+    weight = np.empty((len(sides), n_rows))
+    for side, values in enumerate(sides):
+        weight[side, levels.row_of] = values
+    cut = Cut(borders_of(n_rows, n_blocks, rng), query, level, np.empty(0), weight)
+    scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=float), levels.n_queries)
+    records = tuple(
+        moment_query(levels, number, n_blocks, scale[number])
+        for number in range(levels.n_queries)
+        if moments(number)
+    )
+    return cut, records, scale
+
+
+def moment_query(levels, number, n_blocks, scale):
+    first, last = levels.query_group[number : number + 2]
+    edges = None
+    if levels.edges is not None:
+        mine = (levels.edges[:, 0] >= first) & (levels.edges[:, 0] < last)
+        edges = levels.edges[mine] - first
+    n_rows = int(levels.group_start[last] - levels.group_start[first])
+    return MomentQuery(
+        number, n_rows, n_blocks, levels.group_level[first:last], edges, float(scale)
+    )
+
+
+def crossing_of(levels, labels, cut, records, scale, graph):
+    """Return the crossing queries, with preferences over the rows that are exchanged."""
+    sent = ~np.isin(cut.query, [each.query for each in records])
+    exchanged = None
+    if sent.any():
+        exchanged = exchanged_levels(
+            labels[sent], cut.query[sent], cut.weight[:, sent], scale, graph=graph
+        )
+    return CrossingQueries(levels.n_queries, records, exchanged)
+
+
+def cut_differences(differences: Differences, n_blocks: int, rng):
+    """Cut the rows of differences into blocks."""
+    n_rows = differences.n_rows
+    query = differences.query_of
+    query = np.zeros(n_rows, dtype=np.int32) if query is None else query
+    weight = np.empty((0, n_rows))
+    if differences.weight is not None:
+        weight = differences.weight[np.newaxis].astype(float)
+    nothing = np.empty(0, dtype=np.int32)
+    return Cut(borders_of(n_rows, n_blocks, rng), query, nothing, differences.target, weight)

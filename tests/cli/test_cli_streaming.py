@@ -1,0 +1,165 @@
+"""--stream: train, evaluate and predict on rows that are read block by block."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from cli_rows import make_rows
+from cli_runs import misused, refused, run
+from pairrank import load_model
+from pairrank.cli import _learnt, _streaming
+from pairrank.cli.app import app
+from pairrank.io import write_rows, write_svmlight
+
+NAMES = ("--label", "grade", "--qid", "query")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("streaming")
+    rows = make_rows(0, 600)
+    write_svmlight(home / "rows.txt", rows)
+    write_rows(home / "all.parquet", rows, label="grade", qid="query")
+    (home / "parts").mkdir()
+    table = pq.read_table(home / "all.parquet")
+    for number, start in enumerate((0, 250, 260)):
+        stop = (250, 260, 600)[number]
+        pq.write_table(table.slice(start, stop - start), home / "parts" / f"{number}.parquet")
+    run("train", home / "all.parquet", *NAMES, "-o", home / "model", "-q", "--tol", "1e-8")
+    return home
+
+
+@pytest.mark.parametrize("data", ["parts/*.parquet", "parts", "all.parquet"])
+def test_a_streamed_model_is_that_of_the_rows_in_memory(folder, tmp_path, data):
+    arguments = ("--stream", *NAMES, "-o", tmp_path / "model", "--tol", "1e-8", "--json")
+    found = json.loads(run("train", folder / data, *arguments).stdout)
+    wanted, streamed = load_model(folder / "model"), load_model(tmp_path / "model")
+    assert np.abs(streamed.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
+    assert list(streamed.feature_names_in_) == list(wanted.feature_names_in_)
+    assert (found["rows"], found["queries"]) == (600, 6)
+    assert found["n_pairs"] == wanted.n_pairs_
+    remembered = run("evaluate", tmp_path / "model", folder / "all.parquet", "--json").stdout
+    assert json.loads(remembered)["n_pairs"] == wanted.n_pairs_
+
+
+def test_evaluate_measures_what_it_measures_in_memory(folder):
+    asked = ("--json", "--metric", "pairwise_accuracy", "--metric", "ndcg@10")
+    wanted = run("evaluate", folder / "model", folder / "all.parquet", *asked).stdout
+    streamed = run("evaluate", folder / "model", folder / "parts", "--stream", *asked).stdout
+    assert json.loads(streamed) == json.loads(wanted)
+
+
+def test_evaluate_compares_two_models(folder, tmp_path):
+    run("train", folder / "all.parquet", *NAMES, "-o", tmp_path / "m", "-q", "-C", "1e-6")
+    asked = ("--against", tmp_path / "m", "--json", "--resamples", "99")
+    wanted = run("evaluate", folder / "model", folder / "all.parquet", *asked).stdout
+    streamed = run("evaluate", folder / "model", folder / "parts", "--stream", *asked).stdout
+    assert json.loads(streamed) == json.loads(wanted)
+
+
+def test_predict_writes_the_scores_that_it_writes_in_memory(folder, tmp_path):
+    wanted = run("predict", folder / "model", folder / "all.parquet", "--label", "grade").stdout
+    streamed = run(
+        "predict", folder / "model", folder / "parts/*.parquet", "--stream", "--label", "grade"
+    ).stdout
+    assert streamed == wanted
+    assert len(streamed.splitlines()) == 600
+
+
+def test_svmlight_is_parsed_into_the_named_folder(folder, tmp_path):
+    cache = ("--stream", "--cache", tmp_path / "cache")
+    run("train", folder / "rows.txt", *cache, "-o", tmp_path / "m", "-q", "--tol", "1e-8")
+    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
+    wanted = load_model(folder / "model").coef_
+    assert np.abs(load_model(tmp_path / "m").coef_ - wanted).max() <= 1e-6 * np.abs(wanted).max()
+    streamed = run("evaluate", tmp_path / "m", folder / "rows.txt", *cache, "--json").stdout
+    plain = run("evaluate", tmp_path / "m", folder / "rows.txt", "--json").stdout
+    assert json.loads(streamed) == json.loads(plain)
+    told = misused("train", folder / "rows.txt", "--stream", "-o", tmp_path / "n")
+    assert "name the folder with --cache" in told
+
+
+def test_validation_rows_are_streamed_too(folder, tmp_path):
+    valid = ("--valid", folder / "parts/2.parquet", "--metric", "ndcg@10")
+    arguments = ("--stream", *NAMES, *valid, "-o", tmp_path / "m", "--json")
+    found = json.loads(run("train", folder / "parts", *arguments).stdout)
+    asked = ("--metric", "ndcg@10", "--json")
+    told = run("evaluate", tmp_path / "m", folder / "parts/2.parquet", *asked).stdout
+    assert found["valid ndcg@10"] == pytest.approx(json.loads(told)["ndcg@10"], rel=1e-12)
+
+
+def test_files_larger_than_the_memory_are_streamed_and_it_says_so(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(_streaming, "memory_bytes", lambda: 1000)
+    told = run("train", folder / "all.parquet", *NAMES, "-o", tmp_path / "m", "-q").stderr
+    assert "read block by block, as with --stream" in told
+    again = ("-o", tmp_path / "n", "-q", "--search", "--valid", folder / "all.parquet")
+    assert "--search needs all rows in memory" in misused(
+        "train", folder / "all.parquet", *NAMES, *again
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--model", "rankboost"], "use ranksvm, rankncg"),
+        (["--search", "--valid", "parts/0.parquet"], "--search needs all rows in memory"),
+        (["--time", "grade"], "--time needs all rows in memory"),
+        (["--kernel", "rbf"], "needs all rows in memory"),
+        (["--memory-limit", "much"], "not a number of bytes, such as 2GB"),
+    ],
+)
+def test_what_cannot_be_streamed_is_refused(folder, tmp_path, options, complaint, monkeypatch):
+    monkeypatch.chdir(folder)
+    arguments = ("parts", "--stream", *NAMES, "-o", tmp_path / "m", *options)
+    assert complaint in misused("train", *arguments)
+    assert not (tmp_path / "m").exists()
+
+
+def test_several_files_need_the_option(folder, tmp_path):
+    for data in ("parts", "parts/*.parquet"):
+        told = misused("train", folder / data, *NAMES, "-o", tmp_path / "m")
+        assert "read them with --stream" in told
+    told = misused("train", folder / "all.parquet", "--cache", "c", "-o", tmp_path / "m")
+    assert "need --stream" in told
+    assert "not standard input" in misused("train", "-", "--stream", "-o", tmp_path / "m")
+
+
+def test_errors_name_file_and_remedy(folder, tmp_path):
+    stream = ("--stream", "-o", tmp_path / "m")
+    assert "no file has such a name" in refused("train", folder / "x*.parquet", *stream)
+    assert "--label" in refused("train", folder / "parts", *stream)
+    told = refused("train", folder / "parts", *stream, *NAMES, "--memory-limit", "100MB")
+    assert "too small" in told
+    (tmp_path / "rows.csv").write_text("label,a\n1,2\n0,3\n")
+    assert "convert it to Parquet" in refused("train", tmp_path / "rows.csv", *stream)
+
+
+def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch):
+    class Impatient(_learnt.Progress):
+        def __call__(self, step):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(_learnt, "Progress", Impatient)
+    out = ("-o", tmp_path / "m", "-q", "--tol", "1e-14", "--eps", "1e-14")
+    arguments = ["train", str(folder / "parts"), "--stream", *NAMES, *map(str, out)]
+    result = CliRunner().invoke(app, [*arguments, "--model", "rankncg"])
+    assert result.exit_code == 130, result.stderr
+    assert "best weights so far" in result.stderr
+    assert np.any(load_model(tmp_path / "m").coef_ != 0)
+
+
+def test_control_c_in_the_first_pass_writes_nothing(folder, tmp_path, monkeypatch):
+    def interrupted(self, reading):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_learnt.Progress, "reading", interrupted)
+    arguments = ["train", str(folder / "parts"), "--stream", *NAMES, "-o", str(tmp_path / "m")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 130
+    assert "interrupted; nothing was written" in result.stderr
+    assert not (tmp_path / "m").exists()

@@ -1,0 +1,78 @@
+"""Tasks of passes that tests send to workers, which import this file by its name."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import numpy as np
+
+
+def describe_rows(index: int, block: Any, shared: Any) -> Any:
+    """Return the block's number, row count, label sum, weight sum and what is shared."""
+    weight = None if block.sample_weight is None else float(block.sample_weight.sum())
+    return index, block.X.shape, float(np.sum(block.y)), weight, shared
+
+
+def keep_labels(index: int, block: Any, shared: Any) -> Any:
+    """Return the labels as the state, and how many there are as the report."""
+    assert block.X is None
+    return block.y * shared, len(block.y)
+
+
+def gradient(index: int, X: Any, state: Any, shared: Any) -> Any:
+    """Return the sum over rows of label times features, and the shared vector's score sum."""
+    return [X.T @ state, float((X @ shared).sum()), [index]]
+
+
+def add(first: Any, second: Any) -> Any:
+    """Add the second result into the first, as a merge may."""
+    first[0] += second[0]
+    return [first[0], first[1] + second[1], first[2] + second[2]]
+
+
+def die_once(index: int, X: Any, state: Any, shared: Any) -> Any:
+    """Kill the worker of block 1 if the file that `shared` names does not exist yet."""
+    if index == 1 and not os.path.exists(shared[1]):
+        with open(shared[1], "w"):
+            pass
+        os._exit(1)
+    return gradient(index, X, state, shared[0])
+
+
+def sleep(index: int, X: Any, state: Any, shared: Any) -> Any:
+    """Take so many seconds."""
+    time.sleep(shared)
+    return index
+
+
+def greatest(first: Any, second: Any) -> Any:
+    """Return the greater one."""
+    return max(first, second)
+
+
+def count_threads(index: int, block: Any, shared: Any) -> Any:
+    """Return how many threads the task's work and its linear algebra may use."""
+    from threadpoolctl import threadpool_info
+
+    from pairrank import threads
+
+    blas = {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+    return threads.n_threads(), tuple(blas)
+
+
+def changed_once(block: Any, path: str) -> Any:
+    """Return a block as it is at the first reading of the file's marks, and other rows later."""
+    if len(block) != 40:
+        return block
+    with open(path, "a+") as marks:
+        marks.write("x")
+        marks.seek(0)
+        n_readings = len(marks.read())
+    return block + float(n_readings > 1)
+
+
+def text_if_short(block: Any) -> Any:
+    """Return short blocks of labels as text."""
+    return block.astype(str).astype(object) if 0 < len(block) < 10 else block

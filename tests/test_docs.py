@@ -1,0 +1,234 @@
+"""The site, without building it: its reference, toctrees, tables, pictures, checks of pages."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import pairrank
+from pairrank.exceptions import MissingLibraryError
+
+ROOT = Path(__file__).resolve().parents[1]
+DOCS = ROOT / "docs"
+if not DOCS.exists():
+    pytest.skip("docs/ is not part of an installed package", allow_module_level=True)
+MODULES = [
+    *("metrics", "datasets", "model_selection", "recommend", "survival", "clicks", "ratings"),
+    *(
+        "report",
+        "boosting",
+        "comparison",
+        "export",
+        "io",
+        "plotting",
+        "exceptions",
+        "torch",
+        "dask",
+    ),
+]
+PAGES = sorted(
+    path
+    for path in DOCS.rglob("*.rst")
+    if not {"_build", "_templates", "gallery", "generated"} & set(path.relative_to(DOCS).parts)
+)
+
+
+@pytest.fixture
+def helper(monkeypatch):
+    """Import a module of docs/."""
+    monkeypatch.syspath_prepend(str(DOCS))
+    yield importlib.import_module
+    for name in ("results", "check_site", "pictures", "extension"):
+        sys.modules.pop(name, None)
+
+
+def public_names() -> set[str]:
+    """Return the functions and classes that the top and the public modules offer."""
+    names = {name for name in dir(pairrank) if not inspect.ismodule(getattr(pairrank, name))}
+    for module_name in MODULES:
+        try:
+            module = importlib.import_module(f"pairrank.{module_name}")
+        except (MissingLibraryError, ModuleNotFoundError):
+            continue
+        for name, thing in vars(module).items():
+            code = inspect.isfunction(thing) or inspect.isclass(thing)
+            if code and (thing.__module__ == module.__name__ or hasattr(module, "__path__")):
+                names.add(name)
+    return {name for name in names if not name.startswith("_") and name != "require"}
+
+
+def documented_names() -> list[str]:
+    """Return the names that the pages of the reference list."""
+    found = []
+    for page in sorted((DOCS / "reference").glob("*.rst")):
+        module = ""
+        for line in page.read_text(encoding="utf-8").splitlines():
+            if line.startswith(".. currentmodule:: "):
+                module = line.split()[-1]
+            elif re.fullmatch(r"   \w+", line) and module:
+                found.append(f"{module}.{line.strip()}")
+    return found
+
+
+def test_every_public_name_is_in_the_reference():
+    assert public_names() - {name.rpartition(".")[2] for name in documented_names()} == set()
+
+
+def test_the_reference_names_what_exists_once():
+    names = documented_names()
+    assert len(names) == len(set(names)) > 100
+    for name in names:
+        module, _, thing = name.rpartition(".")
+        if ".torch" not in module and thing != "RankNet":
+            assert hasattr(importlib.import_module(module), thing), name
+
+
+def test_every_page_is_in_a_toctree():
+    listed = {(DOCS / "index").resolve()}
+    for page in PAGES:
+        for tree in re.findall(
+            r"\.\. toctree::\n((?: +\S.*\n|\n)+)", page.read_text("utf-8") + "\n"
+        ):
+            for entry in (line.strip() for line in tree.splitlines()):
+                target = re.search(r"<(.*)>", entry)
+                if entry and not entry.startswith(":"):
+                    listed.add((page.parent / (target[1] if target else entry)).resolve())
+    assert {page.with_suffix("").resolve() for page in PAGES} <= listed
+    built = {DOCS / "gallery" / "index"}
+    assert {page for page in listed if not page.with_suffix(".rst").exists()} <= built
+
+
+def test_every_table_and_picture_of_the_site_is_in_the_results(helper):
+    results = helper("results")
+    asked = [
+        argument
+        for page in PAGES
+        for argument in re.findall(
+            r"\.\. results:: (.*)\n(?:   :columns: (.*)\n)?", page.read_text("utf-8")
+        )
+    ]
+    assert len(asked) >= 8
+    for argument, columns in asked:
+        section, subsection, number = argument.split(" / ")
+        table = results.table(section, subsection.strip("-"), int(number))
+        assert table.rows
+        assert {each.strip() for each in columns.split(";") if each} <= set(table.columns)
+    with pytest.raises(KeyError, match="no table under 'Nothing'"):
+        results.table("Nothing")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_picture_of_the_readme_has_the_figures_of_the_results(helper, theme):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    picture = (DOCS / "_static" / f"time-against-rows-{theme}.svg").read_text(encoding="utf-8")
+    described = re.search(r"<dc:description>(.*?)</dc:description>", picture)[1]
+    wanted = helper("pictures").time_against_rows()
+    assert json.loads(described.replace("&quot;", '"')) == json.loads(json.dumps(wanted))
+    assert len(wanted["pairrank"][0]) == 7
+
+
+def test_every_picture_is_drawn_for_both_themes(helper, tmp_path):
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+    pictures = helper("pictures")
+    asked = {
+        name
+        for page in PAGES
+        for name in re.findall(r"\.\. measured:: (\S+)", page.read_text("utf-8"))
+    }
+    assert asked == set(pictures.PICTURES)
+    for name in asked:
+        pictures.draw(name, tmp_path)
+    assert len(list(tmp_path.glob("*-dark.svg"))) == len(asked)
+
+
+def test_docstrings_become_plain_text_where_they_are_no_code(helper):
+    pytest.importorskip("sphinx", reason="directives need Sphinx")
+    lines = [
+        "w_i of shape (n_iter_ + 1,), |w|^2 and \\|w\\|, ``a|b_``, `coef_`",
+        ".. math:: |w|_",
+        "          x_|",
+        "",
+        ">>> x_ | y",
+        "after_ it",
+    ]
+    helper("extension").escape_docstring(None, "class", "name", None, None, lines)
+    assert lines == [
+        "w_i of shape (n_iter\\_ + 1,), \\|w\\|^2 and \\|w\\|, ``a|b_``, `coef_`",
+        ".. math:: |w|_",
+        "          x_|",
+        "",
+        ">>> x_ | y",
+        "after\\_ it",
+    ]
+
+
+def test_the_changelog_becomes_restructuredtext(helper):
+    pytest.importorskip("sphinx", reason="directives need Sphinx")
+    text = (
+        "# Changes\nSee [that](https://example.org).\n\n## [1.0]\n### New\n- `a`: **b**\n  c\n- d\n"
+    )
+    assert helper("extension").as_rst(text).splitlines() == [
+        *["See `that <https://example.org>`__.", "", "", "1.0", "---", ""],
+        *["", "New", "~~~", "", "- ``a``: **b**", "  c", "- d"],
+    ]
+
+
+def test_a_table_is_read_as_it_is_written(helper):
+    results = helper("results")
+    text = "## A\n| a | b |\n| --- | --- |\n| 1 | |\n| x | 2,000 |\n\n### B\n| c |\n| - |\n| 3 |\n"
+    found = results.tables(text)
+    assert found["A", ""] == [results.Table(["a", "b"], [["1", ""], ["x", "2,000"]])]
+    assert found["A", "B"][0].column("c") == ["3"]
+    texts = ["1,000", "0.55 (0.5 to 0.7)", "29 ns", "1.2x", "1e-05", "2.1e-08", "30.1 s"]
+    assert [results.number(each) for each in texts] == [1000, 0.55, 29, 1.2, 1e-5, 2.1e-8, 30.1]
+
+
+LOADS = [
+    '<script src="https://cdn.example.org/a.js"></script>',
+    '<link rel="stylesheet" href="//fonts.example.org/css">',
+    '<link rel="preconnect" href="https://fonts.example.org">',
+    '<img src="http://example.org/a.png">',
+    '<img srcset="a.png 1x, https://example.org/b.png 2x">',
+    "<style>@import 'https://example.org/a.css';</style>",
+    '<p style="background: url(https://example.org/a.png)">',
+    '<iframe src="https://example.org"></iframe>',
+]
+
+
+@pytest.mark.parametrize("load", LOADS)
+def test_a_page_that_asks_another_host_is_found(helper, load, tmp_path):
+    check = helper("check_site")
+    assert len(check.foreign_loads(load)) == 1
+    (tmp_path / "index.html").write_text(f"<html>{load}</html>", encoding="utf-8")
+    assert any("asks another host" in line for line in check.complaints(tmp_path))
+
+
+def test_links_to_other_hosts_and_own_files_are_allowed(helper):
+    check = helper("check_site")
+    page = '<a href="https://example.org">x</a><script src="_static/a.js?digest=1"></script>'
+    assert check.foreign_loads(page) == []
+
+
+def test_broken_links_are_found(helper, tmp_path):
+    check = helper("check_site")
+    (tmp_path / "a.html").write_text('<p id="here"><a href="b.html#there">b</a>', encoding="utf-8")
+    (tmp_path / "b.html").write_text('<a href="a.html#here">a</a><a href="c.html">c</a>', "utf-8")
+    found = check.complaints(tmp_path)
+    assert found == [
+        "a.html has a broken link: b.html#there",
+        "b.html has a broken link: c.html",
+    ]
+    assert "there are no pages" in check.complaints(tmp_path / "nothing")[0]
+
+
+def test_the_built_site_asks_no_other_host(helper):
+    built = DOCS / "_build" / "html"
+    if not (built / "index.html").exists():
+        pytest.skip("the site is not built: make docs")
+    assert helper("check_site").complaints(built) == []
