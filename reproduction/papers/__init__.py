@@ -6,7 +6,11 @@ from reproduction.study import Study
 
 STUDIES = {
     "raykar2007": "reproduction.papers.raykar2007",
+    "fung2006": "reproduction.papers.fung2006",
+    "lee2014": "reproduction.papers.lee2014",
     "airola2010": "reproduction.papers.airola2010",
+    "cortes2007": "reproduction.papers.cortes2007",
+    "beyond": "reproduction.papers.beyond",
 }
 """The modules by the names that ``--paper`` takes, in the order of the page."""
 

@@ -31,7 +31,8 @@ class Votes(NamedTuple):
 
     def part(self, which: Any) -> Votes:
         """Return some of the comparisons."""
-        return Votes(*(each[which] for each in self[:-1]), self.n_items)
+        i, j, magnitude, voter = (each[which] for each in self[:-1])
+        return Votes(i, j, magnitude, voter, self.n_items)
 
     def pairs(self, *, voters: bool) -> Pairs:
         """Return what a ranker learns from, in groups by voter if asked for."""
@@ -110,7 +111,7 @@ def _halves(votes: Votes, seed: int) -> tuple[Votes, Votes]:
 
 def _scores(votes: Votes, alpha: float, covariance: str | None) -> tuple[Any, Any]:
     """Return scores and their standard errors."""
-    ranker = RankNCG(alpha, covariance=covariance, tol=1e-6)
+    ranker = RankNCG(alpha, tol=1e-6).set_params(covariance=covariance)
     X = sparse.eye_array(votes.n_items, format="csr")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -198,6 +199,9 @@ def _beat_shares(readings: Readings) -> Verdict:
 
 
 CLAIMS = (
-    Claim("95 % intervals by voters hold 88 % or more of the differences of halves.", _intervals_are_right),
+    Claim(
+        "95 % intervals by voters hold 88 % or more of the differences of halves.",
+        _intervals_are_right,
+    ),
     Claim("Scores predict held-out votes as well as shares of votes won, or better.", _beat_shares),
 )

@@ -40,12 +40,12 @@ class Patients(NamedTuple):
 
 
 def _by_svm(train: Patients, X: Any) -> Any:
-    target = survival_target(train.event, train.time)
+    target: dict[str, Any] = dict(survival_target(train.event, train.time))
     return RankSVM(1.0).fit(train.X, **target).predict(X)
 
 
 def _by_ncg(train: Patients, X: Any) -> Any:
-    target = survival_target(train.event, train.time)
+    target: dict[str, Any] = dict(survival_target(train.event, train.time))
     return RankNCG(1.0).fit(train.X, **target).predict(X)
 
 
@@ -84,7 +84,7 @@ def judge(*, dataset: str, model: str, n_rows: int = 1000, seed: int = 0) -> dic
 
 
 def patients_of(dataset: str, n_rows: int, seed: int) -> Patients:
-    """Return a set of scikit-survival, or generated exponential times of which 30 % are censored."""
+    """Return a set of scikit-survival, or exponential times of which 30 % are censored."""
     if dataset != GENERATED:
         return _read(dataset)
     rng = np.random.default_rng(seed)

@@ -41,7 +41,7 @@ PAPERS = (MP, SV, BOOST)
 METHODS = (*PAPERS, RIDGE, KERNEL_RIDGE, CONSTANT)
 BOOKS = "Books"
 BOOKS_RULE = {"min_user_ratings": 20, "min_item_ratings": 3}
-SMALL = {
+SMALL: dict[str, Any] = {
     "n_repeats": 1,
     "n_users": 6,
     "n_references": 8,
@@ -96,8 +96,8 @@ def _cells(methods: tuple[str, ...], rows: tuple[str, ...]) -> Iterator[Cell]:
                     yield Cell(f"{name} {group}", method, judge, config, seconds=900.0)
     if BOOKS in rows:
         for method in methods:
-            config = {"dataset": "book_crossing_partial", "method": method, "rule": BOOKS_RULE}
-            yield Cell(BOOKS, method, books, config, seconds=300.0)
+            of_books = {"dataset": "book_crossing_partial", "method": method, "rule": BOOKS_RULE}
+            yield Cell(BOOKS, method, books, of_books, seconds=300.0)
 
 
 NARROW = (
@@ -109,7 +109,10 @@ OTHER_USERS = (
     "The paper's MSD is above that of one score for all on these users, 41.4: its users, or its "
     "scale, are others. It has 73,496 users, here are the first 24,983."
 )
-PART = "The paper has the whole Book-Crossing, here is a part: reviewers with 20 ratings, books with 3."
+PART = (
+    "The paper has the whole Book-Crossing, here is a part: reviewers with 20 ratings, books "
+    "with 3."
+)
 LESS_COST = (
     "The paper's SVRank has a larger MSD and M1D than one score for all; ours is chosen among "
     "parameters that include nearly constant scores."
@@ -169,7 +172,7 @@ ORDERS = Table(
             "share of pairs in the wrong order; tied scores are wrong",
             _printed(_MISRANKING, (MP, BOOST)),
             reasons={
-                **{(f"MovieLens {group}", MP): NARROW for group in GROUPS},
+                **{(row, MP): NARROW for row in _MISRANKING if row.startswith("MovieLens")},
                 **{(f"Jester {group}", ANY): OTHER_USERS for group in GROUPS},
                 (ANY, BOOST): "Other rounds, and tied scores, which count as wrong: few thresholds "
                 "of few rounds tie many films.",
@@ -216,9 +219,8 @@ def _draw(readings: Readings) -> Any:
     for each, value in zip(axes, ("misranking", "msd"), strict=True):
         curves = {}
         for cell in readings.done("widths"):
-            up = np.array(readings.values("widths", cell.row, "", value))
-            if value == "msd":
-                up = up / readings.mean("widths", cell.row, "", "constant")
+            unit = readings.mean("widths", cell.row, "", "constant") if value == "msd" else 1.0
+            up = [each / unit for each in readings.values("widths", cell.row, "", value)]
             curves[cell.row] = (readings.values("widths", cell.row, "", "width"), up)
         label = value if value == "misranking" else "MSD, over that of one score for all"
         draw_curves(each, curves, x="gamma, in units of the data", y=label, log="x")
@@ -272,7 +274,9 @@ def _other_jokes(readings: Readings) -> Verdict:
     rows = [f"Jester {group}" for group in GROUPS]
     constants = [readings.mean("1", row, CONSTANT, "msd") for row in rows]
     paper = [_MSD[row][0][0] for row in rows]
-    figure = f"{max(constants):.1f} here, {min(paper):.1f} to {max(paper):.1f} for the paper's MPRank"
+    figure = (
+        f"{max(constants):.1f} here, {min(paper):.1f} to {max(paper):.1f} for the paper's MPRank"
+    )
     return verdict(max(constants) < min(paper), f"MSD of one score for all: {figure}")
 
 

@@ -114,10 +114,10 @@ def judge(
     table = ratings_of(dataset)
     protocol = replace(
         PROTOCOLS["cortes"],
-        group=tuple(group),
+        group=group,
         n_references=n_references,
         n_users=n_users,
-        activity=tuple(activity),
+        activity=activity,
     )
     able = np.flatnonzero((table.counts >= activity[0]) & (table.counts <= activity[1]))
     held = np.random.default_rng([seed, 1]).choice(able, n_held, replace=False)
@@ -132,7 +132,7 @@ def judge(
     return found | {"chosen": chosen}
 
 
-def books(*, dataset: str, method: str, rule: Mapping[str, int], seed: int = 0) -> dict[str, Any]:
+def books(*, dataset: str, method: str, rule: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
     """Return each reviewer's metrics, all others referring; a quarter of them is held out."""
     table = ratings_of(dataset)
     left = table.restricted(**rule)
@@ -201,10 +201,10 @@ def by_width(
     table = ratings_of(dataset)
     protocol = replace(
         PROTOCOLS["cortes"],
-        group=tuple(group),
+        group=group,
         n_references=n_references,
         n_users=n_users,
-        activity=tuple(activity),
+        activity=activity,
     )
     problems = drawn(protocol, table, 100 + seed)
     size = n_references * float(table.rating.var())

@@ -221,8 +221,8 @@ TABLES = (
         "fig5",
         "solvers at the best C, few levels",
         _cells(SHOWN_DENSE, SOLVERS, {"": None}),
-        "PRSVM+ splits k levels into k - 1 problems of two levels; the count by levels, of the same "
-        "cost, stands for it.",
+        "PRSVM+ splits k levels into k - 1 problems of two levels; the count by levels, of the "
+        "same cost, stands for it.",
         "distance", "accuracy", "ndcg",
     ),
     _figure(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,7 +113,9 @@ def problem(name: str, part: float = 1.0, seed: int = 0) -> Problem:
     """Return a set of the paper; of generated ones a part of the queries, or of sparse rows."""
     shape = PAPER[name]
     if name == "MQ2008":
-        subsets = [load("letor4_mq2008", fold=1, subset=each) for each in ("train", "valid", "test")]
+        subsets = [
+            load("letor4_mq2008", fold=1, subset=each) for each in ("train", "valid", "test")
+        ]
         return Problem(*(Rows(each.X, each.y, each.qid) for each in subsets))
     if shape.nonzeros is not None:
         return _sparse(shape, part, seed)
@@ -157,7 +160,9 @@ def _of_queries(shape: Shape, part: float, seed: int) -> Problem:
     counts = [round(shape.queries * part)]
     counts += 2 * [max(2, round(HELD * counts[0]))]
     n_queries, rng = sum(counts), np.random.default_rng(seed)
-    sizes = rng.multinomial(round(shape.rows * n_queries / shape.queries), [1 / n_queries] * n_queries)
+    sizes = rng.multinomial(
+        round(shape.rows * n_queries / shape.queries), [1 / n_queries] * n_queries
+    )
     made = make_queries(
         n_queries,
         np.maximum(sizes, 2),
@@ -166,14 +171,15 @@ def _of_queries(shape: Shape, part: float, seed: int) -> Problem:
         latent=LATENT,
         random_state=seed,
     )
-    y = made.y if shape.levels <= 5 else places_within(made.utility, made.qid)
+    qid: Any = made.qid
+    y = made.y if shape.levels <= 5 else places_within(made.utility, qid)
     low, high = made.X.min(axis=0), made.X.max(axis=0)
     X = made.X
     X -= low
     X /= high - low
-    ends = np.searchsorted(made.qid, np.cumsum([0, *counts]))
-    slices = [slice(start, end) for start, end in zip(ends[:-1], ends[1:], strict=True)]
-    return Problem(*(Rows(X[at], y[at], made.qid[at]) for at in slices))
+    ends = np.searchsorted(qid, np.cumsum([0, *counts]))
+    slices = [slice(start, end) for start, end in pairwise(ends)]
+    return Problem(*(Rows(X[at], y[at], qid[at]) for at in slices))
 
 
 def places_within(utility: Any, qid: Any) -> Any:
@@ -201,5 +207,5 @@ def _sparse(shape: Shape, part: float, seed: int) -> Problem:
     bounds = np.quantile(made.utility, np.linspace(ties, 1.0, shape.levels)[:-1])
     y = np.searchsorted(bounds, made.utility).astype(np.float64)
     ends = np.cumsum([0, rows, held, held])
-    slices = [slice(start, end) for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    slices = [slice(start, end) for start, end in pairwise(ends)]
     return Problem(*(Rows(made.X[at], y[at]) for at in slices))

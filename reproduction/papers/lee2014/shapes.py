@@ -47,8 +47,6 @@ def _table(name: str, title: str, sets: Mapping[str, Name], *values: str) -> Tab
 
 
 TABLES = (
-    _table(
-        "2", "training sets", NAMES, "rows", "features", "levels", "queries", "pairs", "ratio"
-    ),
+    _table("2", "training sets", NAMES, "rows", "features", "levels", "queries", "pairs", "ratio"),
     _table("8", "sparse training sets", SPARSE, "rows", "features", "nonzeros", "levels", "pairs"),
 )

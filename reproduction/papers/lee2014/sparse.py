@@ -87,7 +87,9 @@ def adjacent_pairs(rows: Rows) -> Pairs:
     return Pairs(order[1:][follows], order[:-1][follows], n_rows=rows.y.size)
 
 
-def _of_paper(sets: dict[str, Name], factor: float, **columns: tuple[float, ...]) -> dict[Place, Printed]:
+def _of_paper(
+    sets: dict[str, Name], factor: float, **columns: tuple[float, ...]
+) -> dict[Place, Printed]:
     names = [row for row, each in sets.items() if each.part == 1.0]
     return {
         (row, column): Printed(value * factor)
@@ -206,14 +208,18 @@ def _forests_on_sparse_rows(readings: Readings) -> Verdict:
             holds &= other["time"] / seconds > 1000.0
             continue
         times = readings.mean("9", row, FOREST, "seconds") / seconds
-        gain = readings.mean("9", row, FOREST, "accuracy") - readings.mean("9", row, LINEAR, "accuracy")
+        gain = readings.mean("9", row, FOREST, "accuracy") - readings.mean(
+            "9", row, LINEAR, "accuracy"
+        )
         parts.append(f"{row}: {times:,.0f} times as long, accuracy {gain:+.4f}")
         holds &= times > 1000.0 and gain <= 0.02
     return verdict(holds, "; ".join(parts))
 
 
 def _partial_is_worse_and_faster(readings: Readings) -> Verdict:
-    losses = [partial - whole for _, partial, whole in readings.pairs("10", PARTIAL, ALL, "accuracy")]
+    losses = [
+        partial - whole for _, partial, whole in readings.pairs("10", PARTIAL, ALL, "accuracy")
+    ]
     times = [whole / partial for _, partial, whole in readings.pairs("10", PARTIAL, ALL, "seconds")]
     figure = f"accuracy {min(losses):+.4f} to {max(losses):+.4f}, "
     figure += f"{min(times):.2g} to {max(times):.2g} times as fast"

@@ -1,0 +1,93 @@
+"""Fung's experiment: folds, choice, explicit pairs, claims."""
+
+import numpy as np
+import pytest
+
+from pairrank import RankSVM
+from reproduction.papers import fung2006
+from reproduction.papers.pointwise import ExplicitPairs
+from reproduction.readings import Readings
+from reproduction.study import NotRun
+
+
+def records_of(values):
+    """Return records of Figure 3 by digest, from values by (row, column)."""
+    cells = {(cell.row, cell.column): cell for cell in fung2006.FIGURE.cells}
+    return {
+        cells[place].digest: {"status": "done", "values": each}
+        if isinstance(each, dict)
+        else {"status": each, "values": {}}
+        for place, each in values.items()
+    }
+
+
+def readings_of(values):
+    return Readings(fung2006.STUDY, records_of(values))
+
+
+def test_explicit_pairs_have_the_optimum_of_ranksvm():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), rng.integers(0, 5, 60).astype(float)
+    theirs = ExplicitPairs(0.1).fit(X, y).coef_
+    ours = RankSVM(0.1, reduction="sum", tol=1e-8).fit(X, y).coef_
+    np.testing.assert_allclose(theirs, ours, rtol=1e-2, atol=1e-2 * np.abs(ours).max())
+
+
+def test_every_row_is_tested_once_and_never_trained_on_then():
+    tested = np.zeros(23, dtype=int)
+    for train, test in fung2006.folds(23, 5, 0):
+        assert not (train & test).any()
+        assert (train | test).all()
+        tested += test
+    assert (tested == 1).all()
+
+
+def test_columns_that_do_not_vary_stay_finite():
+    rows = fung2006.Rows(np.array([[1.0, 2.0], [1.0, 4.0]]), np.array([0.0, 1.0]))
+    train, test = fung2006.standardized(rows, rows)
+    np.testing.assert_array_equal(train.X, [[0.0, -1.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(test.X, train.X)
+
+
+def test_the_strength_is_chosen_on_rows_that_were_held_out():
+    made = []
+
+    class Recorder:
+        def __init__(self, strength):
+            self.strength = strength
+
+        def fit(self, X, y):
+            made.append((self.strength, y.size))
+            return self
+
+        def predict(self, X):
+            return X[:, 0] if self.strength == 2.0 else -X[:, 0]
+
+    X = np.arange(40.0)[:, None]
+    how = fung2006.Method(Recorder, (1.0, 2.0, 3.0))
+    assert fung2006.chosen(how, fung2006.Rows(X, X[:, 0] // 10)) == 2.0
+    assert made == [(1.0, 30), (2.0, 30), (3.0, 30)]
+
+
+def test_chain_beside_full_is_judged_by_the_mean_difference():
+    check = fung2006.STUDY.claims[0].check
+    chain, full = fung2006.CHAIN, fung2006.FULL
+    row, other = "7 Pyrimidines", "8 Triazines"
+    better = {(row, chain): {"wmw": [0.8]}, (row, full): {"wmw": [0.7]}}
+    assert check(readings_of(better)).status == "holds"
+    worse = better | {(other, chain): {"wmw": [0.5]}, (other, full): {"wmw": [0.7]}}
+    assert check(readings_of(worse)).status == "does not hold"
+    with pytest.raises(NotRun):
+        check(readings_of({(row, chain): {"wmw": [0.8]}}))
+
+
+def test_only_rivals_beyond_their_limits_leave_the_hull_alone():
+    check = fung2006.STUDY.claims[4].check
+    row = "4 CA Housing"
+    done = {"wmw": [0.9], "seconds": [1.0]}
+    found = {(row, fung2006.CHAIN): done, (row, fung2006.FULL): done}
+    beyond = {(row, fung2006.SVM): "memory", (row, fung2006.GP): "time"}
+    assert check(readings_of(found | beyond)).status == "holds"
+    assert check(readings_of(found | beyond | {(row, fung2006.GP): done})).status == "does not hold"
+    with pytest.raises(NotRun):
+        check(readings_of(found))
