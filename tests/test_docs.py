@@ -85,8 +85,10 @@ def test_the_reference_names_what_exists_once():
     assert len(names) == len(set(names)) > 100
     for name in names:
         module, _, thing = name.rpartition(".")
-        if ".torch" not in module and thing != "RankNet":
+        try:
             assert hasattr(importlib.import_module(module), thing), name
+        except MissingLibraryError:
+            assert module in ("pairrank.torch", "pairrank.dask") or thing == "RankNet"
 
 
 def test_every_page_is_in_a_toctree():
