@@ -13,7 +13,6 @@ from pairrank.blocks._contracts import CrossingSum, Passes
 from pairrank.blocks.gathered import GatheredRows
 from pairrank.blocks.hessian import BlockHessian
 from pairrank.blocks.sums import (
-    LEAST_EPS,
     Asked,
     Given,
     Summed,
@@ -23,12 +22,12 @@ from pairrank.blocks.sums import (
     merge_sums,
 )
 from pairrank.objective import PairObjective
+from pairrank.objective.pair_objective import ROUNDING
+from pairrank.pair_sums.profiles import LEAST_EPS
 from pairrank.preferences import Differences, Levels
 
 PRECISION = 1e-12
 """The relative rounding error to expect of a value."""
-_ROUNDING = 0.1
-"""A gradient at 0 below this part of the precision of its terms is rounding: X is constant."""
 _SHARPER_CELLS = 2
 """Sums by cells have narrower cells once, then none."""
 
@@ -58,7 +57,7 @@ class BlockProblem:
     @property
     def rounding_at_zero(self) -> FloatArray:
         """The same of X' v at zero, where terms cancel: smaller gradients are 0."""
-        unit = max(_ROUNDING * PRECISION, 2.0 * float(np.finfo(self.dtype).eps))
+        unit = max(ROUNDING * PRECISION, 2.0 * float(np.finfo(self.dtype).eps))
         return self.rounding * (unit / (2.0 * float(np.finfo(np.float64).eps)))
 
 

@@ -14,11 +14,10 @@ from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.layouts import Prepared, present_graph
 from pairrank.blocks.sample import SampleRows
 from pairrank.objective import Problem
+from pairrank.objective.offsets import FAR
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import query_codes
 
-_FAR = 1e4
-"""An origin is subtracted where features are this many times as large as they differ."""
 _UNIT = 2.0 * float(np.finfo(np.float64).eps)
 
 
@@ -92,7 +91,7 @@ def origin_of(X: Any) -> FloatArray | None:
     with np.errstate(over="ignore", invalid="ignore"):
         some = X.astype(np.float64)
         size, spread = np.abs(some).max(axis=0), np.ptp(some, axis=0)
-    if not spread.any() or not (size > _FAR * np.where(spread > 0, spread, spread.max())).any():
+    if not spread.any() or not (size > FAR * np.where(spread > 0, spread, spread.max())).any():
         return None
     first: FloatArray = some[0]
     return first

@@ -12,9 +12,7 @@ from pairrank.blocks._contracts import BlockLayout, CrossingSum, CrossingTable
 from pairrank.blocks.gathered import BlockRows
 from pairrank.design import Design
 from pairrank.pair_sums import bind
-
-LEAST_EPS = 1e-13
-"""The least error of sums of sigmoids."""
+from pairrank.pair_sums.profiles import LEAST_EPS
 
 
 class Asked(NamedTuple):

@@ -13,7 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankWarning
 from pairrank.preferences import Differences, Levels, Pairs
 
-_FAR = 1e4
+FAR = 1e4
 """The offset is subtracted where features are this many times as large as their differences."""
 _LOST = 1e-4
 """Warn where the relative rounding of differences in X is larger than this."""
@@ -39,7 +39,7 @@ def without_offset(X: Any, preferences: Levels | Pairs | Differences) -> Any:
         some = X[rows].astype(np.float64)
         base = X[_origins(origin, rows)].astype(np.float64)
         size, spread = np.abs(some).max(axis=0), np.abs(some - base).max(axis=0)
-    if not (size > _FAR * np.where(spread > 0, spread, spread.max())).any() or not spread.any():
+    if not (size > FAR * np.where(spread > 0, spread, spread.max())).any() or not spread.any():
         return X
     _warn_of_lost_digits(size, spread, float(np.finfo(X.dtype).eps))
     result = np.empty_like(X, order="C")

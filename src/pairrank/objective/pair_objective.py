@@ -36,7 +36,7 @@ from pairrank.preferences import Differences, Preferences
 
 _ENTRIES_PER_FEATURE = 16
 """A feature's spread is judged from at least about this many entries, where it has them."""
-_ROUNDING = 0.1
+ROUNDING = 0.1
 """A gradient at 0 below this part of the precision of its terms is rounding: X is constant."""
 
 
@@ -258,7 +258,7 @@ class PairObjective:
             return False
         some, every = self.problem.some_rows, self.problem.stride
         size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
-        unit = max(_ROUNDING * design.precision, 2.0 * float(np.finfo(design.dtype).eps))
+        unit = max(ROUNDING * design.precision, 2.0 * float(np.finfo(design.dtype).eps))
         off = zero.score_norm * size * unit
         return bool(((np.abs(zero.gradient) <= off) & (off < np.inf)).all())
 
