@@ -147,7 +147,7 @@ def test_labels_whose_squares_overflow_are_refused():
 
 def test_means_of_crossing_queries_that_are_many_bytes_are_warned_of(monkeypatch):
     X, y, qid = rows_of(13, n_rows=60)
-    monkeypatch.setattr(_block_differences, "MUCH_TRAVEL", 100)
+    monkeypatch.setattr(_block_differences, "_MUCH", 100)
     with pytest.warns(PairrankWarning, match="each sends 6 means"):
         fit_on_passes(RankRLS(), cut_rows(X, y, [20, 40]))
     fit_on_passes(RankRLS(), cut_rows(X, y, np.searchsorted(qid, [15]), qid=qid))

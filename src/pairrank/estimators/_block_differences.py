@@ -10,7 +10,6 @@ from scipy import sparse
 
 from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver, Squares, Status
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.crossing_queries import MUCH_TRAVEL
 from pairrank.blocks.differences import PreparedDifferences
 from pairrank.blocks.objective import BlockObjective, BlockProblem
 from pairrank.blocks.sampled import origin_of, rounding_of
@@ -24,6 +23,8 @@ from pairrank.solvers.direct import Direct, Inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG
 from pairrank.solvers.tron import Tron
 
+_MUCH = 1e9
+"""More bytes of means than this deserve a warning."""
 LARGEST_EQUATIONS = 5000
 """More features than this have no normal equations: 200 MB travel for each block."""
 _SMALL = 1000
@@ -56,7 +57,8 @@ class DifferenceFit:
         self.n_features = prepared.catalog.n_features
         self._sums: SquareSums | None = None
         if self._has_equations():
-            _warn_of_travel(prepared)
+            if not passes.is_remote:
+                _warn_of_means(prepared)
             self._sums = passes.reduce(square_sums, None, merge_square_sums)
 
     def solve(
@@ -185,11 +187,11 @@ class DifferenceFit:
         return Problem(X, differences, self.loss, penalty=self.penalty, factor=self.factor)
 
 
-def _warn_of_travel(prepared: PreparedDifferences) -> None:
+def _warn_of_means(prepared: PreparedDifferences) -> None:
     """Warn where the means of crossing queries are many bytes."""
     width = prepared.catalog.n_features + prepared.n_targets
     size = 8.0 * width * prepared.n_partial_queries
-    if size > MUCH_TRAVEL:
+    if size > _MUCH:
         warnings.warn(
             f"{prepared.catalog.n_crossing:,} queries cross blocks, and each sends {width} means "
             f"from each of its blocks: {size / 1e9:.1f} GB in all. Keep the rows of a query "
