@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from memory_passes import MemoryPasses, cut_rows
 from pairrank import OrderGraph, PairwiseRanker, RankNCG, RankSVM, design, threads
@@ -15,6 +16,7 @@ from pairrank.blocks import catalog, layouts
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.losses import SquaredHinge
+from pairrank.objective import PairObjective
 
 SMOOTH = {
     "squared_hinge": RankSVM(tol=1e-8),
@@ -201,6 +203,16 @@ def test_few_crossing_rows_are_gathered_only_on_this_machine(is_remote):
     passes.is_remote = is_remote
     prepared = layouts.prepare(passes, catalog.describe(passes), SquaredHinge())
     assert prepared.gathers != is_remote
+
+
+def test_an_interrupt_in_the_fit_of_the_sample_ends_the_fit(monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    X, y, qid = rows_of(15)
+    monkeypatch.setattr(PairObjective, "at", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        assert fit_on_passes(RankSVM(), cut_rows(X, y, [300], qid=qid)).status_ == "interrupted"
 
 
 def test_several_columns_of_labels_are_refused():

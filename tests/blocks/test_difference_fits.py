@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from memory_passes import cut_rows
 from pairrank import MPRank, RankRLS, SVRank
 from pairrank.estimators import _block_differences
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.objective import Quadratic
 
 SMOOTH = {
     "RankRLS": RankRLS(alpha=2.0, tol=1e-8),
@@ -143,6 +145,17 @@ def test_labels_whose_squares_overflow_are_refused():
     X, y, _ = rows_of(12, n_rows=60)
     with pytest.raises(PairrankError, match="the squares of y overflow"):
         fit_on_passes(MPRank(), cut_rows(X, y * 1e160, [20]))
+
+
+def test_an_interrupt_in_the_solution_for_squares_ends_the_fit(monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    X, y, qid = rows_of(13, n_rows=60)
+    monkeypatch.setattr(Quadratic, "at", interrupted)
+    passes = cut_rows(X, y, [20, 40], qid=qid)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        assert fit_on_passes(SVRank(), passes).status_ == "interrupted"
 
 
 def test_means_of_crossing_queries_that_are_many_bytes_are_warned_of(monkeypatch):

@@ -77,8 +77,8 @@ class DifferenceFit:
         if name == "direct":
             if d > LARGEST_EQUATIONS:
                 raise PairrankError(
-                    f'solver="direct" on RowBlocks would send a matrix of {d} x {d} for each '
-                    f'block, at most {LARGEST_EQUATIONS} is sensible: use solver="cg"'
+                    f'solver="direct" would send a matrix of {d} x {d} for each block, at most '
+                    f'{LARGEST_EQUATIONS} is sensible: use solver="cg"'
                 )
             return True
         X = self.prepared.catalog.sample.rows.X
@@ -129,7 +129,7 @@ class DifferenceFit:
             found = Direct(solved)(
                 self._quadratic(self._sums, target), nothing, tol=0.0, max_iter=1
             )
-            if found.status is not Status.CONVERGED:
+            if found.status not in (Status.CONVERGED, Status.INTERRUPTED):
                 found = None
             elif solved is not None:
                 inverse = GivenInverse(solved)
