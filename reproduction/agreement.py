@@ -14,7 +14,7 @@ def agrees(record: Record, quantity: Quantity, printed: Printed) -> bool | None:
     """Return whether ours is close enough; None where there is nothing to compare.
 
     Close enough is within two of the paper's standard deviations, or within the quantity's
-    tolerance if the paper gives none.
+    tolerance if the paper gives none; and always within the rounding of what it prints.
     """
     found = record["values"].get(quantity.value)
     tolerance, mean = quantity.tolerance, printed.mean
@@ -24,7 +24,7 @@ def agrees(record: Record, quantity: Quantity, printed: Printed) -> bool | None:
     if printed.spread is not None:
         allowed = 2.0 * printed.spread
     difference = abs(statistics.fmean(numbers(found)) - mean)
-    return not math.isnan(difference) and difference <= allowed + 1e-12
+    return not math.isnan(difference) and difference <= max(allowed, quantity.rounding) + 1e-12
 
 
 def unexplained(study: Study, readings: Readings) -> Iterator[str]:

@@ -176,7 +176,8 @@ def _ours(record: Record | None, quantity: Quantity) -> str:
     if status == "done":
         if quantity.value not in record["values"]:
             return ""
-        return as_text(record["values"][quantity.value], quantity.form) + busy
+        shown = as_text(record["values"][quantity.value], quantity.form)
+        return shown + busy if quantity.is_time else shown
     if status == "time":
         return f"★ {record['time']:g} s{busy}"
     if status == "memory":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -100,13 +101,15 @@ class Quantity:
         The format of a number, such as ".3f".
     tolerance : float or None
         Ours agrees with the paper's within two of its standard deviations, or, if it gives none,
-        within this. None: not compared, as times are.
+        within this; and within the rounding of what it prints. None: not compared, as times are.
     relative : bool
         The tolerance is a share of the paper's figure.
     reasons : mapping of (row, column) to str
         Why ours differs from the paper's; `ANY` stands for every row or column.
     not_compared : mapping of (row, column) to str
         Why data or protocol are not the paper's, so that agreement would mean nothing.
+
+    A quantity with "second" in its title is a time: it is marked if the machine was busy.
     """
 
     value: str
@@ -117,6 +120,17 @@ class Quantity:
     relative: bool = False
     reasons: Mapping[Place, str] = field(default_factory=dict)
     not_compared: Mapping[Place, str] = field(default_factory=dict)
+
+    @property
+    def is_time(self) -> bool:
+        """Whether it is a time."""
+        return "second" in self.title
+
+    @property
+    def rounding(self) -> float:
+        """Half a unit of the last digit that is printed; 0 if that depends on the number."""
+        digits = re.search(r"\.(\d+)f$", self.form)
+        return 0.5 * 10.0 ** -int(digits[1]) if digits else 0.0
 
 
 def at_place(notes: Mapping[Place, str], row: str, column: str) -> str | None:

@@ -6,7 +6,7 @@ import time
 import numpy as np
 
 from reproduction.data import DatasetNotFoundError
-from reproduction.study import Cell, Claim, Printed, Quantity, Study, Table, verdict
+from reproduction.study import Cell, Claim, Quantity, Study, Table, verdict
 
 
 def count(*, n, seed=0):
@@ -40,9 +40,9 @@ def crash(*, seed=0):
     os._exit(3)
 
 
-def one_study(*cells, **options):
+def one_study(*cells, title="a number", **options):
     """Return a study of one table of some cells."""
-    quantity = Quantity("number", "a number", **options)
+    quantity = Quantity("number", title, **options)
     return Study(
         name="small",
         title="Small 2000",
@@ -61,6 +61,3 @@ def cell(row="a", column="x", run=count, **options):
     """Return a cell; `n` counts by the row."""
     config = options.pop("config", {"n": ord(row)} if run is count else {})
     return Cell(row, column, run, config, **{"seconds": 60.0, **options})
-
-
-PRINTED = Printed(97.5, 0.1)

@@ -160,8 +160,8 @@ TABLE = Table(
     ),
     quantities=(
         Quantity("error", "test error", _printed(0), ".5f", 0.01, not_compared=_NOTES),
-        Quantity("training", "training, s", _printed(1), ".3g", not_compared=_NOTES),
-        Quantity("selection", "parameter selection, s", _printed(2), ".3g", not_compared=_NOTES),
+        Quantity("training", "seconds of training", _printed(1), ".3g", not_compared=_NOTES),
+        Quantity("selection", "seconds of selection", _printed(2), ".3g", not_compared=_NOTES),
         Quantity("lambda", "chosen lambda", form=".3g"),
         Quantity("steps", "steps of the chosen fit", form=".0f"),
     ),
