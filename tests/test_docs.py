@@ -88,7 +88,7 @@ def test_the_reference_names_what_exists_once():
         try:
             assert hasattr(importlib.import_module(module), thing), name
         except MissingLibraryError:
-            assert module in ("pairrank.torch", "pairrank.dask") or thing == "RankNet"
+            assert module.startswith(("pairrank.torch", "pairrank.dask")) or thing == "RankNet"
 
 
 def test_every_page_is_in_a_toctree():
