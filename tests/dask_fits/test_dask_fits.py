@@ -180,6 +180,17 @@ def test_validation_rows_stop_the_fit_as_in_memory(client, rows, place):
     assert np.nanmax(found.validation_scores_) == pytest.approx(best, rel=1e-12)
 
 
+@pytest.mark.parametrize("place", ["cluster", "memory"])
+def test_validation_rows_of_other_features_are_refused(client, rows, place):
+    X, cases = rows
+    y, _ = cases["one_query"]
+    move = cut if place == "cluster" else np.asarray
+    with pytest.raises(PairrankError, match="X_val has 3 features, but .* 4"):
+        pairrank.dask.DaskRankSVM(client=client).fit(
+            cut(X), cut(y), X_val=move(X[:, :3]), y_val=move(y)
+        )
+
+
 def test_a_callback_is_called_in_this_process(client, rows):
     X, cases = rows
     steps = []
