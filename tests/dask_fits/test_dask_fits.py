@@ -185,7 +185,7 @@ def test_validation_rows_of_other_features_are_refused(client, rows, place):
     X, cases = rows
     y, _ = cases["one_query"]
     move = cut if place == "cluster" else np.asarray
-    with pytest.raises(PairrankError, match="X_val has 3 features, but .* 4"):
+    with pytest.raises(PairrankError, match=r"X_val has 3 features, but .* 4"):
         pairrank.dask.DaskRankSVM(client=client).fit(
             cut(X), cut(y), X_val=move(X[:, :3]), y_val=move(y)
         )
