@@ -80,7 +80,7 @@ def fit_on_passes(
         reason, remedy = ranker._early_reason
         raise PairrankError(
             f"{reason} stops the fit by validation rows, and there are none: "
-            f"pass some to fit as X_val, in memory or as X is, or {remedy}"
+            f"pass X_val (in memory, or as X is) to fit, or {remedy}"
         )
     catalog = catalog or described(ranker, passes)
     if ranker._role_refusal and catalog.has_roles:
