@@ -158,7 +158,10 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
 
 def kept_rows(block: RowBlock) -> NDArray[np.bool_]:
     """Return which rows have a positive weight in some role, (n_rows,)."""
-    assert block.y is not None
+    if block.y is None:
+        raise PairrankError(
+            "the blocks have no labels: name their column, or yield (X, y) or (X, y, qid)"
+        )
     weight = weights_of_rows(block.sample_weight, block.winner_weight, block.loser_weight)[0]
     return np.ones(len(block.y), dtype=bool) if weight is None else weight > 0
 

@@ -18,6 +18,7 @@ from pairrank.exceptions import PairrankError
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
+_END: Any = object()
 _WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
 
@@ -73,8 +74,8 @@ class Checks:
         try:
             while True:
                 with _named(self.source, number):
-                    block = next(blocks, None)
-                    checked = None if block is None else self._check(block, labelled)
+                    block = next(blocks, _END)
+                    checked = None if block is _END else self._check(block, labelled)
                 if checked is None:
                     return
                 if checked.X.shape[0]:
@@ -90,6 +91,9 @@ class Checks:
             return RowBlock(np.empty((0, 1)))
         X = self._padded(given.X)
         X = check_features(self._columns, X, reset=not hasattr(self._columns, "n_features_in_"))
+        names = self.source.feature_names
+        if names is not None and len(names) != X.shape[1]:
+            raise PairrankError(f"feature_names has {len(names)} names for {X.shape[1]} features")
         if self._scaler is not None:
             X = self._scaler.transform(X)
         if not labelled:

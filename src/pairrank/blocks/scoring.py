@@ -31,7 +31,7 @@ def scored(
     with read_ahead(lambda: checks.read(labelled=labelled)) as blocks:
         for checked in reported(blocks, report):
             if not parts:
-                _check_names(checks.feature_names, ranker)
+                check_names(checks.feature_names, ranker)
             parts.append(ranker._scores(checked.rows.X))
             if labelled:
                 kept.append(KeptRows(checked.rows))
@@ -69,7 +69,8 @@ def joined(kept: list[KeptRows]) -> RowBlock:
     return RowBlock(None, *parts)
 
 
-def _check_names(names: list[str] | None, ranker: Any) -> None:
+def check_names(names: list[str] | None, ranker: Any) -> None:
+    """Raise a PairrankError where names of features, if known, are not those of the fit."""
     known = getattr(ranker, "feature_names_in_", None)
     if names is None or known is None or names == list(map(str, known)):
         return
