@@ -23,7 +23,9 @@ def held_rows(passes: Passes) -> Rows:
         for parts in zip(*(block[1:] for block in blocks), strict=True)
     )
     if y is None:
-        raise PairrankError("X_val has no labels: name their column, or yield (X, y) or (X, y, qid)")
+        raise PairrankError(
+            "X_val has no labels: name their column, or yield (X, y) or (X, y, qid)"
+        )
     return Rows(None, y, **dict(zip(ALIGNED, rest, strict=True)), places=np.arange(y.size))
 
 

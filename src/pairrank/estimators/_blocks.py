@@ -31,7 +31,7 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
         ranker,
         blocks.passes(),
         held=held,
-        held_names=getattr(given["X_val"], "columns", None),
+        held_names=names_of(given["X_val"]),
         callback=given["callback"],
         raw_coef=blocks.raw_coef,
         own_coef=blocks.own_coef,
@@ -162,10 +162,18 @@ def held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
     bare = copy.copy(ranker)
     for name in ("n_features_in_", "feature_names_in_"):
         bare.__dict__.pop(name, None)
+    if (names := names_of(given["X_val"])) is not None:
+        bare.feature_names_in_ = np.array(names, dtype=object)
     rows: Rows | None = bare._check_held(
         given["X_val"], given["y_val"], aligned(dict(given), "_val"), 1
     )
     return rows
+
+
+def names_of(X: Any) -> list[str] | None:
+    """Return the names of the features of a frame; None for anything else."""
+    names = list(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _n_targets(catalog: Catalog) -> int:
@@ -177,7 +185,7 @@ def _n_targets(catalog: Catalog) -> int:
 def _watches(
     ranker: Any,
     held: Rows | Passes,
-    names: Any,
+    names: Sequence[str] | None,
     raw: Callable[[FloatArray], FloatArray],
     n_targets: int,
 ) -> list[Watch]:
@@ -192,7 +200,7 @@ def _watches(
         raise PairrankError(
             f"X_val has {n_features} features, but the blocks have {ranker.n_features_in_}"
         )
-    check_names(None if names is None else list(map(str, names)), ranker)
+    check_names(names, ranker)
     patience = int(ranker.patience) if ranker._stops_early and ranker.patience else None
     if (n_held := len(columns_of(rows.y))) not in (1, n_targets):
         raise PairrankError(f"the validation rows have {n_held} targets, but y {n_targets}")
