@@ -134,6 +134,7 @@ def bad(place, value):
         ((X,) * 7, "a tuple of 7 elements"),
         ((X[0], Y), "Expected 2D array"),
         (None, "yield a tuple"),
+        ((sparse.csr_array(X), Y), "X is sparse, and dense in the blocks before"),
         ([X, Y], "yield a tuple"),
     ],
 )

@@ -53,6 +53,7 @@ class Checks:
         self._scaler = scaler
         self._columns = _Columns()
         self._kinds: dict[str, str] = {}
+        self._format = ""
         self._n_features = source.n_features if n_features is None else n_features
 
     @property
@@ -94,6 +95,12 @@ class Checks:
         names = self.source.feature_names
         if names is not None and len(names) != X.shape[1]:
             raise PairrankError(f"feature_names has {len(names)} names for {X.shape[1]} features")
+        kind = "sparse" if sparse.issparse(X) else "dense"
+        self._format = before = self._format or kind
+        if kind != before:
+            raise PairrankError(
+                f"X is {kind}, and {before} in the blocks before: all need the same"
+            )
         if self._scaler is not None:
             X = self._scaler.transform(X)
         if not labelled:
