@@ -214,7 +214,9 @@ def crossing_queries(parts: Sequence[Any]) -> tuple[int, NDArray[Any]]:
     given = [part.queries for part in filled if part.queries is not None]
     if all(each.dtype != object for each in given):
         kinds = {"text" if each.dtype.kind in "US" else "number" for each in given}
-        if len(kinds) == 1:
+        joined = np.result_type(*given).kind
+        is_exact = joined != "f" or all(each.dtype.kind == "f" for each in given)
+        if len(kinds) == 1 and is_exact:  # int64 and uint64 would be rounded to float64
             queries, counts = np.unique(np.concatenate(given), return_counts=True)
             return int(queries.size), queries[counts > 1]
     number_of: dict[Any, int] = {}
