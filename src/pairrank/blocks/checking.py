@@ -161,8 +161,8 @@ def digest_of(X: Any) -> int:
         parts = [X.T if X.flags.f_contiguous and not X.flags.c_contiguous else X]
     digest = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode())
     for part in parts:
-        content = memoryview(np.ascontiguousarray(part).reshape(-1).view(np.uint8))
-        pieces = [content[piece] for piece in threads.blocks(len(content), _DIGEST_BYTES)]
+        content: Any = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+        pieces = [content[piece] for piece in threads.blocks(content.size, _DIGEST_BYTES)]
         digest = zlib.crc32(repr(threads.run(zlib.crc32, pieces)).encode(), digest)
     return digest
 
