@@ -18,7 +18,7 @@ help:
 	@echo "make test-lowest"
 	@echo "               the tests with the lowest versions that pyproject.toml declares"
 	@echo "make test-extras"
-	@echo "               the tests that need torch, LightGBM, XGBoost or onnx"
+	@echo "               the tests that need torch, LightGBM, XGBoost, onnx or Dask"
 	@echo "make lint      ruff, mypy and numpydoc over the code"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make bench     list the benchmarks"

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import pytest
 import sklearn
 
-import pairrank
 from cli_runs import run
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -68,8 +67,6 @@ def skip_without(needs: frozenset[str]) -> None:
     """Skip a block whose library is not installed, with the reason."""
     for name in sorted(needs & (EXTRAS | PEERS)):
         pytest.importorskip(name, reason=f"the block needs {name}")
-    if "blocks" in needs and not hasattr(pairrank, "RowBlocks"):
-        pytest.skip("the block needs RowBlocks")
 
 
 def test_every_code_block_is_found():
@@ -79,7 +76,7 @@ def test_every_code_block_is_found():
         assert len(blocks_of(path)) == asked, path
         assert not re.search(r"^(?! *\.\. ).*::$", text, re.MULTILINE), f"{path}: name the language"
     assert {block.language for block in BLOCKS} == {"python", "shell"}
-    known = EXTRAS | PEERS | {"blocks", "liblinear"}
+    known = EXTRAS | PEERS | {"liblinear"}
     assert frozenset().union(*(block.needs for block in BLOCKS)) <= known
 
 
@@ -108,8 +105,7 @@ def test_the_first_example_counts_every_pair(capsys):
 def lines_of(page: Path) -> list[str]:
     """Return the command lines of a page, without those of other programs."""
     shell = [block for block in blocks_of(page) if block.language == "shell"]
-    missing = {"liblinear"} if hasattr(pairrank, "RowBlocks") else {"liblinear", "blocks"}
-    own = [block.text for block in shell if not missing & block.needs]
+    own = [block.text for block in shell if "liblinear" not in block.needs]
     return [line for text in own for line in text.splitlines() if line.strip()]
 
 

@@ -32,7 +32,7 @@ from reproduction.study import (
 )
 
 N_BINS, N_FOLDS = 5, 10
-GRID = tuple(10.0**power for power in range(-4, 3))
+GRID = tuple(10.0**power for power in range(-10, 3))
 
 SETS = {
     "1 Abalone": ("abalone", 4177, 9),

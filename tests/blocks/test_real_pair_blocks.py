@@ -7,7 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from pairrank import ConvexHullRanker, MPRank, RankRLS, RankRLSCV, RowBlocks, SVRank
-from pairrank.datasets import discretize, load
+from pairrank.datasets import discretize
+from reproduction.data import load
 
 RANKERS = [RankRLS(), MPRank(), SVRank(n=2, tol=1e-8), SVRank(tol=1e-4)]
 

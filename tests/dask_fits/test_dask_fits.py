@@ -19,8 +19,9 @@ from sklearn.base import clone  # noqa: E402
 
 import pairrank  # noqa: E402
 import pairrank.dask  # noqa: E402
-from pairrank.blocks import catalog  # noqa: E402
+from pairrank.blocks import catalog, layouts  # noqa: E402
 from pairrank.compiled._jit import compile_seconds  # noqa: E402
+from pairrank.dask.passes import DaskPasses  # noqa: E402
 from pairrank.exceptions import FitInterruptedError, PairrankError  # noqa: E402
 
 CHUNKS = (500, 0, 700, 40, 960, 800)
@@ -35,9 +36,10 @@ BOUNDED = {
 
 @pytest.fixture(scope="module", autouse=True)
 def small_sample():
-    """Have fits draw 300 rows, so that they need passes over all others."""
+    """Have fits draw 300 rows and gather none, so that they need passes over all others."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(catalog.Request.__init__, "__defaults__", (0, "full", 300))
+    patch.setattr(layouts, "GATHERED_ENTRIES", 0)
+    patch.setattr(catalog, "SAMPLE_ROWS", 300)
     yield
     patch.undo()
 
@@ -256,6 +258,37 @@ def test_more_partitions_than_queries_and_a_worker_without_data(client, rows):
         found = pairrank.dask.DaskRankSVM(tol=1e-8, client=client).fit(*parts)
         wanted = pairrank.RankSVM(tol=1e-8).fit(X[:60], y)
         np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=1e-6)
+
+
+def test_few_rows_of_crossing_queries_are_gathered(client, rows, monkeypatch):
+    monkeypatch.setattr(layouts, "GATHERED_ENTRIES", 1 << 20)
+    X, cases = rows
+    y, qid = cases["crossing"]
+    found, wanted = fitted("RankSVM", client, X, y, {"tol": 1e-8}, qid=qid)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=1e-6)
+
+
+def test_what_travels_for_one_query_of_few_labels_does_not_grow_with_the_rows(client, monkeypatch):
+    reduce, travelled = DaskPasses.reduce, []
+
+    def counted(passes, *arguments):
+        before = sum(client.run(received).values())
+        found = reduce(passes, *arguments)
+        travelled[-1].append(sum(client.run(received).values()) - before)
+        return found
+
+    monkeypatch.setattr(DaskPasses, "reduce", counted)
+    for n_rows in (100_000, 400_000):
+        X = da.random.default_rng(0).normal(size=(n_rows, 2), chunks=(n_rows // 4, 2))
+        y = (X[:, 0] > 0).astype(float) + (X[:, 1] > 1)
+        travelled.append([])
+        pairrank.dask.DaskRankNCG(client=client).fit(X, y)
+    few, many = (np.median(each) for each in travelled)
+    assert 0 < many <= 1.1 * few + 4096  # keys and headers vary a little
+
+
+def received(dask_worker):
+    return sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
 
 
 @pytest.mark.parametrize(

@@ -105,5 +105,10 @@ CLAIMS = (
         "Without a penalty the error falls, then rises: stopping regularises.", no_penalty_overfits
     ),
     Claim("Larger lambdas converge faster.", penalty_converges_faster),
-    Claim("Pairs alone are worse than scores.", pairs_are_worse),
+    Claim(
+        "Pairs alone are worse than scores.",
+        pairs_are_worse,
+        "The paper draws its million pairs from 781,265 rows; from a twentieth of them or fewer, a "
+        "million pairs lose nothing. The rows of full size are run by --full.",
+    ),
 )

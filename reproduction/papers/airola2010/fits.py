@@ -208,7 +208,13 @@ def _draw(readings: Readings, name: str, rows: tuple[str, ...]) -> Any:
                 error = readings.values(name, row, cell.column, "error")
                 curves[cell.column] = ([step + 1.0 for step in range(len(error))], error)
         draw_curves(
-            axes[place], curves, title=row, x="steps + 1", y="validation error", log="x", dense=True
+            axes[place],
+            curves,
+            title=row,
+            x="steps + 1",
+            y="validation error",
+            log="xy",
+            dense=True,
         )
     return figure
 

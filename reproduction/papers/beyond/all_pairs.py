@@ -120,7 +120,8 @@ TABLE = Table(
     ),
     note="`pairrank.compare`: five folds, strengths chosen in inner folds; pointwise are ridge, "
     "for two levels also logistic regression. Pairwise accuracy, of a9a the area under the ROC "
-    "curve. Regression targets are in five bins of equal size.",
+    "curve. Regression targets are in five bins of equal size. With queries the difference is a "
+    "mean over queries, the others are means over folds.",
     row_title="data",
 )
 

@@ -12,13 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows
-from pairrank.design import Design
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import OrderGraph
-from pairrank.preferences._codes import query_codes
+from pairrank.preferences._codes import level_codes, query_codes
 from pairrank.preferences.roles import weights_of_rows
 
 MOST_LABELS = 1 << 16
@@ -53,8 +51,6 @@ class Description(NamedTuple):
     """The distinct labels of kept rows, sorted; None where there are too many."""
     queries: NDArray[Any] | None
     """The identifiers of the queries of kept rows; None without qid."""
-    squares: FloatArray
-    """The sum of squares of each feature."""
     has: tuple[bool, ...]
     """Which of qid, sample_weight, winner_weight and loser_weight there are."""
     drawn: DrawnRows
@@ -81,7 +77,6 @@ class Catalog:
     """All distinct labels of kept rows, sorted; None where there are too many to collect."""
     crossing: NDArray[Any]
     """The identifiers of crossing queries, sorted where they can be; of no qid a single 0."""
-    squares: FloatArray
     sample: SampleRows
 
     @property
@@ -116,7 +111,6 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
         n_queries=n_queries,
         labels=_labels(parts),
         crossing=crossing,
-        squares=np.sum([part.squares for part in parts], axis=0),
         sample=merge_rows([part.drawn for part in parts]),
     )
 
@@ -150,7 +144,6 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         dtype=block.X.dtype,
         labels=_distinct_labels(block.y, kept, request.graph),
         queries=queries,
-        squares=Design(block.X).squares_transposed(np.ones(n_rows)),
         has=tuple(part is not None for part in block[2:]),
         drawn=drawn,
     )
@@ -188,7 +181,7 @@ def _affordable_rows(X: Any, request: Request) -> int:
 
 
 def _distinct_labels(y: Any, kept: NDArray[np.bool_], graph: Any) -> NDArray[Any] | None:
-    labels = np.unique(y[kept])
+    labels, _ = level_codes(y[kept].reshape(-1))
     is_countable = labels.size <= MOST_LABELS or isinstance(graph, OrderGraph)
     return labels if is_countable else None
 

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from pairrank import threads
 from pairrank._validation import ALIGNED, check_features, check_labels, check_numbers, check_weights
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.sources import Source, as_row_block, has_rows
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
 _END: Any = object()
+_DIGEST_BYTES = 1 << 22
+"""Threads share the bytes of a block in pieces of this size."""
 _WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
 
@@ -161,7 +164,7 @@ class _named:
 
 
 def digest_of(X: Any) -> int:
-    """Return a checksum of the values and the shape of a block; about 6 GB/s."""
+    """Return a checksum of the values and the shape of a block; threads share its bytes."""
     parts: list[Any]
     if sparse.issparse(X):
         parts = [X.data, X.indices, X.indptr]
@@ -169,8 +172,9 @@ def digest_of(X: Any) -> int:
         parts = [X.T if X.flags.f_contiguous and not X.flags.c_contiguous else X]
     digest = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode())
     for part in parts:
-        content: Any = np.ascontiguousarray(part)
-        digest = zlib.crc32(content, digest)
+        content: Any = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+        pieces = [content[piece] for piece in threads.blocks(content.size, _DIGEST_BYTES)]
+        digest = zlib.crc32(repr(threads.run(zlib.crc32, pieces)).encode(), digest)
     return digest
 
 

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray, PairLoss
 from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery, travels_as_moments
 from pairrank.preferences import Levels, OrderGraph
-from pairrank.preferences._codes import pairs_by_query, scale_to
+from pairrank.preferences._codes import level_codes, pairs_by_query, scale_to
+
+_FEW_KEYS = 1024
+"""Up to so many groups, or as many as rows, are counted without a sort."""
 
 
 class CrossingGroups(NamedTuple):
@@ -42,13 +45,38 @@ class CrossingGroups(NamedTuple):
 def group_rows(
     query: NDArray[np.int32], labels: NDArray[Any], weight: FloatArray
 ) -> CrossingGroups:
-    """Count a block's rows by query and label, and sum their weights; O(m log m)."""
-    counts = np.ones(query.size, dtype=np.int64)
-    winners = losers = counts
+    """Count a block's rows by query and label, and sum their weights.
+
+    O(m) for few labels that are whole numbers, else O(m log m).
+    """
+    distinct, level = level_codes(labels)
+    n_keys = int(query.max(initial=-1) + 1) * distinct.size
+    if n_keys > max(_FEW_KEYS, query.size):
+        counts = np.ones(query.size, dtype=np.int64)
+        winners, losers = (counts, counts) if not len(weight) else _positive(weight)
+        groups = _summed(CrossingGroups(query, labels, counts, winners, losers, counts, weight))
+        return groups._replace(n_blocks=np.ones(groups.query.size, dtype=np.int64))
+    key = query.astype(np.int64) * distinct.size + level
+    counts = np.bincount(key, minlength=n_keys)
+    kept = np.flatnonzero(counts)
+    winners, losers = counts, counts
     if len(weight):
-        winners, losers = ((side > 0).astype(np.int64) for side in (weight[0], weight[-1]))
-    groups = _summed(CrossingGroups(query, labels, counts, winners, losers, counts, weight))
-    return groups._replace(n_blocks=np.ones(groups.query.size, dtype=np.int64))
+        winners, losers = (np.bincount(key[side > 0], minlength=n_keys) for side in weight[[0, -1]])
+    totals = [np.bincount(key, side, n_keys)[kept] for side in weight]
+    return CrossingGroups(
+        query=(kept // distinct.size).astype(np.int32),
+        label=distinct[kept % distinct.size],
+        n_rows=counts[kept],
+        n_winners=winners[kept],
+        n_losers=losers[kept],
+        n_blocks=np.ones(kept.size, dtype=np.int64),
+        weight=np.array(totals, dtype=np.float64).reshape(len(weight), kept.size),
+    )
+
+
+def _positive(weight: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return 1 for rows of positive weight as winners, and as losers, else 0."""
+    return (weight[0] > 0).astype(np.int64), (weight[-1] > 0).astype(np.int64)
 
 
 def merge_groups(parts: list[CrossingGroups]) -> CrossingGroups:

@@ -10,7 +10,13 @@ import numpy as np
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import BlockLayout, Passes
 from pairrank.blocks.gathered import GatheredRows
-from pairrank.blocks.sums import Asked, bound_sum, design_of, merged_summaries
+from pairrank.blocks.sums import (
+    Asked,
+    bound_sum,
+    crossing_places,
+    design_of,
+    merged_summaries,
+)
 
 
 class Product(NamedTuple):
@@ -34,7 +40,7 @@ def summarize_crossing(index: int, X: Any, layout: BlockLayout, asked: Asked) ->
     if asked.crossing is None or not layout.rows.size:
         return None
     scores = design_of(X, asked.origin).scores(asked.coefs[0])
-    return asked.crossing.summary(index, scores[layout.rows], layout)
+    return asked.crossing.summary(index, scores[crossing_places(layout)], layout)
 
 
 def multiply_block(
@@ -49,7 +55,7 @@ def multiply_block(
         product = design.transposed(bound.at(scores).curvature().matvec(values))
     summary = None
     if sent.curvature is not None and layout.rows.size:
-        at = layout.rows
+        at = crossing_places(layout)
         summary = sent.curvature.summary(index, scores[at], values[at], layout)
     return product, summary
 
@@ -68,7 +74,7 @@ def multiply_crossing(index: int, X: Any, layout: BlockLayout, sent: Product) ->
     design = design_of(X, sent.asked.origin)
     by_row = np.zeros(design.n_rows)
     if layout.rows.size:
-        at = layout.rows
+        at = crossing_places(layout)
         scores, values = design.scores(sent.asked.coefs[0]), design.scores(sent.direction)
         by_row[at] = sent.curvature.product(index, scores[at], values[at], layout)
     return design.transposed(by_row)

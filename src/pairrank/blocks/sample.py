@@ -12,6 +12,7 @@ from scipy import sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import RowBlock
+from pairrank.preferences._codes import level_codes
 
 _SPARE = 2.0
 """A block draws this many times its share, because blocks differ in size."""
@@ -87,7 +88,7 @@ def draw_rows(
     rates = np.full(kept.size, rate)
     if thinned.any():
         own = np.random.default_rng([seed, index]).random(kept.size)
-        number[thinned] = own[thinned]
+        number = np.where(thinned, own, number)
         assert block.y is not None
         labels = block.y if block.y.ndim == 1 else block.y[:, 0]
         rates[thinned] = _rates_by_label(labels[thinned], rate)
@@ -124,7 +125,8 @@ def merge_rows(parts: list[DrawnRows]) -> SampleRows:
 
 def _rates_by_label(y: NDArray[Any], rate: float) -> FloatArray:
     """Return the rate of each row, higher for rare labels."""
-    labels, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+    labels, codes = level_codes(y)
+    counts = np.bincount(codes)
     wanted = rate * y.size
     if rate >= 1.0 or labels.size > wanted / _ROWS_PER_LABEL:
         return np.full(y.size, rate)

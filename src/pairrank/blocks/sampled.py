@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray, PairLoss
 from pairrank.blocks.catalog import Catalog
 from pairrank.blocks.layouts import Prepared, present_graph
 from pairrank.blocks.sample import SampleRows
+from pairrank.design import Design
 from pairrank.objective import Problem
 from pairrank.objective.offsets import FAR
 from pairrank.preferences import Levels
@@ -98,12 +99,11 @@ def origin_of(X: Any) -> FloatArray | None:
 
 
 def rounding_of(catalog: Catalog, origin: FloatArray | None) -> FloatArray:
-    """Return a bound on the rounding of X' v for v of norm 1, (n_features,).
+    """Return about a bound on the rounding of X' v for v of norm 1, (n_features,).
 
-    With an origin the sum of squares is estimated from the sample.
+    The sums of squares are estimated from the sample.
     """
-    squares = catalog.squares
-    if origin is not None:
-        some = catalog.sample.rows.X.astype(np.float64) - origin
-        squares = np.square(some).sum(axis=0) * (catalog.n_rows / max(1, len(some)))
+    sample = catalog.sample
+    X = sample.rows.X if origin is None else sample.rows.X.astype(np.float64) - origin
+    squares = Design(X).squares_transposed(1.0 / sample.rate)
     return _UNIT * np.sqrt(squares)

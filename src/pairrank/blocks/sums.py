@@ -6,6 +6,7 @@ import functools
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray, PairLoss, Sigmoidal
 from pairrank.blocks._contracts import BlockLayout, CrossingSum, CrossingTable
@@ -82,9 +83,14 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Sum
                 result.gradient[at] = design.transposed(found.gradient)
         summary = None
         if asked.crossing is not None and layout.rows.size:
-            summary = asked.crossing.summary(index, scores[layout.rows], layout)
+            summary = asked.crossing.summary(index, scores[crossing_places(layout)], layout)
         result.summaries.append(summary)
     return result
+
+
+def crossing_places(layout: BlockLayout) -> slice | NDArray[np.int32]:
+    """Return the places of the crossing rows: a slice, which copies nothing, if all rows are."""
+    return slice(None) if layout.rows.size == layout.n_rows else layout.rows
 
 
 def merge_sums(crossing: CrossingSum | None, first: Summed, second: Summed) -> Summed:
@@ -125,11 +131,11 @@ def crossing_gradient(
     gradient, square = np.zeros((n_points, n_features)), np.zeros(n_points)
     if not layout.rows.size:
         return gradient, square
-    design = design_of(X, given.origin)
+    design, places = design_of(X, given.origin), crossing_places(layout)
     for at, (w, table) in enumerate(zip(given.coefs, given.tables, strict=True)):
         scores = design.scores(w) if w.any() else np.zeros(design.n_rows)
         by_row = np.zeros(design.n_rows)
-        by_row[layout.rows] = table.gradient(index, scores[layout.rows], layout)
+        by_row[places] = table.gradient(index, scores[places], layout)
         with np.errstate(over="ignore", invalid="ignore"):
             square[at] = by_row @ by_row
             gradient[at] = design.transposed(by_row)

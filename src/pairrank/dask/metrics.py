@@ -44,6 +44,14 @@ _SHARED["Raises"] = """PairrankError
     range."""
 
 
+_OF_QUERIES = entries("""
+qid : dask Array or Series of shape (n_rows,), optional
+    Queries; None: all rows are one query.
+sample_weight : dask Array or Series of shape (n_rows,), optional
+    Weights, constant in each query: the query's weight in the mean.
+""")
+
+
 class _Queries(NamedTuple):
     """The number of kept rows in a partition, and the identifiers of their queries."""
 
@@ -137,7 +145,7 @@ def auc_score(
     return tally.value("no query has both relevant and other rows")
 
 
-@described_by(parameters_of(ndcg_in_memory), _SHARED)
+@described_by(parameters_of(ndcg_in_memory), _SHARED, _OF_QUERIES)
 def ndcg_score(
     y_true: Any,
     scores: Any,
