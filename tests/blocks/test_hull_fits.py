@@ -69,6 +69,15 @@ def test_separable_rows_have_the_optimum_of_a_fit_in_memory():
     np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=1e-2)
 
 
+def test_a_cost_whose_square_underflows_has_true_bounds():
+    X, y, _ = rows_of(1)
+    found = fit_on_passes(ConvexHullRanker(nu=1e-160), cut_rows(X, y, [100, 300]))
+    wanted = ConvexHullRanker(nu=1e-160).fit(X, y)
+    for each in (found, wanted):
+        assert each.lower_bound_ <= each.objective_
+    assert_within_gaps(found, wanted)
+
+
 def test_limits_belong_to_classes_and_queries():
     X, y, qid = rows_of(2)
     ranker = ConvexHullRanker(tol=1e-7)
