@@ -57,7 +57,8 @@ class DifferenceFit:
         self._sums: SquareSums | None = None
         if self._has_equations():
             _warn_of_travel(prepared)
-            self._sums = passes.reduce(square_sums, None, merge_square_sums)
+            origin = origin_of(prepared.catalog.sample.rows.X)
+            self._sums = passes.reduce(square_sums, origin, merge_square_sums)
 
     def solve(
         self, target: int, start: FloatArray | None, callback: Callback | None = None
