@@ -16,6 +16,8 @@ from pairrank.dask import DaskRankNCG, DaskRankSVM
 
 N_PARTITIONS = 8
 SPEED_BAR, OVERHEAD_BAR, BYTES_BAR = 1.6, 1.5, 1.1
+OF_ROWS = ("pairrank_features", "pairrank_labels", "pairrank_prepare")
+"""What a worker keeps of rows has names that begin so."""
 RANKERS = {"RankSVM": (DaskRankSVM, RankSVM), "RankNCG": (DaskRankNCG, RankNCG)}
 
 
@@ -65,9 +67,16 @@ def cluster(n_workers: int) -> Iterator[Any]:
         yield client
 
 
-def received(dask_worker: Any) -> int:
-    """Return the bytes that a worker has received from other workers."""
-    return sum(int(entry["total"]) for entry in dask_worker.transfer_incoming_log)
+def received(dask_worker: Any) -> Any:
+    """Return the bytes of results, and of rows, that a worker has received from other workers.
+
+    Rows travel where the scheduler of Dask gives a task to a worker that is idle.
+    """
+    found = np.zeros(2)
+    for entry in dask_worker.transfer_incoming_log:
+        for key, size in entry["keys"].items():
+            found[int(str(key).startswith(OF_ROWS))] += size
+    return found
 
 
 class Traffic:
@@ -75,13 +84,16 @@ class Traffic:
 
     def __init__(self, client: Any) -> None:
         self.client, self.sent = client, 0
-        self.between: list[int] = []
+        self.between: list[Any] = []
         self.to_scheduler: list[int] = []
         self._send = client._send_to_scheduler
         client._send_to_scheduler = self._counted
 
-    def of_fit(self, fit: Callable[[], Any]) -> tuple[float, float]:
-        """Return both numbers of bytes, the means of all passes of a fit but the first."""
+    def of_fit(self, fit: Callable[[], Any]) -> tuple[float, float, float]:
+        """Return the bytes of results, of rows and to the scheduler.
+
+        They are the means of all passes of a fit but the first.
+        """
         from pairrank.dask.passes import DaskPasses
 
         reduce = DaskPasses.reduce
@@ -99,9 +111,10 @@ class Traffic:
             fit()
         finally:
             DaskPasses.reduce = reduce  # type: ignore[method-assign]
-        return float(np.mean(self.between)), float(np.mean(self.to_scheduler))
+        results, rows = np.mean(self.between, axis=0)
+        return float(results), float(rows), float(np.mean(self.to_scheduler))
 
-    def _received(self) -> int:
+    def _received(self) -> Any:
         return sum(self.client.run(received).values())
 
     def _counted(self, message: Any) -> Any:
@@ -112,13 +125,7 @@ class Traffic:
 
 
 def bytes_per_pass(sizes: list[int], n_features: int) -> list[tuple[Any, ...]]:
-    """Return a line per ranker and number of rows: one query of five levels.
-
-    Rows that are few enough to be gathered once are not gathered here.
-    """
-    from pairrank.blocks import layouts
-
-    layouts.GATHERED_ENTRIES = 0
+    """Return a line per ranker and number of rows: one query of five levels."""
     lines = []
     with cluster(2) as client:
         traffic = Traffic(client)
@@ -127,10 +134,12 @@ def bytes_per_pass(sizes: list[int], n_features: int) -> list[tuple[Any, ...]]:
             for n_rows in sizes:
                 X, y = collections(n_rows, n_features)
                 ranker = on_dask(client=client)
-                between, sent = traffic.of_fit(lambda r=ranker, X=X, y=y: r.fit(X, y))
+                between, rows, sent = traffic.of_fit(lambda r=ranker, X=X, y=y: r.fit(X, y))
                 first = first or between + sent
                 grown = (between + sent) / first
-                lines.append((name, n_rows, between, sent, len(traffic.between), grown, BYTES_BAR))
+                lines.append(
+                    (name, n_rows, between, rows, sent, len(traffic.between), grown, BYTES_BAR)
+                )
     return lines
 
 
@@ -172,7 +181,8 @@ def main() -> None:
     print(header("dask", "distributed"))
     print(f"\nOne query of five levels x {options.features}, {N_PARTITIONS} partitions\n")
     lines = bytes_per_pass([int(size) for size in options.bytes_rows], options.features)
-    print(table(("", "rows", "bytes between workers per pass", "bytes to the scheduler", "passes",
+    print(table(("", "rows", "bytes between workers per pass", "bytes of rows",
+                 "bytes to the scheduler", "passes",
                  "of the first", "bar"), lines))  # fmt: skip
     print(f"\n{options.rows:g} x {options.features}, whole fits\n")
     lines = fits(int(options.rows), options.features, options.repeat)

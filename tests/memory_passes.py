@@ -17,6 +17,8 @@ class MemoryPasses:
     `n_described`, `n_prepared` and `n_reduced` count the passes of each kind.
     """
 
+    is_remote = False
+
     def __init__(self, blocks: Iterable[RowBlock]) -> None:
         self.blocks = list(blocks)
         self.n_blocks = len(self.blocks)

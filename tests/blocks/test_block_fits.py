@@ -8,13 +8,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from memory_passes import MemoryPasses, cut_rows
 from pairrank import OrderGraph, PairwiseRanker, RankNCG, RankSVM, design, threads
-from pairrank.blocks import catalog, crossing_queries, layouts
+from pairrank.blocks import catalog, layouts
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.losses import SquaredHinge
+from pairrank.objective import PairObjective
 
 SMOOTH = {
     "squared_hinge": RankSVM(tol=1e-8),
@@ -194,16 +196,23 @@ def test_rows_without_a_pair_in_the_sample(monkeypatch):
     assert_equal_fits(RankSVM(tol=1e-8), X, y, [1001, 2000], qid=qid)
 
 
-def test_much_travel_between_machines_is_a_warning(monkeypatch):
-    monkeypatch.setattr(layouts, "GATHERED_ENTRIES", 0)
-    monkeypatch.setattr(crossing_queries, "MUCH_TRAVEL", 16 * 1000)
-    X, y, qid = rows_of(14, n_rows=1001, n_labels=0)
-    qid = np.random.default_rng(15).permutation(qid)
-    passes = cut_rows(X, y, [300], qid=qid)
-    passes.is_remote = True
-    with pytest.warns(PairrankWarning, match="0.0 GB travel in every evaluation, because 60 quer"):
-        fit_on_passes(RankSVM(), passes)
-    assert fit_on_passes(RankSVM(), cut_rows(X, y, [300], qid=qid)).status_ == "converged"
+@pytest.mark.parametrize("is_remote", [True, False])
+def test_few_crossing_rows_are_gathered_only_on_this_machine(is_remote):
+    X, y, qid = rows_of(14, n_rows=300)
+    passes = cut_rows(X, y, [100], qid=np.random.default_rng(15).permutation(qid))
+    passes.is_remote = is_remote
+    prepared = layouts.prepare(passes, catalog.describe(passes), SquaredHinge())
+    assert prepared.gathers != is_remote
+
+
+def test_an_interrupt_in_the_fit_of_the_sample_ends_the_fit(monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    X, y, qid = rows_of(15)
+    monkeypatch.setattr(PairObjective, "at", interrupted)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        assert fit_on_passes(RankSVM(), cut_rows(X, y, [300], qid=qid)).status_ == "interrupted"
 
 
 def test_several_columns_of_labels_are_refused():

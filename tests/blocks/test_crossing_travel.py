@@ -15,7 +15,6 @@ from pairrank.blocks.crossing_parts import places_of_parts
 from pairrank.blocks.crossing_queries import (
     CrossingQueries,
     MomentQuery,
-    bytes_per_pass,
     moment_bytes,
     row_bytes,
     travels_as_moments,
@@ -88,13 +87,12 @@ def test_moments_travel_where_they_are_fewer_bytes_than_rows():
     assert travels_as_moments(Tube(), 10**7, 4)
 
 
-def test_bytes_per_pass_add_up():
-    query = MomentQuery(3, 10**7, 4, np.arange(5, dtype=np.int32))
-    crossing = CrossingQueries(9, (query,))
-    loss = Logistic()
-    rows = bytes_per_pass(loss, CrossingQueries(9), 1000)
-    assert rows == 16_000
-    assert bytes_per_pass(loss, crossing, 1000) == rows + moment_bytes(loss.family, 4, 5)
+@pytest.mark.parametrize("name", ["squared hinge", "hinge", "logistic"])
+def test_a_query_of_5_levels_travels_as_moments_from_100000_rows_on(name):
+    loss = LOSSES[name]
+    assert travels_as_moments(loss, 100_000, 8, 5)
+    up, down = bytes_of(loss, 100_000, n_blocks=8)
+    assert 9 / 8 * up + 9 * down < 2 * row_bytes(100_000)
 
 
 def test_rows_far_away_do_not_stretch_the_table():

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
 from memory_passes import cut_rows
 from pairrank import MPRank, RankRLS, SVRank
 from pairrank.estimators import _block_differences
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.objective import Quadratic
 
 SMOOTH = {
     "RankRLS": RankRLS(alpha=2.0, tol=1e-8),
@@ -156,9 +158,20 @@ def test_labels_whose_squares_overflow_are_refused():
         fit_on_passes(MPRank(), cut_rows(X, y * 1e160, [20]))
 
 
+def test_an_interrupt_in_the_solution_for_squares_ends_the_fit(monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    X, y, qid = rows_of(13, n_rows=60)
+    monkeypatch.setattr(Quadratic, "at", interrupted)
+    passes = cut_rows(X, y, [20, 40], qid=qid)
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        assert fit_on_passes(SVRank(), passes).status_ == "interrupted"
+
+
 def test_means_of_crossing_queries_that_are_many_bytes_are_warned_of(monkeypatch):
     X, y, qid = rows_of(13, n_rows=60)
-    monkeypatch.setattr(_block_differences, "MUCH_TRAVEL", 100)
+    monkeypatch.setattr(_block_differences, "_MUCH", 100)
     with pytest.warns(PairrankWarning, match="each sends 6 means"):
         fit_on_passes(RankRLS(), cut_rows(X, y, [20, 40]))
     fit_on_passes(RankRLS(), cut_rows(X, y, np.searchsorted(qid, [15]), qid=qid))

@@ -195,7 +195,7 @@ def test_sums_are_the_same_for_any_parts_of_a_block(kind, monkeypatch):
 
 def test_too_many_classes_or_features_are_refused():
     X, _, qid = rows_of(14)
-    with pytest.raises(PairrankError, match="at most 2000 features, got 3000"):
+    with pytest.raises(PairrankError, match="at most 2000 features of rows in blocks, got 3000"):
         fit_on_passes(ConvexHullRanker(), cut_rows(np.ones((10, 3000)), np.arange(10.0), [5]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("pairrank.blocks.hull_layout.MOST_BYTES", 8 * 26 * 599)

@@ -19,7 +19,7 @@ from sklearn.base import clone  # noqa: E402
 
 import pairrank  # noqa: E402
 import pairrank.dask  # noqa: E402
-from pairrank.blocks import catalog, layouts  # noqa: E402
+from pairrank.blocks import catalog  # noqa: E402
 from pairrank.compiled._jit import compile_seconds  # noqa: E402
 from pairrank.dask.passes import DaskPasses  # noqa: E402
 from pairrank.exceptions import FitInterruptedError, PairrankError  # noqa: E402
@@ -36,9 +36,8 @@ BOUNDED = {
 
 @pytest.fixture(scope="module", autouse=True)
 def small_sample():
-    """Have fits draw 300 rows and gather none, so that they need passes over all others."""
+    """Have fits draw 300 rows, so that they need passes over all others."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(layouts, "GATHERED_ENTRIES", 0)
     patch.setattr(catalog, "SAMPLE_ROWS", 300)
     yield
     patch.undo()
@@ -181,6 +180,17 @@ def test_validation_rows_stop_the_fit_as_in_memory(client, rows, place):
     assert np.nanmax(found.validation_scores_) == pytest.approx(best, rel=1e-12)
 
 
+@pytest.mark.parametrize("place", ["cluster", "memory"])
+def test_validation_rows_of_other_features_are_refused(client, rows, place):
+    X, cases = rows
+    y, _ = cases["one_query"]
+    move = cut if place == "cluster" else np.asarray
+    with pytest.raises(PairrankError, match=r"X_val has 3 features, but .* 4"):
+        pairrank.dask.DaskRankSVM(client=client).fit(
+            cut(X), cut(y), X_val=move(X[:, :3]), y_val=move(y)
+        )
+
+
 def test_a_callback_is_called_in_this_process(client, rows):
     X, cases = rows
     steps = []
@@ -260,15 +270,10 @@ def test_more_partitions_than_queries_and_a_worker_without_data(client, rows):
         np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=1e-6)
 
 
-def test_few_rows_of_crossing_queries_are_gathered(client, rows, monkeypatch):
-    monkeypatch.setattr(layouts, "GATHERED_ENTRIES", 1 << 20)
-    X, cases = rows
-    y, qid = cases["crossing"]
-    found, wanted = fitted("RankSVM", client, X, y, {"tol": 1e-8}, qid=qid)
-    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=1e-6)
-
-
-def test_what_travels_for_one_query_of_few_labels_does_not_grow_with_the_rows(client, monkeypatch):
+@pytest.mark.parametrize("name", ["RankSVM", "RankNCG"])
+def test_what_travels_for_one_query_of_few_labels_does_not_grow_with_the_rows(
+    client, monkeypatch, name
+):
     reduce, travelled = DaskPasses.reduce, []
 
     def counted(passes, *arguments):
@@ -282,7 +287,7 @@ def test_what_travels_for_one_query_of_few_labels_does_not_grow_with_the_rows(cl
         X = da.random.default_rng(0).normal(size=(n_rows, 2), chunks=(n_rows // 4, 2))
         y = (X[:, 0] > 0).astype(float) + (X[:, 1] > 1)
         travelled.append([])
-        pairrank.dask.DaskRankNCG(client=client).fit(X, y)
+        getattr(pairrank.dask, f"Dask{name}")(client=client).fit(X, y)
     few, many = (np.median(each) for each in travelled)
     assert 0 < many <= 1.1 * few + 4096  # keys and headers vary a little
 

@@ -305,3 +305,12 @@ def test_a_missing_client_is_an_error_that_says_what_to_do(client):
     assert client_of(client) is client
     with pytest.raises(InputTypeError, match="client must be"):
         client_of("tcp://scheduler:8786")
+
+
+def test_a_closed_client_is_an_error_that_says_so(client):
+    import distributed
+
+    with distributed.Client(client.scheduler.address, set_as_default=False) as own:
+        pass
+    with pytest.raises(PairrankError, match="the client is closed"):
+        client_of(own)

@@ -56,11 +56,11 @@ class BlockLayout:
 
 
 class Passes(Protocol):
-    """Blocks that a fit goes over again and again: in memory, on disk or on a cluster.
+    """Blocks that a fit goes over again and again: in memory, on disk or on a cluster."""
 
-    Those on other machines also have an attribute `is_remote` that is True: then what travels in a
-    pass is worth a warning.
-    """
+    @property
+    def is_remote(self) -> bool:
+        """Whether the blocks are on other machines: then no pass asks for their X."""
 
     @property
     def n_blocks(self) -> int:

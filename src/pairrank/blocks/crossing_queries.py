@@ -22,11 +22,13 @@ from pairrank.preferences.order_graph import Graph
 
 IntArray = NDArray[np.int64]
 
-MUCH_TRAVEL = 1e9
-"""More bytes per pass than this deserve a warning."""
 SCORE_BYTES = 8
-_CELLS = 4096
-"""About so many cells of 256 per margin hold the scores of a query."""
+_HOPS = 4
+"""A row's score goes to the worker that merges and to the client, its gradient goes the same way
+back."""
+_CELLS = 1536
+"""About so many cells of 256 per margin hold the scores of a fitted query, which spread over six
+margins as a rule."""
 _CELL_BYTES = (24, 16)
 """Of the moments of a cell on the way to the client, and of its gradients on the way back."""
 _BOX_BYTES = 16 * 10 * SCORE_BYTES
@@ -116,8 +118,8 @@ def travels_as_moments(
 
 
 def row_bytes(n_rows: int) -> int:
-    """Return the bytes per pass of exchanged rows: scores up, gradients down."""
-    return 2 * SCORE_BYTES * n_rows
+    """Return the bytes per pass of exchanged rows: scores up, gradients down, in two hops each."""
+    return _HOPS * SCORE_BYTES * n_rows
 
 
 def moment_bytes(
@@ -125,11 +127,13 @@ def moment_bytes(
 ) -> int | None:
     """Return about the bytes per pass of a query's moments, both ways; None where it has none.
 
-    They are those of the first evaluations: `sharpen` makes cells narrower.
+    Each block sends its moments to the worker that merges, which sends one table to the client; the
+    client's table goes the same way back. The bytes are those of the first evaluations: `sharpen`
+    makes cells narrower.
     """
     if isinstance(family, Squares):
-        return 2 * _SQUARE_BYTES * n_blocks
-    tables = n_blocks * n_levels * n_sides
+        return 2 * _SQUARE_BYTES * (n_blocks + 1)
+    tables = (n_blocks + 1) * n_levels * n_sides
     if n_levels > FEW_LEVELS:
         return None
     if isinstance(family, PiecewisePolynomial | Tubes):
@@ -137,19 +141,3 @@ def moment_bytes(
     if isinstance(family, Sigmoidal):
         return tables * 2 * _BOX_BYTES
     return None
-
-
-def bytes_per_pass(
-    loss: PairLoss, crossing: CrossingQueries, n_exchanged: int, n_sides: int = 1
-) -> int:
-    """Return about the bytes that an evaluation sends between the blocks and the client.
-
-    `n_exchanged` is the number of rows whose scores travel. Each query of squares is counted as one
-    of two blocks. See `MUCH_TRAVEL`.
-    """
-    total = row_bytes(n_exchanged)
-    if isinstance(loss.family, Squares):
-        return total + crossing.n_queries * (moment_bytes(loss.family, 2) or 0)
-    for each in crossing.moments:
-        total += moment_bytes(loss.family, each.n_blocks, each.n_codes, n_sides) or 0
-    return total

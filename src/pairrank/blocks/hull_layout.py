@@ -91,7 +91,7 @@ def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
     """
     if catalog.n_features > MOST_FEATURES:
         raise PairrankError(
-            f"ConvexHullRanker on RowBlocks takes at most {MOST_FEATURES} features, got "
+            f"ConvexHullRanker takes at most {MOST_FEATURES} features of rows in blocks, got "
             f"{catalog.n_features}: use RankSVM, or give it rows in memory"
         )
     n_weights = int(catalog.has_weight)
@@ -252,6 +252,6 @@ def _refuse_too_many(n_groups: int, n_features: int) -> None:
         most = int(MOST_BYTES / (8 * (4 * n_features + 10)))
         raise PairrankError(
             f"y has {n_groups:,} classes with limits over all queries, and {n_features} features "
-            f"allow at most {most:,} on RowBlocks ({size / 1e9:.1f} GB per pass): use RankSVM, or "
-            "bins of y (pairrank.datasets.discretize)"
+            f"allow at most {most:,} for rows in blocks ({size / 1e9:.1f} GB per pass): use "
+            "RankSVM, or bins of y (pairrank.datasets.discretize)"
         )

@@ -87,7 +87,7 @@ class Prepared:
     """The queries that cross blocks; None where they have no pair."""
     gathers: bool = False
     """Whether the rows of crossing queries are so few that their X is gathered: they are all
-    `crossing.exchanged` then."""
+    `crossing.exchanged` then. X never travels between machines."""
 
     @property
     def scale(self) -> float:
@@ -139,7 +139,8 @@ def prepare(
         if levels is not None:
             pair_weight, levels = levels.pair_weight, scaled_by(levels, reduction, share)
             layout_weight = levels.total_weight
-            gathers = int(groups.n_rows.sum()) * catalog.width <= GATHERED_ENTRIES
+            few = int(groups.n_rows.sum()) * catalog.width <= GATHERED_ENTRIES
+            gathers = few and not passes.is_remote
             crossing = CrossingQueries(levels.n_queries)
             if not gathers:
                 crossing = moment_queries(loss, groups, levels, catalog.labels)

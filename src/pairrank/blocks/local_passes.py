@@ -52,6 +52,8 @@ class LocalPasses:
     fit into `memory_limit` stay in memory, so that later passes read the others only.
     """
 
+    is_remote = False
+
     def __init__(
         self,
         source: Source,

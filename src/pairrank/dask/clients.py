@@ -27,7 +27,7 @@ def client_of(client: Any) -> distributed.Client:
     Raises
     ------
     PairrankError
-        If there is none, or it is asynchronous.
+        If there is none, or it is asynchronous or closed.
     """
     if client is None:
         try:
@@ -46,6 +46,8 @@ def client_of(client: Any) -> distributed.Client:
             "the client is asynchronous, and a fit waits for each pass: pass a Client made "
             "without asynchronous=True"
         )
+    if client.status == "closed":
+        raise PairrankError("the client is closed: pass one that is connected to its cluster")
     return client
 
 

@@ -110,6 +110,9 @@ class OnDask(Described):
         client = client_of(self.client)
         passes = DaskPasses(parts, client, self.persist)
         if is_dask_collection(X_val):
+            n_held, n_features = held.features.n_features, parts.features.n_features
+            if n_held != n_features:
+                raise PairrankError(f"X_val has {n_held} features, but X has {n_features}")
             held = DaskPasses(held, client, self.persist)
         names = parts.features.names
         known = names if names and all(isinstance(name, str) for name in names) else None

@@ -45,6 +45,8 @@ class DaskPasses:
         If not, each pass reads them again.
     """
 
+    is_remote = True
+
     def __init__(
         self, partitions: Partitions, client: distributed.Client, persist: Persist = "auto"
     ) -> None:
@@ -216,8 +218,8 @@ class DaskPasses:
         self._warned = True
         warnings.warn(
             f"each pass of the fit sends up to {n_bytes / 1e9:.3g} GB between the workers and the "
-            "client, because queries of many labels cross partitions: cut the partitions where "
-            "queries end, or round the labels to few levels",
+            "client, because queries cross partitions: cut the partitions where queries end, or, "
+            "if labels are many, round them to few levels",
             LargeTransferWarning,
             stacklevel=2,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +9,6 @@ import numpy as np
 
 from pairrank._protocols import Callback, FloatArray, PairLoss, Solution
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.crossing_queries import CrossingQueries
 from pairrank.blocks.layouts import Prepared
 from pairrank.blocks.objective import BlockObjective, BlockProblem
 from pairrank.blocks.sampled import origin_of, rounding_of, sampled_problem
@@ -25,7 +23,7 @@ from pairrank.estimators._descent import (
     minimize,
     values_agree,
 )
-from pairrank.exceptions import PairrankError, PairrankWarning
+from pairrank.exceptions import PairrankError
 from pairrank.objective import LineSample, PairObjective, Problem, SampledModel
 from pairrank.solvers.bundle import Bundle
 from pairrank.solvers.nonlinear_cg import NonlinearCG
@@ -63,8 +61,6 @@ def block_problem(
         from pairrank.blocks.crossing_sum import crossing_sum
 
         summed = crossing_sum(loss, crossing, eps)
-        if getattr(passes, "is_remote", False):
-            _warn_of_travel(loss, crossing, 2 if catalog.has_roles else 1)
     origin = origin_of(catalog.sample.rows.X)
     return BlockProblem(
         passes,
@@ -79,22 +75,6 @@ def block_problem(
         algorithm=algorithm,
         eps=eps,
     )
-
-
-def _warn_of_travel(loss: PairLoss, crossing: CrossingQueries, n_sides: int) -> None:
-    """Warn where an evaluation sends many bytes between the blocks and the client."""
-    from pairrank.blocks import crossing_queries
-
-    n_exchanged = 0 if crossing.exchanged is None else crossing.exchanged.n_rows
-    n_bytes = crossing_queries.bytes_per_pass(loss, crossing, n_exchanged, n_sides)
-    if n_bytes > crossing_queries.MUCH_TRAVEL:
-        warnings.warn(
-            f"about {n_bytes / 1e9:.1f} GB travel in every evaluation, because "
-            f"{crossing.n_queries:,} queries cross blocks ({n_exchanged:,} of their rows send "
-            "their scores): keep the rows of a query in one block, or use fewer distinct labels",
-            PairrankWarning,
-            stacklevel=5,
-        )
 
 
 def minimize_blocks(

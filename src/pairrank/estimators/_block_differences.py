@@ -10,7 +10,6 @@ from scipy import sparse
 
 from pairrank._protocols import Callback, FloatArray, PairLoss, Solution, Solver, Squares, Status
 from pairrank.blocks._contracts import Passes
-from pairrank.blocks.crossing_queries import MUCH_TRAVEL
 from pairrank.blocks.differences import PreparedDifferences
 from pairrank.blocks.objective import BlockObjective, BlockProblem
 from pairrank.blocks.sampled import origin_of, rounding_of
@@ -24,6 +23,8 @@ from pairrank.solvers.direct import Direct, Inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG
 from pairrank.solvers.tron import Tron
 
+_MUCH = 1e9
+"""More bytes of means than this deserve a warning."""
 LARGEST_EQUATIONS = 5000
 """More features than this have no normal equations: 200 MB travel for each block."""
 _SMALL = 1000
@@ -56,7 +57,8 @@ class DifferenceFit:
         self.n_features = prepared.catalog.n_features
         self._sums: SquareSums | None = None
         if self._has_equations():
-            _warn_of_travel(prepared)
+            if not passes.is_remote:
+                _warn_of_means(prepared)
             origin = origin_of(prepared.catalog.sample.rows.X)
             self._sums = passes.reduce(square_sums, origin, merge_square_sums)
 
@@ -76,8 +78,8 @@ class DifferenceFit:
         if name == "direct":
             if d > LARGEST_EQUATIONS:
                 raise PairrankError(
-                    f'solver="direct" on RowBlocks would send a matrix of {d} x {d} for each '
-                    f'block, at most {LARGEST_EQUATIONS} is sensible: use solver="cg"'
+                    f'solver="direct" would send a matrix of {d} x {d} for each block, at most '
+                    f'{LARGEST_EQUATIONS} is sensible: use solver="cg"'
                 )
             return True
         X = self.prepared.catalog.sample.rows.X
@@ -128,7 +130,7 @@ class DifferenceFit:
             found = Direct(solved)(
                 self._quadratic(self._sums, target), nothing, tol=0.0, max_iter=1
             )
-            if found.status is not Status.CONVERGED:
+            if found.status not in (Status.CONVERGED, Status.INTERRUPTED):
                 found = None
             elif solved is not None:
                 inverse = GivenInverse(solved)
@@ -186,11 +188,11 @@ class DifferenceFit:
         return Problem(X, differences, self.loss, penalty=self.penalty, factor=self.factor)
 
 
-def _warn_of_travel(prepared: PreparedDifferences) -> None:
+def _warn_of_means(prepared: PreparedDifferences) -> None:
     """Warn where the means of crossing queries are many bytes."""
     width = prepared.catalog.n_features + prepared.n_targets
     size = 8.0 * width * prepared.n_partial_queries
-    if size > MUCH_TRAVEL:
+    if size > _MUCH:
         warnings.warn(
             f"{prepared.catalog.n_crossing:,} queries cross blocks, and each sends {width} means "
             f"from each of its blocks: {size / 1e9:.1f} GB in all. Keep the rows of a query "

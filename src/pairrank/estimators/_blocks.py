@@ -85,7 +85,7 @@ def fit_on_passes(
         reason, remedy = ranker._early_reason
         raise PairrankError(
             f"{reason} stops the fit by validation rows, and there are none: "
-            f"pass X_val (with y_val and qid_val, or RowBlocks) to fit, or {remedy}"
+            f"pass some to fit as X_val, in memory or as X is, or {remedy}"
         )
     catalog = catalog or described(ranker, passes)
     if ranker._role_refusal and catalog.has_roles:

@@ -77,7 +77,7 @@ class PairLossRanker(SolvedRanker):
         super()._check_blocks()
         if self.solver == "sgd":
             raise PairrankError(
-                'solver="sgd" draws pairs from all rows, so it cannot take RowBlocks: use '
+                'solver="sgd" draws pairs from all rows, so it needs them in memory: use '
                 'solver="auto", or call partial_fit with one block after another'
             )
 

@@ -180,8 +180,8 @@ class RankNCG(PairProbabilities, StochasticRanker):
         super()._check_blocks()
         if self.covariance is not None:
             raise PairrankError(
-                f"covariance={self.covariance!r} needs all rows in memory: leave covariance=None "
-                "with RowBlocks, or fit on a sample of rows"
+                f"covariance={self.covariance!r} needs all rows in memory: leave covariance=None, "
+                "or fit on a sample of rows"
             )
 
     def _preferences(self, rows: Rows) -> Preferences:
