@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -134,3 +136,14 @@ def test_many_labels_are_not_collected(monkeypatch):
     levels = Levels.build(y, qid)
     assert (prepared.n_pairs, prepared.n_ties) == (levels.n_pairs, 0)
     assert prepared.crossing.exchanged.n_pairs == levels.n_pairs
+
+
+def test_large_identifiers_of_other_integer_types_are_not_merged():
+    numbers = np.arange(4) + 2**60
+    parts = [
+        SimpleNamespace(n_kept=4, queries=numbers.astype(np.uint64)),
+        SimpleNamespace(n_kept=2, queries=numbers[2:]),
+    ]
+    n_queries, crossing = catalog.crossing_queries(parts)
+    assert n_queries == 4
+    assert sorted(crossing.tolist()) == numbers[2:].tolist()

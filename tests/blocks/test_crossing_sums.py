@@ -245,6 +245,20 @@ def test_scores_that_no_table_fits_give_infinity(name, bad):
     assert np.isnan(gradient).all()
 
 
+@pytest.mark.parametrize("name", ["squared hinge", "hinge"])
+def test_cells_that_were_sharpened_still_hold_large_scores(name):
+    rng = np.random.default_rng(0)
+    scores = np.round(1024 * rng.normal(size=90)) / 1024 + 2.0**40
+    problem = Problem(np.arange(90.0) % 3, None, "full", None, scores, np.ones(90))
+    problem, levels = without_dropped(problem)
+    sums = crossed(HINGES[name], problem, levels, 2, by_moments)
+    wanted = bind(HINGES[name], levels, pair_sum="direct").at(scores)
+    while sums.sum.sharpen():
+        found, gradient = sums.at(scores)
+        assert abs(found.value - wanted.value) <= found.error + 1e-12 * wanted.value
+        assert np.isfinite(gradient).all()
+
+
 @pytest.mark.parametrize("name", ["squared hinge", "Huberised hinge"])
 def test_sharpened_cells_state_a_relative_error_of_1e_9(name):
     rng = np.random.default_rng(0)

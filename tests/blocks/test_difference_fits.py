@@ -58,6 +58,17 @@ def assert_same(found, wanted, tol=1e-6):
             assert getattr(found, name) == pytest.approx(getattr(wanted, name), rel=1e-12)
 
 
+def test_an_offset_of_1e12_costs_normal_equations_of_crossing_queries_no_digits():
+    X, y, qid = rows_of(5)
+    X = np.round(1024 * X) / 1024
+    borders, qid = [100, 101, 700], np.random.default_rng(1).permutation(qid)
+    near, far = (
+        fit_on_passes(RankRLS(alpha=2.0), cut_rows(X + offset, y, borders, qid=qid))
+        for offset in (0.0, 1e12)
+    )
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-9)
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("weighted", [False, True], ids=["equal", "weighted"])
 @pytest.mark.parametrize("ranker", SMOOTH.values(), ids=SMOOTH)

@@ -11,6 +11,8 @@ from sklearn.base import clone
 
 from memory_passes import cut_rows
 from pairrank import ConvexHullRanker, OrderGraph
+from pairrank.blocks.hull_layout import HullLayout
+from pairrank.blocks.hull_sums import HullAsked, hull_sums
 from pairrank.blocks.smoothed_rows import smoothed_rows
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError
@@ -65,6 +67,15 @@ def test_separable_rows_have_the_optimum_of_a_fit_in_memory():
     wanted = ConvexHullRanker(nu=10.0).fit(X, y)
     assert_within_gaps(found, wanted)
     np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=1e-2)
+
+
+def test_a_cost_whose_square_underflows_has_true_bounds():
+    X, y, _ = rows_of(1)
+    found = fit_on_passes(ConvexHullRanker(nu=1e-160), cut_rows(X, y, [100, 300]))
+    wanted = ConvexHullRanker(nu=1e-160).fit(X, y)
+    for each in (found, wanted):
+        assert each.lower_bound_ <= each.objective_
+    assert_within_gaps(found, wanted)
 
 
 def test_limits_belong_to_classes_and_queries():
@@ -149,6 +160,37 @@ def test_derivatives_of_smoothed_rows_are_those_of_differences(below, above, wid
     assert bent[1] == pytest.approx(-here.cross[0], rel=1e-5, abs=off)
     drift = (at(w=step).multipliers - at(w=-step).multipliers)[:, 0] / two
     np.testing.assert_allclose(drift, here.drift[:, 0], rtol=1e-5, atol=off)
+
+
+@pytest.mark.parametrize("kind", ["dense", "columns", "sparse"])
+def test_sums_are_the_same_for_any_parts_of_a_block(kind, monkeypatch):
+    rng = np.random.default_rng(6)
+    group = np.sort(rng.integers(0, 5, 60))
+    X = rng.normal(size=(80, 3))
+    limits = np.sort(rng.normal(size=(2, 5)), axis=0)[::-1]
+    limits[0, 0], limits[1, 4] = -np.inf, np.inf
+    rows, weight = rng.permutation(80)[:60].astype(np.int32), rng.random(60)
+    layout = HullLayout(rows, group, weight, 4)
+    asked = HullAsked(rng.normal(size=3), limits, 0.1, 0.3, None, np.array([0]))
+    given = {"dense": X, "columns": np.asfortranarray(X), "sparse": sparse.csr_array(X)}[kind]
+    monkeypatch.setattr("pairrank.blocks.hull_sums._ROWS", 7)
+    found = hull_sums(0, given, layout, asked)
+
+    scores = X[rows] @ asked.weights
+    each = smoothed_rows(limits[0, group] - scores, scores - limits[1, group], 0.1)
+    cost = 0.3 * weight
+    low, high = each.multipliers
+    of_rows = [*(cost * (each.sides + 2.0 * each.cross)), cost * low, cost * high]
+    totals = [
+        *(cost * each.sides), cost * each.cross, cost * low, cost * high, 0.25 * cost * low**2,
+        0.5 * cost * low * high, 0.25 * cost * high**2, *(cost * each.drift),
+    ]  # fmt: skip
+    columns = [*(values[:, None] * X[rows] for values in of_rows), np.column_stack(totals)]
+    wanted = np.array([np.hstack(columns)[group == own].sum(axis=0) for own in range(5)])
+    np.testing.assert_allclose(found.by_group, wanted, rtol=1e-12, atol=1e-13)
+    inner = of_rows[0] + of_rows[1]
+    np.testing.assert_allclose(found.gram, (X[rows].T * inner) @ X[rows], rtol=1e-12, atol=1e-13)
+    assert found.scalars[1] == pytest.approx(cost @ each.value, rel=1e-12)
 
 
 def test_too_many_classes_or_features_are_refused():

@@ -185,6 +185,22 @@ def test_an_error_of_a_task_ends_the_reader(error):
     assert closed == [1]
 
 
+def test_an_interrupt_while_the_reader_starts_ends_it(monkeypatch):
+    start = threading.Thread.start
+
+    def interrupted(thread):
+        start(thread)
+        raise KeyboardInterrupt
+
+    def items():
+        yield from range(9)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), read_ahead(items):
+        raise AssertionError("the thread has not started")
+    assert "pairrank-reader" not in [thread.name for thread in threading.enumerate()]
+
+
 def test_no_more_than_two_blocks_are_in_flight():
     alive, most = [], []
 

@@ -162,3 +162,15 @@ def test_text_features_are_refused_or_dropped(tmp_path):
         RowBlocks.from_parquet(path, **NAMES)
     assert RowBlocks.from_parquet(path, **NAMES, drop_text=True).feature_names == ["a", "b", "c"]
     assert RowBlocks.from_parquet(path, **NAMES, drop=["city"]).n_features == 3
+
+
+@pytest.mark.parametrize("n_rows", [20, 59, 60])
+def test_rows_that_change_after_the_files_are_opened_are_refused(tmp_path, n_rows):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(table_of(), path)
+    rows = RowBlocks.from_parquet(path, **NAMES, batch_rows=20)
+    assert len(all_rows(rows)) == 3
+    more = [table_of(slice(0, n_rows))] * (2 if n_rows == 60 else 1)
+    pq.write_table(pa.concat_tables(more), path)
+    with pytest.raises(FileFormatError, match="number of rows has changed"):
+        all_rows(rows)

@@ -67,6 +67,23 @@ def test_what_is_no_function_is_refused(given_rows):
         RowBlocks(given_rows)
 
 
+def test_arguments_of_other_kinds_are_refused():
+    with pytest.raises(PairrankError, match="has returned int: it must return an iterator"):
+        all_rows(RowBlocks(lambda: 5))
+    with pytest.raises(PairrankError, match="map takes a function of X, got int"):
+        cut([], X, Y).map(5)
+    with pytest.raises(PairrankError, match="y must be an array, got int"):
+        RowBlocks.from_arrays(X, 5)
+    with pytest.raises(PairrankError, match="n_features must be"):
+        cut([], X, Y, n_features=0)
+    with pytest.raises(PairrankError, match="1 names for 3 features"):
+        all_rows(cut([], X, Y, feature_names=["a"]))
+
+
+def test_arrays_of_any_sparse_format_are_cut():
+    assert np.array_equal(joined(RowBlocks.from_arrays(sparse.coo_array(X), batch_rows=7)), X)
+
+
 def test_an_iterator_that_is_returned_twice_is_refused():
     once = iter([(X, Y)])
     rows = RowBlocks(lambda: once)
@@ -116,6 +133,9 @@ def bad(place, value):
         ((X, Y, None, -np.ones(60)), r"sample_weight\[0\] = -1.0 is negative"),
         ((X,) * 7, "a tuple of 7 elements"),
         ((X[0], Y), "Expected 2D array"),
+        (None, "yield a tuple"),
+        ((sparse.csr_array(X), Y), "X is sparse, and dense in the blocks before"),
+        ([X, Y], "yield a tuple"),
     ],
 )
 def test_an_error_names_the_block(second, complaint):

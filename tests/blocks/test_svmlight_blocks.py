@@ -12,7 +12,7 @@ from scipy import sparse
 from block_sources import all_rows, joined
 from pairrank import RowBlocks
 from pairrank.blocks import openers
-from pairrank.exceptions import FileAccessError, FileFormatError
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io import read_svmlight, svmlight_cache
 
 
@@ -125,6 +125,54 @@ def test_an_interrupted_conversion_leaves_nothing_to_use(tmp_path, monkeypatch):
         RowBlocks.from_svmlight(path, cache=tmp_path / "cache", callback=interrupted)
     assert not list((tmp_path / "cache").rglob("manifest.json"))
     assert RowBlocks.from_svmlight(path, cache=tmp_path / "cache").labels().y.size == 150
+
+
+def test_damaged_queries_are_an_error_and_a_damaged_manifest_is_made_again(tmp_path):
+    path = write(tmp_path / "rows.txt", lines_of(0))
+    rows = RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+    wanted = rows.labels().y
+    for content in ("5", '{"files": [[1, 2]]}', "{"):
+        next((tmp_path / "cache").rglob("manifest.json")).write_text(content)
+        again = RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+        assert np.array_equal(again.labels().y, wanted)
+    next((tmp_path / "cache").rglob("queries.npy")).write_bytes(b"\x93NUMPY")
+    with pytest.raises(FileFormatError, match=r"cache is damaged.*delete the folder"):
+        rows.labels()
+
+
+def test_a_conversion_that_stops_in_the_middle_is_not_used(tmp_path, monkeypatch):
+    lines = lines_of(0)
+    path = write(tmp_path / "rows.txt", lines)
+    wanted = RowBlocks.from_svmlight(path, cache=tmp_path / "cache").labels().y
+    times = os.stat(path)
+    write(path, ["3" + line[1:] for line in lines])
+
+    def full(*_):
+        raise FileAccessError("the disk is full")
+
+    monkeypatch.setattr(svmlight_cache.SvmlightReader, "shift", full)
+    with pytest.raises(FileAccessError, match="full"):
+        RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+    monkeypatch.undo()
+    write(path, lines)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    rows = RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+    assert np.array_equal(rows.labels().y, wanted)
+
+
+def test_arguments_that_name_no_file_are_refused(tmp_path):
+    path = write(tmp_path / "rows.txt", lines_of(0))
+    with pytest.raises(FileAccessError, match="directory"):
+        RowBlocks.from_svmlight(tmp_path, cache=tmp_path / "cache")
+    for paths, cache in ((5, tmp_path), (path, None)):
+        with pytest.raises(PairrankError, match="must be names of files"):
+            RowBlocks.from_svmlight(paths, cache=cache)
+    with pytest.raises(PairrankError, match="zero_based must be"):
+        RowBlocks.from_svmlight(path, cache=tmp_path / "cache", zero_based="x")
+    with pytest.raises(PairrankError, match="n_features must be"):
+        RowBlocks.from_svmlight(path, cache=tmp_path / "cache", n_features="6")
+    rows = RowBlocks.from_svmlight(path, cache=tmp_path / "cache", n_features=np.int64(9))
+    assert rows.n_features == 9
 
 
 def test_an_error_names_file_and_line(tmp_path):

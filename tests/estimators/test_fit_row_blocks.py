@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import ConvergenceWarning
 
 from pairrank import (
     GreedyRankRLS,
@@ -85,7 +86,7 @@ def test_what_blocks_hold_is_not_given_twice(rows, given):
 
 
 def test_rows_in_memory_need_labels(rows):
-    with pytest.raises(PairrankError, match="y is None"):
+    with pytest.raises(PairrankError, match=r"y is None.*RowBlocks hold labels"):
         RankSVM().fit(rows[0])
 
 
@@ -134,6 +135,22 @@ def test_blocks_without_a_preference_are_an_error(rows):
         RankSVM().fit(RowBlocks.from_arrays(X, np.ones(900), qid=qid, batch_rows=250))
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_an_interrupt_of_the_first_evaluation_keeps_the_start(rows, loss):
+    X, y, qid = rows
+    ranker = RankSVM(loss=loss, warm_start=True).fit(X, y, qid=qid)
+    start = ranker.coef_.copy()
+
+    def interrupt(reading):
+        if reading.number == 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning):
+        ranker.set_params(C=2.0).fit(blocks_of(rows).reporting(interrupt))
+    assert ranker.status_ == "interrupted"
+    assert_array_equal(ranker.coef_, start)
+
+
 @pytest.mark.parametrize("kind", ["arrays", "blocks"])
 def test_validation_rows_watch_each_iteration(rows, kind):
     X, y, qid = rows
@@ -154,6 +171,38 @@ def test_validation_rows_of_other_features_are_an_error(rows):
         RankSVM().fit(blocks_of(rows), X_val=X[:, :3], y_val=y)
     with pytest.raises(PairrankError, match="both X_val and y_val"):
         RankSVM().fit(blocks_of(rows), X_val=X)
+    with pytest.raises(PairrankError, match="X_val has 3 features"):
+        RankSVM().fit(blocks_of(rows), X_val=RowBlocks.from_arrays(X[:, :3], y))
+    with pytest.raises(PairrankError, match="X_val is RowBlocks, but X is not"):
+        RankSVM().fit(X, y, X_val=blocks_of(rows))
+
+
+def test_validation_rows_with_other_names_are_an_error(rows):
+    X, y, _ = rows
+    frame = pd.DataFrame(X).rename(columns="x{}".format)
+    other = frame.rename(columns={"x1": "z"})
+    blocks = RowBlocks.from_arrays(frame, y, batch_rows=250)
+    for held in ({"X_val": other, "y_val": y}, {"X_val": RowBlocks.from_arrays(other, y)}):
+        with pytest.raises(PairrankError, match="'z' stands where 'x1' was"):
+            RankSVM().fit(blocks, **held)
+    assert RankSVM().fit(blocks, X_val=frame, y_val=y).validation_scores_.size
+
+
+def test_standardised_validation_rows_are_scored_as_raw_rows(rows):
+    X, y, qid = rows
+    scales = np.logspace(-2, 2, X.shape[1])
+    held = RowBlocks.from_arrays(X[600:] * scales, y[600:], qid=qid[600:], batch_rows=77)
+    blocks = RowBlocks.from_arrays(X * scales, y, qid=qid, batch_rows=250).standardized()
+    ranker = RankSVM().fit(blocks, X_val=held.standardized())
+    assert ranker.validation_scores_[-1] == pytest.approx(ranker.score(held), abs=1e-12)
+
+
+def test_blocks_without_labels_are_an_error(rows):
+    bare = RowBlocks.from_arrays(rows[0], batch_rows=250)
+    with pytest.raises(PairrankError, match="the blocks have no labels"):
+        RankSVM().fit(bare)
+    with pytest.raises(PairrankError, match="X_val has no labels"):
+        RankSVM().fit(blocks_of(rows), X_val=bare)
 
 
 def test_a_callback_stops_the_fit(rows, monkeypatch):

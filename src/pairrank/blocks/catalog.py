@@ -151,7 +151,10 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
 
 def kept_rows(block: RowBlock) -> NDArray[np.bool_]:
     """Return which rows have a positive weight in some role, (n_rows,)."""
-    assert block.y is not None
+    if block.y is None:
+        raise PairrankError(
+            "the blocks have no labels: name their column, or yield (X, y) or (X, y, qid)"
+        )
     weight = weights_of_rows(block.sample_weight, block.winner_weight, block.loser_weight)[0]
     return np.ones(len(block.y), dtype=bool) if weight is None else weight > 0
 
@@ -204,7 +207,9 @@ def crossing_queries(parts: Sequence[Any]) -> tuple[int, NDArray[Any]]:
     given = [part.queries for part in filled if part.queries is not None]
     if all(each.dtype != object for each in given):
         kinds = {"text" if each.dtype.kind in "US" else "number" for each in given}
-        if len(kinds) == 1:
+        joined = np.result_type(*given).kind
+        is_exact = joined != "f" or all(each.dtype.kind == "f" for each in given)
+        if len(kinds) == 1 and is_exact:  # int64 and uint64 would be rounded to float64
             queries, counts = np.unique(np.concatenate(given), return_counts=True)
             return int(queries.size), queries[counts > 1]
     number_of: dict[Any, int] = {}

@@ -19,6 +19,7 @@ from pairrank.exceptions import PairrankError
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
 
+_END: Any = object()
 _DIGEST_BYTES = 1 << 22
 """Threads share the bytes of a block in pieces of this size."""
 _WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
@@ -55,6 +56,7 @@ class Checks:
         self._scaler = scaler
         self._columns = _Columns()
         self._kinds: dict[str, str] = {}
+        self._format = ""
         self._n_features = source.n_features if n_features is None else n_features
 
     @property
@@ -76,8 +78,8 @@ class Checks:
         try:
             while True:
                 with _named(self.source, number):
-                    block = next(blocks, None)
-                    checked = None if block is None else self._check(block, labelled)
+                    block = next(blocks, _END)
+                    checked = None if block is _END else self._check(block, labelled)
                 if checked is None:
                     return
                 if checked.X.shape[0]:
@@ -93,6 +95,15 @@ class Checks:
             return RowBlock(np.empty((0, 1)))
         X = self._padded(given.X)
         X = check_features(self._columns, X, reset=not hasattr(self._columns, "n_features_in_"))
+        names = self.source.feature_names
+        if names is not None and len(names) != X.shape[1]:
+            raise PairrankError(f"feature_names has {len(names)} names for {X.shape[1]} features")
+        kind = "sparse" if sparse.issparse(X) else "dense"
+        self._format = before = self._format or kind
+        if kind != before:
+            raise PairrankError(
+                f"X is {kind}, and {before} in the blocks before: all need the same"
+            )
         if self._scaler is not None:
             X = self._scaler.transform(X)
         if not labelled:
@@ -161,8 +172,8 @@ def digest_of(X: Any) -> int:
         parts = [X.T if X.flags.f_contiguous and not X.flags.c_contiguous else X]
     digest = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode())
     for part in parts:
-        content = memoryview(np.ascontiguousarray(part).reshape(-1).view(np.uint8))
-        pieces = [content[piece] for piece in threads.blocks(len(content), _DIGEST_BYTES)]
+        content: Any = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
+        pieces = [content[piece] for piece in threads.blocks(content.size, _DIGEST_BYTES)]
         digest = zlib.crc32(repr(threads.run(zlib.crc32, pieces)).encode(), digest)
     return digest
 

@@ -67,8 +67,12 @@ class CellsOfLevels:
         scores, weight = _placed(self.query, rows), _sides(rows)
         margins = term_arrays(self.terms)[0]
         most = max(MOST_ENTRIES // (self.query.n_codes * len(weight)), 2)
+        finer = self.finer
         with np.errstate(over="ignore", invalid="ignore"):
-            grid = block_grid(scores, margins, CELLS_PER_MARGIN * self.finer, most)
+            grid = block_grid(scores, margins, CELLS_PER_MARGIN * finer, most)
+            while grid is None and finer > 1:  # scores may be too large for narrow cells only
+                finer //= FINER
+                grid = block_grid(scores, margins, CELLS_PER_MARGIN * finer, most)
         if grid is None:
             return CellMoments.without_grid()
         unit = _unit(self.query, rows, weight)

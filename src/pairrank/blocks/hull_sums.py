@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes
 from pairrank.blocks.hull_layout import HullLayout, PreparedHull
 from pairrank.blocks.smoothed_rows import smoothed_rows
+from pairrank.compiled import smoothed_limits as compiled
 from pairrank.objective.row_blocks import block_rows, cut
 from pairrank.solvers.smoothed_limits import SmoothedSums
 
@@ -56,7 +57,9 @@ def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullS
     if asked.first.size > 1:  # passes may send every block all limits
         asked = asked.of_block(index)
     d = X.shape[1]
-    group, of_row = np.unique(layout.group, return_inverse=True)
+    starts = np.flatnonzero(np.diff(layout.group, prepend=-1))
+    group = layout.group[starts]
+    of_row = np.repeat(np.arange(group.size), np.diff(np.append(starts, layout.group.size)))
     limits = asked.limits[:, group]
     own = group < layout.n_own
     numbers = np.where(own, asked.first[0] + group, group - layout.n_own + _CROSSING)
@@ -64,12 +67,14 @@ def hull_sums(index: int, X: Any, layout: HullLayout, asked: HullAsked) -> HullS
         np.zeros(2), np.zeros((d, d)), np.zeros(d), numbers, np.zeros((group.size, 4 * d + _TOTALS))
     )
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        for part in cut(slice(0, of_row.size), min(1 << 15, block_rows(d))):
+        for part in cut(slice(0, of_row.size), min(_ROWS, block_rows(d))):
             block = _rows(X, layout.rows[part], asked.origin)
             _add(block, of_row[part], layout.weight[part] * asked.nu, limits, asked, result)
     return result
 
 
+_ROWS = 2048
+"""So many rows and their multipliers are in the processor's cache together."""
 _CROSSING = np.int64(1) << 40
 """Crossing classes are numbered from here, so that they come after all others."""
 
@@ -88,7 +93,10 @@ def merge_hull_sums(first: HullSums, second: HullSums) -> HullSums:
 
 def _rows(X: Any, places: NDArray[np.int32], origin: FloatArray | None) -> Any:
     """Return rows in float64, less the origin."""
-    rows = X[places].astype(np.float64)
+    rows = X[places]
+    if sparse.issparse(rows):
+        return rows.astype(np.float64, copy=False)
+    rows = np.ascontiguousarray(rows, dtype=np.float64)
     if origin is not None:
         rows -= origin
     return rows
@@ -118,19 +126,22 @@ def _add(
     result.drift[:] += block.T @ (drift[1] - drift[0])
     low, high = found.multipliers
     squares = (low * low, 2.0 * low * high, high * high)
-    totals = (
+    sides = np.stack((*curvature, *pushed))
+    totals = np.stack((
         *(cost * found.sides), cost * found.cross, *pushed,
         *(0.25 * cost * each for each in squares), *drift,
-    )  # fmt: skip
+    ))  # fmt: skip
+    if not sparse.issparse(block):
+        compiled.add_by_group(block, of_row, sides, totals, result.by_group)
+        return
     first, last = int(of_row[0]), int(of_row[-1]) + 1
     starts = np.searchsorted(of_row, np.arange(first, last + 1))
     places, shape = np.arange(of_row.size), (last - first, of_row.size)
     into = result.by_group[first:last]
-    for at, values in enumerate((*curvature, *pushed)):
+    for at, values in enumerate(sides):
         sums = sparse.csr_array((values, places, starts), shape=shape) @ block
-        into[:, at * d : (at + 1) * d] += sums.toarray() if sparse.issparse(sums) else sums
-    for at, values in enumerate(totals):
-        into[:, 4 * d + at] += np.add.reduceat(values, starts[:-1])
+        into[:, at * d : (at + 1) * d] += sums.toarray()
+    into[:, 4 * d :] += np.add.reduceat(totals, starts[:-1], axis=1).T
 
 
 @dataclass(eq=False)

@@ -59,10 +59,11 @@ def read_ahead(make: Callable[[], Generator[Item, None, None]]) -> Iterator[Iter
             permits.release()
 
     thread = threading.Thread(target=work, name="pairrank-reader", daemon=True)
-    thread.start()
     try:
+        thread.start()  # an interrupt may end it, though the thread runs
         yield taken()
     finally:
         stop.set()
         permits.release()
-        thread.join()
+        if thread.is_alive():
+            thread.join()

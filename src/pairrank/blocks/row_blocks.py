@@ -117,6 +117,17 @@ class RowBlocks(Openers):
         standardized._scaler = scaler_of(self._source, self._report)
         return standardized
 
+    def raw(self) -> Self:
+        """Return the same blocks, not standardised: fitted weights are those of raw features.
+
+        Returns
+        -------
+        RowBlocks
+        """
+        blocks = copy.copy(self)
+        blocks._scaler = None
+        return blocks
+
     def reporting(self, report: ReadingHook | None) -> Self:
         """Return the same blocks; `report` is called with a `Reading` after each block of a pass.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def scored(
     with read_ahead(lambda: checks.read(labelled=labelled)) as blocks:
         for checked in reported(blocks, report):
             if not parts:
-                _check_names(checks.feature_names, ranker)
+                check_names(checks.feature_names, ranker)
             parts.append(ranker._scores(checked.rows.X))
             if labelled:
                 kept.append(KeptRows(checked.rows))
@@ -69,9 +70,10 @@ def joined(kept: list[KeptRows]) -> RowBlock:
     return RowBlock(None, *parts)
 
 
-def _check_names(names: list[str] | None, ranker: Any) -> None:
+def check_names(names: Sequence[str] | None, ranker: Any) -> None:
+    """Raise a PairrankError where names of features, if known, are not those of the fit."""
     known = getattr(ranker, "feature_names_in_", None)
-    if names is None or known is None or names == list(map(str, known)):
+    if names is None or known is None or list(names) == list(map(str, known)):
         return
     wrong = next((pair for pair in zip(names, known, strict=False) if pair[0] != pair[1]), None)
     shown = "" if wrong is None else f": {wrong[0]!r} stands where {wrong[1]!r} was"

@@ -7,9 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray
-
-_STEPS = 8
-"""Newton's method starts at most twice the root away, from the side where it converges."""
+from pairrank.compiled import smoothed_limits as compiled
 
 
 class SmoothedRows(NamedTuple):
@@ -34,40 +32,6 @@ def smoothed_rows(below: FloatArray, above: FloatArray, width: float) -> Smoothe
     With M the larger distance and h half of their difference, the smaller margin u = y - M is the
     root of (M + u) u (u + 2 h) = mu (u + h), so that small margins keep their digits. O(n).
     """
-    larger = np.maximum(below, above)
-    single = np.isinf(below) | np.isinf(above)
-    half = np.where(single, 0.0, 0.5 * np.abs(below - above))
-    margin = _root(larger, np.where(single, 0.5 * width, width))
-    for _ in range(_STEPS):
-        far = margin + 2.0 * half
-        value = (larger + margin) * margin * far - width * (margin + half)
-        slope = margin * far + (larger + margin) * (margin + far) - width
-        step = np.where(single, 0.0, value / np.where(single, 1.0, slope))
-        margin = np.maximum(margin - step, 0.25 * margin)
-    other = margin + 2.0 * half
-    is_below = below >= above
-    inverse = np.stack((
-        np.where(np.isinf(below), 0.0, 1.0 / np.where(is_below, margin, other)),
-        np.where(np.isinf(above), 0.0, 1.0 / np.where(is_below, other, margin)),
-    ))  # fmt: skip
-    multipliers = width * inverse
-    slack = 0.5 * (multipliers[0] + multipliers[1])
-    logs = np.log(np.where(inverse > 0.0, inverse, 1.0))
-    stiffness = multipliers * inverse
-    share = 1.0 / (2.0 + stiffness[0] + stiffness[1])
-    rise = share * (inverse[0] + inverse[1])
-    return SmoothedRows(
-        value=slack * slack + width * (logs[0] + logs[1]),
-        multipliers=multipliers,
-        sides=2.0 * share * stiffness,
-        cross=share * stiffness[0] * stiffness[1],
-        drift=inverse - stiffness * rise,
-    )
-
-
-def _root(larger: FloatArray, product: FloatArray) -> FloatArray:
-    """Return the positive root u of u (u + M) = product."""
-    root = np.sqrt(larger * larger + 4.0 * product)
-    return np.where(
-        larger > 0.0, 2.0 * product / (np.abs(larger) + root), 0.5 * (root + np.abs(larger))
-    )
+    out = np.empty((8, below.size))
+    compiled.smooth_rows(below, above, width, out)
+    return SmoothedRows(out[0], out[1:3], out[3:5], out[5], out[6:])

@@ -7,8 +7,9 @@ from collections.abc import Callable, Generator, Sequence
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 
-from pairrank._validation import ALIGNED
+from pairrank._validation import ALIGNED, check_number
 from pairrank.blocks._contracts import RowBlock
 from pairrank.exceptions import InputTypeError, PairrankError
 
@@ -58,6 +59,8 @@ class FactorySource:
                 "the rows many times; pass a function that returns a new iterator at each call, "
                 "such as the generator function itself, without ()"
             )
+        if n_features is not None:
+            check_number(n_features, "n_features", integer=True)
         self.name = getattr(factory, "__name__", type(factory).__name__)
         self.n_features, self.feature_names = n_features, feature_names
         self.n_rows = None
@@ -66,7 +69,13 @@ class FactorySource:
 
     def read(self, start: int, *, labelled: bool) -> Generator[Any, None, None]:
         """Yield the blocks of a new iterator."""
-        blocks = iter(self._factory())
+        made = self._factory()
+        if not hasattr(made, "__iter__"):
+            raise InputTypeError(
+                f"{self.name} has returned {type(made).__name__}: it must return an iterator of "
+                "blocks, as a generator function does"
+            )
+        blocks = iter(made)
         if blocks is self._last:
             raise PairrankError(
                 f"{self.name} has returned the same iterator twice, which ends: it must make a "
@@ -89,9 +98,9 @@ class ArraySource:
     feature_names = None
 
     def __init__(self, arrays: RowBlock, batch_rows: int | None) -> None:
-        X = arrays.X
+        X = arrays.X.tocsr() if sparse.issparse(arrays.X) else arrays.X
         shape = getattr(X, "shape", ())
-        if len(shape) != 2:
+        if len(shape) != 2 or not hasattr(X, "__getitem__"):
             raise InputTypeError(
                 f"X must have two dimensions and slices of rows, got {type(X).__name__} of shape "
                 f"{tuple(shape)}"
@@ -99,9 +108,11 @@ class ArraySource:
         self.n_rows, self.n_features = map(int, shape)
         for name in ("y", *ALIGNED):
             part = getattr(arrays, name)
+            if part is not None and not hasattr(part, "__len__"):
+                raise InputTypeError(f"{name} must be an array, got {type(part).__name__}")
             if part is not None and len(part) != self.n_rows:
                 raise PairrankError(f"{name} has {len(part)} entries for {self.n_rows} rows of X")
-        self._arrays = arrays
+        self._arrays = arrays._replace(X=X)
         self._batch_rows = batch_rows or rows_of_block(self.n_features, _item_bytes(X))
 
     def read(self, start: int, *, labelled: bool) -> Generator[RowBlock, None, None]:
@@ -120,6 +131,8 @@ class MappedSource:
     feature_names = None
 
     def __init__(self, source: Source, function: Callable[[Any], Any]) -> None:
+        if not callable(function):
+            raise InputTypeError(f"map takes a function of X, got {type(function).__name__}")
         self.name, self.n_rows = source.name, source.n_rows
         self._source, self._function = source, function
 
@@ -134,6 +147,10 @@ class MappedSource:
 
 def as_row_block(block: Any) -> RowBlock:
     """Return a tuple of a source as a RowBlock; anything else is X."""
+    if block is None or (isinstance(block, list) and any(np.ndim(part) > 1 for part in block)):
+        raise InputTypeError(
+            f"a block is of type {type(block).__name__}; yield a tuple (X, y, qid, ...)"
+        )
     if not isinstance(block, tuple):
         return RowBlock(block)
     if not 1 <= len(block) <= len(RowBlock._fields):

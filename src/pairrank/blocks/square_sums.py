@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks.differences import DifferenceLayout
+from pairrank.blocks.sums import design_of
 from pairrank.objective import CentredSums, centred_sums
 from pairrank.preferences import Differences
 
@@ -28,8 +29,14 @@ class SquareSums(NamedTuple):
     """(n_queries, n_features + n_targets)."""
 
 
-def square_sums(index: int, X: Any, layout: DifferenceLayout, shared: None) -> SquareSums:
-    """Return the sums of a block; O(n_rows (n_features + n_targets)^2)."""
+def square_sums(
+    index: int, X: Any, layout: DifferenceLayout, origin: FloatArray | None
+) -> SquareSums:
+    """Return the sums of a block; O(n_rows (n_features + n_targets)^2).
+
+    `origin` is subtracted from every row of X: means of crossing queries keep their digits.
+    """
+    X = design_of(X, origin).X
     width = X.shape[1] + layout.targets.shape[1]
     products = np.zeros((width, width))
     if isinstance(layout.whole, Differences):
@@ -48,7 +55,7 @@ def merge_square_sums(first: SquareSums, second: SquareSums) -> SquareSums:
     """Return the sums of two sets of blocks together, in the first.
 
     The means of a query in both sets differ, and their difference adds to the products (Chan, Golub
-    & LeVeque 1979): no digits are lost to an offset of the features.
+    & LeVeque 1979).
     """
     products = first.products
     products += second.products

@@ -21,7 +21,7 @@ from pairrank.dask.clients import client_of
 from pairrank.dask.metrics import pairwise_accuracy
 from pairrank.dask.partitions import column_of, features_of, is_dataframe, partitions_of
 from pairrank.dask.passes import DaskPasses
-from pairrank.estimators._blocks import fit_on_passes, held_of
+from pairrank.estimators._blocks import fit_on_passes, held_of, names_of
 from pairrank.estimators._docstrings import Described, ranker
 from pairrank.estimators._rows import aligned
 from pairrank.estimators._targets import TargetsMixin
@@ -116,7 +116,14 @@ class OnDask(Described):
             held = DaskPasses(held, client, self.persist)
         names = parts.features.names
         known = names if names and all(isinstance(name, str) for name in names) else None
-        fit_on_passes(self, passes, held=held, feature_names=known, callback=callback)
+        fit_on_passes(
+            self,
+            passes,
+            held=held,
+            held_names=names_of(given["X_val"]),
+            feature_names=known,
+            callback=callback,
+        )
         if estimator.status_ == "interrupted":
             raise FitInterruptedError("the fit was interrupted", estimator.coef_)
         return self

@@ -267,6 +267,11 @@ class BaseRanker(Described, BaseEstimator):
                 f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or "
                 "take RankSVM, RankNCG or another linear ranker"
             )
+        if y is None:
+            raise PairrankError(
+                "y is None: ranking requires y to be passed, but the target y is None (only "
+                "RowBlocks hold labels themselves)"
+            )
         if reset and self._role_refusal:
             refuse_roles(layout["winner_weight"], layout["loser_weight"], self._role_refusal)
         X = self._check_X(X, reset=reset)
@@ -277,6 +282,11 @@ class BaseRanker(Described, BaseEstimator):
 
     def _check_held(self, X: Any, y: Any, layout: dict[str, Any], n_targets: int) -> Rows | None:
         """Check the validation rows that were given, if any."""
+        if isinstance(X, RowBlocks):
+            raise PairrankError(
+                "X_val is RowBlocks, but X is not: give both as RowBlocks, or X_val and y_val in "
+                "memory"
+            )
         given = {"X": X, "y": y, **layout}
         there = [name for name, value in given.items() if value is not None]
         for needed in ("X", "y"):

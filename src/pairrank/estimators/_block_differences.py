@@ -59,7 +59,8 @@ class DifferenceFit:
         if self._has_equations():
             if not passes.is_remote:
                 _warn_of_means(prepared)
-            self._sums = passes.reduce(square_sums, None, merge_square_sums)
+            origin = origin_of(prepared.catalog.sample.rows.X)
+            self._sums = passes.reduce(square_sums, origin, merge_square_sums)
 
     def solve(
         self, target: int, start: FloatArray | None, callback: Callback | None = None

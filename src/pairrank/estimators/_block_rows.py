@@ -12,6 +12,7 @@ from pairrank._validation import ALIGNED
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.design import Design
 from pairrank.estimators._rows import Rows
+from pairrank.exceptions import PairrankError
 
 
 def held_rows(passes: Passes) -> Rows:
@@ -21,7 +22,10 @@ def held_rows(passes: Passes) -> Rows:
         None if parts[0] is None else np.concatenate(parts)
         for parts in zip(*(block[1:] for block in blocks), strict=True)
     )
-    assert y is not None
+    if y is None:
+        raise PairrankError(
+            "X_val has no labels: name their column, or yield (X, y) or (X, y, qid)"
+        )
     return Rows(None, y, **dict(zip(ALIGNED, rest, strict=True)), places=np.arange(y.size))
 
 

@@ -14,6 +14,7 @@ from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes
 from pairrank.blocks.catalog import Catalog, describe
+from pairrank.blocks.scoring import check_names
 from pairrank.estimators._block_rows import held_rows, scores_by_passes
 from pairrank.estimators._descent import combined, progress_printer
 from pairrank.estimators._rows import Rows, Watch, aligned, columns_of, row_scores
@@ -30,6 +31,7 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
         ranker,
         blocks.passes(),
         held=held,
+        held_names=names_of(given["X_val"]),
         callback=given["callback"],
         raw_coef=blocks.raw_coef,
         own_coef=blocks.own_coef,
@@ -43,6 +45,7 @@ def fit_on_passes(
     passes: Passes,
     *,
     held: Rows | Passes | None = None,
+    held_names: Sequence[str] | None = None,
     feature_names: Sequence[str] | None = None,
     callback: Callback | None = None,
     raw_coef: Callable[[FloatArray], FloatArray] | None = None,
@@ -58,6 +61,8 @@ def fit_on_passes(
     passes : Passes
     held : Rows or Passes, optional
         Validation rows: checked arrays, or blocks of rows.
+    held_names : sequence of str, optional
+        The names of the features of `held`; None: those of `held.feature_names`, where it has them.
     feature_names : sequence of str, optional
         The names of the features; None: those of `passes.feature_names`, where it has them.
     callback : callable, optional
@@ -88,7 +93,7 @@ def fit_on_passes(
     raw = raw_coef or np.asarray
     _keep_features(ranker, catalog, feature_names or getattr(passes, "feature_names", None))
     n_targets = _n_targets(catalog)
-    watches = [] if held is None else _watches(ranker, held, raw, n_targets)
+    watches = [] if held is None else _watches(ranker, held, held_names, raw, n_targets)
     starts = _starts(ranker, catalog, n_targets)
     if own_coef is not None:
         starts = [None if start is None else own_coef(start) for start in starts]
@@ -152,15 +157,23 @@ def held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
     """Return the validation rows that `fit` was given: passes over blocks, or checked arrays."""
     if isinstance(given["X_val"], RowBlocks):
         refuse_given(**{name + "_val": given[name + "_val"] for name in ("y", *ALIGNED)})
-        held: Passes = given["X_val"].passes()
+        held: Passes = given["X_val"].raw().passes()
         return held
     bare = copy.copy(ranker)
     for name in ("n_features_in_", "feature_names_in_"):
         bare.__dict__.pop(name, None)
+    if (names := names_of(given["X_val"])) is not None:
+        bare.feature_names_in_ = np.array(names, dtype=object)
     rows: Rows | None = bare._check_held(
         given["X_val"], given["y_val"], aligned(dict(given), "_val"), 1
     )
     return rows
+
+
+def names_of(X: Any) -> list[str] | None:
+    """Return the names of the features of a frame; None for anything else."""
+    names = list(getattr(X, "columns", ()))
+    return names if names and all(isinstance(name, str) for name in names) else None
 
 
 def _n_targets(catalog: Catalog) -> int:
@@ -170,17 +183,24 @@ def _n_targets(catalog: Catalog) -> int:
 
 
 def _watches(
-    ranker: Any, held: Rows | Passes, raw: Callable[[FloatArray], FloatArray], n_targets: int
+    ranker: Any,
+    held: Rows | Passes,
+    names: Sequence[str] | None,
+    raw: Callable[[FloatArray], FloatArray],
+    n_targets: int,
 ) -> list[Watch]:
     """Return the callbacks that score iterates on the validation rows, one per target."""
     if isinstance(held, Rows):
-        if held.X.shape[1] != ranker.n_features_in_:
-            raise PairrankError(
-                f"X_val has {held.X.shape[1]} features, but the blocks have {ranker.n_features_in_}"
-            )
-        rows, scores = held, row_scores(held.X)
+        n_features, rows, scores = held.X.shape[1], held, row_scores(held.X)
     else:
         rows, scores = held_rows(held), scores_by_passes(held)
+        n_features = getattr(held, "n_features", ranker.n_features_in_)
+        names = names if names is not None else getattr(held, "feature_names", None)
+    if n_features != ranker.n_features_in_:
+        raise PairrankError(
+            f"X_val has {n_features} features, but the blocks have {ranker.n_features_in_}"
+        )
+    check_names(names, ranker)
     patience = int(ranker.patience) if ranker._stops_early and ranker.patience else None
     if (n_held := len(columns_of(rows.y))) not in (1, n_targets):
         raise PairrankError(f"the validation rows have {n_held} targets, but y {n_targets}")

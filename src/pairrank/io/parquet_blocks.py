@@ -105,6 +105,12 @@ class ParquetBlocks:
                 first += len(rows[0])
                 yield rows
                 del rows
+            known = self.n_rows
+            if known is not None and (first < known or batches.take(1) is not None):
+                raise FileFormatError(
+                    f"{self.name}: the number of rows has changed since the files were opened; "
+                    "open them again"
+                )
 
     def _next_block(
         self, batches: _Batches, roles: Mapping[str, str], first: int

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse as sp
 
 from pairrank import threads
+from pairrank._validation import check_number
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._streams import (
     ReadingCallback,
@@ -97,11 +98,7 @@ def read_svmlight(
     >>> rows.y, rows.qid
     (array([2., 0.]), array([7, 7]))
     """
-    for name, value in (("zero_based", zero_based), ("sparse", sparse)):
-        if value not in (True, False, "auto"):
-            raise PairrankError(f"{name} must be True, False or 'auto' (got {value!r})")
-    if n_features is not None and n_features < 1:
-        raise PairrankError(f"n_features must be at least 1 (got {n_features})")
+    check_arguments(n_features, zero_based=zero_based, sparse=sparse)
     reader = SvmlightReader(name_of(source), check_dtype(dtype), comments)
     with open_source(source) as stream:
         blocks = whole_lines(stream, _BLOCK)
@@ -185,6 +182,15 @@ class _Block:
         self.indices, self.values = indices[:n_entries], values[:n_entries]
         self.runs = runs[: state[kernel.N_RUNS]]
         self.long_tokens = long_tokens[: state[kernel.N_LONG]].copy()
+
+
+def check_arguments(n_features: Any, **choices: Any) -> None:
+    """Raise a PairrankError for a number of features, or a choice, that is not allowed."""
+    for name, value in choices.items():
+        if value not in (True, False, "auto"):
+            raise PairrankError(f"{name} must be True, False or 'auto' (got {value!r})")
+    if n_features is not None:
+        check_number(n_features, "n_features", low=1, inclusive=True, integer=True)
 
 
 class SvmlightReader:

@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from pairrank.exceptions import FileAccessError, FileFormatError
+from pairrank.exceptions import FileAccessError, FileFormatError, InputTypeError
 from pairrank.io._atomic import atomic_write
 from pairrank.io._streams import ReadingCallback, open_source, position_in, whole_lines
 from pairrank.io.query_sizes import query_sizes_of
 from pairrank.io.rows import check_dtype
-from pairrank.io.svmlight import SvmlightReader, is_sparse, matrix_of
+from pairrank.io.svmlight import SvmlightReader, check_arguments, is_sparse, matrix_of
 
 _TEXT_BLOCK = 2 << 20
 _ENTRY_BYTES = 12
@@ -60,8 +60,14 @@ class SvmlightBlocks:
         block_bytes: int = 1 << 26,
         callback: ReadingCallback | None = None,
     ) -> None:
+        check_arguments(n_features, zero_based=zero_based)
         single = isinstance(paths, str | os.PathLike)
-        self.paths = [os.path.abspath(path) for path in ([paths] if single else paths)]
+        try:
+            self.paths = [os.path.abspath(path) for path in ([paths] if single else paths)]
+            cache = os.fspath(cache)
+        except TypeError as error:
+            raise InputTypeError(f"paths and cache must be names of files: {error}") from error
+        n_features = None if n_features is None else int(n_features)
         if not self.paths:
             raise FileAccessError("no svmlight file is named: give at least one path")
         more = len(self.paths) - 1
@@ -85,7 +91,7 @@ class SvmlightBlocks:
     def read(self, start: int, *, labelled: bool) -> Generator[tuple[Any, ...], None, None]:
         """Yield the blocks from number `start` on."""
         has_queries = self._manifest["has_queries"]
-        names = np.load(self.folder / _QUERIES) if has_queries and labelled else None
+        names = self._loaded(_QUERIES) if has_queries and labelled else None
         for number in range(start, len(self._manifest["sizes"])):
             found = self._block(number, labelled=labelled)
             indices = found["indices"] - np.int32(self._manifest["shift"])
@@ -102,13 +108,21 @@ class SvmlightBlocks:
 
     def _block(self, number: int, *, labelled: bool) -> dict[str, Any]:
         """Return the arrays of a block file; its size is checked, and each array by its CRC-32."""
-        path = self.folder / _file(number)
         wanted = ("labels", "codes") if labelled else ()
+        size = self._manifest["sizes"][number]
+        return self._loaded(_file(number), size, (*_ARRAYS[1:], *wanted))
+
+    def _loaded(self, name: str, size: int | None = None, wanted: tuple[str, ...] = ()) -> Any:
+        """Return the array of a file of the cache, or the wanted arrays by name."""
+        path = self.folder / name
         try:
-            if path.stat().st_size != self._manifest["sizes"][number]:
+            if size is not None and path.stat().st_size != size:
                 raise FileFormatError("its size is another")
-            with np.load(path) as stored:
-                return {name: stored[name] for name in (*_ARRAYS[1:], *wanted)}
+            stored = np.load(path)
+            if not wanted:
+                return stored
+            with stored:
+                return {each: stored[each] for each in wanted}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise FileFormatError(
                 f"{path}: the cache is damaged ({error}); delete the folder {self.folder}, it is "
@@ -119,8 +133,8 @@ class SvmlightBlocks:
         """Return the manifest of an earlier conversion of the same files, if there is one."""
         try:
             manifest: dict[str, Any] = json.loads((self.folder / _MANIFEST).read_text("utf-8"))
-            known = manifest["files"]
-        except (OSError, ValueError, KeyError):
+            known = [(size, changed, digest) for size, changed, digest in manifest["files"]]
+        except (OSError, ValueError, KeyError, TypeError):
             return None
         for path, (size, changed, digest) in zip(self.paths, known, strict=True):
             now = _stat(path)
@@ -141,6 +155,7 @@ class SvmlightBlocks:
                 f"cannot make the cache {self.folder}: {error.strerror}; name another folder"
             ) from error
         files = [_identity(path) for path in self.paths]
+        (self.folder / _MANIFEST).unlink(missing_ok=True)  # blocks are no longer those it names
         reader = SvmlightReader(self.paths[0], self.dtype, comments=False)
         sizes: list[int] = []
         n_rows = n_entries = 0
@@ -223,7 +238,10 @@ def _identity(path: str) -> tuple[int, int, int]:
 def _digest(path: str) -> int:
     """Return the CRC-32 of a file."""
     digest = 0
-    with open(path, "rb") as file:
-        while block := file.read(1 << 22):
-            digest = zlib.crc32(block, digest)
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 22):
+                digest = zlib.crc32(block, digest)
+    except OSError as error:
+        raise FileAccessError(f"cannot read {path}: {error.strerror}; check the path") from error
     return digest

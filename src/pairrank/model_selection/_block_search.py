@@ -14,6 +14,7 @@ from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.differences import prepare_differences
+from pairrank.blocks.sampled import origin_of
 from pairrank.blocks.square_sums import merge_square_sums, square_sums
 from pairrank.estimators._block_differences import LARGEST_EQUATIONS
 from pairrank.estimators._blocks import described, fit_on_passes
@@ -114,7 +115,8 @@ class BlockSpectrum:
             )
         self._names = passes.feature_names
         self._prepared = prepare_differences(passes, catalog, Square())
-        sums = passes.reduce(square_sums, None, merge_square_sums)
+        origin = origin_of(catalog.sample.rows.X)
+        sums = passes.reduce(square_sums, origin, merge_square_sums)
         if not np.isfinite(sums.products).all():
             raise PairrankError("the normal equations overflow: scale the features down")
         values, self._vectors = linalg.eigh(sums.products[:d, :d])

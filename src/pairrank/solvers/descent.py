@@ -82,12 +82,14 @@ class Descent(ABC):
         self.start = time.perf_counter()
 
     def run(self, max_iter: int) -> Solution:
-        """Iterate until a stop; after Ctrl-C the weights so far are returned."""
+        """Iterate until a stop; after Ctrl-C the weights so far are returned, at least `w0`."""
+        start = self.w
         try:
             with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
                 status = self._descend(max_iter)
         except KeyboardInterrupt:
             status = Status.INTERRUPTED
+            self.w = self.w if self.history else start
         return Solution(self.w, status, self.n_iter, self.history)
 
     @abstractmethod

@@ -81,7 +81,7 @@ class LimitRows:
             multipliers = self._multipliers[:, piece.rows] * piece.by_row(shares)
             gradient += problem.features(piece).T @ (multipliers[1] - multipliers[0])
             total = multipliers[0] + multipliers[1]
-            squares += float(np.square(total) @ (0.25 / problem.cost[piece.rows]))
+            squares += float(total @ (0.25 / problem.cost[piece.rows] * total))
         return gradient, squares
 
     def curvature_of(self, piece: Piece) -> RowCurvature:

@@ -129,6 +129,7 @@ class _Run:
         limits = np.repeat([[1.0], [-1.0]], problem.n_groups, axis=1)
         self._best, self._least, self._bound, self._since = (weights, limits), np.inf, -np.inf, 0
         self._history: list[BoundStep] = []
+        self._longest = 1.0
 
     def run(self, max_iter: int) -> LimitSolution:
         status, n_iter = Status.MAX_ITER, 0
@@ -255,12 +256,13 @@ class _Run:
 
     def _search(self, step: _Step) -> Status | None:
         """Take the longest part of a step that lowers the smoothed value enough."""
-        point, length = self._point, self._length(step)
+        point, length = self._point, min(self._length(step), self._longest)
         noise = _ROUNDING * abs(point.value)
         while length > _SHORTEST:
             trial = self._moved(step, length, point.width)
             if trial.value <= point.value - _DESCENT * length * step.fall + noise:
                 self._point = trial
+                self._longest = length / _SHORTER
                 return None
             length *= _SHORTER
         return Status.NO_PROGRESS
