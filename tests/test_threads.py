@@ -97,7 +97,7 @@ def test_a_cell_sum_is_added_up_in_several_tables(small_blocks):
     unit = cell_plan.divide(levels).units[0]
     made = []
 
-    class Seen(cells._UnitSum):
+    class Seen(cells.UnitSum):
         def _merged(self, add):
             return super()._merged(lambda rows: made.append(rows) or add(rows))
 
