@@ -193,7 +193,7 @@ def show(case: Case, found: Any, once: Any) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=lambda text: int(float(text)), default=100_000_000)
-    parser.add_argument("--memory-limit", type=float, default=2.5e9)
+    parser.add_argument("--memory-limit", type=float, default=2.4e9)
     parser.add_argument("--batch-rows", type=int)
     parser.add_argument("--folder", help="where the files are made; the system's if left out")
     parser.add_argument("--read", help=argparse.SUPPRESS)

@@ -19,7 +19,7 @@ from pairrank.io.tables import Roles, feature_of, features_of, part_of
 _PARTS = ("label", "qid", "weight", "winner_weight", "loser_weight")
 """The roles in the order of a block."""
 _ARROW_NAMES = {4: "float", 8: "double"}
-_BATCH_ROWS = 1 << 16
+_BATCH_ROWS = 1 << 18
 _BUFFER_BYTES = 1 << 20
 
 
