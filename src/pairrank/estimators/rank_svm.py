@@ -17,7 +17,8 @@ class RankSVM(StochasticRanker):
 
     over all preferences (i, j), i preferred to j; p = 2 is Eq. 3, p = 1 Eq. 2. The squared hinge is
     solved by a trust region Newton method, the hinge by cutting planes (the TreeRankSVM of Airola
-    et al. 2011). Their sums over pairs cost O(m log k) for m rows of k levels, never O(m^2).
+    et al. 2011). Their sums over pairs cost O(m) for large queries of few levels, by cells of
+    scores, else O(m log k) for m rows of k levels; never O(m^2).
 
     Parameters
     ----------
