@@ -14,6 +14,7 @@ from pairrank import RankSVM
 from pairrank._protocols import PiecewisePolynomial
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind, cell_plan
+from pairrank.pair_sums.cell_grid import make_grid
 from pairrank.pair_sums.cells import cell_sum
 from pairrank.pair_sums.sorted import SortedSum, SortedTerms
 from pairrank.preferences import Levels
@@ -306,3 +307,15 @@ def test_a_fit_by_cells_ends_at_the_optimum_of_the_exact_sum(n_levels):
     by_cells = RankSVM(tol=1e-10, pair_sum="cells").fit(X, y)
     exact = RankSVM(tol=1e-10, pair_sum="sorted").fit(X, y)
     np.testing.assert_allclose(by_cells.coef_, exact.coef_, rtol=1e-7)
+
+
+@pytest.mark.parametrize("place", [0, 17])
+def test_far_scores_do_not_widen_the_table(place):
+    """The window has at most three times the range of the other rows, each far row one cell."""
+    scores, per_h = np.random.default_rng(0).normal(size=50_000), 256.0
+    ends = np.floor(np.array([scores.min(), scores.max()]) * per_h)
+    scores[[place, 99]] = 1e6, -3e7
+    grid = make_grid(scores, scores.min(), scores.max(), per_h, scores.size)
+    assert grid is not None
+    assert set(np.floor(scores * per_h).astype(np.int64)) <= set(grid.position)
+    assert grid.position.size <= 3 * (np.ptp(ends) + 1) + 2 + 2

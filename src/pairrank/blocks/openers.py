@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
@@ -15,7 +16,7 @@ from pairrank.blocks.sources import BLOCK_BYTES, ArraySource, Source
 MEMORY_LIMIT = 1e9
 
 
-class Openers:
+class Openers(ABC):
     """The class methods of RowBlocks that open files and arrays."""
 
     @classmethod
@@ -191,8 +192,9 @@ class Openers:
         blocks._set(source, memory_limit)
         return blocks
 
+    @abstractmethod
     def _set(self, source: Source, memory_limit: float) -> None:
-        raise NotImplementedError
+        """Take the source and the memory limit as those of this object."""
 
 
 def _check_rows_of_block(batch_rows: Any) -> None:
