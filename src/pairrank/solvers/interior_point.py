@@ -2,45 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg import LinAlgError
 
 from pairrank._protocols import FloatArray, Status
 from pairrank.solvers.limit_rows import LimitRows
+from pairrank.solvers.limit_run import BoundStep, LimitRun, LimitSolution
 from pairrank.solvers.limit_system import LimitProblem, LimitSystem
 
 _PART_TO_BOUNDARY = 0.995
-_PATIENCE = 8
-
-
-class BoundStep(NamedTuple):
-    """One iteration, as callbacks and histories see it; `coef` is None in a history."""
-
-    n_iter: int
-    value: float
-    """The objective of the best weights and limits so far."""
-    lower_bound: float
-    """The best lower bound of the objective so far, from the dual."""
-    coef: FloatArray | None
-    seconds: float
-    limits: FloatArray | None = None
-    """The limits of the best point, as in `LimitSolution`; None in a history."""
-
-
-class LimitSolution(NamedTuple):
-    """The result of `minimize_with_limits`."""
-
-    coef: FloatArray
-    limits: FloatArray
-    """Lower and upper limits, (2, n_groups); arbitrary where a group lacks one."""
-    status: Status
-    n_iter: int
-    history: list[BoundStep]
-    lower_bound: float
 
 
 class _Residual(NamedTuple):
@@ -79,7 +51,7 @@ def minimize_with_limits(
     return _Run(problem, tol, callback).run(max_iter)
 
 
-class _Run:
+class _Run(LimitRun):
     """One run: the current point, the best so far and the history.
 
     An edge has a force, its multiplier, and a gap, its margin; rows are in a `LimitRows`. The start
@@ -87,67 +59,29 @@ class _Run:
     margins keep the ratio that they have there, so a row of weight 2 equals two rows.
     """
 
+    patience = 8
+
     def __init__(
         self, problem: LimitProblem, tol: float, callback: Callable[[BoundStep], object] | None
     ) -> None:
-        self._problem, self._tol, self._callback = problem, tol, callback
-        self._begin = time.perf_counter()
-        self._low_groups, self._high_groups = problem.edges.T
-        self._weights = np.zeros(problem.n_features)
-        self._limits = np.repeat([[1.0], [-1.0]], problem.n_groups, axis=1)
-        self._best = (self._weights, self._limits)
-        self._least, self._bound, self._since = np.inf, -np.inf, 0
-        self._history: list[BoundStep] = []
-
-    def run(self, max_iter: int) -> LimitSolution:
-        status, n_iter = Status.MAX_ITER, 0
-        try:
-            with np.errstate(over="ignore", invalid="ignore"):
-                self._start()
-                ended = self._record(0)
-                while ended is None and n_iter < max_iter:
-                    self._advance()
-                    n_iter += 1
-                    ended = self._record(n_iter)
-            status = ended or status
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        except OverflowError:
-            status = Status.OVERFLOW
-        except LinAlgError:
-            status = Status.NO_PROGRESS
-        return LimitSolution(*self._best, status, n_iter, self._history, self._bound)
+        super().__init__(problem, tol, callback)
+        self._problem = problem
+        self._weights, self._limits = self._best
 
     def _start(self) -> None:
         self._rows = LimitRows(self._problem)
         sums = self._rows.measure(self._weights, self._limits)
-        self._force = np.zeros(self._low_groups.size)
-        for side, groups in ((0, self._high_groups), (1, self._low_groups)):
-            self._force += 0.5 * sums.totals[side, groups] / np.bincount(groups)[groups]
+        self._force = self._first_forces(sums.totals)
         self._gap = np.ones(self._force.size)
         self._ratio = self._force
         self._total = sums.products + float(self._force.sum())
 
     def _record(self, n_iter: int) -> Status | None:
-        """Measure the current point and keep the best; return a status if the run ends."""
         self._residual = residual = self._measure()
         if not np.isfinite(residual.value) or not np.isfinite(residual.products):
             return Status.OVERFLOW
-        self._since += 1
-        if residual.value < self._least * (1 - 1e-3 * self._tol):
-            self._least, self._since = residual.value, 0
-            self._best = (self._weights, self._limits)
-        if residual.lower_bound > self._bound:
-            self._bound, self._since = residual.lower_bound, 0
-        seconds = time.perf_counter() - self._begin
-        step = BoundStep(n_iter, self._least, self._bound, None, seconds)
-        self._history.append(step)
-        coef, limits = self._best
-        if self._callback and self._callback(step._replace(coef=coef.copy(), limits=limits.copy())):
-            return Status.STOPPED
-        if self._least - self._bound <= self._tol * self._least:
-            return Status.CONVERGED
-        return Status.NO_PROGRESS if self._since > _PATIENCE else None
+        bound = residual.lower_bound
+        return self._keep(n_iter, residual.value, bound, self._weights, self._limits)
 
     def _measure(self) -> _Residual:
         sums = self._rows.measure(self._weights, self._limits)
@@ -198,15 +132,10 @@ class _Run:
             -self._residual.weights - gradient,
             np.stack((balance[0], -balance[1])) - self._residual.limits,
         )
-        gap = limits[0, self._high_groups] - limits[1, self._low_groups]
+        gap = self._widening(limits)
         return weights, limits, asked - self._stiffness * gap, gap
 
     def _length(self, steepest: float, force: FloatArray, gap: FloatArray) -> float:
         """Return the step length, at most 1, at which a multiplier or a margin becomes 0."""
         steepest = min(steepest, float((force / self._force).min()), float((gap / self._gap).min()))
         return 1.0 / max(1.0, -steepest) if np.isfinite(steepest) else 0.0
-
-    def _forces(self, force: FloatArray) -> FloatArray:
-        """Return the sum of the edges' forces on the lower and the upper limit of each group."""
-        ends, n_groups = (self._high_groups, self._low_groups), self._problem.n_groups
-        return np.stack([np.bincount(groups, force, n_groups) for groups in ends])

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError
 
 from pairrank._protocols import FloatArray, Status
-from pairrank.solvers.interior_point import BoundStep, LimitSolution
+from pairrank.solvers.limit_run import BoundStep, LimitRun, LimitSolution
 from pairrank.solvers.limit_system import SummedSystem
 
 _CENTRED = 1e-4
@@ -28,7 +26,6 @@ _DESCENT = 1e-4
 _ROUNDING = 1e-12
 _FAR = 1e3
 _EXACT = 1e-8
-_PATIENCE = 30
 
 
 class SmoothedSums(NamedTuple):
@@ -116,47 +113,21 @@ def minimize_smoothed(
     return _Run(problem, tol, callback).run(max_iter)
 
 
-class _Run:
-    """One run: the current point, the best limits and weights so far, and the history."""
+class _Run(LimitRun):
+    """One run: the current point beside the best one."""
+
+    patience = 30
 
     def __init__(
         self, problem: SmoothedProblem, tol: float, callback: Callable[[BoundStep], object] | None
     ) -> None:
-        self._problem, self._tol, self._callback = problem, tol, callback
-        self._begin = time.perf_counter()
-        self._low, self._high = problem.edges.T
-        weights = np.zeros(problem.n_features)
-        limits = np.repeat([[1.0], [-1.0]], problem.n_groups, axis=1)
-        self._best, self._least, self._bound, self._since = (weights, limits), np.inf, -np.inf, 0
-        self._history: list[BoundStep] = []
-        self._longest = 1.0
-
-    def run(self, max_iter: int) -> LimitSolution:
-        status, n_iter = Status.MAX_ITER, 0
-        try:
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-                self._start()
-                ended = self._record(0)
-                while ended is None and n_iter < max_iter:
-                    ended = self._advance()
-                    n_iter += 1
-                    ended = ended or self._record(n_iter)
-            status = ended or status
-        except KeyboardInterrupt:
-            status = Status.INTERRUPTED
-        except OverflowError:
-            status = Status.OVERFLOW
-        except LinAlgError:
-            status = Status.NO_PROGRESS
-        return LimitSolution(*self._best, status, n_iter, self._history, self._bound)
+        super().__init__(problem, tol, callback)
+        self._problem, self._longest = problem, 1.0
 
     def _start(self) -> None:
         """Evaluate zero weights; the edges' barriers are as strong as the rows' multipliers."""
         weights, limits = self._best
-        totals = self._problem.at(weights, limits, 1.0).multipliers
-        self._strength = np.zeros(self._low.size)
-        for side, groups in ((0, self._high), (1, self._low)):
-            self._strength += 0.5 * totals[side, groups] / np.bincount(groups)[groups]
+        self._strength = self._first_forces(self._problem.at(weights, limits, 1.0).multipliers)
         self._smoothing = self._problem.smoothing + float(self._strength.sum())
         self._point = self._at(weights, limits, 1.0, self._strength)
 
@@ -164,7 +135,7 @@ class _Run:
         self, weights: FloatArray, limits: FloatArray, width: float, force: FloatArray
     ) -> _Point:
         sums, barrier = self._problem.at(weights, limits, width), width * self._strength
-        gap = limits[0, self._high] - limits[1, self._low] - 1.0
+        gap = self._widening(limits) - 1.0
         central = barrier / gap
         value = sums.value + 0.5 * float(weights @ weights) - float(barrier @ np.log(gap))
         off = sums.multipliers - self._forces(central)
@@ -181,27 +152,11 @@ class _Run:
         )
 
     def _record(self, n_iter: int) -> Status | None:
-        """Keep the best weights and the best bound; return a status if the run ends."""
         point = self._point
         value = point.sums.cost + 0.5 * float(point.weights @ point.weights)
         if not np.isfinite(value):
             return Status.OVERFLOW
-        self._since += 1
-        if value < self._least * (1.0 - 1e-3 * self._tol):
-            self._since = 0
-        if value < self._least:
-            self._least, self._best = value, (point.weights, point.limits)
-        if (bound := self._dual(point)) > self._bound:
-            self._bound, self._since = bound, 0
-        seconds = time.perf_counter() - self._begin
-        step = BoundStep(n_iter, self._least, self._bound, None, seconds)
-        self._history.append(step)
-        coef, limits = self._best
-        if self._callback and self._callback(step._replace(coef=coef.copy(), limits=limits.copy())):
-            return Status.STOPPED
-        if self._least - self._bound <= self._tol * self._least:
-            return Status.CONVERGED
-        return Status.NO_PROGRESS if self._since > _PATIENCE else None
+        return self._keep(n_iter, value, self._dual(point), point.weights, point.limits)
 
     def _dual(self, point: _Point) -> float:
         """Return the dual's value for multipliers scaled to balance the edges of their group."""
@@ -248,7 +203,7 @@ class _Run:
         gradient = point.gradient + change * point.sums.drift
         weights, limits = system.solve(-gradient, -slopes)
         limits = np.where(self._problem.bounded, limits, 0.0)
-        gap = limits[0, self._high] - limits[1, self._low]
+        gap = self._widening(limits)
         fall = -float(point.gradient @ weights) - float(np.vdot(point.slopes, limits))
         if not np.isfinite(fall):
             raise OverflowError("Newton's step overflows")
@@ -281,8 +236,3 @@ class _Run:
         """Return the part of a step, at most 1, that keeps the limits apart."""
         fall = float((step.gap / self._point.gap).min())
         return min(1.0, _PART_TO_BOUNDARY / -fall) if fall < 0 else 1.0
-
-    def _forces(self, force: FloatArray) -> FloatArray:
-        """Return the sum of the edges' forces on the lower and the upper limit of each group."""
-        ends, n_groups = (self._high, self._low), self._problem.n_groups
-        return np.stack([np.bincount(groups, force, n_groups) for groups in ends])
