@@ -263,3 +263,14 @@ def test_an_interrupt_keeps_the_weights(rows, monkeypatch):
     assert ranker.status_ == "interrupted"
     assert ranker.coef_.any()
     assert ranker.n_iter_ == len(ranker.history_) - 1
+
+
+def test_a_fit_in_memory_forgets_the_weights_of_an_interrupted_one(rows, monkeypatch):
+    monkeypatch.setattr("pairrank.blocks.local_passes.LocalPasses._cache", lambda *_: None)
+    monkeypatch.setattr("pairrank.blocks.catalog.SAMPLE_ROWS", 100)
+    ranker = RankSVM(tol=1e-8)
+    with pytest.raises(OSError, match="the disk is gone"):
+        ranker.fit(RowBlocks(Failing(rows, 6, OSError("the disk is gone"))))
+    assert hasattr(ranker, "partial_coef_")
+    ranker.fit(*rows[:2], qid=rows[2])
+    assert not hasattr(ranker, "partial_coef_")

@@ -115,7 +115,6 @@ def fit_on_passes(
         if last.coef is not None:
             ranker.partial_coef_ = error.partial_coef_ = raw(last.coef)  # type: ignore[attr-defined]
         raise
-    ranker.__dict__.pop("partial_coef_", None)
     status = ranker._keep(solutions, watches, n_targets)
     ranker._warn(status, row_scores(catalog.sample.rows.X))
     ranker.coef_ = raw(ranker.coef_) if n_targets == 1 else np.array([*map(raw, ranker.coef_)])

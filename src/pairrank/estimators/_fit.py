@@ -43,6 +43,7 @@ Solve = Callable[[Any, Any, Any], Any]
 _OPTIONAL = (
     *("gap_", "validation_scores_", "limit_qid_"),
     *("coef_cov_", "standard_errors_", "flat_directions_", "n_steps_", "_stream"),
+    "partial_coef_",
 )
 """Attributes that not every fit sets; those of an earlier fit are removed."""
 
