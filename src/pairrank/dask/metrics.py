@@ -17,6 +17,7 @@ from pairrank.blocks.catalog import crossing_queries, kept_rows, query_numbers
 from pairrank.dask import tasks
 from pairrank.dask.clients import client_of, computed, kept
 from pairrank.dask.partitions import Column, Graph, check_alike, check_lengths, column_of
+from pairrank.estimators._rows import aligned
 from pairrank.metrics import _tallies
 from pairrank.metrics import auc_score as auc_in_memory
 from pairrank.metrics import ndcg_score as ndcg_in_memory
@@ -87,18 +88,13 @@ def pairwise_accuracy(
     Two passes over labels and scores. Queries within a partition are judged there. The rows of
     other queries go to one worker: about 8 bytes per row for each argument.
     """
+    given = locals()
     check_choice(ties, "ties", ("half", "correct", "error"))
     check_choice(average, "average", ("pairs", "queries", "edges"))
     measure = functools.partial(
         _tallies.tally_pairs, graph=as_graph(graph), ties=ties, average=average
     )
-    rows = {
-        "qid": qid,
-        "sample_weight": sample_weight,
-        "winner_weight": winner_weight,
-        "loser_weight": loser_weight,
-    }
-    tally = _tally(measure, y_true, scores, rows, client)
+    tally = _tally(measure, y_true, scores, aligned(given), client)
     return tally.value("no preference joins two of the rows")
 
 
@@ -129,19 +125,14 @@ def auc_score(
     -----
     Costs as much as `pairwise_accuracy`.
     """
+    given = locals()
     check_relevant_from(relevant_from)
     check_choice(ties, "ties", ("half", "correct", "error"))
     check_choice(average, "average", ("pairs", "queries"))
     measure = functools.partial(
         _tallies.tally_classes, relevant_from=relevant_from, ties=ties, average=average
     )
-    rows = {
-        "qid": qid,
-        "sample_weight": sample_weight,
-        "winner_weight": winner_weight,
-        "loser_weight": loser_weight,
-    }
-    tally = _tally(measure, y_true, scores, rows, client)
+    tally = _tally(measure, y_true, scores, aligned(given), client)
     return tally.value("no query has both relevant and other rows")
 
 

@@ -19,12 +19,6 @@ class DaskRankSVM(OnDask, RankSVM):
     See `pairrank.RankSVM` for the objective. Value and gradient are sums over partitions; a query
     may have rows in several of them. The solver runs in this process.
 
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client of the cluster; None: the one that this process has made last. A clone has the
-        same client, a pickle has none.
-
     Attributes
     ----------
     coef_, n_iter_, best_iteration_, status_, history_, objective_, gap_, n_pairs_
@@ -43,12 +37,6 @@ class DaskRankNCG(OnDask, RankNCG):
     """RankNCG on a Dask cluster: the options and the answer of `pairrank.RankNCG`.
 
     See `pairrank.RankNCG` for the objective, and `DaskRankSVM` for rows on a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client of the cluster; None: the one that this process has made last. A clone has the
-        same client, a pickle has none.
 
     Attributes
     ----------
@@ -69,12 +57,6 @@ class DaskRankRLS(OnDask, RankRLS):
 
     See `pairrank.RankRLS` for the objective, and `DaskRankSVM` for rows on a cluster.
 
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client of the cluster; None: the one that this process has made last. A clone has the
-        same client, a pickle has none.
-
     Attributes
     ----------
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
@@ -93,12 +75,6 @@ class DaskMPRank(OnDask, MPRank):
     """MPRank on a Dask cluster: the options and the answer of `pairrank.MPRank`.
 
     See `pairrank.MPRank` for the objective, and `DaskRankSVM` for rows on a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client of the cluster; None: the one that this process has made last. A clone has the
-        same client, a pickle has none.
 
     Attributes
     ----------
@@ -119,12 +95,6 @@ class DaskSVRank(OnDask, SVRank):
 
     See `pairrank.SVRank` for the objective, and `DaskRankSVM` for rows on a cluster.
 
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client of the cluster; None: the one that this process has made last. A clone has the
-        same client, a pickle has none.
-
     Attributes
     ----------
     coef_, n_iter_, best_iteration_, status_, history_, objective_, n_pairs_
@@ -143,12 +113,6 @@ class DaskConvexHullRanker(OnDask, ConvexHullRanker):
     """ConvexHullRanker on a Dask cluster: options and answer of `pairrank.ConvexHullRanker`.
 
     See `pairrank.ConvexHullRanker` for the objective, and `DaskRankSVM` for rows on a cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client, optional
-        The client of the cluster; None: the one that this process has made last. A clone has the
-        same client, a pickle has none.
 
     Attributes
     ----------

@@ -133,7 +133,7 @@ class Described:
     def _describe(cls) -> None:
         """Complete the docstring by the parameters that the constructor has now."""
         if cls._written:
-            known = dict(SHARED)
+            known = {"Parameters": ""} | SHARED
             for source in (*reversed(cls.__mro__[1:]), *cls._documented_by):
                 known |= parameters_of(source) | source.__dict__.get("_descriptions", {})
             names = list(inspect.signature(cls).parameters)
