@@ -146,7 +146,7 @@ LINES = (
     ),
     Line(
         "Few ordered classes, and limits between them",
-        "`ConvexHullRanker`, with the chain graph",
+        "`ConvexHullRanker`, chain or full graph",
         (
             by_set("methods/hull", _HULL, "WMW, mean", "hull, chain", "hull, full"),
             by_set("methods/hull", _HULL, "WMW, mean", "hull, chain", "RankSVM, full"),

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import decisions
+import measures
 import reproduced
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
@@ -168,7 +169,8 @@ class Measurements(Directive):
 
 def _reproduction(directive: Directive) -> Found:
     """Return what the repository holds, and note that the page depends on it."""
-    directive.state.document.settings.record_dependencies.add(*reproduced.result_files())
+    made_of = (decisions.__file__, measures.__file__, reproduced.__file__, str(RESULTS))
+    directive.state.document.settings.record_dependencies.add(*made_of, *reproduced.result_files())
     return reproduced.published()
 
 

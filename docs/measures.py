@@ -53,7 +53,7 @@ def paired(row: str, first: str, second: str) -> Measure:
     def measure(found: Found) -> str:
         mean, error = conditions.gain(found.readings("beyond"), row, first, second)
         link = row_link("beyond", "conditions", row)
-        return f"{link}: {first} less {second} {mean:+.4f} ± {error:.4f} (standard error)."
+        return f"{link}: “{first}” less “{second}” {mean:+.4f} ± {error:.4f} (standard error)."
 
     return measure
 
@@ -95,8 +95,8 @@ def mean_gain(study: str, table: str, value: str, what: str, first: str, second:
             f"{gains[row]:+.3f} ({row_link(study, table, row)})" for row in (least, most)
         )
         return (
-            f"{first} less {second}, {what}: mean {mean:+.3f}{deviation} over {len(gains)} sets, "
-            f"from {ends}."
+            f"“{first}” less “{second}”, {what}: mean {mean:+.3f}{deviation} over {len(gains)} "
+            f"sets, from {ends}."
         )
 
     return measure
@@ -112,7 +112,7 @@ def by_set(page: str, where: tuple[str, str, int], value: str, first: str, secon
         names = [name for name, method in known if method == first and (name, second) in known]
         gains = [known[name, first] - known[name, second] for name in names]
         return (
-            f"{first} less {second}, {value}: {statistics.fmean(gains):+.4f} ± "
+            f"“{first}” less “{second}”, {value}: {statistics.fmean(gains):+.4f} ± "
             f"{spread(gains):.4f} over {len(gains)} sets (:doc:`{page}`)."
         )
 
