@@ -187,15 +187,19 @@ LINES = (
     ),
     Line(
         "Probabilities that one row is preferred",
-        "`RankNCG`; for labels with normal errors a pointwise fit",
+        "`RankNCG`; from real labels a pointwise fit is as good",
         (
             beside(
                 *("beyond", "probabilities", "votes on two rows", "calibration"),
-                *("calibration error", _NCG, "logistic regression of listed differences"),
+                *(
+                    "generated, calibration error",
+                    _NCG,
+                    "logistic regression of listed differences",
+                ),
             ),
             beside(
                 *("beyond", "probabilities", "labelled rows, all pairs", "calibration"),
-                *("calibration error", _NCG, "ridge, normal errors"),
+                *("generated, calibration error", _NCG, "ridge, normal errors"),
             ),
         ),
     ),

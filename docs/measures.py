@@ -91,7 +91,7 @@ def mean_gain(study: str, table: str, value: str, what: str, first: str, second:
         least, most = (pick(gains, key=gains.__getitem__) for pick in (min, max))
         mean = statistics.fmean(gains.values())
         deviation = f" ± {spread(list(gains.values())):.3f}" if len(gains) > 1 else ""
-        ends = "; ".join(
+        ends = " to ".join(
             f"{gains[row]:+.3f} ({row_link(study, table, row)})" for row in (least, most)
         )
         return (
