@@ -81,7 +81,8 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
 }
 ALONE = ["index", "install", "which_ranker", "coming_from", "performance", "reliability"]
-html_sidebars = {name: [] for name in [*ALONE, "mathematics", "changes"]}
+ALONE += ["reproduction", "measurements", "mathematics", "changes"]
+html_sidebars = {name: [] for name in ALONE}
 html_context = {"default_mode": "auto"}
 copyright = "the pairrank developers; MIT licence"
 

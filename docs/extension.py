@@ -1,17 +1,25 @@
-"""What the site adds to Sphinx: pictures and tables of RESULTS.md, and docstrings as RST."""
+"""What the site adds to Sphinx: measured pictures, tables and decisions; docstrings as RST."""
 
 from __future__ import annotations
 
 import builtins
 import re
+from collections import Counter
 from pathlib import Path
 from typing import Any, ClassVar
 
+import decisions
+import measures
+import reproduced
 from docutils import nodes
 from docutils.parsers.rst import Directive, directives
 from docutils.statemachine import StringList
+from reproduced import Found, claim_id, escaped, prose, row_id
 from results import RESULTS, table
 from sphinx.util.nodes import nested_parse_with_titles
+
+from reproduction.page import grids, judge
+from reproduction.readings import rows_of
 
 
 def _parsed(directive: Directive, lines: list[str]) -> list[nodes.Node]:
@@ -56,20 +64,122 @@ class Results(Directive):
         found = table(section, subsection.strip("-"), int(number))
         names = [each.strip() for each in self.options.get("columns", "").split(";") if each]
         kept = [found.columns.index(each) for each in names] or range(len(found.columns))
-        rows = [[row[k] for k in kept] for row in [found.columns, *found.rows]]
-        lines = [".. list-table::", "   :header-rows: 1", "   :class: numbers", ""]
-        for row in rows:
-            for place, text in enumerate(row):
-                lines.append(f"   {'  -' if place else '* -'} {literal(text)}")
-        return _parsed(self, lines)
+        rows = [[[escaped(row[k])] for k in kept] for row in [found.columns, *found.rows]]
+        return _list_table(self, rows, "numbers")
 
 
-def literal(text: str) -> str:
-    """Return a text of RESULTS.md so that reStructuredText shows it as it is."""
-    code = text.replace("`", "")
-    for mark in "\\*_|":
-        code = code.replace(mark, "\\" + mark)
-    return code
+Entry = list[str]
+"""The paragraphs of an entry of a table, in reStructuredText."""
+
+
+def _list_table(
+    directive: Directive,
+    rows: list[list[Entry]],
+    looks: str,
+    *,
+    widths: str = "auto",
+    ids: list[str] | None = None,
+) -> list[nodes.Node]:
+    """Return a table; the first row is the header, and `ids` are what others can be linked by."""
+    lines = [".. list-table::", "   :header-rows: 1", f"   :class: {looks}"]
+    lines += [f"   :widths: {widths}", ""]
+    for row in rows:
+        for place, entry in enumerate(row):
+            first, *rest = entry or [""]
+            lines.append(f"   {'  -' if place else '* -'} {first}".rstrip())
+            for paragraph in rest:
+                lines += ["", f"       {paragraph}"]
+            lines += [""] * bool(rest)
+    found = _parsed(directive, lines)
+    body = next(node for each in found for node in each.findall(nodes.tbody))
+    for line, name in zip(body.children, ids or [""] * len(body.children), strict=True):
+        line["ids"] += [name] if name else []
+    return found
+
+
+class Decisions(Directive):
+    """`.. decisions::`: each situation with its ranker and what was measured."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table; a line whose cells have not run says so."""
+        found = _reproduction(self)
+        rows: list[list[Entry]] = [[["What you have or want"], ["Take"], ["Measured"]]]
+        for line in decisions.LINES:
+            rows.append([[line.situation], [line.take], decisions.reasons(line, found)])
+        return _list_table(self, rows, "stack", widths="22 20 58")
+
+
+class Verdicts(Directive):
+    """`.. verdicts:: STUDY`: its claims with their verdicts; without STUDY, the count of all."""
+
+    optional_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """Return the table, or the sentence with the counts."""
+        found = _reproduction(self)
+        if not self.arguments:
+            return _parsed(self, [counted(found)])
+        name = self.arguments[0]
+        study, readings = found.studies[name]
+        rows: list[list[Entry]] = [[["Claim"], ["Verdict"], ["Figures"]]]
+        ids = []
+        for text, judged, note in judge(study, readings):
+            figures = [judged.figure, note if judged.status == "does not hold" else ""]
+            shown = [prose(each) for each in figures if each]
+            rows.append([[prose(text)], [f"**{judged.status}**"], shown])
+            ids.append(claim_id(name, text))
+        return _list_table(self, rows, "stack", widths="38 14 48", ids=ids)
+
+
+def counted(found: Found) -> str:
+    """Return how many claims hold, do not hold, and are not run."""
+    judged = [each for study in found.studies.values() for _, each, _ in judge(*study)]
+    counts = Counter(each.status for each in judged)
+    return (
+        f"Of {len(judged)} claims **{counts['holds']} hold**, {counts['does not hold']} do not "
+        f"hold, and {counts['not run']} are not run."
+    )
+
+
+class Measurements(Directive):
+    """`.. measurements::`: the tables that the decisions link to, row by row."""
+
+    def run(self) -> list[nodes.Node]:
+        """Return a section per table."""
+        found = _reproduction(self)
+        return [self._section(found, *each) for each in decisions.SHOWN]
+
+    def _section(self, found: Found, name: str, table_name: str) -> nodes.section:
+        table, readings = found.table(name, table_name)
+        study = found.studies[name][0]
+        title = (table.title[:1].upper() + table.title[1:]).replace("`", "")
+        section = nodes.section(ids=[row_id(name, table_name)], names=[])
+        section += nodes.title(title, title)
+        for paragraph in (f"{study.title}, {table.label}. {study.note}", table.note):
+            section += _parsed(self, [prose(paragraph.strip())])
+        names = [row_id(name, table_name, row) for row in rows_of(table)]
+        for grid in grids(table, readings):
+            section += _parsed(self, [f"*{escaped(grid.title)}*"] if grid.title else [])
+            rows = [[[as_shown(text)] for text in row] for row in grid.rows]
+            section += _list_table(self, rows, "numbers", ids=names)
+            section += _parsed(self, [prose(note) for note in grid.notes])
+            names = [""] * len(names)
+        return section
+
+
+def _reproduction(directive: Directive) -> Found:
+    """Return what the repository holds, and note that the page depends on it."""
+    made_of = (decisions.__file__, measures.__file__, reproduced.__file__, str(RESULTS))
+    directive.state.document.settings.record_dependencies.add(*made_of, *reproduced.result_files())
+    return reproduced.published()
+
+
+def as_shown(entry: str) -> str:
+    """Return an entry of REPRODUCTION.md as reStructuredText: ours, then the paper's."""
+    ours, _, paper = entry.partition("<br>")
+    if not paper:
+        return escaped(ours)
+    return f"{escaped(ours)} *(paper: {escaped(paper.strip('_'))})*".strip()
 
 
 class Markdown(Directive):
@@ -103,7 +213,14 @@ def as_rst(markdown: str) -> str:
     return re.sub(r"\[([^]]+)\]\(([^)]+)\)", r"`\1 <\2>`__", text)
 
 
-DIRECTIVES = {"measured": Measured, "results": Results, "markdown": Markdown}
+DIRECTIVES = {
+    "measured": Measured,
+    "results": Results,
+    "markdown": Markdown,
+    "decisions": Decisions,
+    "verdicts": Verdicts,
+    "measurements": Measurements,
+}
 """The directives by name."""
 
 _CODE = re.compile(r"(``.+?``|:\w+:`.+?`|`.+?`_?)")

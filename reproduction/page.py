@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from reproduction.agreement import agrees
 from reproduction.limits import is_busy
@@ -111,36 +111,59 @@ def _table(study: Study, table: Table, readings: Readings, pictures: set[str]) -
     if table.draw is not None:
         shown = f"![{table.title}](reproduction/pictures/{picture})"
         parts += [shown if picture in pictures else "The picture is not drawn: not run.", ""]
-    columns = columns_of(table)
     if not table.quantities:
         parts += [f"Cells: {_count(table, readings)}.", ""]
-    elif len(columns) == 1:
-        places = [(quantity, columns[0], quantity.title) for quantity in table.quantities]
-        parts += _grid(table, places, readings)
-    else:
-        for quantity in table.quantities:
-            places = [(quantity, column, column) for column in columns]
-            parts += [f"**{quantity.title}**", "", *_grid(table, places, readings)]
+    for each in grids(table, readings):
+        if each.title:
+            parts += [f"**{each.title}**", ""]
+        first, *rest = ("| " + " | ".join(row) + " |" for row in each.rows)
+        parts += [first, "| --- " * len(each.rows[0]) + "|", *rest, "", *each.notes, ""]
     return parts
 
 
+class Grid(NamedTuple):
+    """What is shown of a table, or of one of its quantities, as texts.
+
+    Attributes
+    ----------
+    title : str
+        The quantity's; empty if quantities are the columns.
+    rows : list of list of str
+        The headings first; each row begins with its name.
+    notes : list of str
+        Numbered.
+    """
+
+    title: str
+    rows: list[list[str]]
+    notes: list[str]
+
+
+def grids(table: Table, readings: Readings) -> list[Grid]:
+    """Return the grids of a table: one per quantity, or one if it has one column of cells."""
+    columns = columns_of(table)
+    if len(columns) == 1 and table.quantities:
+        places = [(quantity, columns[0], quantity.title) for quantity in table.quantities]
+        return [_grid("", table, places, readings)]
+    return [
+        _grid(quantity.title, table, [(quantity, each, each) for each in columns], readings)
+        for quantity in table.quantities
+    ]
+
+
 def _grid(
-    table: Table, places: Sequence[tuple[Quantity, str, str]], readings: Readings
-) -> list[str]:
-    """Return the lines of a Markdown table and of its notes."""
+    title: str, table: Table, places: Sequence[tuple[Quantity, str, str]], readings: Readings
+) -> Grid:
     notes: dict[str, int] = {}
     cells = {(cell.row, cell.column): cell for cell in table.cells}
-    lines = [
-        "| " + " | ".join([table.row_title, *(title for _, _, title in places)]) + " |",
-        "| --- " * (len(places) + 1) + "|",
-    ]
+    rows = [[table.row_title, *(heading for _, _, heading in places)]]
     for row in rows_of(table):
         entries = [
             _entry(cells.get((row, column)), quantity, (table, row, column), readings, notes)
             for quantity, column, _ in places
         ]
-        lines.append("| " + " | ".join([row, *entries]) + " |")
-    return [*lines, "", *(f"{number}. {note}" for note, number in notes.items()), ""]
+        rows.append([row, *entries])
+    return Grid(title, rows, [f"{number}. {note}" for note, number in notes.items()])
 
 
 def _entry(

@@ -32,6 +32,8 @@ MODULES = [
         "dask",
     ),
 ]
+MADE = ("reproduced", "measures", "decisions")
+"""Modules of docs/ that extension.py imports."""
 PAGES = sorted(
     path
     for path in DOCS.rglob("*.rst")
@@ -44,7 +46,7 @@ def helper(monkeypatch):
     """Import a module of docs/."""
     monkeypatch.syspath_prepend(str(DOCS))
     yield importlib.import_module
-    for name in ("results", "check_site", "pictures", "extension"):
+    for name in ("results", "check_site", "pictures", "extension", *MADE):
         sys.modules.pop(name, None)
 
 

@@ -1,12 +1,33 @@
-"""Beyond the papers: pointwise fits, votes, censored times, rows on disk."""
+"""Beyond the papers: pointwise fits, conditions, probabilities, votes, times, rows on disk."""
 
-from reproduction.papers.beyond import all_pairs, comparisons, streaming, survival
+from reproduction.papers.beyond import (
+    all_pairs,
+    comparisons,
+    conditions,
+    probabilities,
+    streaming,
+    survival,
+)
 from reproduction.study import Study
 
 STUDY = Study(
     name="beyond",
     title="Beyond the papers",
     citation="What no paper shows.",
-    tables=(all_pairs.TABLE, comparisons.TABLE, survival.TABLE, streaming.TABLE),
-    claims=(*all_pairs.CLAIMS, *comparisons.CLAIMS, *survival.CLAIMS, *streaming.CLAIMS),
+    tables=(
+        all_pairs.TABLE,
+        conditions.TABLE,
+        probabilities.TABLE,
+        comparisons.TABLE,
+        survival.TABLE,
+        streaming.TABLE,
+    ),
+    claims=(
+        *all_pairs.CLAIMS,
+        *conditions.CLAIMS,
+        *probabilities.CLAIMS,
+        *comparisons.CLAIMS,
+        *survival.CLAIMS,
+        *streaming.CLAIMS,
+    ),
 )
