@@ -68,7 +68,7 @@ bench: $(VENV)/installed-dev
 	    printf '  %-32s %s\n' "$$f" "$$(head -n 1 $$f | tr -d '"')"; done
 
 # PAIRRANK_DATA names the folder of the real data sets; without it, ../shared/data if it is there.
-reproduce: $(VENV)/installed-plot
+reproduce: $(VENV)/installed-reproduction
 	@$(BIN)/python -m reproduction $(ARGS)
 
 # Warnings are errors; check_site.py looks for broken links and for pages that ask other hosts.
@@ -93,15 +93,15 @@ $(VENV)/installed-core: pyproject.toml | $(BIN)/python
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
 	@touch $@
 
-$(VENV)/installed-plot: pyproject.toml | $(BIN)/python
-	@echo "make: installing pairrank and matplotlib into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[plot]'
+$(VENV)/installed-reproduction: pyproject.toml | $(BIN)/python
+	@echo "make: installing pairrank, matplotlib and scikit-survival into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[reproduction]'
 	@touch $@ $(VENV)/installed-core
 
 $(VENV)/installed-dev: pyproject.toml | $(BIN)/python
 	@echo "make: installing pairrank and its development tools into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	@touch $@ $(VENV)/installed-core $(VENV)/installed-plot
+	@touch $@ $(VENV)/installed-core
 
 $(LOWEST)/installed: pyproject.toml tests/lowest.py | $(BIN)/python
 	@echo "make: installing the lowest declared versions into $(LOWEST)"
