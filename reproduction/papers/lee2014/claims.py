@@ -188,6 +188,7 @@ CLAIMS = (
     Claim(
         "Other trees and exact sums are about as fast as the selection tree.",
         _trees_alike,
+        "A tree with pointers costs more per row here than one whose leaves have fixed places.",
     ),
     Claim(f"Tree-TRON is one of the fastest to {NEAR:g} at every C.", _one_of_the_fastest),
     Claim("PRSVM+ is like Tree-TRON if levels are few, much slower if they are many.", _prsvm),

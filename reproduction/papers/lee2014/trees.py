@@ -1,8 +1,4 @@
-"""RankSVM by order-statistic trees as the paper has them: an AA tree beside a selection tree.
-
-A baseline of Figure 4, apart from pairrank: Algorithm 2 over sorted scores, and a trust region
-Newton method without preconditioner (SciPy's "trust-ncg"), the same for both trees.
-"""
+"""RankSVM by order-statistic trees as the paper has them: an AA tree beside a selection tree."""
 
 from __future__ import annotations
 
@@ -58,7 +54,7 @@ def balance(left: Any, right: Any, depth: Any, sums: Any, node: Any) -> Any:
     return node
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def insert(
     left: Any,
     right: Any,
@@ -100,7 +96,7 @@ def insert(
     return below, n_nodes + 1
 
 
-@njit(cache=True)
+@njit(cache=True, inline="always")
 def beyond(left: Any, right: Any, key: Any, sums: Any, node: Any, level: Any, larger: Any) -> Any:
     """Return count and sum of the rows of larger (else smaller) levels, from the root down."""
     n, total = 0.0, 0.0
@@ -257,7 +253,10 @@ class SquaredHinge:
 
 
 def minimise(rows: Any, C: float, tree: str, tol: float, longest: float) -> list[Step]:
-    """Return the steps of a descent from 0, until the gradient is `tol` of its first norm."""
+    """Return the steps of a descent from 0, until the gradient is `tol` of its first norm.
+
+    It is SciPy's trust region Newton method without a preconditioner, the same for both trees.
+    """
     start = time.perf_counter()
     objective = SquaredHinge(rows.X, rows.y, rows.qid, C, tree)
     w = np.zeros(rows.X.shape[1])
