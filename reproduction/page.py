@@ -58,6 +58,8 @@ def judge(study: Study, readings: Readings) -> list[tuple[str, Verdict, str]]:
             found = claim.check(readings)
         except NotRun:
             found = Verdict("not run", "")
+        if claim.threshold and found.figure:
+            found = found._replace(figure=f"{found.figure}. {claim.threshold}")
         judged.append((claim.text, found, claim.note))
     return judged
 

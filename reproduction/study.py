@@ -203,11 +203,15 @@ class Claim:
         It raises NotRun (as Readings does) if the cells that it needs are not there.
     note : str
         Why it does not hold, if that is known.
+    threshold : str
+        How the figure that decides was chosen, if it was changed after results were seen. The page
+        says it whatever the verdict.
     """
 
     text: str
     check: Callable[[Readings], Verdict]
     note: str = ""
+    threshold: str = ""
 
 
 @dataclass(frozen=True)

@@ -93,7 +93,7 @@ def _cells(methods: tuple[str, ...], rows: tuple[str, ...]) -> Iterator[Cell]:
             if f"{name} {group}" in rows:
                 for method in methods:
                     config = {"dataset": dataset, "group": list(bounds), "method": method}
-                    yield Cell(f"{name} {group}", method, judge, config, seconds=900.0)
+                    yield Cell(f"{name} {group}", method, judge, config, seconds=600.0)
     if BOOKS in rows:
         for method in methods:
             of_books = {"dataset": "book_crossing_partial", "method": method, "rule": BOOKS_RULE}

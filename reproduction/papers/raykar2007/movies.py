@@ -96,7 +96,9 @@ def _cell(d: int, column: str) -> Cell:
     config = {"data": "ml-1m", "n_references": d, "method": method}
     if column == ACTIVE:
         config["least_references"] = LEAST_OF_ACTIVE
-    return Cell(f"d = {d}", column, rank_films, config, timed=True, seconds=300.0, full=d > 400)
+    full = d > 100 or (column == ACTIVE and d > 50)
+    seconds = 3600.0 if full else 180.0
+    return Cell(f"d = {d}", column, rank_films, config, timed=True, seconds=seconds, full=full)
 
 
 TABLE = Table(
