@@ -36,12 +36,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
 
 
-def write_results(places: Places, *, publish: bool = True) -> list[str]:
-    """Write results, pictures and page of every study; return the claims' lines."""
+def write_results(places: Places, ran: Sequence[str] = tuple(STUDIES)) -> list[str]:
+    """Write results, pictures and page; return the claims' lines.
+
+    Studies that `ran` publish their finished cells; others stay as they were published.
+    """
     found, pictures, lines = [], set(), []
     for name in STUDIES:
         study, store = load_study(name), Store(places, load_study(name))
-        records = store.publish() if publish else store.published()
+        records = store.publish() if name in ran else store.published()
         pictures |= draw_pictures(study, records, places.pictures)
         found.append((study, records))
         for text, verdict, _ in judge(study, Readings(study, records)):
@@ -54,8 +57,8 @@ def write_results(places: Places, *, publish: bool = True) -> list[str]:
 def _run(options: argparse.Namespace) -> int:
     places = Places(options.out)
     _find_data()
+    studies = _studies(options.paper)
     if not options.page:
-        studies = _studies(options.paper)
         _check_tables(studies, options.table)
         for study in studies if options.take_published else ():
             Store(places, study).take_published()
@@ -65,7 +68,8 @@ def _run(options: argparse.Namespace) -> int:
         left = Runner(options.jobs, _hours(options)).run(works)
         if left:
             print(f"{len(left)} cells did not fit into the hours: run again, or give --hours")
-    for line in write_results(places, publish=not options.page):
+    ran = [] if options.page else [study.name for study in studies]
+    for line in write_results(places, ran):
         print(line)
     print(f"wrote {places.page}")
     return 0

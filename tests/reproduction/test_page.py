@@ -206,3 +206,14 @@ def test_pictures_are_drawn_from_records_and_always_the_same(tmp_path):
     assert drawn == [{"raykar2007-fig1d.svg"}] * 2
     texts = [(tmp_path / part / "raykar2007-fig1d.svg").read_bytes() for part in ("one", "two")]
     assert texts[0] == texts[1]
+
+
+def test_a_run_of_one_paper_leaves_what_others_published(tmp_path, capsys):
+    others = tmp_path / "reproduction" / "results" / "fung2006.json"
+    others.parent.mkdir(parents=True)
+    others.write_text("[]", encoding="utf-8")
+    before = others.stat().st_mtime_ns
+    assert command.main(["--paper", "raykar2007", "--out", str(tmp_path), "--hours", "0"]) == 0
+    assert others.stat().st_mtime_ns == before
+    assert (others.parent / "raykar2007.json").exists()
+    assert not (others.parent / "airola2010.json").exists()
