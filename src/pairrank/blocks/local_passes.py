@@ -116,8 +116,13 @@ class LocalPasses:
     def prepare(
         self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
     ) -> list[Part]:
-        """Set the state of each block and return its report, both from `task`; reads no X."""
-        results = [task(index, kept.rows(), shared) for index, kept in enumerate(self._kept)]
+        """Set the state of each block and return its report, both from `task`; reads no X.
+
+        Threads share the blocks.
+        """
+        results = threads.run(
+            lambda index: task(index, self._kept[index].rows(), shared), range(self.n_blocks)
+        )
         self._states = [state for state, _ in results]
         return [report for _, report in results]
 
