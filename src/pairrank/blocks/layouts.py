@@ -217,7 +217,9 @@ def _are_grades(labels: NDArray[Any]) -> bool:
     """Whether sorted labels are whole numbers of so small a span that no sort gives their codes."""
     is_number = labels.dtype.kind in "biuf" and labels.size > 0
     return bool(
-        is_number and float(labels[-1]) - float(labels[0]) < _SPAN and (labels == np.rint(labels)).all()
+        is_number
+        and float(labels[-1]) - float(labels[0]) < _SPAN
+        and (labels == np.rint(labels)).all()
     )
 
 
