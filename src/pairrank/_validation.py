@@ -28,13 +28,15 @@ _NO_ROWS = (str, bytes, Mapping, Set)
 _NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
 
 
-def check_features(estimator: Any, X: Any, *, reset: bool, missing: bool = False) -> Any:
+def check_features(
+    estimator: Any, X: Any, *, reset: bool, missing: bool = False, finite: bool = True
+) -> Any:
     """Return X as a dense or CSR matrix of float64 or float32, copied only where it must be.
 
     Sets or checks `n_features_in_` and `feature_names_in_` on the estimator, as scikit-learn does.
     Raises a PairrankError for values that are not finite (it names the first row and feature),
     except NaN if `missing`, and for complex numbers, dates, masked values and frames that are not
-    computed yet.
+    computed yet. Without `finite` the values are not checked.
     """
     refuse_hidden(X, "X")
     try:
@@ -57,7 +59,8 @@ def check_features(estimator: Any, X: Any, *, reset: bool, missing: bool = False
         raise PairrankError(f"X holds a number beyond the largest float: {error}") from error
     except ValueError as error:
         raise PairrankError(str(error)) from error
-    check_finite_matrix(X, missing=missing)
+    if finite:
+        check_finite_matrix(X, missing=missing)
     return X
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from memory_passes import cut_rows
 from pairrank.blocks import catalog
 from pairrank.blocks.catalog import describe
-from pairrank.blocks.layouts import prepare
+from pairrank.blocks.layouts import level_ranks, prepare
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.losses import LOSSES
 from pairrank.preferences import Levels, OrderGraph
@@ -147,3 +147,16 @@ def test_large_identifiers_of_other_integer_types_are_not_merged():
     n_queries, crossing = catalog.crossing_queries(parts)
     assert n_queries == 4
     assert sorted(crossing.tolist()) == numbers[2:].tolist()
+
+
+@pytest.mark.parametrize(
+    "known", [[0.0, 1.0, 2.0], [-3.0, 1.0, 4.0], [0.5, 1.5], [0.0, 2000.0], ["a", "b", "d"], [7.0]]
+)
+@pytest.mark.parametrize("n_rows", [0, 1, 50])
+def test_ranks_of_labels_are_their_places_among_the_known(known, n_rows):
+    known = np.array(known)
+    for n_own in range(1, known.size + 1):  # some blocks lack a label
+        labels = np.random.default_rng(n_own).choice(known[-n_own:], n_rows)
+        found = level_ranks(labels, known)
+        assert found.dtype == np.int32
+        assert found.tolist() == [known.tolist().index(label) for label in labels]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
+import zlib
 
 import numpy as np
 import pytest
 
 from block_sources import SMALLEST, cut, rows_of
-from pairrank import RowBlocks
+from pairrank import RankSVM, RowBlocks, threads
 from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.local_passes import INTERPRETER_BYTES
 from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
@@ -74,6 +75,26 @@ def test_states_come_from_the_labels_kept_by_the_first_pass():
     assert np.array_equal(states, Y)
 
 
+def test_threads_share_the_blocks_that_are_prepared(monkeypatch):
+    """Each task waits for the other one; the barrier fails unless both run at the same time."""
+    monkeypatch.setattr(threads, "n_threads", lambda: 2)
+    both = threading.Barrier(2, timeout=60)
+
+    def task(index, block, shared):
+        both.wait()
+        return None, index
+
+    passes = cut([30], X, Y).passes()
+    passes.describe(nothing, None)
+    assert passes.prepare(task, None) == [0, 1]
+
+
+def test_predictions_compute_no_digests(monkeypatch):
+    ranker = RankSVM().fit(X, Y)
+    monkeypatch.setattr(zlib, "crc32", None)
+    assert np.array_equal(ranker.predict(cut([10, 20], X, Y)), ranker.predict(X))
+
+
 def test_blocks_that_fit_are_read_once():
     n_calls = []
 
@@ -109,7 +130,7 @@ def test_blocks_that_do_not_fit_are_read_again():
     assert started == [20, 30, 40, 50]
 
 
-@pytest.mark.parametrize("change", ["value", "fewer", "more", "shorter"])
+@pytest.mark.parametrize("change", ["value", "nan", "order", "fewer", "more", "shorter"])
 def test_a_block_that_changes_between_passes_is_named(change):
     calls = []
 
@@ -122,6 +143,10 @@ def test_a_block_that_changes_between_passes_is_named(change):
         second = WIDE[20:40].copy()
         if again and change == "value":
             second[3, 4] += 1e-9
+        if again and change == "nan":
+            second[3, 4] = np.nan
+        if again and change == "order":
+            second = second[::-1].copy()
         yield (second[:-1], Y[20:39]) if again and change == "shorter" else (second, Y[20:40])
         if again and change == "more":
             yield WIDE[40:], Y[40:]

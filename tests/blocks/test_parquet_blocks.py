@@ -63,21 +63,30 @@ def test_reading_from_a_later_block_skips_those_before(folder, batch_rows, start
             assert np.array_equal(np.vstack([wanted[:0], *found]), wanted)
 
 
-def test_only_the_columns_needed_are_read(folder, monkeypatch):
+@pytest.mark.parametrize("batch_rows", [10, 9])
+def test_only_the_columns_and_row_groups_needed_are_read(folder, monkeypatch, batch_rows):
+    """Row groups of 10 rows are read as wholes if a block is as large, else in batches."""
     read = []
-    plain = pq.ParquetFile.iter_batches
+    in_batches, as_whole = pq.ParquetFile.iter_batches, pq.ParquetFile.read_row_group
 
     def watched(self, *args, columns, row_groups, **more):
         read.append((columns, row_groups))
-        return plain(self, *args, columns=columns, row_groups=row_groups, **more)
+        return in_batches(self, *args, columns=columns, row_groups=row_groups, **more)
+
+    def watched_group(self, number, *, columns, **more):
+        read.append((columns, number))
+        return as_whole(self, number, columns=columns, **more)
 
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", watched)
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", watched_group)
     source = parquet_blocks.ParquetBlocks(
-        str(folder / "*.parquet"), NAMES, features=["c", "a"], batch_rows=10
+        str(folder / "*.parquet"), NAMES, features=["c", "a"], batch_rows=batch_rows
     )
-    found = np.vstack([block[0] for block in source.read(1, labelled=False)])
-    assert np.array_equal(found, X[10:, [2, 0]].astype(np.float32))
-    assert read == [(["c", "a"], [1, 2]), (["c", "a"], [0]), (["c", "a"], [0, 1, 2, 3])]
+    start = 10 // batch_rows
+    found = np.vstack([block[0] for block in source.read(start, labelled=False)])
+    assert np.array_equal(found, X[start * batch_rows :, [2, 0]].astype(np.float32))
+    wanted = {10: [1, 2, 0, 0, 1, 2, 3], 9: [[0, 1, 2], 0, [0, 1, 2, 3]]}[batch_rows]
+    assert read == [(["c", "a"], groups) for groups in wanted]
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,21 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_array_equal
 
 from memory_passes import cut_rows
 from pairrank.blocks import catalog
+from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import prepare
-from pairrank.blocks.sample import hashed
+from pairrank.blocks.sample import draw_rows, hashed
 from pairrank.blocks.sampled import origin_of, sampled_levels
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
 from pairrank.preferences import Levels
+from pairrank.preferences._codes import level_codes
 
 
 def sampled(monkeypatch, n_rows, y, borders, *, seed=0, hides_number=False, **aligned):
@@ -126,3 +130,52 @@ def test_an_origin_is_subtracted_where_offsets_are_large():
     far = X + np.array([0.0, 1e9, 0.0])
     assert_array_equal(origin_of(far), far[0])
     assert origin_of(np.ones((5, 2))) is None
+
+
+def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks, seed):
+    """Return the numbers, rates and places of the rows drawn, from a number and a rate per row."""
+    wanted = 2.0 * n_rows / (n_blocks or index + 1)
+    rate = min(1.0, wanted / max(1, kept.sum()))
+    own = np.random.default_rng([seed, index]).random(kept.size)
+    of_query = hashed(queries, seed)
+    sizes = np.array([np.count_nonzero(kept & (query_of == k)) for k in range(queries.size)])
+    thinned = kept & (sizes[query_of] > max(1, n_rows // 100))
+    number = np.where(thinned, own, of_query[query_of])
+    rates = np.full(kept.size, rate)
+    total, labels = rate * thinned.sum(), np.unique(block.y[thinned])
+    if rate < 1.0 and labels.size <= total / 8:
+        for label in labels:
+            rows = thinned & (block.y == label)
+            least = min(rows.sum(), total / (4 * labels.size))
+            rates[rows] = max(rate * rows.sum(), least) / rows.sum()
+    places = np.flatnonzero(kept & (number < rates))
+    return number[places], rates[places], thinned[places], places
+
+
+@given(
+    seed=st.integers(0, 99),
+    n_rows=st.integers(20, 600),
+    n_queries=st.sampled_from([1, 2, 40]),
+    n_labels=st.sampled_from([1, 2, 5, 400]),
+    n_blocks=st.integers(0, 3),
+    share=st.sampled_from([1.0, 0.7, 0.0]),
+    knows=st.booleans(),
+)
+def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, share, knows):
+    rng = np.random.default_rng(seed)
+    size = 1500
+    kept = rng.random(size) < share
+    query_of = np.minimum(rng.geometric(0.3, size) - 1, n_queries - 1).astype(np.int32)
+    queries = rng.permutation(n_queries) + 100
+    y = np.floor(n_labels * rng.random(size) ** 3)
+    block = RowBlock(np.arange(size, dtype=np.float64)[:, None], y)
+    ranked = level_codes(y) if knows and kept.all() else None
+    options = {"n_rows": n_rows, "n_blocks": n_blocks, "seed": seed}
+    found = draw_rows(2, block, kept, query_of, queries, **options, ranked=ranked)
+    number, rates, thinned, places = drawn_by_definition(
+        2, block, kept, query_of, queries, **options
+    )
+    assert_array_equal(found.rows.X[:, 0], places)
+    assert_array_equal(found.number, number)
+    assert_array_equal(found.rate, rates)
+    assert_array_equal(found.thinned, thinned)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank.blocks._contracts import Passes, RowBlock
-from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows
+from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows, sizes_of
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import OrderGraph
 from pairrank.preferences._codes import level_codes, query_codes
@@ -124,6 +124,9 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         queries, query_of = query_codes(block.qid)
     weight = block.sample_weight
     n_kept = int(np.count_nonzero(kept))
+    ranked = None
+    if block.y is not None and block.y.ndim == 1 and n_kept == n_rows:
+        ranked = level_codes(block.y)
     drawn = draw_rows(
         index,
         block,
@@ -133,16 +136,17 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         n_rows=_affordable_rows(block.X, request),
         n_blocks=request.n_blocks,
         seed=request.seed,
+        ranked=ranked,
     )
     if queries is not None:
-        queries = queries[np.bincount(query_of[kept], minlength=queries.size) > 0]
+        queries = queries[sizes_of(query_of, kept, queries.size) > 0]
     return Description(
         n_rows=n_rows,
         n_kept=n_kept,
         row_weight=float(n_kept if weight is None else weight[kept].sum()),
         n_features=n_features,
         dtype=block.X.dtype,
-        labels=_distinct_labels(block.y, kept, request.graph),
+        labels=_distinct_labels(block.y, kept, request.graph, ranked),
         queries=queries,
         has=tuple(part is not None for part in block[2:]),
         drawn=drawn,
@@ -180,8 +184,10 @@ def _affordable_rows(X: Any, request: Request) -> int:
     return max(1, min(request.sample_rows, int(SAMPLE_ENTRIES / max(1.0, width))))
 
 
-def _distinct_labels(y: Any, kept: NDArray[np.bool_], graph: Any) -> NDArray[Any] | None:
-    labels, _ = level_codes(y[kept].reshape(-1))
+def _distinct_labels(
+    y: Any, kept: NDArray[np.bool_], graph: Any, ranked: Any
+) -> NDArray[Any] | None:
+    labels, _ = ranked or level_codes(y[kept].reshape(-1))
     is_countable = labels.size <= MOST_LABELS or isinstance(graph, OrderGraph)
     return labels if is_countable else None
 

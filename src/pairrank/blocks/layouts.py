@@ -25,8 +25,11 @@ from pairrank.blocks.groups import (
 )
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, OrderGraph, Pairs
-from pairrank.preferences._codes import no_pairs, query_codes, scale_to
+from pairrank.preferences._codes import level_codes, no_pairs, query_codes, scale_to
 from pairrank.preferences.roles import weights_of_rows
+
+_SPAN = 1024
+"""`level_codes` needs no sort for whole numbers of a smaller span."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +178,7 @@ def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None,
     rows = split_rows(block, plan.crossing)
     assert block.y is not None
     weight = crossing_weights(block, rows.places, plan.n_weights)
-    return None, group_rows(rows.query, block.y[rows.places], weight)
+    return None, group_rows(rows.query, block.y[rows.chosen], weight)
 
 
 def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout, Report]:
@@ -183,7 +186,7 @@ def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout,
     assert block.y is not None
     rows = split_rows(block, plan.crossing)
     whole = _whole_levels(block, rows.of_whole, plan)
-    labels = block.y[rows.places]
+    labels = block.y[rows.chosen]
     weight = crossing_weights(block, rows.places, plan.n_weights)
     layout = BlockLayout(
         n_rows=int(block.y.size),
@@ -194,7 +197,7 @@ def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout,
         label=np.empty(0) if plan.labels is not None else labels.astype(np.float64),
         weight=weight,
     )
-    out = plan.exchanged[rows.query]
+    out = plan.exchanged[rows.query] if plan.exchanged.any() else slice(0)
     exchanged = ExchangedRows(labels[out], rows.query[out], weight[:, out])
     return layout, Report(*whole[1:], exchanged)
 
@@ -203,7 +206,21 @@ def level_ranks(labels: NDArray[Any], known: NDArray[Any] | None) -> NDArray[np.
     """Return the ranks of labels among all known ones; none where these are too many."""
     if known is None:
         return np.empty(0, dtype=np.int32)
-    return np.searchsorted(known, labels).astype(np.int32)
+    if not _are_grades(known):
+        return np.searchsorted(known, labels).astype(np.int32)
+    own, codes = level_codes(labels)
+    ranks = np.searchsorted(known, own).astype(np.int32)
+    return codes if ranks.size and ranks[-1] == ranks.size - 1 else ranks[codes]
+
+
+def _are_grades(labels: NDArray[Any]) -> bool:
+    """Whether sorted labels are whole numbers of so small a span that no sort gives their codes."""
+    is_number = labels.dtype.kind in "biuf" and labels.size > 0
+    return bool(
+        is_number
+        and float(labels[-1]) - float(labels[0]) < _SPAN
+        and (labels == np.rint(labels)).all()
+    )
 
 
 def joined_rows(parts: list[ExchangedRows]) -> ExchangedRows:
@@ -224,10 +241,18 @@ class SplitRows(NamedTuple):
     query: NDArray[np.int32]
     """The number of each such row's query among the crossing queries."""
 
+    @property
+    def chosen(self) -> slice | NDArray[np.int32]:
+        """The same places, as a slice, which copies nothing, if all rows are crossing."""
+        return slice(None) if self.places.size == self.of_whole.size else self.places
+
 
 def split_rows(block: RowBlock, crossing: NDArray[Any]) -> SplitRows:
     """Return which kept rows of a block belong to whole queries, and which to crossing ones."""
     kept = kept_rows(block)
+    if block.qid is None and crossing.size and kept.all():
+        places = np.arange(kept.size, dtype=np.int32)
+        return SplitRows(np.zeros_like(kept), places, np.zeros_like(places))
     if block.qid is None:
         crosses, query = np.full(kept.size, crossing.size > 0), np.zeros(kept.size, dtype=np.int32)
     else:

@@ -71,6 +71,7 @@ def draw_rows(
     n_rows: int,
     n_blocks: int,
     seed: int,
+    ranked: tuple[NDArray[Any], NDArray[np.int32]] | None = None,
 ) -> DrawnRows:
     """Draw a block's share of a sample of about `n_rows` rows.
 
@@ -78,29 +79,65 @@ def draw_rows(
     the last one, so that all draw `n_rows` times the logarithm of their number.
     `query_of` numbers the query of each row among `queries`. A small query is drawn by a hash of
     its identifier, so that blocks agree on it. Of a large query rows are drawn, more of rare labels
-    (as many labels as rows are drawn alike). O(rows), O(m log m) for real labels.
+    (as many labels as rows are drawn alike). `ranked` has the `level_codes` of all labels, if they
+    are known. O(rows), O(m log m) for real labels.
     """
     wanted = _SPARE * n_rows / (n_blocks or index + 1)
     rate = min(1.0, wanted / max(1, int(np.count_nonzero(kept))))
-    sizes = np.bincount(query_of[kept], minlength=queries.size)
-    thinned = kept & (sizes > max(1, n_rows // _PARTS_OF_SAMPLE))[query_of]
-    number = hashed(queries, seed)[query_of]
-    rates = np.full(kept.size, rate)
+    is_large = sizes_of(query_of, kept, queries.size) > max(1, n_rows // _PARTS_OF_SAMPLE)
+    of_query = hashed(queries, seed)
+    thinned = kept if is_large.all() else kept & is_large[query_of]
+    places = np.empty(0, dtype=np.intp)
+    if not is_large.all():
+        places = np.flatnonzero((kept & ~thinned) & (of_query < rate)[query_of])
+    number, rates = of_query[query_of[places]], np.full(places.size, rate)
     if thinned.any():
         own = np.random.default_rng([seed, index]).random(kept.size)
-        number = np.where(thinned, own, number)
         assert block.y is not None
         labels = block.y if block.y.ndim == 1 else block.y[:, 0]
-        rates[thinned] = _rates_by_label(labels[thinned], rate)
-    places = np.flatnonzero(kept & (number < rates))
+        alone, of_alone = _drawn_by_label(labels, thinned, own, rate, ranked)
+        places = np.concatenate((places, alone))
+        order = np.argsort(places)
+        number = np.concatenate((number, own[alone]))[order]
+        rates, places = np.concatenate((rates, of_alone))[order], places[order]
     return DrawnRows(
         rows=_rows_at(block, places),
-        number=number[places],
-        rate=rates[places],
+        number=number,
+        rate=rates,
         thinned=thinned[places],
         query_rate=rate,
         limit=n_rows,
     )
+
+
+def sizes_of(
+    query_of: NDArray[np.int32], kept: NDArray[np.bool_], n_queries: int
+) -> NDArray[np.integer]:
+    """Return the number of kept rows of each query."""
+    if n_queries == 1:
+        return np.array([np.count_nonzero(kept)])
+    counted = query_of if kept.all() else query_of[kept]
+    return np.bincount(counted, minlength=n_queries)
+
+
+def _drawn_by_label(
+    labels: NDArray[Any],
+    thinned: NDArray[np.bool_],
+    number: FloatArray,
+    rate: float,
+    ranked: tuple[NDArray[Any], NDArray[np.int32]] | None,
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return which thinned rows have a number below the rate of their label, and the rates."""
+    rows = None if thinned.all() else np.flatnonzero(thinned)
+    if rows is not None:
+        labels, number, ranked = labels[rows], number[rows], None
+    values, codes = ranked or level_codes(labels)
+    by_label = _rates_by_label(np.bincount(codes, minlength=values.size), rate)
+    few = np.flatnonzero(number < by_label.max())
+    rates = by_label[codes[few]]
+    drawn = number[few] < rates
+    few = few[drawn]
+    return few if rows is None else rows[few], rates[drawn]
 
 
 def merge_rows(parts: list[DrawnRows]) -> SampleRows:
@@ -123,15 +160,13 @@ def merge_rows(parts: list[DrawnRows]) -> SampleRows:
     )
 
 
-def _rates_by_label(y: NDArray[Any], rate: float) -> FloatArray:
-    """Return the rate of each row, higher for rare labels."""
-    labels, codes = level_codes(y)
-    counts = np.bincount(codes)
-    wanted = rate * y.size
-    if rate >= 1.0 or labels.size > wanted / _ROWS_PER_LABEL:
-        return np.full(y.size, rate)
-    least = np.minimum(counts, wanted / (_LEAST_SHARE * labels.size))
-    return (np.maximum(rate * counts, least) / counts)[codes]
+def _rates_by_label(counts: NDArray[np.integer], rate: float) -> FloatArray:
+    """Return the rate of the rows of each label, higher for rare labels."""
+    wanted = rate * counts.sum()
+    if rate >= 1.0 or counts.size > wanted / _ROWS_PER_LABEL:
+        return np.full(counts.size, rate)
+    least = np.minimum(counts, wanted / (_LEAST_SHARE * counts.size))
+    return np.asarray(np.maximum(rate * counts, least) / counts)
 
 
 def hashed(identifiers: NDArray[Any], seed: int) -> FloatArray:
