@@ -13,6 +13,8 @@ from pairrank import threads
 FloatArray = NDArray[np.float64]
 
 _BLOCK_ENTRIES = 1 << 20
+_PIECE_ENTRIES, _EIGHT = 1 << 16, 8
+"""About so many entries stay in the cache; products add eight rows at a time."""
 _ENTRIES_PER_FEATURE = 16
 """The least entries per feature in a block, so that adding blocks costs little."""
 _UNITS = 2.0
@@ -61,40 +63,63 @@ class Design:
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return X w, (n_rows,) float64."""
-        from pairrank.compiled import products
-
         w = np.ascontiguousarray(w, dtype=np.float64)
         result = np.empty(self.n_rows)
-
-        def multiply(rows: slice) -> None:
-            out = result[rows]
-            if self.is_sparse:
-                products.sparse_row_products(*self._sparse_rows(rows), w, out)
-            elif self._is_in_columns:
-                products.row_products_of_columns(self.X.T, rows.start, rows.stop, w, out)
-            else:
-                products.row_products(np.ascontiguousarray(self.X[rows]), w, out)
-
-        threads.run(multiply, self._blocks())
+        threads.run(lambda rows: self._multiply(rows, w, result[rows]), self._blocks())
         return result
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return X' v, (n_features,) float64."""
-        from pairrank.compiled import products
-
         values = np.ascontiguousarray(values, dtype=np.float64)
 
         def weighted_sum(rows: slice) -> FloatArray:
-            part, v = np.zeros(self.n_features), values[rows]
-            if self.is_sparse:
-                products.add_weighted_sparse_rows(*self._sparse_rows(rows), v, part)
-            elif self._is_in_columns:
-                products.add_weighted_rows_of_columns(self.X.T, rows.start, rows.stop, v, part)
-            else:
-                products.add_weighted_rows(np.ascontiguousarray(self.X[rows]), v, part)
+            part = np.zeros(self.n_features)
+            self._add_weighted(rows, values[rows], part)
             return part
 
         return self._sum(threads.run(weighted_sum, self._blocks()))
+
+    def scores_and_transposed(
+        self, w: FloatArray, values: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return X w and X' v, to the bit, by reading X from memory once."""
+        w, values = (np.ascontiguousarray(each, dtype=np.float64) for each in (w, values))
+        result = np.empty(self.n_rows)
+        size = _EIGHT * max(1, _PIECE_ENTRIES // (_EIGHT * self._width))
+        if self._is_in_columns:
+            size = self.n_rows
+
+        def multiply(rows: slice) -> FloatArray:
+            part = np.zeros(self.n_features)
+            for start in range(rows.start, rows.stop, size):
+                piece = slice(start, min(start + size, rows.stop))
+                self._multiply(piece, w, result[piece])
+                self._add_weighted(piece, values[piece], part)
+            return part
+
+        return result, self._sum(threads.run(multiply, self._blocks()))
+
+    def _multiply(self, rows: slice, w: FloatArray, out: FloatArray) -> None:
+        """Set out to X w for some rows."""
+        from pairrank.compiled import products
+
+        if self.is_sparse:
+            products.sparse_row_products(*self._sparse_rows(rows), w, out)
+        elif self._is_in_columns:
+            products.row_products_of_columns(self.X.T, rows.start, rows.stop, w, out)
+        else:
+            products.row_products(np.ascontiguousarray(self.X[rows]), w, out)
+
+    def _add_weighted(self, rows: slice, values: FloatArray, out: FloatArray) -> None:
+        """Add X' v for some rows to out."""
+        from pairrank.compiled import products
+
+        if self.is_sparse:
+            products.add_weighted_sparse_rows(*self._sparse_rows(rows), values, out)
+        elif self._is_in_columns:
+            products.add_weighted_rows_of_columns(self.X.T, rows.start, rows.stop, values, out)
+        else:
+            products.add_weighted_rows(np.ascontiguousarray(self.X[rows]), values, out)
 
     def rounding(self) -> FloatArray:
         """Return a bound on the rounding error of each entry of X' v, for v of norm 1.

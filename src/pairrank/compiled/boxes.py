@@ -14,7 +14,6 @@ from numba import config, types
 from numba.extending import intrinsic
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled._lanes import lane_sum
 
 _FIRST_TABLE = 1024
 _BLOCK = 512
@@ -144,24 +143,22 @@ def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes)
     total = np.zeros(size)
     tables = np.zeros(n_tables * size)
     stretch = max(_STRETCH, 8 * size)
-    at, u = np.empty(_BLOCK, np.int32), np.empty(_BLOCK)
+    second = size if n_tables > 1 else 0
+    third = 2 * size if n_tables > 2 else 0
+    at, u, q = np.zeros(_BLOCK, np.int32), np.zeros(_BLOCK), np.empty(_BLOCK)
+    for i in range(_BLOCK):
+        q[i] = 1.0 - shift
     waiting = 0
     for start in range(0, len(scores), _BLOCK):
         stop = min(start + _BLOCK, len(scores))
         _places(scores[start:stop], code[start:stop], per_fine, first, n_boxes, at, u)
-        if len(weight):
-            here = weight[start:stop]
-            for i in range(len(here)):
-                entry = (i & (n_tables - 1)) * size + 4 * np.int64(at[i])
-                add_powers(tables, entry, here[i] - shift, u[i])
-        elif shift == 0.0:
-            for i in range(stop - start):
-                entry = (i & (n_tables - 1)) * size + 4 * np.int64(at[i])
-                add_powers(tables, entry, 1.0, u[i])
-        else:
-            for i in range(stop - start):
-                entry = (i & (n_tables - 1)) * size + 4 * np.int64(at[i])
-                add_powers(tables, entry, 1.0 - shift, u[i])
+        here = weight[start:stop]
+        for i in range(len(here)):
+            q[i] = here[i] - shift
+        for i in range(stop - start, _BLOCK):
+            q[i] = 0.0
+        for i in range(0, stop - start, 4):
+            add_four_powers(tables, at, u, q, i, second, third)
         waiting += stop - start
         if waiting >= stretch or stop == len(scores):
             for begin in range(0, n_tables * size, size):
@@ -177,21 +174,19 @@ def add_fine(scores, code, weight, v, shift, n_boxes, per_fine, first, one, othe
     A row gets weight * one(u); with `v` (m,) not empty, weight * ((v - shift) * one(u) - other(u)).
     `one` and `other` are laid out as moments are; the rest as for `fine_moments`.
     """
-    at, u, found = np.empty(_BLOCK, np.int32), np.empty(_BLOCK), np.empty(_BLOCK)
+    at, u = np.zeros(_BLOCK, np.int32), np.zeros(_BLOCK)
+    found, less = np.empty(_BLOCK), np.empty(_BLOCK)
     for start in range(0, len(scores), _BLOCK):
         stop = min(start + _BLOCK, len(scores))
         _places(scores[start:stop], code[start:stop], per_fine, first, n_boxes, at, u)
         here, w, y = result[start:stop], weight[start:stop], v[start:stop]
-        if len(w) == 0 and len(y) == 0:
-            for i in range(len(here)):
-                here[i] += cubic(one, 4 * np.int64(at[i]), u[i])
-            continue
+        for i in range(0, len(here), 4):
+            four_cubics(one, at, u, i, found)
         if len(y):
+            for i in range(0, len(here), 4):
+                four_cubics(other, at, u, i, less)
             for i in range(len(y)):
-                found[i] = cubic_less(one, other, 4 * np.int64(at[i]), y[i] - shift, u[i])
-        else:
-            for i in range(len(here)):
-                found[i] = cubic(one, 4 * np.int64(at[i]), u[i])
+                found[i] = (y[i] - shift) * found[i] - less[i]
         for i in range(len(w)):
             found[i] *= w[i]
         for i in range(len(here)):
@@ -251,12 +246,15 @@ def _series(coefficients, twice):
     return coefficients[0] + 0.5 * twice * here - later
 
 
-_FOUR = ir.VectorType(ir.DoubleType(), 4)
+_DOUBLE = ir.DoubleType()
+_FOUR = ir.VectorType(_DOUBLE, 4)
 _INDEX = ir.IntType(32)
+_PAIRS = ((0, 4, 2, 6), (1, 5, 3, 7))
+_HALVES = ((0, 1, 4, 5), (2, 3, 6, 7))
 
 
-def _load(builder, context, array_type, array, at):
-    """Return the pointer to four numbers of an array, and the numbers.
+def _pointer(builder, context, array_type, array, at, kind):
+    """Return the pointer to four numbers of an array.
 
     NUMBA_BOUNDSCHECK=1 has the place checked here too, as numba then checks that of every index.
     """
@@ -268,67 +266,84 @@ def _load(builder, context, array_type, array, at):
         with builder.if_then(builder.or_(outside, short), likely=False):
             words = ("four numbers lie outside of an array",)
             context.call_conv.return_user_exc(builder, IndexError, words)
-    pointer = builder.bitcast(builder.gep(data, [at]), _FOUR.as_pointer())
+    return builder.bitcast(builder.gep(data, [at]), ir.VectorType(kind, 4).as_pointer())
+
+
+def _four(builder, pointer):
+    """Return the four numbers at a pointer, which need not be aligned."""
     numbers = builder.load(pointer)
-    numbers.align = 8
-    return pointer, numbers
+    numbers.align = 8 if pointer.type.pointee == _FOUR else 4
+    return numbers
 
 
-def _splat(builder, x):
-    """Return a vector of four times x."""
-    one = builder.insert_element(ir.Constant(_FOUR, ir.Undefined), x, ir.Constant(_INDEX, 0))
-    return builder.shuffle_vector(one, one, _places_of([0] * 4))
+def _transposed(builder, rows):
+    """Return the columns of four vectors of four numbers."""
+
+    def shuffled(a, b, places):
+        return builder.shuffle_vector(a, b, ir.Constant(ir.VectorType(_INDEX, 4), places))
+
+    even, odd = ([shuffled(*rows[k : k + 2], places) for k in (0, 2)] for places in _PAIRS)
+    return [shuffled(*each, places) for places in _HALVES for each in (even, odd)]
 
 
-def _places_of(numbers):
-    return ir.Constant(ir.VectorType(_INDEX, len(numbers)), numbers)
-
-
-def _powers(builder, q, u):
-    """Return q, q u, q u^2, q u^3."""
-    ones = ir.Constant(_FOUR, [1.0] * 4)
-    odd = builder.shuffle_vector(_splat(builder, u), ones, _places_of([4, 1, 6, 3]))
-    square = _splat(builder, builder.fmul(u, u))
-    high = builder.shuffle_vector(square, ones, _places_of([4, 5, 2, 3]))
-    return builder.fmul(_splat(builder, q), builder.fmul(odd, high))
+def _entries(builder, context, places_type, places, i):
+    """Return where the entries of four boxes begin in a table of four numbers per box."""
+    numbers = _four(builder, _pointer(builder, context, places_type, places, i, _INDEX))
+    each = (builder.extract_element(numbers, ir.Constant(_INDEX, k)) for k in range(4))
+    return [builder.shl(builder.sext(one, i.type), i.type(2)) for one in each]
 
 
 @intrinsic
-def add_powers(typing_context, table, at, q, u):
-    """Add q, q u, q u^2, q u^3 to table[at : at + 4], float64; `at` int64."""
+def add_four_powers(typing_context, table, places, u, q, i, second, third):
+    """Add q, q u, q u^2, q u^3 to the boxes of the rows i to i + 3.
+
+    Box b is table[4 b : 4 b + 4] for row i; for row i + 1 it begins `second` entries later, for
+    row i + 2 `third`, for row i + 3 `second` + `third`. `places` (int32) has the rows' boxes.
+    """
 
     def generate(context, builder, signature, arguments):
-        pointer, numbers = _load(builder, context, signature.args[0], *arguments[:2])
-        stored = builder.store(builder.fadd(numbers, _powers(builder, *arguments[2:])), pointer)
+        table, places, *factors, i, second, third = arguments
+        kinds = signature.args
+        x, w = (
+            _four(builder, _pointer(builder, context, kind, factor, i, _DOUBLE))
+            for kind, factor in zip(kinds[2:4], factors, strict=True)
+        )
+        first, square = builder.fmul(w, x), builder.fmul(x, x)
+        moments = [w, first, builder.fmul(w, square), builder.fmul(first, square)]
+        later = [i.type(0), second, third, builder.add(second, third)]
+        entries = _entries(builder, context, kinds[1], places, i)
+        for entry, more, powers in zip(entries, later, _transposed(builder, moments), strict=True):
+            at = builder.add(entry, more)
+            pointer = _pointer(builder, context, kinds[0], table, at, _DOUBLE)
+            stored = builder.store(builder.fadd(_four(builder, pointer), powers), pointer)
+            stored.align = 8
+        return context.get_dummy_value()
+
+    index = types.int64
+    return types.void(table, places, u, q, index, index, index), generate
+
+
+@intrinsic
+def four_cubics(typing_context, table, places, u, i, out):
+    """Set out[i : i + 4] to the cubics of the rows i to i + 3 at u.
+
+    The coefficients of box b are table[4 b : 4 b + 4], lowest first; `places` (int32) has the rows'
+    boxes.
+    """
+
+    def generate(context, builder, signature, arguments):
+        table, places, u, i, out = arguments
+        kinds = signature.args
+        x = _four(builder, _pointer(builder, context, kinds[2], u, i, _DOUBLE))
+        rows = [
+            _four(builder, _pointer(builder, context, kinds[0], table, at, _DOUBLE))
+            for at in _entries(builder, context, kinds[1], places, i)
+        ]
+        *lower, value = _transposed(builder, rows)
+        for coefficient in reversed(lower):
+            value = builder.fadd(builder.fmul(value, x), coefficient)
+        stored = builder.store(value, _pointer(builder, context, kinds[4], out, i, _DOUBLE))
         stored.align = 8
         return context.get_dummy_value()
 
-    return types.void(table, types.int64, types.float64, types.float64), generate
-
-
-_ONE = ir.Constant(_FOUR.element, 1.0)
-
-
-@intrinsic
-def cubic(typing_context, table, at, u):
-    """Return the cubic with coefficients table[at : at + 4], lowest first, at u."""
-
-    def generate(context, builder, signature, arguments):
-        _, numbers = _load(builder, context, signature.args[0], *arguments[:2])
-        return lane_sum(builder, builder.fmul(numbers, _powers(builder, _ONE, arguments[2])))
-
-    return types.float64(table, types.int64, types.float64), generate
-
-
-@intrinsic
-def cubic_less(typing_context, table, less, at, factor, u):
-    """Return factor times the cubic of one table less that of another, at u."""
-
-    def generate(context, builder, signature, arguments):
-        (first, second), (at, factor, u) = arguments[:2], arguments[2:]
-        _, numbers = _load(builder, context, signature.args[0], first, at)
-        _, lower = _load(builder, context, signature.args[1], second, at)
-        both = builder.fsub(builder.fmul(_splat(builder, factor), numbers), lower)
-        return lane_sum(builder, builder.fmul(both, _powers(builder, _ONE, u)))
-
-    return types.float64(table, less, types.int64, types.float64, types.float64), generate
+    return types.void(table, places, u, types.int64, out), generate

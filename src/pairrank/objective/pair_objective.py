@@ -32,7 +32,7 @@ from pairrank.objective.hessians import (
 from pairrank.objective.kernel_design import KernelDesign
 from pairrank.objective.offsets import without_offset
 from pairrank.pair_sums import bind
-from pairrank.preferences import Differences, Preferences
+from pairrank.preferences import Differences, Levels, Preferences
 
 _ENTRIES_PER_FEATURE = 16
 """A feature's spread is judged from at least about this many entries, where it has them."""
@@ -102,8 +102,7 @@ class Problem:
             at_zero = squares.at(np.zeros(self.preferences.n_rows))
             return np.asarray(at_zero.curvature().diagonal())
         assert not isinstance(self.preferences, Differences)
-        wins, losses = self.preferences.wins_and_losses()
-        return float(self.loss.phi(np.zeros(1), order=2)[0]) * (wins + losses)
+        return float(self.loss.phi(np.zeros(1), order=2)[0]) * wins_plus(1.0, self.preferences)
 
     @functools.cached_property
     def some_rows(self) -> Design:
@@ -133,6 +132,14 @@ class Problem:
         if is_even(spread_of_features(self.some_rows, degree[:: self.stride])):
             return None
         return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
+
+
+def wins_plus(factor: float, preferences: Preferences | Differences) -> FloatArray:
+    """Return the weight that each row wins plus `factor` times that it loses, (n_rows,)."""
+    if isinstance(preferences, Levels):
+        return preferences.wins_plus(factor)
+    wins, losses = preferences.wins_and_losses()
+    return wins + factor * losses
 
 
 class _Total(NamedTuple):
@@ -176,21 +183,25 @@ class PairObjective:
         self.pair_sum = bind(
             problem.loss, problem.preferences, pair_sum=problem.algorithm, eps=problem.eps
         )
-        self._zero = self._at_zero()
+        self._zero: _Total | None = None
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the pair sum and its gradient, without the penalty."""
         if not w.any():
+            if self._zero is None:
+                found = self._sums_at_zero()
+                self._zero = self._at_zero(found, self.design.transposed(found.gradient))
             return self._point(w, np.broadcast_to(0.0, self.design.n_rows), self._zero)
         if scores is None:
-            scores = self.design.scores(w)
-        return self._point(w, scores, self._total(self.pair_sum.at(scores)))
+            scores = self._scores(w)
+        found = self.pair_sum.at(scores)
+        return self._point(w, scores, self._total(found, self.design.transposed(found.gradient)))
 
     def sharpen(self) -> bool:
         """Let the pair sum take a smaller error."""
         is_sharper = bool(self.pair_sum.sharpen())
         if is_sharper:
-            self._zero = self._at_zero()
+            self._zero = None
         return is_sharper
 
     def refine(self) -> bool:
@@ -201,13 +212,22 @@ class PairObjective:
         self._is_rough = False
         return changes
 
-    def _total(self, found: Evaluated) -> _Total:
+    def _scores(self, w: FloatArray) -> FloatArray:
+        """Return X w; while the gradient at zero is unknown, it shares the pass over X."""
+        if self._zero is not None or isinstance(self.design, KernelDesign):
+            return self.design.scores(w)
+        found = self._sums_at_zero()
+        scores, gradient = self.design.scores_and_transposed(w, found.gradient)
+        self._zero = self._at_zero(found, gradient)
+        return scores
+
+    def _total(self, found: Evaluated, gradient: FloatArray) -> _Total:
         """Return what a point needs of a pair sum; the gradient by the scores is not kept."""
         of_value, of_gradient = self._errors(found.error, found.gradient_error)
         with np.errstate(over="ignore", invalid="ignore"):
             return _Total(
                 value=self.factor * found.value,
-                gradient=self.factor * self.design.transposed(found.gradient),
+                gradient=self.factor * gradient,
                 curvature=found.curvature,
                 score_norm=self.factor * norm_of(found.gradient),
                 value_error=of_value,
@@ -227,25 +247,23 @@ class PairObjective:
             gradient_error=total.gradient_error,
         )
 
-    def _at_zero(self) -> _Total:
-        """Return the sums at equal scores, in closed form where the loss ignores magnitudes.
-
-        A gradient that is rounding alone is 0.
-        """
+    def _sums_at_zero(self) -> Evaluated:
+        """Return the pair sum of equal scores, in closed form if the loss ignores magnitudes."""
         problem = self.problem
         scores = np.broadcast_to(0.0, self.design.n_rows)
         if problem.is_of_differences:
-            found = self.pair_sum.at(scores)
-        else:
-            assert not isinstance(problem.preferences, Differences)
-            cost, slope = (float(problem.loss.phi(np.zeros(1), order=k)[0]) for k in (0, 1))
-            wins, losses = problem.preferences.wins_and_losses()
-            value, score_gradient = cost * problem.preferences.total_weight, slope * (wins - losses)
-            error, at = self.pair_sum.error, self.pair_sum.at
-            found = Evaluated(
-                value, score_gradient, error, lambda: at(scores).curvature(), 2.0 * error
-            )
-        zero = self._total(found)
+            return self.pair_sum.at(scores)
+        assert not isinstance(problem.preferences, Differences)
+        cost, slope = (float(problem.loss.phi(np.zeros(1), order=k)[0]) for k in (0, 1))
+        gradient = wins_plus(-1.0, problem.preferences)
+        gradient *= slope
+        value, error = cost * problem.preferences.total_weight, self.pair_sum.error
+        at = self.pair_sum.at
+        return Evaluated(value, gradient, error, lambda: at(scores).curvature(), 2.0 * error)
+
+    def _at_zero(self, found: Evaluated, gradient: FloatArray) -> _Total:
+        """Return the sums at zero; a gradient that is rounding alone is 0."""
+        zero = self._total(found, gradient)
         if self._is_rounding(zero):
             zero = zero._replace(gradient=np.zeros(self.n_features), score_norm=0.0)
         zero.gradient.flags.writeable = False
@@ -280,8 +298,8 @@ class PairObjective:
     def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
         preferences, every = self.problem.preferences, self.problem.stride
-        wins, losses = (side[::every] for side in preferences.wins_and_losses())
-        absolute = Design(abs(self.problem.some_rows.X)).transposed(wins + losses)
+        degree = wins_plus(1.0, preferences)[::every]
+        absolute = Design(abs(self.problem.some_rows.X)).transposed(degree)
         return every * float(np.linalg.norm(absolute)) / preferences.total_weight
 
     def _hessian(

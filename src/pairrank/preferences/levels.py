@@ -13,13 +13,12 @@ from pairrank import threads
 from pairrank.exceptions import PairrankError, PairrankWarning
 from pairrank.preferences._codes import (
     count_pairs,
-    group_totals,
     level_codes,
     no_pairs,
     query_codes,
     query_of_groups,
     scale_to,
-    totals_around,
+    wins_of_groups,
 )
 from pairrank.preferences.order_graph import Graph, OrderGraph, as_graph
 from pairrank.preferences.pairs import Pairs
@@ -173,17 +172,25 @@ class Levels:
 
         Both are in the user's order, (n_rows,), and scaled by `pair_scale`; O(m + edges).
         """
-        sides, sizes = self.sides, np.diff(self.group_start)
-        winners, losers = (group_totals(sizes, self.group_start, side) for side in sides)
-        if self.edges is None:
-            wins = totals_around(losers, self.query_group)[0]
-            losses = totals_around(winners, self.query_group)[1]
-        else:
-            low, high = self.edges.T
-            wins = np.bincount(high, losers[low], sizes.size).astype(np.float64)
-            losses = np.bincount(low, winners[high], sizes.size).astype(np.float64)
-        scale = np.broadcast_to(self.pair_scale, self.n_queries)[query_of_groups(self.query_group)]
+        sides, scale = self.sides, self._scale_of_groups
+        wins, losses = wins_of_groups(self.group_start, self.query_group, self.edges, sides)
         return self._by_row(wins * scale, sides[0]), self._by_row(losses * scale, sides[1])
+
+    def wins_plus(self, factor: float) -> FloatArray:
+        """Return the wins of `wins_and_losses` plus `factor` times the losses, (n_rows,).
+
+        Without roles it takes half of their time.
+        """
+        if self.roles is not None:
+            wins, losses = self.wins_and_losses()
+            return wins + factor * losses
+        wins, losses = wins_of_groups(self.group_start, self.query_group, self.edges, self.sides)
+        return self._by_row((wins + factor * losses) * self._scale_of_groups, self.weight)
+
+    @property
+    def _scale_of_groups(self) -> FloatArray:
+        scale = np.broadcast_to(self.pair_scale, self.n_queries)
+        return scale[query_of_groups(self.query_group)]
 
     def concordance(self, scores: FloatArray) -> NDArray[Any]:
         """Return (concordant, tied, discordant) of each query, as counts or as sums of weights.
