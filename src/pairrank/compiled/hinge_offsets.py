@@ -31,15 +31,14 @@ def _add_offset(k, n, low, end, margin, squared, s, x, own, other, cost):
 
 
 @compiled
-def add_hinge_offsets(
-    ranges, scale, row_of, scores, x, margin, squared, plus, minus, result
-):
+def add_hinge_offsets(ranges, scale, scores, x, margin, squared, plus, minus, result):
     """Add the pairs of near rows to `result`, and return their value.
 
-    The sums and arguments are those of `pairrank.compiled.sorted_blocks.sums_in_blocks`, except:
-    row_of (n,) and ranges (2, n) int16, in layout order: row i is paired with the rows from ranges[0, i] to
-    ranges[1, i] - 1 places after it, which are preferred to it; there are none where both are 0.
-    scale (1,) or (n,): the factor on the value of a row's pairs. O(rows * largest range).
+    The sums and arguments are those of `pairrank.compiled.sorted_blocks.sums_in_blocks`, but all
+    arrays are in layout order. ranges (2, n_rows) int16: row i is paired with the rows from
+    i + ranges[0, i] to i + ranges[1, i] - 1, which are preferred to it; there are none where both
+    are 0. scale (1,) or (n_rows,): the factor on the value of a row's pairs. Costs O(rows * largest
+    range).
     """
     n_rows, most = ranges.shape[1], 0
     for i in range(n_rows):
@@ -49,21 +48,21 @@ def add_hinge_offsets(
     x_here[:] = 1.0
     low, end = bounds[0], bounds[1]
     total = 0.0
-    for start in range(0, n_rows, _TILE):
-        n = min(_TILE, n_rows - start)
+    for first in range(0, n_rows, _TILE):
+        n = min(_TILE, n_rows - first)
         least, reach = most, 0
         for i in range(n):
-            low[i], end[i] = ranges[0, start + i], ranges[1, start + i]
+            low[i], end[i] = ranges[0, first + i], ranges[1, first + i]
             least = min(least, low[i]) if end[i] else least
             reach = max(reach, end[i])
         if reach == 0:
             continue
-        n_here = min(n + reach, n_rows - start)
+        n_here = min(n + reach, n_rows - first)
         for i in range(n_here):
-            row = row_of[start + i]
-            s[i] = scores[row]
-            if len(x):
-                x_here[i] = x[row]
+            s[i] = scores[first + i]
+        if len(x):
+            for i in range(n_here):
+                x_here[i] = x[first + i]
         for i in range(n_here, len(s)):
             s[i] = 0.0
         for i in range(len(s)):
@@ -72,8 +71,8 @@ def add_hinge_offsets(
             _add_offset(k, n, low, end, margin, squared, s, x_here, own, other, cost)
         value = 0.0
         for i in range(n):
-            value += scale[start + i if len(scale) > 1 else 0] * x_here[i] * cost[i]
+            value += scale[first + i if len(scale) > 1 else 0] * x_here[i] * cost[i]
         total += value
         for i in range(n_here):
-            result[row_of[start + i]] += plus * own[i] + minus * other[i]
+            result[first + i] += plus * own[i] + minus * other[i]
     return total

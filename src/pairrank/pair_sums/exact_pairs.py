@@ -12,7 +12,6 @@ from pairrank.pair_sums.costs import pairs_of_queries
 from pairrank.pair_sums.near_pairs import (
     LARGEST_OFFSETS,
     IntArray,
-    Partners,
     partners_by_edges,
     partners_in_groups,
     partners_in_queries,

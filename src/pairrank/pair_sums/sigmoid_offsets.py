@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
+from pairrank.compiled.layout import gather, scatter_add
 from pairrank.compiled.sigmoid_offsets import add_offsets
 from pairrank.pair_sums.near_pairs import IntArray, Partners, ranges_of
 from pairrank.pair_sums.sigmoid_pairs import NONE, StatelessSum
@@ -36,15 +38,25 @@ class OffsetSum(StatelessSum):
     def add(self, order: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
         """Add the sums of `Derivative`; see `StatelessSum.add`."""
 
-        def add_block(rows: slice) -> float:
-            return float(
-                add_offsets(
-                    self._kind, order, self.ranges, rows.start, rows.stop, self._scale,
-                    self._row_of, scores, self._weight, v, result,
-                )
+        def add_block(block: slice) -> float:
+            rows, scale, weight = self._row_of[block], self._scale, self._weight
+            nearest, farthest = self.ranges
+            sums = np.zeros(rows.size)
+            value = add_offsets(
+                self._kind, order, nearest[block], farthest[block],
+                scale[block] if scale.size > 1 else scale, _laid(scores, rows),
+                weight[block] if weight.size else weight, _laid(v, rows) if v.size else v, sums,
             )  # fmt: skip
+            scatter_add(sums, rows, result)
+            return float(value)
 
         return sum(threads.run(add_block, self.blocks))
+
+
+def _laid(values: FloatArray, rows: NDArray[np.int32]) -> FloatArray:
+    laid = np.empty(rows.size)
+    gather(values, rows, laid)
+    return laid
 
 
 def _blocks(end: IntArray) -> list[slice]:

@@ -26,7 +26,7 @@ Measured ns per row of a gradient, a gradient with curvature, and a Hessian prod
 15, 28 and 15 at 100 rows of 5 levels, 12, 28 and 14 at 100 rows of 2 levels, 41, 95 and 42 at 400
 rows of 400 levels; sorted: 86, 140 and 12; 23, 28 and 5; 81, 145 and 41.
 """
-NEAR_ROWS = 24
+NEAR_ROWS = 14
 """Pairs of rows at most this far apart in the layout are summed distance by distance, in loops over
 hundreds of rows: whole queries of so many rows, and edges between so small groups."""
 LEAF_ROWS = 48
@@ -53,6 +53,11 @@ class Schedule(NamedTuple):
     """The places of queries whose groups form a tree, (n_trees, 2)."""
     near: Ranges | None
     """The pairs of rows that lie near each other in the layout; see `compiled.hinge_offsets`."""
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether scores are needed after those of groups are sorted."""
+        return len(self.jobs) > 0 or self.near is not None
 
 
 def make_schedule(levels: Levels) -> Schedule:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.compiled.hinge_offsets import add_hinge_offsets
-from pairrank.compiled.layout import gather, scatter
+from pairrank.compiled.layout import gather, scatter, scatter_add
 from pairrank.compiled.sorted_blocks import sums_in_blocks
 from pairrank.compiled.sorted_edges import gamma_over_edges, gradient_over_edges
 from pairrank.compiled.sorted_tree import gamma_over_tree, gradient_over_tree
@@ -156,15 +156,24 @@ class SortedScores:
         self, x: FloatArray, squared: bool, plus: float, minus: float, result: FloatArray
     ) -> float:
         levels, schedule, hinge, value = self.hinge.levels, self.schedule, self.hinge, 0.0
-        how = (self._scores, x, hinge.margin, squared, plus, minus, result)
+        how = (hinge.margin, squared, plus, minus)
         if len(schedule.jobs):
             value += sums_in_blocks(
                 schedule.jobs, hinge.query_scale, schedule.job_edges, levels.group_start,
-                levels.row_of, *how,
+                levels.row_of, self._scores, x, *how, result,
             )  # fmt: skip
         if schedule.near is not None:
-            rows, distances, scale = schedule.near
-            value += add_hinge_offsets(distances, scale, levels.row_of[rows], *how)
+            places, distances, scale = schedule.near
+            rows = levels.row_of[places]
+            laid, laid_x, sums = (
+                self._work(name, rows.size) for name in ("near", "x", "near sums")
+            )
+            gather(self._scores, rows, laid)
+            if x.size:
+                gather(x, rows, laid_x)
+            sums[:] = 0.0
+            value += add_hinge_offsets(distances, scale, laid, laid_x if x.size else x, *how, sums)
+            scatter_add(sums, rows, result)
         return float(value)
 
     def _laid(self, values: FloatArray) -> FloatArray:
