@@ -35,6 +35,7 @@ TERMS = {
 def every_query_is_large(monkeypatch):
     """Let cells serve queries of any size, with several tiers of bands from 5 levels on."""
     monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    monkeypatch.setattr(cell_plan, "ROWS_PER_LEVEL", 0)
     monkeypatch.setattr(cell_plan, "FEW_LEVELS", 4)
     monkeypatch.setattr(cell_plan, "EXACT_ROWS", 3)
     monkeypatch.setattr(cell_plan, "CELLS_PER_ROW", 10_000)

@@ -22,10 +22,11 @@ HINGES = [name for name in LOSSES if "hinge" in name and "huberised" not in name
 ROUTES = ("sorted", "selection_tree", "level_counting")
 PLANS = {
     "as_it_is": {},
-    "pair_by_pair": {"SMALL_QUERY": 1000, "ROWS_A_LEVEL": 1000, "FEW_GROUPS": 0},
-    "edges": {"SMALL_QUERY": 0, "FEW_GROUPS": 1000},
-    "tree": {"SMALL_QUERY": 0, "FEW_GROUPS": 0, "LEAF_ROWS": 1},
-    "tree_of_leaves": {"SMALL_QUERY": 0, "FEW_GROUPS": 2, "LEAF_ROWS": 5},
+    "near_rows": {"NEAR_ROWS": 40},
+    "pair_by_pair": {"NEAR_ROWS": 0, "SMALL_QUERY": 1000, "ROWS_A_LEVEL": 1000, "FEW_GROUPS": 0},
+    "edges": {"NEAR_ROWS": 0, "SMALL_QUERY": 0, "FEW_GROUPS": 1000},
+    "tree": {"NEAR_ROWS": 0, "SMALL_QUERY": 0, "FEW_GROUPS": 0, "LEAF_ROWS": 1},
+    "tree_of_leaves": {"NEAR_ROWS": 0, "SMALL_QUERY": 0, "FEW_GROUPS": 2, "LEAF_ROWS": 5},
 }
 
 
@@ -182,6 +183,41 @@ def test_one_changed_score_is_seen():
     first = bound.at(scores)[0]
     scores[1234] += 1.0
     assert bound.at(scores)[0] != first
+
+
+@pytest.mark.parametrize("name", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("case", ["queries", "chain"])
+def test_near_rows_of_many_tiles_equal_the_double_loop(name, case):
+    """Tiles of 512 rows may end anywhere, and queries have scales and rows weights of their own."""
+    generator = np.random.default_rng(3)
+    n_rows = 1900
+    y = generator.integers(0, 4 if case == "queries" else 400, n_rows) * 1.0
+    qid = generator.integers(0, 300, n_rows) if case == "queries" else np.zeros(n_rows)
+    weight = generator.exponential(size=n_rows)
+    graph = "full" if case == "queries" else "chain"
+    levels = Levels.build(y, qid, graph=graph, sample_weight=weight).reduced("query")
+    scores, v = generator.normal(size=(2, n_rows))
+    bound = bind(LOSSES[name].loss, levels, pair_sum="sorted")
+    ((_, schedule),) = bound._plans
+    assert schedule.near is not None
+    found = bound.at(scores)
+    wanted = bind(LOSSES[name].loss, levels, pair_sum="direct").at(scores)
+    assert found.value == pytest.approx(wanted.value, rel=1e-13)
+    np.testing.assert_allclose(found.gradient, wanted.gradient, rtol=1e-10, atol=1e-13)
+    if name == "squared_hinge":
+        curvature = found.curvature()
+        scores += 1.0
+        np.testing.assert_allclose(
+            curvature.matvec(v), wanted.curvature().matvec(v), rtol=1e-10, atol=1e-12
+        )
+
+
+def test_a_chain_of_single_rows_is_not_sorted():
+    levels = Levels.build(np.arange(30_000.0), graph="chain")
+    ((_, schedule),) = bind(SquaredHinge(), levels)._plans
+    assert schedule.near.distances.max(axis=1).tolist() == [1, 2]
+    assert not len(schedule.segments)
+    assert not len(schedule.jobs)
 
 
 def test_many_pairs_are_counted_exactly():

@@ -20,6 +20,10 @@ from pairrank.compiled.cells import (
     sweep_values,
 )
 
+VECTOR = 8
+"""Loops over a part's rows run over whole vectors of this many: in parts of some sixty rows, a loop
+over the remainder would cost as much as the vectors."""
+
 
 @compiled
 def grid_of_band(scores, per_h, n_codes, per_row):
@@ -115,8 +119,8 @@ def gradient_of_parts(
     whatever order the terms are added.
     """
     value = 0.0
-    most = longest(parts, group_start)
-    near, of_wins, of_losses = np.empty(most), np.empty(most), np.empty(most)
+    most = longest(parts, group_start) + VECTOR
+    near, of_wins, of_losses = np.zeros(most), np.empty(most), np.zeros(most)
     wins, loses = np.ones(most), np.ones(most)
     for part in range(len(parts)):
         first, last = parts[part]
@@ -134,9 +138,9 @@ def gradient_of_parts(
                     least = near[i] - margins[k]
                     w = c * wins[i]
                     total = cost = 0.0
-                    for j in range(below):
+                    for j in range((below + VECTOR - 1) // VECTOR * VECTOR):
                         excess = near[j] - least
-                        excess = excess if excess > 0.0 else 0.0
+                        excess = excess if (excess > 0.0) & (j < below) else 0.0
                         slope = 2.0 * excess
                         paid = excess * excess
                         if linear:
@@ -155,9 +159,9 @@ def gradient_of_parts(
 @compiled_reassociating
 def partners_of_parts(scores, values, parts, group_start, scale, margins, factors, sums):
     """Add 2 c times the sum of the values of each row's partners that violate to `sums`."""
-    most = longest(parts, group_start)
-    near, wins, loses = np.empty(most), np.empty(most), np.empty(most)
-    of_wins, of_losses = np.empty(most), np.empty(most)
+    most = longest(parts, group_start) + VECTOR
+    near, wins, loses = np.zeros(most), np.empty(most), np.zeros(most)
+    of_wins, of_losses = np.empty(most), np.zeros(most)
     for part in range(len(parts)):
         first, last = parts[part]
         start, stop = group_start[first], group_start[last]
@@ -172,8 +176,8 @@ def partners_of_parts(scores, values, parts, group_start, scale, margins, factor
                 for i in range(below, group_start[group + 1] - start):
                     least, v = near[i] - margins[k], wins[i]
                     total = 0.0
-                    for j in range(below):
-                        counted = c if near[j] > least else 0.0
+                    for j in range((below + VECTOR - 1) // VECTOR * VECTOR):
+                        counted = c if (near[j] > least) & (j < below) else 0.0
                         total += counted * loses[j]
                         of_losses[j] += counted * v
                     of_wins[i] += total

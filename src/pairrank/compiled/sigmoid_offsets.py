@@ -94,14 +94,14 @@ def _exponentials(s, n, highest, a):
 
 
 @compiled
-def _gather(values, rows, result):
-    """Write the values of some rows, and zeros after them; return the least and the greatest."""
+def _copy(values, first, n, result):
+    """Copy n values, and write zeros after them; return the least and the greatest."""
     lowest, highest = np.inf, -np.inf
-    for i in range(len(rows)):
-        here = values[rows[i]]
+    for i in range(n):
+        here = values[first + i]
         result[i] = here
         lowest, highest = min(lowest, here), max(highest, here)
-    result[len(rows) :] = 0.0
+    result[n:] = 0.0
     return lowest, highest
 
 
@@ -119,44 +119,42 @@ def _value_near(n, together, scale, product, ramp):
 
 
 @compiled
-def add_offsets(kind, order, ranges, begin, stop, scale, row_of, values, weight, v, result):
+def add_offsets(kind, order, nearest, farthest, scale, values, weight, v, result):
     """Add to each row i the sum of w_i w_j k (v_i - v_j) over its pairs; return their value.
 
-    The sums are those of `pairrank.compiled.sigmoid_pairs.add_pairs`. ranges (2, n_rows) int16, in
-    layout order: row i is paired with the rows from i + ranges[0, i] to i + ranges[1, i] - 1, which
-    are preferred to it; there are none where both are 0. Only the rows from `begin` to `stop` are
-    summed, and no pair crosses these borders. scale (1,) or (n_rows,): the factor on the pairs of
-    a row, in layout order. Costs O(rows * largest range).
+    The sums are those of `pairrank.compiled.sigmoid_pairs.add_pairs`, but all arrays are in layout
+    order. nearest, farthest (n_rows,) int16: row i is paired with the rows from i + nearest[i] to
+    i + farthest[i] - 1, which are preferred to it; there are none where both are 0. scale (1,) or
+    (n_rows,): the factor on the pairs of a row. Costs O(rows * largest distance).
     """
     with_value = order == 1 and len(v) == 0
     alone = 0.0 if len(v) else 1.0
     sign = -1.0 if with_value or (order == 2 and len(v)) else 1.0
-    most = 0
-    for i in range(begin, stop):
-        most = max(most, np.int64(ranges[1, i]))
+    stop, most = len(farthest), 0
+    for i in range(stop):
+        most = max(most, np.int64(farthest[i]))
     width = _TILE + most
     work, bounds = np.zeros((8, width)), np.zeros((2, _TILE), np.int64)
     s, w, own_v, a = work[0], work[1], work[2], work[3]
     own, other, product, ramp = work[4], work[5], work[6], work[7]
     w[:] = 1.0
     total, total_low = 0.0, 0.0
-    for first in range(begin, stop, _TILE):
+    for first in range(0, stop, _TILE):
         n = min(_TILE, stop - first)
         least, reach = most, 0
         for i in range(n):
-            bounds[0, i], bounds[1, i] = ranges[0, first + i], ranges[1, first + i]
+            bounds[0, i], bounds[1, i] = nearest[first + i], farthest[first + i]
             least = min(least, bounds[0, i]) if bounds[1, i] else least
             reach = max(reach, bounds[1, i])
         if reach == 0:
             continue
         n_here = min(n + reach, stop - first)
-        rows = row_of[first : first + n_here]
-        lowest, highest = _gather(values, rows, s)
+        lowest, highest = _copy(values, first, n_here, s)
         if len(weight):
             w[:n_here] = weight[first : first + n_here]
             w[n_here:] = 0.0
         if len(v):
-            _gather(v, rows, own_v)
+            _copy(v, first, n_here, own_v)
         near = kind == LOGISTIC and highest - lowest <= _NEAR_SPREAD
         near = near and not (with_value and len(weight))
         if near:
@@ -187,5 +185,5 @@ def add_offsets(kind, order, ranges, begin, stop, scale, row_of, values, weight,
         total = new
         for i in range(n_here):
             factor = own_scale[i if len(own_scale) > 1 else 0] * w[i]
-            result[rows[i]] += factor * (own[i] + sign * other[i])
+            result[first + i] += factor * (own[i] + sign * other[i])
     return total + total_low

@@ -11,50 +11,85 @@ import math
 
 import numpy as np
 
-from pairrank.compiled._jit import compiled, compiled_reassociating
-from pairrank.compiled.sigmoid import LOGISTIC, curvature_at, share_and_cost, share_at
+from pairrank.compiled._jit import compiled, compiled_reassociating, inlined_reassociating
+from pairrank.compiled.sigmoid import LOGISTIC, curvature_at, decay, share_and_cost, share_at
 
 VECTOR = 8
 ALL_LOWER, EARLIER = -1, -2
 """Instead of edges: every group is preferred to all lower ones of the job, or the later rows of
 every group to its earlier ones."""
-_NEAR = 128.0
-"""Logistic scores this near to the middle of their query need no exponential per pair."""
-_FACTORS = 900
-"""The logarithm is taken of products of up to this many factors of at least 1/2."""
+_NEAR_SPREAD = 170.0
+"""Logistic scores of a job that spread no further need no exponential per pair: a product of four
+numbers up to 1 + exp(170) does not overflow."""
+_COLUMNS = 900
+"""Products of up to this many factors below 2 do not overflow."""
+_EXPONENT_BITS, _BIAS = 52, 1023
+_MANTISSA, _ONE = (1 << 52) - 1, 1023 << 52
+"""The bits of a float: its mantissa's, and those of 1.0."""
 _ROWS = 64
 """The sums that this many preferred rows give to others are kept apart, to keep rounding small."""
 
 
-@compiled_reassociating
-def _gradient_near(begin, to, at, n_rows, within, scores, a, sums, product, n_factors):
-    """Add the logistic gradients of preferred rows' pairs with a block; row weights 1, a = exp(s).
+@inlined_reassociating
+def _split(value):
+    """Return the exponent of a float of at least 1, and its mantissa, at least 1 and below 2."""
+    bits = np.float64(value).view(np.int64)
+    return (bits >> _EXPONENT_BITS) - _BIAS, np.int64((bits & _MANTISSA) | _ONE).view(np.float64)
 
-    The rows are those from `begin` to `to`, the block has the n_rows rows from `at` on, `within`
-    only those before a row. Gradients are added to sums[0], at the block to sums[1]. Return the
-    sum of max(0, -d) less the logarithms taken, and the product whose -log is the rest of phi, with
-    the number of its factors.
+
+@compiled_reassociating
+def _gradient_near(begin, to, at, stop, ends, a, sums, product):
+    """Add the logistic gradients of preferred rows' pairs with earlier rows; row weights 1.
+
+    Row i, from `begin` to `to`, is paired with the rows from `at` to ends[i], or to `stop` if that
+    comes first. Gradients are added to sums[0] at row i, to sums[1] at the others. With
+    x = a_j/a_i, the share is x/(1 + x) and phi is log(1 + x). Four rows at once share a division:
+    the inverse of the product of their 1 + x gives each. Return an exponent and a product between 1
+    and 2: phi is exponent * log 2 + log(product), the product given in `product` included.
     """
-    own, others, s_j, a_j = sums[0], sums[1, at:], scores[at:], a[at:]
-    value = 0.0
-    for i in range(begin, to):
-        n = min(n_rows, i - at) if within else n_rows
-        s_i, a_i = scores[i], a[i]
-        total, ramp, part = 0.0, 0.0, 1.0
+    own, others, a_j = sums[0], sums[1, at:], a[at:]
+    exponent = 0
+    for i in range(begin, to, 4):
+        b0 = 1.0 / a[i]
+        b1 = 1.0 / a[i + 1] if i + 1 < to else 0.0
+        b2 = 1.0 / a[i + 2] if i + 2 < to else 0.0
+        b3 = 1.0 / a[i + 3] if i + 3 < to else 0.0
+        n0 = min(np.int64(ends[i]), stop) - at
+        n1 = min(np.int64(ends[i + 1]), stop) - at if i + 1 < to else 0
+        n2 = min(np.int64(ends[i + 2]), stop) - at if i + 2 < to else 0
+        n3 = min(np.int64(ends[i + 3]), stop) - at if i + 3 < to else 0
+        n = max(max(n0, n1), max(n2, n3))
+        sum0, sum1, sum2, sum3, part, whole = 0.0, 0.0, 0.0, 0.0, 1.0, 0
         for j in range((n + VECTOR - 1) // VECTOR * VECTOR):
-            share = a_j[j] / (a_i + a_j[j]) if j < n else 0.0
-            total += share
-            others[j] += share
-            part *= max(share, 1.0 - share)
-            ramp += max(s_j[j] - s_i, 0.0) if j < n else 0.0
-        own[i] -= total
-        value += ramp
-        if n_factors + n > _FACTORS:
-            value -= math.log(product)
-            product, n_factors = 1.0, 0
-        product *= part
-        n_factors += n
-    return value, product, n_factors
+            x0 = a_j[j] * b0 if j < n0 else 0.0
+            x1 = a_j[j] * b1 if j < n1 else 0.0
+            x2 = a_j[j] * b2 if j < n2 else 0.0
+            x3 = a_j[j] * b3 if j < n3 else 0.0
+            left, right = (1.0 + x0) * (1.0 + x1), (1.0 + x2) * (1.0 + x3)
+            factor = left * right
+            inverse = 1.0 / factor
+            of_left, of_right = inverse * right, inverse * left
+            share0, share1 = x0 * ((1.0 + x1) * of_left), x1 * ((1.0 + x0) * of_left)
+            share2, share3 = x2 * ((1.0 + x3) * of_right), x3 * ((1.0 + x2) * of_right)
+            sum0 += share0
+            sum1 += share1
+            sum2 += share2
+            sum3 += share3
+            others[j] += (share0 + share1) + (share2 + share3)
+            power, mantissa = _split(factor)
+            whole += power
+            part *= mantissa
+        own[i] -= sum0
+        if i + 1 < to:
+            own[i + 1] -= sum1
+        if i + 2 < to:
+            own[i + 2] -= sum2
+        if i + 3 < to:
+            own[i + 3] -= sum3
+        power, part = _split(part)
+        other, product = _split(product * part)
+        exponent += whole + power + other
+    return exponent, product
 
 
 @compiled_reassociating
@@ -146,12 +181,23 @@ def _gather(first, n, row_of, values, weight, scores, weights, sums):
     return lowest, highest
 
 
-@compiled
-def _exponentials(scores, n, middle, a):
-    """Write exp(s - middle) of each row, and zeros to the vector after them."""
+@compiled_reassociating
+def _exponentials(scores, n, highest, a):
+    """Write exp(s - highest) of each row, and zeros to the vector after them."""
     for k in range(n):
-        a[k] = math.exp(scores[k] - middle)
+        a[k] = decay(highest - scores[k])
     a[n : n + VECTOR] = 0.0
+
+
+@compiled
+def _ends(jobs, job, group_start, first, ends):
+    """Write where each row's partners end: for ALL_LOWER and EARLIER before it, else after all."""
+    last = group_start[jobs[job, 1]] - first
+    for group in range(jobs[job, 0], jobs[job, 1]):
+        start = group_start[group] - first
+        for k in range(start, group_start[group + 1] - first):
+            ends[k] = start if jobs[job, 2] == ALL_LOWER else last
+            ends[k] = k if jobs[job, 2] == EARLIER else ends[k]
 
 
 @compiled
@@ -188,30 +234,36 @@ def add_pairs(
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
         lowest, highest = _gather(first, n, row_of, values, weight, scores, weights, sums)
-        near = kind == LOGISTIC and highest - lowest <= 2.0 * _NEAR
+        near = kind == LOGISTIC and highest - lowest <= _NEAR_SPREAD
         near = near and not (with_value and len(weight))
         if near:
-            _exponentials(scores, n, 0.5 * lowest + 0.5 * highest, a)
+            _exponentials(scores, n, highest, a)
         if not with_value:
             for k in range(n):
                 own_v[k] = v[row_of[first + k]] if len(v) else 0.0
             own_v[n : n + VECTOR] = 0.0
-        value, product, n_factors = 0.0, 1.0, 0
+        value, product, exponent = 0.0, 1.0, 0
         n_held, touched, touched_end = 0, n, 0
         within = jobs[job, 2] == EARLIER
         by_edge = jobs[job, 2] >= 0
         n_blocks = jobs[job, 3] - jobs[job, 2] if by_edge else jobs[job, 1] - jobs[job, 0]
-        for block in range(n_blocks):
+        at_once = with_value and near and jobs[job, 2] == ALL_LOWER
+        if with_value and near:
+            _ends(jobs, job, group_start, first, own_v)
+        for block in range(1 if at_once else n_blocks):
             low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
-            for at in range(low, low_end, _FACTORS):
-                here = min(low_end - at, _FACTORS)
+            if at_once:
+                low_end = group_start[jobs[job, 1] - 1] - first
+                begin, to = jobs[job, 4], min(jobs[job, 5], n)
+            for at in range(low, low_end, _COLUMNS):
+                here = min(low_end - at, _COLUMNS)
                 for start in range(begin, to, _ROWS):
                     end = min(start + _ROWS, to)
                     if with_value and near:
-                        part, product, n_factors = _gradient_near(
-                            start, end, at, here, within, scores, a, sums, product, n_factors
+                        power, product = _gradient_near(
+                            start, end, at, at + here, own_v, a, sums, product
                         )
-                        value += part
+                        exponent += power
                     elif with_value:
                         value += _gradient(
                             kind, start, end, at, here, within, scores, weights, sums
@@ -242,7 +294,7 @@ def add_pairs(
                         _settle(sums, touched, touched_end)
                         n_held, touched, touched_end = 0, n, 0
         _settle(sums, touched, touched_end)
-        value = scale[job] * (value - math.log(product))
+        value = scale[job] * (value + exponent * math.log(2.0) + math.log(product))
         new = total + value
         back = new - total
         total_low += (total - (new - back)) + (value - back)

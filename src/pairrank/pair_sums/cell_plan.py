@@ -20,6 +20,8 @@ Links = tuple[IntArray, IntArray, IntArray, IntArray]
 
 LEAST_ROWS = 20_000
 """Smaller queries are summed exactly."""
+ROWS_PER_LEVEL = 64
+"""Queries of fewer rows per level of a graph are summed exactly: no table of cells would fit."""
 FEW_LEVELS = 256
 """Up to so many levels share one grid; more are cut into so many bands."""
 MIN_BANDS, ROWS_PER_BAND = 4, 3000
@@ -110,7 +112,10 @@ class Plan:
 
 def _large(levels: Levels) -> IntArray:
     """Return the queries that are summed by cells."""
-    enough = np.diff(levels.query_start) >= LEAST_ROWS
+    rows = np.diff(levels.query_start)
+    enough = rows >= LEAST_ROWS
+    if levels.edges is not None:
+        enough &= rows >= ROWS_PER_LEVEL * np.diff(levels.query_group)
     return np.flatnonzero(enough & (levels.query_pair_weight > 0.0))
 
 

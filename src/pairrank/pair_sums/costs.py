@@ -16,7 +16,7 @@ LARGE_LEVELS = [128, 64]
 share those of a segment, and the pairs within them are subtracted one by one."""
 LARGE_EDGE = 2_000
 """Edges of more pairs than this use boxes, others are summed pair by pair."""
-JOB_PAIR, JOB_ROW = (0.6, 1.5), 10.0
+JOB_PAIR, JOB_ROW = (0.45, 1.5), 9.0
 """Nanoseconds per pair of logistic (without row weights) and of probit, and per row, by jobs.
 
 All costs here are means of a gradient and a Hessian product.

@@ -12,10 +12,10 @@ from pairrank.pair_sums.costs import pairs_of_queries
 from pairrank.pair_sums.near_pairs import (
     LARGEST_OFFSETS,
     IntArray,
-    Partners,
     partners_by_edges,
     partners_in_groups,
     partners_in_queries,
+    scale_by_group,
 )
 from pairrank.pair_sums.sigmoid_offsets import OffsetSum
 from pairrank.pair_sums.sigmoid_pairs import JobSum, StatelessSum
@@ -55,7 +55,7 @@ class SigmoidPairs(ExactSum):
             partners, near = partners_by_edges(levels, edges, largest)
             is_some, edges = near.any(), np.ascontiguousarray(edges[~near])
         if is_some:
-            parts.append(OffsetSum(levels, kind, partners, _by_group(levels, partners)))
+            parts.append(OffsetSum(levels, kind, partners, scale_by_group(levels, partners)))
         jobs, query, pairs = _jobs_of(levels, queries, edges)
         if query.size:
             parts.append(JobSum(levels, kind, jobs, scale[query], pairs, edges=edges))
@@ -90,15 +90,6 @@ def sum_of_ties(levels: Levels, kind: int, scale: float, groups: IntArray) -> St
     if not small.all():
         parts.append(_jobs_in_groups(levels, kind, scale, groups[~small]))
     return ExactSum(parts)
-
-
-def _by_group(levels: Levels, partners: Partners) -> FloatArray:
-    """Return the scale of the pairs of each group, or of all, (n_groups,) or (1,)."""
-    scale = np.atleast_1d(np.asarray(levels.pair_scale, dtype=np.float64))
-    if scale.size == 1:
-        return scale
-    of_groups = np.repeat(scale, np.diff(levels.query_group))
-    return of_groups[partners.first : partners.first + partners.begin.size]
 
 
 def _edges_of(levels: Levels, queries: IntArray) -> NDArray[np.bool_]:

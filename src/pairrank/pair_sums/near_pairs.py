@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank._protocols import FloatArray
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -28,6 +29,45 @@ class Partners(NamedTuple):
     """The first group."""
     begin: IntArray
     end: IntArray
+
+
+class Ranges(NamedTuple):
+    """The partners of each row of a stretch of the layout, by their distance."""
+
+    rows: slice
+    """The stretch: the rows of the groups of some `Partners`, and all their partners."""
+    distances: NDArray[np.int16]
+    """(2, n): the first distance of each row, and the last + 1; both 0 where it has no partner."""
+    scale: FloatArray
+    """The factor on a row's pairs, (n,), or on all, (1,)."""
+
+
+def ranges_of(levels: Levels, partners: Partners, scale: FloatArray) -> Ranges:
+    """Return the partners by row; `scale` has one factor per group of `partners`, or one; O(rows).
+
+    The factor must be equal for groups with a pair in common.
+    """
+    first, begin, end = partners
+    starts = levels.group_start[first : first + begin.size + 1]
+    rows = slice(int(starts[0]), max(int(starts[-1]), int(end.max())))
+    sizes = np.diff(starts)
+    sizes[-1] += rows.stop - starts[-1]
+    """Rows after these groups, which may be partners, count to the last one, but have none."""
+    place = np.arange(rows.start, rows.stop)
+    paired = np.repeat(begin < end, sizes) & (place < starts[-1])
+    distances = np.zeros((2, place.size), dtype=np.int16)
+    distances[0, paired] = np.maximum(np.repeat(begin, sizes) - place, 1)[paired]
+    distances[1, paired] = (np.repeat(end, sizes) - place)[paired]
+    return Ranges(rows, distances, np.repeat(scale, sizes) if scale.size > 1 else scale)
+
+
+def scale_by_group(levels: Levels, partners: Partners) -> FloatArray:
+    """Return the scale of the pairs of each group, or of all, (n_groups,) or (1,)."""
+    scale = np.atleast_1d(np.asarray(levels.pair_scale, dtype=np.float64))
+    if scale.size == 1:
+        return scale
+    of_groups = np.repeat(scale, np.diff(levels.query_group))
+    return of_groups[partners.first : partners.first + partners.begin.size]
 
 
 def partners_in_queries(levels: Levels, queries: IntArray) -> Partners:

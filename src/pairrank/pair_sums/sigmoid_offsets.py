@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
+from pairrank.compiled.layout import gather, scatter_add
 from pairrank.compiled.sigmoid_offsets import add_offsets
-from pairrank.pair_sums.near_pairs import IntArray, Partners
+from pairrank.pair_sums.near_pairs import IntArray, Partners, ranges_of
 from pairrank.pair_sums.sigmoid_pairs import NONE, StatelessSum
 from pairrank.preferences import Levels
 
@@ -27,34 +29,34 @@ class OffsetSum(StatelessSum):
     """
 
     def __init__(self, levels: Levels, kind: int, partners: Partners, scale: FloatArray) -> None:
-        self._kind, (first, begin, end) = kind, partners
-        starts = levels.group_start[first : first + begin.size + 1]
-        here = slice(int(starts[0]), max(int(starts[-1]), int(end.max())))
-        sizes = np.diff(starts)
-        sizes[-1] += here.stop - starts[-1]
-        """Rows after these groups, which may be partners, count to the last one, but have none."""
-        self._row_of = levels.row_of[here]
-        self._weight = NONE if levels.weight is None else levels.weight[here]
-        self._scale = np.repeat(scale, sizes) if scale.size > 1 else scale
-        place = np.arange(here.start, here.stop)
-        paired = np.repeat(begin < end, sizes) & (place < starts[-1])
-        self.ranges = np.zeros((2, place.size), dtype=np.int16)
-        self.ranges[0, paired] = np.maximum(np.repeat(begin, sizes) - place, 1)[paired]
-        self.ranges[1, paired] = (np.repeat(end, sizes) - place)[paired]
-        self.blocks = _blocks(place - here.start + self.ranges[1])
+        self._kind = kind
+        rows, self.ranges, self._scale = ranges_of(levels, partners, scale)
+        self._row_of = levels.row_of[rows]
+        self._weight = NONE if levels.weight is None else levels.weight[rows]
+        self.blocks = _blocks(np.arange(self._row_of.size) + self.ranges[1])
 
     def add(self, order: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
         """Add the sums of `Derivative`; see `StatelessSum.add`."""
 
-        def add_block(rows: slice) -> float:
-            return float(
-                add_offsets(
-                    self._kind, order, self.ranges, rows.start, rows.stop, self._scale,
-                    self._row_of, scores, self._weight, v, result,
-                )
+        def add_block(block: slice) -> float:
+            rows, scale, weight = self._row_of[block], self._scale, self._weight
+            nearest, farthest = self.ranges
+            sums = np.zeros(rows.size)
+            value = add_offsets(
+                self._kind, order, nearest[block], farthest[block],
+                scale[block] if scale.size > 1 else scale, _laid(scores, rows),
+                weight[block] if weight.size else weight, _laid(v, rows) if v.size else v, sums,
             )  # fmt: skip
+            scatter_add(sums, rows, result)
+            return float(value)
 
         return sum(threads.run(add_block, self.blocks))
+
+
+def _laid(values: FloatArray, rows: NDArray[np.int32]) -> FloatArray:
+    laid = np.empty(rows.size)
+    gather(values, rows, laid)
+    return laid
 
 
 def _blocks(end: IntArray) -> list[slice]:

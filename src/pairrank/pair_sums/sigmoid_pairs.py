@@ -95,10 +95,10 @@ class JobSum(StatelessSum):
     logistic scores spread by hundreds. That of the value is the same part of the weight of all
     pairs and of itself.
 
-    For logistic scores within 128 of the middle of their job, S is a_j/(a_i + a_j) with a = exp(s):
+    Where the logistic scores of a job spread by at most 170, S is a_j/(a_i + a_j) with a = exp(s):
     one exponential per row instead of per pair. Without weights the value is then the logarithm of
-    a product over hundreds of pairs. Otherwise the exponential and the normal tail are polynomials
-    that vectorise (`pairrank.compiled.sigmoid`).
+    a product over all pairs, and in the gradient four pairs share a division. Otherwise the
+    exponential and the normal tail are polynomials that vectorise (`pairrank.compiled.sigmoid`).
     """
 
     def __init__(

@@ -57,7 +57,7 @@ class SortedSum(BoundSum):
         return SortedCurvature(self, states)
 
     def _sorted(self, scores: FloatArray) -> list[SortedScores]:
-        if self.smooth and any(len(schedule.jobs) for _, schedule in self._plans):
+        if self.smooth and any(schedule.keeps_scores for _, schedule in self._plans):
             scores = scores.copy()
         n_rows = max(1, self.levels.row_of.size)
         most_a_row = max(_PLAN_BYTES_A_ROW, _PLAN_BYTES / n_rows)

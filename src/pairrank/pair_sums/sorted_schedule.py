@@ -1,4 +1,4 @@
-"""The schedule of a hinge sum: small runs pair by pair, few levels by edges, many by a tree."""
+"""The schedule of a hinge sum: near rows by distance, small runs, edges, or a tree of levels."""
 
 from __future__ import annotations
 
@@ -7,6 +7,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pairrank.pair_sums.near_pairs import (
+    Partners,
+    Ranges,
+    partners_by_edges,
+    partners_in_queries,
+    ranges_of,
+    scale_by_group,
+)
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -18,10 +26,14 @@ Measured ns per row of a gradient, a gradient with curvature, and a Hessian prod
 15, 28 and 15 at 100 rows of 5 levels, 12, 28 and 14 at 100 rows of 2 levels, 41, 95 and 42 at 400
 rows of 400 levels; sorted: 86, 140 and 12; 23, 28 and 5; 81, 145 and 41.
 """
+NEAR_ROWS = 14
+"""Pairs of rows at most this far apart in the layout are summed distance by distance, in loops over
+hundreds of rows: whole queries of so many rows, and edges between so small groups."""
 LEAF_ROWS = 48
 """Groups of at most this many rows share a leaf of the tree, which is summed pair by pair."""
 FEW_GROUPS = 6
 """Up to this many levels, each pair of levels is an edge; more levels form a tree."""
+_NO_EDGES = np.empty((0, 2), dtype=np.int64)
 
 
 class Schedule(NamedTuple):
@@ -31,12 +43,21 @@ class Schedule(NamedTuple):
     """Ranges of places of the layout to sort separately, (n_segments, 2)."""
     jobs: IntArray
     """Runs of groups that are summed pair by pair, (n_jobs, 5); see `compiled.sorted_blocks`."""
+    job_edges: IntArray
+    """The edges (low group, high group) that jobs refer to."""
     edges: IntArray
     """Pairs of sorted groups, (n_edges, 3); see `compiled.sorted_edges`."""
     nodes: IntArray
     """Merges of sorted runs, (n_nodes, 4); see `compiled.sorted_tree`."""
     tree_ranges: IntArray
     """The places of queries whose groups form a tree, (n_trees, 2)."""
+    near: Ranges | None
+    """The pairs of rows that lie near each other in the layout; see `compiled.hinge_offsets`."""
+
+    @property
+    def keeps_scores(self) -> bool:
+        """Whether scores are needed after those of groups are sorted."""
+        return len(self.jobs) > 0 or self.near is not None
 
 
 def make_schedule(levels: Levels) -> Schedule:
@@ -46,20 +67,21 @@ def make_schedule(levels: Levels) -> Schedule:
     """
     query_group, queries = levels.query_group, np.arange(levels.n_queries)
     n_rows, n_groups = np.diff(levels.query_start), np.diff(query_group)
-    if levels.edges is None:
-        bounds, n_edges = np.full(query_group.size, -1), n_groups - 1
+    partners, tiny, edges = _near(levels, n_rows)
+    if edges is None:
+        bounds, n_edges = np.full(query_group.size, -1), np.where(tiny, 0, n_groups - 1)
     else:
-        bounds = np.searchsorted(levels.edges[:, 0], query_group)
+        bounds = np.searchsorted(edges[:, 0], query_group)
         n_edges = np.diff(bounds)
     small = (n_rows <= SMALL_QUERY) & (n_rows <= ROWS_A_LEVEL * n_groups)
-    many = n_groups > FEW_GROUPS if levels.edges is None else n_groups < 0
+    many = n_groups > FEW_GROUPS if edges is None else n_groups < 0
     small, large = small & (n_edges > 0), ~small & (n_edges > 0)
     few = large & ~many
-    if levels.edges is None:
-        edges = _all_pairs(query_group, few)
+    if edges is None:
+        merged, job_edges = _all_pairs(query_group, few), _NO_EDGES
     else:
-        edges = np.column_stack((levels.edges, np.repeat(queries, n_edges)))
-        edges = edges[few[edges[:, 2]]]
+        merged, job_edges = np.column_stack((edges, np.repeat(queries, n_edges))), edges
+        merged = merged[few[merged[:, 2]]]
     leaves = _leaves(levels, large & many)
     groups = np.flatnonzero(np.repeat(few, n_groups))
     runs = (query_group[:-1], query_group[1:], bounds[:-1], bounds[1:], queries)
@@ -76,10 +98,29 @@ def make_schedule(levels: Levels) -> Schedule:
                 np.column_stack((shared[:, :2], whole, whole, shared[:, 2])),
             )
         ),
-        edges=edges,
+        job_edges=job_edges,
+        edges=merged,
         nodes=_merges(levels.group_start, leaves),
         tree_ranges=places[large & many],
+        near=None if partners is None else _ranges(levels, partners),
     )
+
+
+def _ranges(levels: Levels, partners: Partners) -> Ranges:
+    return ranges_of(levels, partners, scale_by_group(levels, partners))
+
+
+def _near(
+    levels: Levels, n_rows: IntArray
+) -> tuple[Partners | None, NDArray[np.bool_], IntArray | None]:
+    """Return the partners of near rows, which queries are summed by them, and the edges left."""
+    edges, tiny = levels.edges, np.zeros(n_rows.size, dtype=np.bool_)
+    if edges is None:
+        tiny = n_rows <= NEAR_ROWS + 1
+        partners = partners_in_queries(levels, np.flatnonzero(tiny))
+        return (partners if partners.end.any() else None), tiny, None
+    partners, near = partners_by_edges(levels, edges, NEAR_ROWS)
+    return (partners if near.any() else None), tiny, np.ascontiguousarray(edges[~near])
 
 
 def _all_pairs(query_group: IntArray, chosen: NDArray[np.bool_]) -> IntArray:

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled.layout import gather, scatter
+from pairrank.compiled.hinge_offsets import add_hinge_offsets
+from pairrank.compiled.layout import gather, scatter, scatter_add
 from pairrank.compiled.sorted_blocks import sums_in_blocks
 from pairrank.compiled.sorted_edges import gamma_over_edges, gradient_over_edges
 from pairrank.compiled.sorted_tree import gamma_over_tree, gradient_over_tree
@@ -67,6 +68,9 @@ class SortedScores:
     ) -> None:
         self.hinge, self.schedule, self._work, self._scores = hinge, schedule, work, scores
         levels, edges, nodes = hinge.levels, schedule.edges, schedule.nodes
+        if not len(schedule.segments):
+            self._found = True
+            return
         size, spare = levels.row_of.size, _lines(work, levels, schedule, hinge.squared)
         self._sorted, self._rows = own("sorted", size), own("rows", size, np.int32)
         sort_scores(levels, schedule.segments, scores, self._sorted, self._rows, spare)
@@ -122,7 +126,7 @@ class SortedScores:
                 )  # fmt: skip
             self._found = self._kept
             scatter(gradient, self._merged_rows, result)
-        return value + self._in_blocks(weight, squared, 1.0, -1.0, result)
+        return value + self._pair_by_pair(weight, squared, 1.0, -1.0, result)
 
     def gamma(self, x: FloatArray, plus: float, minus: float, result: FloatArray) -> None:
         """Write each row's sum of x over the rows that it violates with, by direction.
@@ -146,21 +150,31 @@ class SortedScores:
                 )  # fmt: skip
             self._found = self._kept
             scatter(gamma, self._merged_rows, result)
-        self._in_blocks(x, False, plus, minus, result)
+        self._pair_by_pair(x, False, plus, minus, result)
 
-    def _in_blocks(
+    def _pair_by_pair(
         self, x: FloatArray, squared: bool, plus: float, minus: float, result: FloatArray
     ) -> float:
-        levels, jobs = self.hinge.levels, self.schedule.jobs
-        if not len(jobs):
-            return 0.0
-        edges = np.empty((0, 2), dtype=np.int64) if levels.edges is None else levels.edges
-        return float(
-            sums_in_blocks(
-                jobs, self.hinge.query_scale, edges, levels.group_start, levels.row_of,
-                self._scores, x, self.hinge.margin, squared, plus, minus, result,
+        levels, schedule, hinge, value = self.hinge.levels, self.schedule, self.hinge, 0.0
+        how = (hinge.margin, squared, plus, minus)
+        if len(schedule.jobs):
+            value += sums_in_blocks(
+                schedule.jobs, hinge.query_scale, schedule.job_edges, levels.group_start,
+                levels.row_of, self._scores, x, *how, result,
+            )  # fmt: skip
+        if schedule.near is not None:
+            places, distances, scale = schedule.near
+            rows = levels.row_of[places]
+            laid, laid_x, sums = (
+                self._work(name, rows.size) for name in ("near", "x", "near sums")
             )
-        )  # fmt: skip
+            gather(self._scores, rows, laid)
+            if x.size:
+                gather(x, rows, laid_x)
+            sums[:] = 0.0
+            value += add_hinge_offsets(distances, scale, laid, laid_x if x.size else x, *how, sums)
+            scatter_add(sums, rows, result)
+        return float(value)
 
     def _laid(self, values: FloatArray) -> FloatArray:
         laid = self._work("laid", self._rows.size)
