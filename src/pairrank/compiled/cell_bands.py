@@ -38,7 +38,11 @@ def grid_of_band(scores, per_h, n_codes, per_row):
     most = max(per_row * len(scores) / n_codes, 2.0)
     while math.floor(high * per_h) - math.floor(low * per_h) + 1 > most:
         per_h *= 0.5
-    return per_h, np.arange(math.floor(low * per_h), math.floor(high * per_h) + 1)
+    first = math.floor(low * per_h)
+    position = np.empty(math.floor(high * per_h) + 1 - first, np.int64)
+    for k in range(len(position)):
+        position[k] = first + k
+    return per_h, position
 
 
 @compiled

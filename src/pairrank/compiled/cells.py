@@ -24,9 +24,14 @@ _CHUNK = 1024
 @compiled
 def cell_beyond(number, position, first, last):
     """Return the index of a cell outside the contiguous cells position[first] to position[last]."""
-    if number < position[first]:
-        return np.searchsorted(position[:first], number)
-    return last + 1 + np.searchsorted(position[last + 1 :], number)
+    low, high = (0, first) if number < position[first] else (last + 1, len(position))
+    while low < high:
+        middle = (low + high) // 2
+        if position[middle] < number:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @compiled

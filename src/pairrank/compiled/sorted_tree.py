@@ -11,6 +11,13 @@ from pairrank.compiled.sorted_edges import distance_sums, pair_gamma, pair_gradi
 
 
 @compiled
+def _copy(values, copied):
+    """Copy values to the start of another array; a slice would take a second longer to compile."""
+    for k in range(len(values)):
+        copied[k] = values[k]
+
+
+@compiled
 def _with_sentinels(scores, n_a, runs):
     """Copy two adjacent runs, each between minus and plus infinity; n + 4 elements."""
     runs[0] = -np.inf
@@ -87,8 +94,7 @@ def _merge(merged, n_a, margin, runs, positions, upper):
 def _carry(merged, n_a, upper, runs):
     """Bring values of two runs into their merged order, in place; `runs` is scratch."""
     n = len(merged)
-    for k in range(n):
-        runs[k] = merged[k]
+    _copy(merged, runs)
     one, p, q = np.uint64(1), np.uint64(0), np.uint64(n_a)
     for k in range(n):
         take = np.uint64(upper[k])
@@ -129,8 +135,8 @@ def gradient_over_tree(
     value = 0.0
     for_a = 3 if squared else 2
     scores, carried, runs, sums = work[0], work[1][: len(weight)], work[2], work[3:]
-    scores[: len(sorted_scores)] = sorted_scores
-    carried[:] = weight
+    _copy(sorted_scores, scores)
+    _copy(weight, carried)
     for node in range(len(nodes)):
         low, middle, high = nodes[node, 0], nodes[node, 1], nodes[node, 2]
         n_a, n, start = middle - low, high - low, starts[node]
@@ -164,7 +170,7 @@ def gamma_over_tree(
     """
     scores, runs, forward, backward = work[0], work[1], work[2], work[3]
     if not found:
-        scores[: len(sorted_scores)] = sorted_scores
+        _copy(sorted_scores, scores)
     for node in range(len(nodes)):
         low, middle, high = nodes[node, 0], nodes[node, 1], nodes[node, 2]
         n_a, n, start = middle - low, high - low, starts[node]

@@ -13,7 +13,7 @@ from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, Point, Solution, Solver
 from pairrank.objective.hessians import ExactHessian, GivenInverse
 from pairrank.objective.pair_objective import PairObjective, Problem
-from pairrank.pair_sums import bind
+from pairrank.pair_sums import bind, bind_roughly
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
 
 _ROUGH = 1e-4
@@ -250,7 +250,7 @@ class LineSample:
         assert not isinstance(problem.preferences, Differences)
         self._problem = problem
         self._rows, drawn = draw_sample(problem.preferences, n_rows, generator)
-        self._pair_sum = bind(problem.loss, drawn)
+        self._pair_sum = bind_roughly(problem.loss, drawn)
 
     def __call__(
         self, point: Point, step: FloatArray, slope: float, penalty: float

@@ -28,10 +28,14 @@ MIN_BANDS, ROWS_PER_BAND = 4, 3000
 """A query has at least so many bands, and no more than one for so many rows."""
 COARSER = 16
 """How much wider the cells are within bands, which have far fewer pairs than there are in all."""
+COARSER_OF_FEW, FEW_ROWS = 4, 1 << 17
+"""The same below so many rows, where the errors of the rows average out less."""
 EXACT_ROWS = 64
 """Bands are cut into parts of about so many rows, whose pairs are summed one by one."""
 CELLS_PER_ROW = 1
 """A grid of more entries of its table per row takes more memory than exact sums."""
+CELLS_PER_FEW_ROWS, SMALL_TABLE = 8, 1 << 19
+"""So many entries per row cost less time than exact sums; a table of so many is small."""
 CELLS_PER_ROW_OF_BANDS = 4
 ROWS_PER_BLOCK = 1 << 17
 """Threads share blocks of about so many rows."""
@@ -62,7 +66,8 @@ class Unit:
     @property
     def most_cells(self) -> int:
         """The number of cells beyond which exact sums take less memory."""
-        return max(CELLS_PER_ROW * self.n_rows // self.n_codes, 2)
+        most = max(CELLS_PER_ROW * self.n_rows, min(CELLS_PER_FEW_ROWS * self.n_rows, SMALL_TABLE))
+        return max(most // self.n_codes, 2)
 
     @contextmanager
     def adding_to(self, result: FloatArray) -> Iterator[FloatArray]:
@@ -110,10 +115,10 @@ class Plan:
     rest: Levels | None
 
 
-def _large(levels: Levels) -> IntArray:
+def _large(levels: Levels, least_rows: int | None = None) -> IntArray:
     """Return the queries that are summed by cells."""
     rows = np.diff(levels.query_start)
-    enough = rows >= LEAST_ROWS
+    enough = rows >= (LEAST_ROWS if least_rows is None else least_rows)
     if levels.edges is not None:
         enough &= rows >= ROWS_PER_LEVEL * np.diff(levels.query_group)
     return np.flatnonzero(enough & (levels.query_pair_weight > 0.0))
@@ -129,9 +134,9 @@ def weight_of_sides(levels: Levels) -> FloatArray:
     return _NO_WEIGHT if levels.weight is None else levels.weight[np.newaxis]
 
 
-def has_large_queries(levels: Levels) -> bool:
+def has_large_queries(levels: Levels, least_rows: int | None = None) -> bool:
     """Whether some query is large enough that cells cost less than sorting."""
-    return _large(levels).size > 0
+    return _large(levels, least_rows).size > 0
 
 
 def has_many_levels(levels: Levels) -> bool:
@@ -141,9 +146,12 @@ def has_many_levels(levels: Levels) -> bool:
     return bool((np.diff(levels.query_group)[_large(levels)] > FEW_LEVELS).any())
 
 
-def divide(levels: Levels) -> Plan:
-    """Divide the rows; those of queries of more than 256 levels must be in the layout's order."""
-    large = _large(levels)
+def divide(levels: Levels, least_rows: int | None = None) -> Plan:
+    """Divide the rows; those of queries of more than 256 levels must be in the layout's order.
+
+    Queries of at least `least_rows` rows are summed by cells.
+    """
+    large = _large(levels, least_rows)
     if not large.size:
         return Plan([], [], levels if levels.n_pairs else None)
     units = []
@@ -182,8 +190,9 @@ def _bands(levels: Levels, cut: list[tuple[float, IntArray]]) -> list[Bands]:
         n_before += at.size
     runs = np.concatenate([np.column_stack((at[:-1], at[1:])) for at in parts])
     starts = levels.group_start
+    coarser = COARSER_OF_FEW if levels.row_of.size < FEW_ROWS else COARSER
     return [
-        _several(np.concatenate(bands), starts[np.concatenate(parts)], scales, COARSER),
+        _several(np.concatenate(bands), starts[np.concatenate(parts)], scales, coarser),
         _several(runs, starts, of_parts, 0),
     ]
 

@@ -74,10 +74,13 @@ class CellSum:
     error = 0.0
     """Evaluations compute their own errors."""
 
+    least_rows: int | None = None
+    """Smaller queries are summed exactly; None: the usual number."""
+
     def __init__(self, levels: Levels, terms: Terms, exact: Callable[[Levels], PairSum]) -> None:
         self.levels = levels
         self._exact_of = exact
-        self.plan = divide(levels)
+        self.plan = divide(levels, self.least_rows)
         rest = self.plan.rest
         self.rest = exact(rest) if rest is not None and self.plan.units else None
         self.terms = term_arrays(terms)
@@ -137,13 +140,19 @@ class CellSum:
             return None
         states: list[UnitSum | _BandSum] = []
         for (unit, own), ends in zip(units, ranges, strict=True):
-            grid = make_grid(own, *ends, per_h, unit.most_cells)
+            grid = self._grid(unit, own, ends, per_h)
             if grid is None:
                 return None
             states.append(UnitSum(unit, self.terms, own, grid))
         for bands in self.plan.bands:
             states.append(_BandSum(bands, self.terms, scores, per_h, self._weight))
         return states
+
+    def _grid(
+        self, unit: Unit, scores: FloatArray, ends: tuple[float, float], per_h: float
+    ) -> Grid | None:
+        """Return the cells of a unit's scores; None if no grid fits."""
+        return make_grid(scores, *ends, per_h, unit.most_cells)
 
 
 class UnitSum:

@@ -23,7 +23,7 @@ from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import costs
 from pairrank.pair_sums.cell_plan import has_large_queries
-from pairrank.preferences import Differences, Levels, Pairs, Preferences
+from pairrank.preferences import Differences, Levels, Pairs, Preferences, merge_levels
 
 IntArray = NDArray[np.int64]
 
@@ -41,6 +41,10 @@ Terms = tuple[tuple[float, int, float], ...]
 
 ROWS_PER_EDGE = 100.0
 """The number of rows whose pass costs as much as an edge, of sums that take edges cheaply."""
+
+LEAST_ROUGH_ROWS = 1000
+"""Smaller queries are summed exactly in rough sums too."""
+_ROUGH_BANDS = 128
 
 
 def check_eps(eps: float) -> None:
@@ -115,6 +119,25 @@ def bind(
     if isinstance(family, Exponential) and pair_sum != "direct":
         return _made("separable", "SeparableSum", preferences, family.rate)
     return _direct(loss, preferences, pair_sum)
+
+
+def bind_roughly(loss: PairLoss, preferences: Preferences) -> Any:
+    """Return a pair sum of a sample whose gradient may be off by a few percent.
+
+    A piecewise polynomial loss over Levels is summed by wide cells, and many levels are merged into
+    bands; any other sum is that of `bind`. Cells cost less than sorted scores, and their code is
+    compiled for the sums of all rows anyway.
+    """
+    if not isinstance(loss.family, PiecewisePolynomial) or not isinstance(preferences, Levels):
+        return bind(loss, preferences)
+    if not has_large_queries(preferences, LEAST_ROUGH_ROWS):
+        return bind(loss, preferences)
+    if preferences.labels.size > 2 * _ROUGH_BANDS:
+        if preferences.edges is not None:
+            return bind(loss, preferences)
+        preferences = merge_levels(preferences, _ROUGH_BANDS)
+    exact = functools.partial(bind, loss)
+    return _made("rough_cells", "RoughCellSum", preferences, loss.family.terms, exact)
 
 
 def _rows_per_edge(family: LossFamily, pair_sum: str) -> float:

@@ -49,9 +49,8 @@ def _are_whole(y: NDArray[Any], blocks: list[slice]) -> bool:
 
 
 def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
-    from pairrank.compiled.sorting import sorted_segments
-
-    ordered, rows = sorted_segments(y, np.array([0, y.size]))
+    rows = np.argsort(y)
+    ordered = y[rows]
     rises = np.empty(y.size, dtype=bool)
     rises[0] = True
     np.not_equal(ordered[1:], ordered[:-1], out=rises[1:])
