@@ -56,7 +56,9 @@ def group_rows(
         winners, losers = (counts, counts) if not len(weight) else _positive(weight)
         groups = _summed(CrossingGroups(query, labels, counts, winners, losers, counts, weight))
         return groups._replace(n_blocks=np.ones(groups.query.size, dtype=np.int64))
-    key = query.astype(np.int64) * distinct.size + level
+    key: Any = level
+    if n_keys > distinct.size:
+        key = query.astype(np.int64) * distinct.size + level
     counts = np.bincount(key, minlength=n_keys)
     kept = np.flatnonzero(counts)
     winners, losers = counts, counts
