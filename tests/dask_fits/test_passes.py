@@ -83,6 +83,20 @@ def test_a_pass_merges_the_results_of_every_block_in_order(client, rows, persist
     assert passes.n_passes == before + 2
 
 
+def test_features_of_known_lengths_load_before_the_first_pass(client, rows):
+    X, y = rows
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abc")).assign(y=y), npartitions=2)
+    loading = {
+        "known": passes_over(client, cut(X), cut(y)),
+        "reread": passes_over(client, cut(X), cut(y), False),
+        "unknown": passes_over(client, frame[["a", "b", "c"]], frame["y"]),
+    }
+    assert {name: len(passes._features) for name, passes in loading.items()} == {
+        "known": sum(size > 0 for size in CHUNKS), "reread": 0, "unknown": 0,
+    }  # fmt: skip
+    check_gradient(loading["known"], X, y)
+
+
 def test_many_blocks_are_merged_as_a_tree_in_order(client, rows):
     X, y = rows
     chunks = (2,) * 100
@@ -272,6 +286,7 @@ def faulty(rows):
     frame = pd.DataFrame(X, columns=list("abc")).assign(y=y, number=np.arange(y.size))
     cut_frame = dd.from_pandas(frame, npartitions=2)
     shorter = cut_frame[cut_frame["number"] != 150]
+    undeclared = da.from_delayed(dask.delayed(X[:99]), (100, 3), dtype=float)
     as_text = cut(y).map_blocks(dask_tasks.text_if_short, dtype=object, meta=np.empty(0))
     return {
         "nan": (cut(hole), cut(y), {}, "partition 3: X contains NaN in row 1, feature 1"),
@@ -284,11 +299,17 @@ def faulty(rows):
             *(cut(X), cut(y), {"sample_weight": cut(np.where(np.arange(y.size) == 45, -1.0, 1.0))}),
             r"partition 2: sample_weight\[5\] = -1.0 is negative",
         ),
+        "undeclared": (
+            *(da.concatenate([undeclared, cut(X[100:], (100,))]), cut(y, (100, 100)), {}),
+            "partition 0 of X has 99 rows and that of y 100",
+        ),
         "kinds": (cut(X), as_text, {}, "y holds text in partition 3 and numbers in partition 0"),
     }
 
 
-@pytest.mark.parametrize("name", ["nan", "unknown_y", "unknown_w", "negative", "kinds"])
+@pytest.mark.parametrize(
+    "name", ["nan", "unknown_y", "unknown_w", "undeclared", "negative", "kinds"]
+)
 def test_bad_rows_are_an_error_that_names_the_partition(client, rows, name):
     X, y, layout, message = faulty(rows)[name]
     with pytest.raises(PairrankError, match=message):

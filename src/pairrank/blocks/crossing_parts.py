@@ -102,6 +102,9 @@ def places_of_parts(query: NDArray[np.int32], numbers: NDArray[np.int64]) -> dic
     """
     if not query.size:
         return {}
+    if query.min() == query.max():
+        own = np.flatnonzero(numbers == query[0])
+        return {int(own[0]) + 1 if own.size else 0: slice(0, query.size)}
     starts = np.flatnonzero(np.concatenate(([True], query[1:] != query[:-1])))
     heads = query[starts]
     at = np.searchsorted(numbers, heads)

@@ -167,8 +167,13 @@ class BlockedTable:
 
     def gradient(self, index: int, scores: FloatArray, layout: BlockLayout) -> FloatArray:
         """Return the gradients of a block's crossing rows at their scores, (n_crossing,)."""
+        found = _rows_of(self.numbers, scores, layout)
+        if len(found) == 1:
+            ((k, (_, rows)),) = found.items()
+            only: FloatArray = self.parts[k].gradient(index, rows)
+            return only
         result = np.empty(layout.query.size)
-        for k, (places, rows) in _rows_of(self.numbers, scores, layout).items():
+        for k, (places, rows) in found.items():
             result[places] = self.parts[k].gradient(index, rows)
         return result
 

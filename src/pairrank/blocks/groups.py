@@ -43,20 +43,26 @@ class CrossingGroups(NamedTuple):
 
 
 def group_rows(
-    query: NDArray[np.int32], labels: NDArray[Any], weight: FloatArray
+    query: NDArray[np.int32],
+    labels: NDArray[Any],
+    weight: FloatArray,
+    ranked: tuple[NDArray[Any], NDArray[Any]] | None = None,
 ) -> CrossingGroups:
     """Count a block's rows by query and label, and sum their weights.
 
-    O(m) for few labels that are whole numbers, else O(m log m).
+    `ranked` has the distinct labels and the place of each row's label among them, if known. O(m)
+    for few labels that are whole numbers, else O(m log m).
     """
-    distinct, level = level_codes(labels)
+    distinct, level = level_codes(labels) if ranked is None else ranked
     n_keys = int(query.max(initial=-1) + 1) * distinct.size
     if n_keys > max(_FEW_KEYS, query.size):
         counts = np.ones(query.size, dtype=np.int64)
         winners, losers = (counts, counts) if not len(weight) else _positive(weight)
         groups = _summed(CrossingGroups(query, labels, counts, winners, losers, counts, weight))
         return groups._replace(n_blocks=np.ones(groups.query.size, dtype=np.int64))
-    key = query.astype(np.int64) * distinct.size + level
+    key: Any = level
+    if n_keys > distinct.size:
+        key = query.astype(np.int64) * distinct.size + level
     counts = np.bincount(key, minlength=n_keys)
     kept = np.flatnonzero(counts)
     winners, losers = counts, counts

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import Passes, RowBlock
 from pairrank.blocks.catalog import Catalog
-from pairrank.blocks.groups import crossing_levels, group_rows, merge_groups, present_graph
-from pairrank.blocks.layouts import LayoutPlan, count_crossing, crossing_weights, split_rows
+from pairrank.blocks.groups import crossing_levels, group_rows, present_graph
+from pairrank.blocks.layouts import LayoutPlan, counted_groups, crossing_weights, split_rows
 from pairrank.exceptions import PairrankError
 from pairrank.objective.hull_objective import edges_of
 from pairrank.preferences import Levels
@@ -101,7 +101,7 @@ def prepare_hull(passes: Passes, catalog: Catalog, graph: Any) -> PreparedHull:
     )  # fmt: skip
     crossing, n_pairs, n_ties, totals = None, 0, 0, np.zeros(0)
     if catalog.n_crossing:
-        groups = merge_groups(passes.prepare(count_crossing, plan))
+        groups = counted_groups(passes, catalog, plan)
         n_ties = groups.n_ties
         levels, n_pairs = crossing_levels(groups, graph)
         if levels is not None and n_pairs:

@@ -117,8 +117,8 @@ def prepare(
     """Lay out every block for a loss over preferences; raise a NoPairsError if there are none.
 
     The pair scale is that of `Levels.reduced`. With `compacts` few comparisons are listed. Where
-    queries cross blocks, a first round counts their rows by query and label: it decides how each
-    query travels.
+    queries cross blocks, their rows are counted by query and label, which decides how each query
+    travels: in a round of its own, where the first pass has not counted them.
     """
     y = catalog.sample.rows.y
     if y is not None and y.ndim > 1:
@@ -136,7 +136,7 @@ def prepare(
     pair_weight = layout_weight = 0.0
     crossing, gathers = None, False
     if catalog.n_crossing:
-        groups = merge_groups(passes.prepare(count_crossing, plan))
+        groups = counted_groups(passes, catalog, plan)
         n_ties = groups.n_ties
         levels, n_pairs = crossing_levels(groups, graph)
         if levels is not None:
@@ -171,6 +171,13 @@ def prepare(
         crossing=crossing,
         gathers=gathers,
     )
+
+
+def counted_groups(passes: Passes, catalog: Catalog, plan: LayoutPlan) -> CrossingGroups:
+    """Return the rows of crossing queries of all blocks by query and label."""
+    if catalog.groups is not None:
+        return catalog.groups
+    return merge_groups(passes.prepare(count_crossing, plan))
 
 
 def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None, CrossingGroups]:

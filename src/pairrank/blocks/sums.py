@@ -134,8 +134,10 @@ def crossing_gradient(
     design, places = design_of(X, given.origin), crossing_places(layout)
     for at, (w, table) in enumerate(zip(given.coefs, given.tables, strict=True)):
         scores = design.scores(w) if w.any() else np.zeros(design.n_rows)
-        by_row = np.zeros(design.n_rows)
-        by_row[places] = table.gradient(index, scores[places], layout)
+        by_row = table.gradient(index, scores[places], layout)
+        if by_row.size < design.n_rows:
+            by_row, own = np.zeros(design.n_rows), by_row
+            by_row[places] = own
         with np.errstate(over="ignore", invalid="ignore"):
             square[at] = by_row @ by_row
             gradient[at] = design.transposed(by_row)

@@ -63,10 +63,15 @@ def n_workers(client: distributed.Client) -> int:
     return len(client.nthreads())
 
 
-def kept(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[distributed.Future]:
-    """Start to compute keys of a graph, which workers keep while the futures live."""
+def kept(
+    client: distributed.Client, graph: Graph, keys: list[Any], priority: int = 0
+) -> list[distributed.Future]:
+    """Start to compute keys of a graph, which workers keep while the futures live.
+
+    Tasks of a higher priority come first.
+    """
     with dask.config.set(_ANY_SIZE):
-        futures = client.get(graph, keys, sync=False)
+        futures = client.get(graph, keys, sync=False, priority=priority)
     return list(futures)
 
 

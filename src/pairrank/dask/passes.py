@@ -25,6 +25,8 @@ Persist = Literal["auto"] | bool
 MERGED_TOGETHER = 8
 """So many results of a pass are merged by one task: fewer tasks, and a tree that is not deep."""
 SHARE_OF_MEMORY = 0.5
+_AFTER_LABELS = -1
+"""The client waits for facts about labels while the workers load features."""
 LARGE_PASS = 1e9
 """A pass in which more bytes than these may travel gives a warning."""
 
@@ -60,7 +62,12 @@ class DaskPasses:
         self._prepared: list[Any] = []
         self._digests: list[int] = []
         self._warned = False
-        self._measure()
+        lengths = partitions.X.lengths
+        self._places = [at for at, n_rows in enumerate(lengths or ()) if n_rows]
+        labels = self._keep_labels()
+        if lengths is not None and self._places:
+            self._keep_features(sum(lengths) * partitions.features.row_bytes)
+        self._measure(labels)
 
     @property
     def n_rows(self) -> int:
@@ -74,15 +81,14 @@ class DaskPasses:
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
-        n_bytes = self.n_rows * self.partitions.features.row_bytes
-        self._keep_features(n_bytes)
+        if not self._features:
+            self._keep_features(self.n_rows * self.partitions.features.row_bytes)
         graph, shared_key = self._new_graph(shared)
         keys = []
-        for index, (features, labels) in enumerate(
-            zip(self._features_in(graph), self._labels, strict=True)
-        ):
+        rows = zip(self._places, self._features_in(graph), self._labels, strict=True)
+        for index, of_block in enumerate(rows):
             key = self._key("describe", index)
-            graph[key] = (tasks.describe, index, features, labels, task, shared_key)
+            graph[key] = (tasks.describe, index, *of_block, task, shared_key)
             keys.append(key)
         found = self._computed(graph, keys)
         self._digests = [digest for _, digest, _ in found]
@@ -130,8 +136,8 @@ class DaskPasses:
         self._warn_of_bytes(counted.n_bytes + sent)
         return counted.part
 
-    def _measure(self) -> None:
-        """Have the workers load and keep the labels; leave out empty partitions."""
+    def _keep_labels(self) -> list[Any]:
+        """Have the workers load and keep the labels of each partition."""
         columns = self.partitions.rest.values()
         names, several = tuple(self.partitions.rest), self.partitions.several
         load = functools.partial(tasks.load_labels, names, several)
@@ -142,7 +148,10 @@ class DaskPasses:
         for number, key in enumerate(keys):
             parts = [column.keys[number] for column in columns]
             graph[key] = (load, number, *parts)
-        labels = kept(self.client, graph, keys)
+        return kept(self.client, graph, keys)
+
+    def _measure(self, labels: list[Any]) -> None:
+        """Ask for the rows of each partition; leave out empty partitions."""
         facts = self._each("facts", tasks.facts_of, labels)
         for number, (length, one) in enumerate(
             zip(self.partitions.X.lengths or (), facts, strict=False)
@@ -162,7 +171,8 @@ class DaskPasses:
         fits = n_bytes <= SHARE_OF_MEMORY * worker_memory(self.client)
         if self.persist is True or (self.persist == "auto" and fits):
             graph: Graph = {}
-            self._features = kept(self.client, graph, self._features_in(graph))
+            keys = self._features_in(graph)
+            self._features = kept(self.client, graph, keys, priority=_AFTER_LABELS)
         elif last and self.persist == "auto":
             warnings.warn(
                 f"X has {n_bytes / 1e9:.3g} GB, more than half of the memory of the workers, so "
@@ -178,10 +188,9 @@ class DaskPasses:
             return self._features
         column, keys = self.partitions.X, []
         graph |= column.graph
-        for place, n_rows in zip(self._places, self.n_rows_of, strict=True):
+        for place in self._places:
             key = self._key("features", place)
-            features = self.partitions.features
-            graph[key] = (tasks.load_features, place, features, n_rows, column.keys[place])
+            graph[key] = (tasks.load_features, place, self.partitions.features, column.keys[place])
             keys.append(key)
         return keys
 

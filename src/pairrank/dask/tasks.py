@@ -73,9 +73,8 @@ def load_labels(names: tuple[str, ...], several: bool, number: int, *parts: Any)
 
 
 @alone
-def load_features(number: int, features: Features, n_rows: int, X: Any) -> Loaded:
+def load_features(number: int, features: Features, X: Any) -> Loaded:
     """Return the checked features of a partition."""
-    check_lengths(number, "X", X.shape[0], "y", n_rows)
     columns = _Columns()
     columns.n_features_in_ = features.n_features
     if features.names is not None:
@@ -93,8 +92,12 @@ def facts_of(labels: Loaded) -> Facts:
 
 
 @alone
-def describe(index: int, features: Loaded, labels: Loaded, call: Any, shared: Any) -> Any:
+def describe(
+    index: int, number: int, features: Loaded, labels: Loaded, call: Any, shared: Any
+) -> Any:
     """Return a block's description, and the checksum and the bytes of its features."""
+    assert labels.block.y is not None
+    check_lengths(number, "X", features.block.X.shape[0], "y", len(labels.block.y))
     block = labels.block._replace(X=features.block.X)
     return call(index, block, shared), features.digest, bytes_of(features.block.X)
 
