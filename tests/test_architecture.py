@@ -14,7 +14,7 @@ SOURCE = Path(__file__).resolve().parents[1] / "src" / "pairrank"
 
 LAYERS: dict[str, float] = {
     **dict.fromkeys(["exceptions", "_protocols", "_docstrings", "_extras"], 0),
-    **dict.fromkeys(["compiled", "threads"], 1),
+    **dict.fromkeys(["compiled", "threads", "_arrays"], 1),
     **dict.fromkeys(["_validation", "preferences", "losses", "kernels", "design", "solvers"], 2),
     "pair_sums": 2.5,
     **dict.fromkeys(["objective", "metrics", "datasets", "io", "export", "rank_boost"], 3),

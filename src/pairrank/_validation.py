@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 import numbers
 import typing
@@ -15,6 +14,17 @@ from scipy import sparse
 from sklearn.utils.validation import validate_data
 
 from pairrank import threads
+from pairrank._arrays import (
+    as_array,
+    as_float_array,
+    fits_a_float,
+    from_sequence,
+    is_missing,
+    refuse_hidden,
+    refuse_kinds,
+    refuse_merged,
+    shown,
+)
 from pairrank.exceptions import InputTypeError, PairrankError
 
 FloatArray = NDArray[np.float64]
@@ -25,7 +35,6 @@ _ENTRIES_A_BLOCK = 1 << 20
 """Threads share the check of a matrix in blocks of about so many entries."""
 _IF_MISSING = "fill it, as SimpleImputer does in a Pipeline, or use HistGradientBoostingRegressor"
 _NO_ROWS = (str, bytes, Mapping, Set)
-_NO_NUMBERS = (str, bytes, complex, datetime.date, np.datetime64, np.timedelta64)
 
 
 def check_features(
@@ -41,7 +50,7 @@ def check_features(
     refuse_hidden(X, "X")
     try:
         X = np.asarray(X) if isinstance(X, (list, tuple)) else X
-        _refuse_kinds(X, "X")
+        refuse_kinds(X, "X")
         _check_indices(X)
         X = validate_data(
             estimator,
@@ -139,7 +148,7 @@ def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArr
     is_exact = array.dtype.kind in "bf" and array.dtype.itemsize <= 8 and not is_listed
     is_narrow = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
     if not is_exact and not (is_narrow and np.abs(floats).max(initial=0.0) < _EXACT_BELOW):
-        _refuse_merged(list(values) if is_listed else array.tolist(), floats, name)
+        refuse_merged(list(values) if is_listed else array.tolist(), floats, name)
     return np.ascontiguousarray(floats)
 
 
@@ -156,11 +165,11 @@ def check_identifiers(values: Any, name: str, n_rows: int | None = None) -> NDAr
         if identifiers.dtype.kind == "T":
             identifiers = identifiers.astype(object)
         if identifiers.dtype.kind == "U" and not isinstance(values, np.ndarray):
-            identifiers = _from_sequence(values)
+            identifiers = from_sequence(values)
     elif isinstance(values, Iterable) and not isinstance(values, _NO_ROWS):
-        identifiers = _from_sequence(values)
+        identifiers = from_sequence(values)
     else:
-        raise PairrankError(f"{name} must hold one identifier per row, got {_shown(values)}")
+        raise PairrankError(f"{name} must hold one identifier per row, got {shown(values)}")
     identifiers = _one_dimensional(identifiers, name, n_rows)
     is_object = identifiers.dtype.kind == "O"
     if is_object:
@@ -232,19 +241,19 @@ def check_number(
 ) -> None:
     """Raise a PairrankError where a parameter is not a finite number greater than `low`."""
     kind = numbers.Integral if integer else numbers.Real
-    if not isinstance(value, kind) or isinstance(value, bool) or not _fits_a_float(value):
+    if not isinstance(value, kind) or isinstance(value, bool) or not fits_a_float(value):
         wanted = "a whole number" if integer else "a finite number"
-        raise PairrankError(f"{name} must be {wanted} (got {_shown(value)})")
+        raise PairrankError(f"{name} must be {wanted} (got {shown(value)})")
     if value < low or (value == low and not inclusive):
         bound = "at least" if inclusive else "greater than"
-        raise PairrankError(f"{name} must be {bound} {low:g} (got {_shown(value)})")
+        raise PairrankError(f"{name} must be {bound} {low:g} (got {shown(value)})")
 
 
 def check_choice(value: Any, name: str, choices: tuple[Any, ...]) -> None:
     """Raise a PairrankError where a parameter is not one of its choices."""
     if not any(isinstance(value, (type(each), np.bool_)) and value == each for each in choices):
         listed = ", ".join(map(repr, choices))
-        raise PairrankError(f"{name} must be one of {listed} (got {_shown(value)})")
+        raise PairrankError(f"{name} must be one of {listed} (got {shown(value)})")
 
 
 def check_choices(estimator: Any) -> None:
@@ -273,86 +282,6 @@ def check_power(n: Any) -> None:
     check_choice(int(n), "n", (1, 2))
 
 
-def as_array(values: Any, name: str) -> NDArray[Any]:
-    """Return the values as an array of any shape and type."""
-    refuse_hidden(values, name)
-    try:
-        return np.asarray(values)
-    except (TypeError, ValueError) as error:
-        raise PairrankError(f"{name} is not an array: {error}") from None
-
-
-def as_float_array(values: Any, name: str) -> FloatArray:
-    """Return the values as an array of float64, copied only where they are of another type."""
-    array = as_array(values, name)
-    _refuse_kinds(array, name)
-    try:
-        return array.astype(np.float64, copy=False)
-    except OverflowError:
-        raise PairrankError(
-            f"{name} holds a number beyond {np.finfo(np.float64).max:.2g}, the largest float: "
-            "scale or remove it"
-        ) from None
-    except (TypeError, ValueError) as error:
-        raise PairrankError(f"{name} must hold numbers: {error}") from None
-
-
-def _fits_a_float(value: Any) -> bool:
-    try:
-        return bool(np.isfinite(float(value)))
-    except OverflowError:
-        return False
-
-
-def _shown(value: Any) -> str:
-    """Return a value as an error shows it: a whole number beyond the largest float in words."""
-    is_huge = isinstance(value, numbers.Rational) and not _fits_a_float(value)
-    return "a number beyond the largest float" if is_huge else repr(value)
-
-
-def refuse_hidden(values: Any, name: str) -> None:
-    """Raise a PairrankError where values are masked, or not computed yet."""
-    if np.ma.is_masked(values):
-        raise PairrankError(
-            f"{name} is a masked array that hides {np.ma.count_masked(values)} of its values: drop "
-            f"their rows, or fill them with {name}.filled(...)"
-        )
-    if hasattr(values, "collect") and not hasattr(values, "shape"):
-        raise PairrankError(
-            f"{name} is a {type(values).__name__}, which holds no rows yet: call collect() on it"
-        )
-
-
-def _refuse_kinds(values: Any, name: str) -> None:
-    """Raise a PairrankError for complex numbers, dates and, of single columns, text."""
-    dtypes = getattr(values, "dtypes", None)
-    dtypes = [getattr(values, "dtype", None)] if dtypes is None or np.ndim(dtypes) == 0 else dtypes
-    kinds = {getattr(dtype, "kind", "") for dtype in dtypes}
-    if "c" in kinds:
-        raise PairrankError(f"{name} holds complex numbers: Complex data not supported")
-    if kinds & {"m", "M"} or any(getattr(dtype, "is_temporal", bool)() for dtype in dtypes):
-        raise PairrankError(f"{name} holds dates: turn them into numbers")
-    if not isinstance(values, np.ndarray) or values.ndim > 1:
-        return
-    if values.dtype.kind in "UST":
-        raise PairrankError(f"{name} must hold numbers, got text")
-    for row, value in enumerate(values.ravel() if values.dtype.kind == "O" else ()):
-        if isinstance(value, _NO_NUMBERS) or is_missing(value):
-            shown = "a missing value" if is_missing(value) else repr(value)
-            raise PairrankError(f"{name} must hold numbers, got {shown} in row {row}")
-
-
-def _refuse_merged(values: list[Any], floats: FloatArray, name: str) -> None:
-    first: dict[float, Any] = {}
-    for row, (value, number) in enumerate(zip(values, floats.tolist(), strict=True)):
-        known = first.setdefault(number, value)
-        if known != value:
-            raise PairrankError(
-                f"{name}[{row}] = {value} and {known} differ, but are equal as float64: subtract "
-                "the same number from all of them, or give their ranks"
-            )
-
-
 def _one_dimensional(
     array: NDArray[Any], name: str, n_rows: int | None, remedy: str = ""
 ) -> NDArray[Any]:
@@ -362,30 +291,6 @@ def _one_dimensional(
         raise PairrankError(f"{name} must have one dimension, got shape {array.shape}{remedy}")
     check_length(array, name, n_rows)
     return array
-
-
-def is_missing(value: Any) -> bool:
-    """Whether a value is None, NaN, NaT, pandas' NA or masked."""
-    if value is None or value is np.ma.masked:
-        return True
-    try:
-        return bool(value != value)
-    except TypeError:
-        return True
-    except ValueError:
-        return False
-
-
-def _from_sequence(values: Iterable[Any]) -> NDArray[Any]:
-    """Return an array that keeps every identifier unchanged."""
-    values = list(values)
-    kinds = {type(value) for value in values}
-    if len(kinds) == 1 and kinds <= {int, str, float}:
-        plain = np.asarray(values)
-        drops = plain.dtype.kind == "U" and any(value.endswith("\0") for value in values)
-        if not drops and (plain.dtype.kind in "iu" or kinds != {int}):
-            return plain
-    return np.fromiter(values, dtype=object, count=len(values))
 
 
 def _finite(floats: FloatArray, name: str) -> FloatArray:

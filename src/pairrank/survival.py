@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pairrank._validation import as_array, check_number, check_numbers
+from pairrank._arrays import as_array
+from pairrank._validation import check_number, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.metrics._inputs import check_flags
 

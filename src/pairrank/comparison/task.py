@@ -12,6 +12,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import check_array
 
 from pairrank import _validation as validation
+from pairrank._arrays import refuse_hidden
 from pairrank.exceptions import InputTypeError, PairrankError
 from pairrank.model_selection.splits import QueryKFold, Split, generator_of, splits_of
 from pairrank.preferences import Levels, Pairs
@@ -94,7 +95,7 @@ def checked_rows(X: Any, y: Any, given: Mapping[str, Any]) -> Rows:
             "models are compared on labels: explicit comparisons (Pairs) cannot be learnt by "
             "pointwise models; compare rankers of Pairs by their CV classes"
         )
-    validation.refuse_hidden(X, "X")
+    refuse_hidden(X, "X")
     try:
         X = check_array(
             X, accept_sparse="csr", dtype=(np.float64, np.float32), ensure_all_finite="allow-nan"

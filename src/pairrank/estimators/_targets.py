@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
 from pairrank import _validation as validation
+from pairrank._arrays import as_array
 from pairrank._docstrings import entries
 from pairrank._protocols import FloatArray
 from pairrank.estimators._base import BaseRanker
@@ -102,7 +103,7 @@ validation_scores_ : ndarray of shape (n_iter_ + 1,) or (n_targets, n_iter_ + 1)
 
 def checked_targets(y: Any, n_rows: int | None = None) -> FloatArray:
     """Return finite labels as float64 of shape (n_rows,) or, if several, (n_rows, n_targets)."""
-    columns = validation.as_array(y, "y")
+    columns = as_array(y, "y")
     if columns.ndim == 2 and columns.shape[1] > 1:
         each = [checked_targets(columns[:, at], n_rows) for at in range(columns.shape[1])]
         return np.column_stack(each)

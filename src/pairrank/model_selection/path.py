@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from pairrank._arrays import as_float_array
 from pairrank._protocols import FloatArray
-from pairrank._validation import as_float_array
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._inputs import rows_given, takes_rows
 from pairrank.model_selection.scorers import get_query_scorer, ranker_in, requested

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pairrank import _validation as validation
+from pairrank._arrays import as_array, as_float_array
 from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
@@ -56,13 +57,13 @@ def checked_rows(
 
 def as_index(values: ArrayLike, name: str) -> NDArray[Any]:
     """Return row numbers as integers, (n_pairs,)."""
-    index = validation.as_array(values, name)
+    index = as_array(values, name)
     if index.ndim != 1:
         raise PairrankError(f"{name} must have one dimension, got shape {index.shape}")
     if index.dtype.kind in "iu":
         return index.astype(np.int64) if index.dtype == np.uint64 else index
     if index.dtype.kind == "O":
-        index = validation.as_float_array(index, name)
+        index = as_float_array(index, name)
     whole = index.dtype.kind == "f" and (np.abs(index) < 2**31).all() and (index % 1 == 0).all()
     if index.size and not whole:
         raise PairrankError(f"{name} must hold row numbers (whole numbers from 0)")
@@ -81,7 +82,7 @@ def as_numbers(values: ArrayLike | None, name: str, size: int) -> FloatArray | N
     """Return one finite number per comparison, (n_pairs,), or None."""
     if values is None:
         return None
-    numbers = validation.as_float_array(values, name)
+    numbers = as_float_array(values, name)
     if numbers.shape != (size,):
         raise PairrankError(f"{name} has shape {numbers.shape}, but there are {size} pairs")
     if not np.isfinite(numbers).all():

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._arrays import is_missing, refuse_hidden
 from pairrank.exceptions import PairrankError
 from pairrank.preferences._codes import query_codes
 
@@ -58,7 +59,7 @@ def name_codes(values: Any, name: str) -> tuple[list[Any], Codes]:
     `name` is the column's name in errors. Columns of pandas, polars and pyarrow are encoded by
     their own libraries.
     """
-    validation.refuse_hidden(values, name)
+    refuse_hidden(values, name)
     if hasattr(values, "factorize"):
         try:
             codes, distinct = values.factorize()
@@ -153,7 +154,7 @@ def _digits(number: float) -> str:
 
 
 def _refuse_unknown(distinct: list[Any], codes: Codes, name: str) -> None:
-    missing = [code for code, each in enumerate(distinct) if validation.is_missing(each)]
+    missing = [code for code, each in enumerate(distinct) if is_missing(each)]
     _refuse_missing(np.isin(codes, missing), name)
 
 

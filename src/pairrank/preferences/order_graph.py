@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
-from pairrank._validation import refuse_hidden
+from pairrank._arrays import refuse_hidden
 from pairrank.exceptions import PairrankError
 
 

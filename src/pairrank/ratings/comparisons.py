@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._arrays import as_array, as_float_array, is_missing
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics._inputs import check_flags
 from pairrank.preferences.names import name_codes, pair_codes
@@ -128,7 +129,7 @@ def _instants(time: Any, size: int) -> NDArray[Any]:
 
     Text is numbers if all of it is: "2020" is the year 2020, not the start of it.
     """
-    array = validation.as_array(time, "time")
+    array = as_array(time, "time")
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     first = array.ravel()[0] if array.size else None
@@ -139,7 +140,7 @@ def _instants(time: Any, size: int) -> NDArray[Any]:
         raise PairrankError(f"time must have one dimension, got shape {array.shape}")
     validation.check_length(array, "time", size)
     if array.dtype.kind == "O":
-        _refuse_missing(np.array([validation.is_missing(each) for each in array]))
+        _refuse_missing(np.array([is_missing(each) for each in array]))
     if is_text and _are_numbers(array):
         return validation.check_numbers(array.astype(np.float64), "time", size)
     try:
@@ -193,7 +194,7 @@ def _check_covariates(covariates: Any, size: int) -> tuple[FloatArray, NDArray[A
             for name, column in zip(names, columns, strict=True)
         ]
         covariates = np.column_stack(columns) if columns else np.empty((size, 0))
-    array = validation.as_float_array(covariates, "covariates")
+    array = as_float_array(covariates, "covariates")
     array = np.ascontiguousarray(array[:, None] if array.ndim == 1 else array)
     if array.ndim != 2:
         raise PairrankError(f"covariates must have two dimensions, got shape {array.shape}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from pairrank import _validation as validation
+from pairrank._arrays import as_float_array
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences.names import is_hashable, name_codes, shown
@@ -119,7 +119,7 @@ class RatedItems:
                 f"covariates has the columns {', '.join(map(str, names))}; fit had "
                 f"{', '.join(self.covariate_names_)}: give these, in this order"
             )
-        given = validation.as_float_array(covariates, "covariates")
+        given = as_float_array(covariates, "covariates")
         wanted = *shape, self.coef_.size
         allowed = [wanted, *([(1, *wanted)] if not shape else []), *([shape] * (wanted[-1] == 1))]
         if given.shape not in allowed:

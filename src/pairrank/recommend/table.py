@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import _validation as validation
+from pairrank._arrays import as_float_array, refuse_hidden
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.io.ratings import ROLES, find_columns
@@ -212,7 +213,7 @@ def _columns(
 
 def _three(ratings: Any, roles: tuple[str | None, ...]) -> tuple[Any, Any, Any]:
     """Return the three columns, those of a frame by their names."""
-    validation.refuse_hidden(ratings, "ratings")
+    refuse_hidden(ratings, "ratings")
     if hasattr(ratings, "columns") or isinstance(ratings, Mapping):
         names = list(getattr(ratings, "columns", ratings))
         wanted = dict(zip(ROLES, roles, strict=True))
@@ -231,7 +232,7 @@ def _three(ratings: Any, roles: tuple[str | None, ...]) -> tuple[Any, Any, Any]:
 
 
 def _checked(rating: Any, n_users: int, n_items: int) -> FloatArray:
-    values = validation.as_float_array(rating, "rating")
+    values = as_float_array(rating, "rating")
     if not values.shape == (n_users,) == (n_items,):
         raise PairrankError(
             f"users, items and ratings are of different lengths: {n_users}, {n_items} and "

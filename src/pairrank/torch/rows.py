@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from pairrank import _arrays
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
@@ -77,7 +78,7 @@ def rows_of(labels: Any, qid: Any, mask: Any, weights: dict[str, Any]) -> Rows:
         shown = _as_mask(arrays.pop("mask"), int(np.prod(shape)))
         kept = np.flatnonzero(shown)
         arrays = {
-            name: validation.as_array(values, name)[kept] if np.ndim(values) else values
+            name: _arrays.as_array(values, name)[kept] if np.ndim(values) else values
             for name, values in arrays.items()
         }
     return _checked(arrays, shape, kept)
