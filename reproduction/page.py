@@ -59,7 +59,7 @@ def judge(study: Study, readings: Readings) -> list[tuple[str, Verdict, str]]:
         except NotRun:
             found = Verdict("not run", "")
         if claim.threshold and found.figure:
-            found = found._replace(figure=f"{found.figure}. {claim.threshold}")
+            found = found._replace(figure=_sentences(found.figure, claim.threshold))
         judged.append((claim.text, found, claim.note))
     return judged
 
@@ -91,9 +91,14 @@ def _claims_in_short(studies: Sequence[tuple[Study, Mapping[str, Record]]]) -> s
         for text, found, note in judge(study, Readings(study, records)):
             figure = found.figure
             if note and found.status == "does not hold":
-                figure += f" {note}"
+                figure = _sentences(figure, note)
             lines.append(f"| {study.title} | {text} | **{found.status}** | {figure} |")
     return "\n".join([*lines, ""])
+
+
+def _sentences(figure: str, note: str) -> str:
+    """Return figures and a note behind them, with a full stop between."""
+    return f"{figure.rstrip('.')}. {note}" if figure else note
 
 
 def _study(study: Study, readings: Readings, pictures: set[str]) -> list[str]:
