@@ -28,6 +28,8 @@ from pairrank.preferences import Levels, OrderGraph, Pairs
 from pairrank.preferences._codes import level_codes, no_pairs, query_codes, scale_to
 from pairrank.preferences.roles import weights_of_rows
 
+_NO_ROWS = np.empty(0, dtype=np.int64)
+"""No rows as an index: unlike those of a slice, what it takes does not keep its array alive."""
 _SPAN = 1024
 """`level_codes` needs no sort for whole numbers of a smaller span."""
 
@@ -204,7 +206,7 @@ def lay_out(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[BlockLayout,
         label=np.empty(0) if plan.labels is not None else labels.astype(np.float64),
         weight=weight,
     )
-    out = plan.exchanged[rows.query] if plan.exchanged.any() else slice(0)
+    out = plan.exchanged[rows.query] if plan.exchanged.any() else _NO_ROWS
     exchanged = ExchangedRows(labels[out], rows.query[out], weight[:, out])
     return layout, Report(*whole[1:], exchanged)
 

@@ -98,8 +98,9 @@ class LocalPasses:
         self._bytes_cached, self._largest, self._caches = 0, 0, True
         n_rows = n_bytes = 0
         found = []
-        with self._pass(self._checked) as blocks:
+        with self._pass(self.checks.read) as blocks:
             for index, checked in enumerate(blocks):
+                self._seen.append((checked.number, digest_of(checked.rows.X)))
                 kept = KeptRows(checked.rows)
                 self._kept.append(kept)
                 self._cache(checked.rows.X)
@@ -138,7 +139,7 @@ class LocalPasses:
         states = self._states or [None] * self.n_blocks
         merged: Any = _NOTHING
         with self._pass(self._again) as blocks:
-            for index, checked in enumerate(blocks):
+            for index, checked in enumerate(self._verified(blocks)):
                 part = task(index, checked.rows.X, states[index], shared)
                 merged = part if merged is _NOTHING else merge(merged, part)
         return merged
@@ -155,17 +156,8 @@ class LocalPasses:
         with read_ahead(read) as blocks:
             yield reported(blocks, self.report, self.n_passes, self.n_blocks or None)
 
-    def _checked(self) -> Generator[Checked, None, None]:
-        """Yield the blocks of the first pass, and keep their digests."""
-        for checked in self.checks.read():
-            self._seen.append((checked.number, digest_of(checked.rows.X)))
-            yield checked
-            del checked
-
     def _again(self) -> Generator[Checked, None, None]:
         """Yield the blocks of a later pass: those in memory, then those of the source.
-
-        Equal digests show that the values are those that the first pass has found finite.
 
         Scores are not kept for the second pass of crossing rows, because X' g needs X in any case.
         For 20 float32 features X w is a tenth of the processor time of a pass, and scores
@@ -174,17 +166,25 @@ class LocalPasses:
         start = len(self._cached)
         for X, (number, _) in zip(self._cached, self._seen, strict=False):
             yield Checked(number, RowBlock(X))
-        if start == self.n_blocks:
-            return
-        expected = iter(self._seen[start:])
-        for checked in self.checks.read(self._seen[start][0], labelled=False, finite=False):
-            if (checked.number, digest_of(checked.rows.X)) != next(expected, None):
+        if start < self.n_blocks:
+            yield from self.checks.read(self._seen[start][0], labelled=False, finite=False)
+
+    def _verified(self, blocks: Iterator[Checked]) -> Iterator[Checked]:
+        """Yield the blocks of a later pass; raise a PairrankError at one that has changed.
+
+        Equal digests show that the values are those that the first pass has found finite. They are
+        computed here, not by the reader, so that decoding goes on meanwhile.
+        """
+        seen, n_cached = iter(self._seen), len(self._cached)
+        for place, checked in enumerate(blocks):
+            known = next(seen, None)
+            if place >= n_cached and known != (checked.number, digest_of(checked.rows.X)):
                 raise self._changed(checked.number)
             yield checked
             del checked
-        ended = next(expected, None)
-        if ended is not None:
-            raise self._changed(ended[0])
+        left = next(seen, None)
+        if left is not None:
+            raise self._changed(left[0])
 
     def _changed(self, number: int) -> PairrankError:
         return PairrankError(
