@@ -184,8 +184,8 @@ def _ensembles(n_trees: int, sets: dict[str, Any]) -> Iterator[Cell]:
 
 SMALL = {row: NAMES[row] for row in ("MQ2008", "MQ2007 shape", "YAHOO set 2 shape")}
 L1_SVR_STOPS = (
-    "Four labels in five are 0, so the least absolute deviations are those of weights 0, which order "
-    "nothing. At the paper's large C the order is what is left of it when the iterations end."
+    "Four labels in five are 0, so the least absolute deviations are those of weights 0, which "
+    "order nothing. At the paper's large C the order is what is left of it when the iterations end."
 )
 OVERFITTED = (
     "1,000 boosted trees overfit, in the paper as here, and then depend on bins and seeds; with "
