@@ -255,7 +255,7 @@ def test_workers_compile_once_also_after_a_restart(client, rows):
     before = client.run(compile_seconds)
     pairrank.dask.DaskRankSVM(client=client).fit(*given)
     assert client.run(compile_seconds) == before
-    client.restart(wait_for_workers=True)
+    client.restart(timeout=300, wait_for_workers=True)
     pairrank.dask.DaskRankSVM(client=client).fit(*given)
     assert set(client.run(compile_seconds).values()) == {0.0}
 
