@@ -201,7 +201,7 @@ def _log_c(models: tuple[str, ...], metric: str, at: int) -> Quantity:
 def _lost(models: tuple[str, ...], metric: str) -> Quantity:
     paper = {place: Printed(0.0) for place in LOG_C if place[1] in models}
     title = f"validation {metric} that the paper's C loses against the best C"
-    reasons = {("MQ2008", L1_SVR): L1_SVR_STOPS}
+    reasons = {("MQ2008", L1_SVR): L1_SVR_STOPS} if L1_SVR in models else {}
     return Quantity(f"{metric} lost", title, paper, form=".4f", tolerance=0.01, reasons=reasons)
 
 
