@@ -206,9 +206,9 @@ def test_large_shared_values_need_no_advice_of_dask(client, rows):
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_an_interrupt_ends_the_pass_on_the_cluster_too(client, rows):
+def test_an_interrupt_ends_the_pass_on_the_cluster_too(own_client, rows):
     X, y = rows
-    passes = passes_over(client, cut(X), cut(y))
+    passes = passes_over(own_client, cut(X), cut(y))
     passes.describe(dask_tasks.describe_rows, None)
     timer = threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -218,7 +218,6 @@ def test_an_interrupt_ends_the_pass_on_the_cluster_too(client, rows):
     timer.join()
     assert isinstance(caught.value.__cause__, KeyboardInterrupt)
     assert time.monotonic() - start < 60.0
-    client.restart(wait_for_workers=True)
 
 
 def test_a_lost_cluster_is_an_error_that_says_so(rows):
