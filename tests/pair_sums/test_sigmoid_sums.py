@@ -86,6 +86,29 @@ def test_sharpening_lowers_eps_a_hundredfold_to_a_least(route, loss):
     assert not bound.sharpen()
 
 
+@pytest.mark.parametrize("spread", [0.0, 169.9, 170.1, 240.0, 700.0, 720.0])
+@pytest.mark.parametrize("n_winners", [1, 3, 4, 66])
+@pytest.mark.parametrize("n_losers", [8, 899, 901, 1810])
+def test_products_of_many_far_logistic_pairs_stay_in_range(n_losers, n_winners, spread):
+    """Pairs share divisions and logarithms up to a spread of 170 and in runs of 900 columns.
+
+    The factors of a product are all largest at a spread of 170, the mantissas at one of 0.
+    """
+    losers, winners = np.linspace(0.0, 1e-3, n_losers), np.linspace(2e-3, 3e-3, n_winners)
+    scores = np.concatenate([losers, spread + winners])
+    for signed in (scores, -scores):
+        problem = random_problem(signed.size, 2)._replace(
+            y=np.repeat([0.0, 1.0], [n_losers, n_winners]), scores=signed, qid=None
+        )
+        levels = levels_of(problem)
+        exact = all_pairs(problem, levels, "logistic")
+        value, gradient = bind(Logistic(), levels, pair_sum="direct").at(signed)[:2]
+        # exp and the difference of scores: relative errors of at most 4 ulps of the spread
+        rounding = 4.0 * np.finfo(float).eps * (spread + 1.0)
+        assert abs(value - exact.value) <= rounding * exact.pair_weight
+        assert_within(gradient, exact.gradient, rounding * exact.row_weight)
+
+
 @pytest.mark.parametrize("route", ["auto", "boxes", "beaulieu"])
 def test_raykar_sharpens_both_its_sums(route):
     problem = random_problem(3000, 3)
