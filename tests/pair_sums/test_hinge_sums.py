@@ -103,6 +103,20 @@ def labels_of(levels: Levels) -> np.ndarray:
     return levels.from_layout(levels.labels[level].astype(float))
 
 
+@pytest.mark.parametrize("loss", [Hinge(), SquaredHinge()])
+@pytest.mark.parametrize("graph", ["full", "chain"])
+def test_near_rows_may_lie_on_both_sides_of_a_tile_of_rows(graph, loss):
+    """Tiles have 512 rows: the last row of the first begins a query of 7."""
+    n_rows, at = 2100, np.arange(2100.0)
+    levels = Levels.build(at, at // 7) if graph == "full" else Levels.build(at, graph=graph)
+    scores = np.random.default_rng(4).normal(size=n_rows)
+    found, wanted = (bind(loss, levels, pair_sum=route).at(scores) for route in ("auto", "direct"))
+    # Each row has at most 6 pairs, whose parts are at most twice 1 + ptp(scores).
+    rounding = 6.0 * 6.0 * np.finfo(float).eps * 2.0 * (1.0 + np.ptp(scores))
+    np.testing.assert_allclose(found.gradient, wanted.gradient, rtol=0, atol=rounding)
+    assert found.value == pytest.approx(wanted.value, rel=n_rows * np.finfo(float).eps)
+
+
 @pytest.mark.parametrize("plan", PLANS)
 def test_an_outlier_costs_the_others_no_digits(plan, monkeypatch):
     make_plan(monkeypatch, plan)

@@ -6,8 +6,9 @@ import pytest
 from definitions import Sums
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Raykar
+from pairrank.losses._phi import OfPhi
 from pairrank.pair_sums import bind, sigmoid_pairs
-from pairrank.preferences import Levels
+from pairrank.preferences import Levels, OrderGraph
 from strategies import Problem
 from sum_table import EVERY as TABLE
 from sum_table import LOSSES as SUMMED
@@ -161,6 +162,22 @@ def test_an_exact_sum_cannot_be_sharpened():
     assert bound.error == 0.0
     assert not bound.sharpen()
     assert not bind(Raykar(), levels_of(problem), pair_sum="direct").sharpen()
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_edges_of_a_job_may_come_in_any_order_of_their_losers(loss):
+    """The sums of losers are collected over several edges before they are added."""
+    generator = np.random.default_rng(6)
+    y = np.repeat(np.arange(12), generator.integers(13, 25, 12)) * 1.0
+    graph = OrderGraph([(8, 9), (1, 10), (7, 11), (0, 11), (3, 8), (2, 10)])
+    levels = Levels.build(y, graph=graph)
+    scores = generator.normal(size=y.size)
+    found = bind(LOSSES[loss], levels, pair_sum="direct").at(scores)
+    wanted = bind(OfPhi(LOSSES[loss]), levels).at(scores)
+    # A row has at most 50 pairs, each with a share of at most 1, known to some ulps.
+    rounding = 50.0 * 50.0 * np.finfo(float).eps
+    np.testing.assert_allclose(found.gradient, wanted.gradient, rtol=0, atol=rounding)
+    assert abs(found.value - wanted.value) <= rounding * y.size
 
 
 @pytest.mark.parametrize("graph", ["full", "chain"])
