@@ -47,6 +47,16 @@ def test_a_streamed_model_is_that_of_the_rows_in_memory(folder, tmp_path, data):
     assert json.loads(remembered)["n_pairs"] == wanted.n_pairs_
 
 
+def test_the_column_of_documents_is_no_feature(folder, tmp_path):
+    table = pq.read_table(folder / "all.parquet")
+    names = [f"d{number}" for number in range(table.num_rows)]
+    pq.write_table(table.append_column("docid", [names]), tmp_path / "rows.parquet")
+    named = ("--stream", *NAMES, "--docid", "docid", "-o", tmp_path / "model", "-q")
+    run("train", tmp_path / "rows.parquet", *named)
+    found = load_model(tmp_path / "model").feature_names_in_
+    assert list(found) == list(load_model(folder / "model").feature_names_in_)
+
+
 def test_evaluate_measures_what_it_measures_in_memory(folder):
     asked = ("--json", "--metric", "pairwise_accuracy", "--metric", "ndcg@10")
     wanted = run("evaluate", folder / "model", folder / "all.parquet", *asked).stdout

@@ -91,7 +91,8 @@ def streamed(
     if streaming.memory_limit is not None:
         shared["memory_limit"] = streaming.memory_limit
     if kind == "parquet":
-        drop = () if features else split_names(columns["drop"])
+        documents = [given["docid"]] if given["docid"] else []
+        drop = [] if features else [*split_names(columns["drop"]), *documents]
         try:
             blocks = RowBlocks.from_parquet(
                 data,
