@@ -220,7 +220,7 @@ def main() -> None:
     if options.only in (None, "clarabel"):
         print("\n### Beside Clarabel on formulation (28), California, 20,640 x 8, five bins\n")
         columns = ["graph", "nu", "steps", "ConvexHullRanker s", "Clarabel s"]
-        columns += ["times faster (bar 20)", "objective above the optimum, part of it"]
+        columns += ["times faster (bar 30)", "objective above the optimum, part of it"]
         print(harness.table(columns, beside_clarabel(options.repeat)))
     if options.only in (None, "growth"):
         print("\n### Growth: five classes, chain, 8 features\n")

@@ -354,7 +354,7 @@ def main() -> None:
     if options.only in (None, "rows"):
         print("\n### 1,000,000 x 20, binary, one query: RankSVM against LogisticRegression\n")
         columns = ["X", "noise", "C", "RankSVM s", "evaluations", "LogisticRegression s"]
-        columns += ["its iterations", "ratio (bar 1.2)"]
+        columns += ["its iterations", "ratio (bar 0.6)"]
         print(harness.table(columns, against_rows(options.scale, 2 * options.repeat + 1)))
     if options.only in (None, "curves"):
         report_curves(options)

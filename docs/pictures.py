@@ -73,7 +73,7 @@ def boosting_against_rows() -> Series:
 
 def fits_beside_liblinear() -> dict[str, float]:
     """Return how many times faster RankSVM reaches LIBLINEAR-ranksvm's objective, by data."""
-    found = table("The same day, later", "RankSVM against LIBLINEAR-ranksvm")
+    found = table("RankSVM: whole fits", "Against LIBLINEAR-ranksvm")
     pairs = zip(found.column("data"), found.column("LIBLINEAR's eps"), strict=True)
     names = [f"{data}, eps {eps}" for data, eps in pairs]
     return dict(zip(names, map(number, found.column("geometric mean")), strict=True))
@@ -81,11 +81,10 @@ def fits_beside_liblinear() -> dict[str, float]:
 
 def fits_beside_logistic_regression() -> dict[str, float]:
     """Return seconds of a fit over those of LogisticRegression, 1e6 x 20, by ranker."""
-    where = "The same day, later", "Fits of 1,000,000 x 20"
     wanted = {"noise": "1", "label noise": "1", "C": "1", "loss": "logistic"}
     found = {}
-    for which, name in enumerate(("RankSVM", "RankNCG")):
-        measured = table(*where, which)
+    for name, section in (("RankSVM", "RankSVM: whole fits"), ("RankNCG", "RankNCG")):
+        measured = table(section, "1,000,000 x 20")
         for row in measured.rows:
             named = dict(zip(measured.columns, row, strict=True))
             if all(named.get(each, value) == value for each, value in wanted.items()):
