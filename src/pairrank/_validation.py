@@ -31,8 +31,9 @@ FloatArray = NDArray[np.float64]
 
 _EXACT_BELOW = 2.0**53
 """Whole numbers below this are exact in float64."""
-_ENTRIES_A_BLOCK = 1 << 20
+_ENTRIES_A_BLOCK = 1 << 19
 """Threads share the check of a matrix in blocks of about so many entries."""
+_NUMBERS_A_BLOCK = 1 << 16
 _IF_MISSING = "fill it, as SimpleImputer does in a Pipeline, or use HistGradientBoostingRegressor"
 _NO_ROWS = (str, bytes, Mapping, Set)
 
@@ -147,7 +148,7 @@ def check_numbers(values: Any, name: str, n_rows: int | None = None) -> FloatArr
     is_listed = isinstance(values, (list, tuple)) and given.ndim == 1
     is_exact = array.dtype.kind in "bf" and array.dtype.itemsize <= 8 and not is_listed
     is_narrow = array.dtype.kind in "biuf" and array.dtype.itemsize <= 8
-    if not is_exact and not (is_narrow and np.abs(floats).max(initial=0.0) < _EXACT_BELOW):
+    if not is_exact and not (is_narrow and _all_in_blocks(_is_below, floats)):
         refuse_merged(list(values) if is_listed else array.tolist(), floats, name)
     return np.ascontiguousarray(floats)
 
@@ -294,14 +295,23 @@ def _one_dimensional(
 
 
 def _finite(floats: FloatArray, name: str) -> FloatArray:
-    finite = np.isfinite(floats)
-    if not finite.all():
-        row = int(np.argmin(finite))
+    if not _all_in_blocks(np.isfinite, floats):
+        row = int(np.argmin(np.isfinite(floats)))
         raise PairrankError(
             f"{name} contains {_name_of(floats[row])} in row {row}; remove the row or replace the "
             "value"
         )
     return floats
+
+
+def _is_below(floats: FloatArray) -> NDArray[np.bool_]:
+    return np.abs(floats) < _EXACT_BELOW
+
+
+def _all_in_blocks(test: Callable[[FloatArray], NDArray[np.bool_]], floats: FloatArray) -> bool:
+    """Return whether a test holds for all numbers; threads share blocks that stay in the cache."""
+    blocks = threads.blocks(floats.size, _NUMBERS_A_BLOCK)
+    return all(threads.run(lambda rows: bool(test(floats[rows]).all()), blocks))
 
 
 def _name_of(value: Any) -> str:

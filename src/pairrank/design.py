@@ -12,7 +12,8 @@ from pairrank import threads
 
 FloatArray = NDArray[np.float64]
 
-_BLOCK_ENTRIES = 1 << 20
+_BLOCK_ENTRIES = 1 << 19
+_ROWS_A_BLOCK = 1 << 17
 _PIECE_ENTRIES, _EIGHT = 1 << 16, 8
 """About so many entries stay in the cache; products add eight rows at a time."""
 _ENTRIES_PER_FEATURE = 16
@@ -201,8 +202,9 @@ def compacted(design: Design) -> Design:
 
 def norm_of(values: FloatArray) -> float:
     """Return the Euclidean norm without overflow or underflow."""
+    blocks = threads.blocks(values.size, _ROWS_A_BLOCK)
     with np.errstate(over="ignore", invalid="ignore"):
-        square = float(values @ values)
+        square = sum(threads.run(lambda rows: float(values[rows] @ values[rows]), blocks))
     if _SAFE < square < 1.0 / _SAFE:
         return float(np.sqrt(square))
     return float(linalg.norm(values, check_finite=False))

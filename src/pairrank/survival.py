@@ -13,6 +13,7 @@ from pairrank._arrays import as_array
 from pairrank._validation import check_number, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.metrics._inputs import check_flags
+from pairrank.preferences.ordering import counting_order
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -252,20 +253,18 @@ def _index(
     times: _Times, scores: FloatArray, weight: FloatArray, tied_tol: float, with_error: bool
 ) -> Concordance:
     """Return the index; rows are laid out by level, so that losers lie before winners."""
-    from pairrank.compiled.layout import counting_order
     from pairrank.compiled.sorting import sorted_segments
     from pairrank.compiled.windows import sum_below, tied_windows
 
-    n_rows, sizes = scores.size, np.bincount(times.level)
-    order = counting_order(times.level.astype(np.int32), sizes.size, np.empty(0, dtype=np.int32))
-    start = np.append(0, np.cumsum(sizes)).astype(np.int64)
+    n_rows = scores.size
+    order, start = counting_order(times.level.astype(np.int32), int(times.level.max()) + 1)
     event, weight = times.event[order], weight[order]
     ascending, places = sorted_segments(scores[order], np.array([0, n_rows]))
     place = np.empty(n_rows, dtype=np.int64)
     place[places] = np.arange(n_rows)
     low, high = tied_windows(ascending, tied_tol)
     lower, upto = sum_below(place, low, high, start, np.ones(n_rows), event).T
-    lasting = np.where(event, np.repeat(start[:-1], sizes), 0)
+    lasting = np.where(event, np.repeat(start[:-1], np.diff(start)), 0)
     credit, base = weight * (lower + upto) / 2.0, weight * lasting
     concordant, tied = (int(each.astype(np.int64).sum()) for each in (lower, upto - lower))
     discordant = int(lasting.sum()) - concordant - tied

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import BlockLayout
-from pairrank.compiled.layout import counting_order
+from pairrank.preferences.ordering import counting_order
 
 Places = slice | NDArray[np.integer]
-_NO_ORDER = np.empty(0, dtype=np.int32)
 
 
 class OwnRows(NamedTuple):
@@ -119,7 +118,7 @@ def places_of_parts(query: NDArray[np.int32], numbers: NDArray[np.int64]) -> dic
             for one, low, high in zip(runs, changes, last, strict=True)
         }
     of_row = np.repeat(part, ends - starts)
-    order = counting_order(of_row, numbers.size + 1, _NO_ORDER)
+    order, _ = counting_order(of_row, numbers.size + 1)
     present, first = np.unique(of_row[order], return_index=True)
     pieces = np.split(order, first[1:])
     return {int(one): piece for one, piece in zip(present, pieces, strict=True)}

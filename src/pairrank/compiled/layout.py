@@ -1,28 +1,20 @@
-"""Counting sort of rows by query and level; the pairs of groups that a graph joins."""
-
-import numpy as np
+"""Places of rows sorted by key; gathers and scatters; the pairs of groups that a graph joins."""
 
 from pairrank.compiled._jit import compiled
 
 
 @compiled
-def counting_order(keys, n_keys, order):
-    """Return the stable order of rows by key, in O(m + n_keys).
+def place_by_key(keys, order, first, stop, starts, result):
+    """Write the rows at places `first` to `stop` of an order where their keys begin, O(rows).
 
-    `keys` (m,) int32 is by row; `order` (m,) int32 is the initial order, or empty.
+    keys (m,) int32 is by row; order (m,) int32, or empty: rows are in their own order. starts
+    (n_keys,) int64 has the next place of each key, and is moved on. result (m,) int32 is written.
     """
-    starts = np.zeros(n_keys + 1, np.int64)
-    for row in range(len(keys)):
-        starts[keys[row] + 1] += 1
-    for key in range(n_keys):
-        starts[key + 1] += starts[key]
-    result = np.empty(len(keys), np.int32)
-    for at in range(len(keys)):
+    for at in range(first, stop):
         row = order[at] if len(order) else at
         key = keys[row]
         result[starts[key]] = row
         starts[key] += 1
-    return result
 
 
 @compiled

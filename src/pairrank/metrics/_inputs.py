@@ -16,6 +16,7 @@ from pairrank._validation import ALIGNED, check_labels, check_numbers
 from pairrank.exceptions import NoPairsWarning, PairrankError
 from pairrank.preferences import refuse_roles
 from pairrank.preferences._codes import query_codes
+from pairrank.preferences.ordering import counting_order
 from pairrank.preferences.roles import ROLES, weights_of_rows
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -197,8 +198,6 @@ class ByQuery(NamedTuple):
 
 def by_query(judged: Judged) -> ByQuery:
     """Order the rows by query, stably; O(m), or O(m log m) where identifiers are unordered."""
-    from pairrank.compiled.layout import counting_order
-
     kept = np.arange(judged.scores.size)
     if judged.weight is not None:
         kept = np.flatnonzero(judged.weight > 0)
@@ -206,9 +205,8 @@ def by_query(judged: Judged) -> ByQuery:
         stops = [0, kept.size] if kept.size else [0]
         return ByQuery(kept, np.array(stops, dtype=np.int64), None)
     identifiers, codes = query_codes(judged.qid[kept])
-    sizes = np.bincount(codes, minlength=identifiers.size)
-    order = counting_order(codes, identifiers.size, np.empty(0, dtype=np.int32))
-    return ByQuery(kept[order], np.append(0, np.cumsum(sizes)).astype(np.int64), identifiers)
+    order, starts = counting_order(codes, identifiers.size)
+    return ByQuery(kept[order], starts, identifiers)
 
 
 def mean_over_queries(

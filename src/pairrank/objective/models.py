@@ -91,15 +91,22 @@ class SampledModel:
         return self._cached[1]
 
     def _products(self, scores: FloatArray) -> FloatArray:
-        """Return X' H X for the curvature H at the scores; threads share blocks of features."""
-        columns, curvature = self._columns, self._pair_sum.at(scores).curvature()
+        """Return X' H X for the curvature H at the scores; threads share blocks of features.
 
-        def multiply(features: slice) -> FloatArray:
-            return curvature.matmat(columns[features]) @ columns.T
+        A block is multiplied by its own features and those after it; the rest is symmetric.
+        """
+        columns, curvature = self._columns, self._pair_sum.at(scores).curvature()
+        result = np.empty((len(columns), len(columns)))
+
+        def multiply(features: slice) -> None:
+            first, stop = features.start, features.stop
+            result[features, first:] = curvature.matmat(columns[features]) @ columns[first:].T
+            result[stop:, features] = result[features, stop:].T
 
         n_blocks = _BLOCKS if columns.size >= _LARGE else 1
         size = max(1, -(-len(columns) // n_blocks))
-        return np.concatenate(threads.run(multiply, threads.blocks(len(columns), size)))
+        threads.run(multiply, threads.blocks(len(columns), size))
+        return result
 
     def _is_near(self, known: FloatArray, w: FloatArray) -> bool:
         """Whether the scores differ by less than the error of sampling."""

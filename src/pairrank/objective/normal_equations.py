@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank.design import Design
 from pairrank.objective.row_blocks import block_rows, centred, centred_blocks, cut, dense
 from pairrank.preferences import Differences, Pairs
+from pairrank.preferences.ordering import counting_order
 
 
 def primal_matrix(design: Design, preferences: Differences | Pairs) -> FloatArray:
@@ -141,10 +142,7 @@ def _by_query(differences: Differences) -> tuple[NDArray[np.intp] | None, NDArra
             return None, np.array([0, differences.n_rows])
         rows = np.flatnonzero(np.asarray(weight) > 0)
         return rows, np.unique([0, rows.size])
-    from pairrank.compiled.layout import counting_order
-
-    n_queries = differences.query_weight.size
-    rows = counting_order(query_of, n_queries, np.empty(0, dtype=np.int32)).astype(np.intp)
+    rows = counting_order(query_of, differences.query_weight.size)[0].astype(np.intp)
     if not whole:
         rows = rows[np.asarray(weight)[rows] > 0]
     starts = np.flatnonzero(np.diff(query_of[rows], prepend=-1))

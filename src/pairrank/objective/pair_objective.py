@@ -104,11 +104,27 @@ class Problem:
         assert not isinstance(self.preferences, Differences)
         return float(self.loss.phi(np.zeros(1), order=2)[0]) * wins_plus(1.0, self.preferences)
 
-    @functools.cached_property
+    @property
     def some_rows(self) -> Design:
-        """Every k-th row of X, with enough entries to judge its features by."""
+        """Every k-th row of X, with enough entries to judge its features by.
+
+        Rows of Levels are in the order of their layout.
+        """
+        return self._some[0]
+
+    @property
+    def some_degrees(self) -> FloatArray:
+        """The weight of the preferences of each of `some_rows`."""
+        return self._some[1]
+
+    @functools.cached_property
+    def _some(self) -> tuple[Design, FloatArray]:
         assert isinstance(self.design, Design)
-        return Design(self.design.X[:: self.stride])
+        preferences, step = self.preferences, slice(None, None, self.stride)
+        if self.stride == 1 or not isinstance(preferences, Levels):
+            return Design(self.design.X[step]), wins_plus(1.0, preferences)[step]
+        rows = preferences.row_of[step]
+        return Design(self.design.X[rows]), preferences.degrees_at(step)
 
     @functools.cached_property
     def stride(self) -> int:
@@ -128,9 +144,11 @@ class Problem:
         design = self.design
         if isinstance(design, KernelDesign):
             return None
-        degree = self.curvature_at_zero()
-        if is_even(spread_of_features(self.some_rows, degree[:: self.stride])):
+        whole = self.curvature_at_zero() if self.is_of_differences else None
+        some = self.some_degrees if whole is None else whole[:: self.stride]
+        if is_even(spread_of_features(self.some_rows, some)):
             return None
+        degree = self.curvature_at_zero() if whole is None else whole
         return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
 
 
@@ -297,10 +315,9 @@ class PairObjective:
     @functools.cached_property
     def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
-        preferences, every = self.problem.preferences, self.problem.stride
-        degree = wins_plus(1.0, preferences)[::every]
-        absolute = Design(abs(self.problem.some_rows.X)).transposed(degree)
-        return every * float(np.linalg.norm(absolute)) / preferences.total_weight
+        problem = self.problem
+        absolute = Design(abs(problem.some_rows.X)).transposed(problem.some_degrees)
+        return problem.stride * float(np.linalg.norm(absolute)) / problem.preferences.total_weight
 
     def _hessian(
         self, w: FloatArray, scores: FloatArray, curvature: Callable[[], Curvature]

@@ -15,6 +15,7 @@ from pairrank.pair_sums.profiles import BoxRule, Profile
 from pairrank.pair_sums.sigmoid_pairs import NONE
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import group_totals, totals_around
+from pairrank.preferences.ordering import scattered
 
 _NO_TABLES = (np.empty((0, 0)), np.zeros(4))
 for _table in _NO_TABLES:
@@ -149,18 +150,18 @@ def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
     code: Code = NO_CODE
     if segment.size > 1:
         small = np.uint8 if segment.size <= FEW_CODES else np.int32
-        code = _scattered(np.repeat(code_of.astype(small), sizes), place)
+        code = scattered(np.repeat(code_of.astype(small), sizes), place)
     in_segment = segment[code_of]
     segment_weight = lower_weight = balance = NONE
     if in_segment.any():
         member = np.repeat(in_segment, sizes)
         segment_weight = w = np.where(member, 1.0 if weight is None else weight, 0.0)
         below, above = totals_around(w, code_start)
-        lower_weight = _scattered(w * (below + 0.5 * w), place)
-        balance = _scattered(w * (below - above), place)
+        lower_weight = scattered(w * (below + 0.5 * w), place)
+        balance = scattered(w * (below - above), place)
     tied = first + np.flatnonzero(in_segment & (sizes > 1))
     return QueryPlan(
-        query, rows, code, NONE if weight is None else _scattered(weight, place), segment, links,
+        query, rows, code, NONE if weight is None else scattered(weight, place), segment, links,
         code_start, segment_weight, lower_weight, balance, tied, small_edges,
     )  # fmt: skip
 
@@ -169,15 +170,9 @@ def _in_order(row_of: NDArray[np.int32]) -> tuple[slice | NDArray[np.int32], NDA
     """Return a query's rows, ascending, and the place of each row of the layout among them."""
     low, high = int(row_of.min()), int(row_of.max())
     if high - low + 1 == row_of.size:
-        return slice(low, high + 1), row_of - np.int32(low)
+        return slice(low, high + 1), row_of - np.int32(low) if low else row_of
     order = np.argsort(row_of)
-    return row_of[order], _scattered(np.arange(row_of.size, dtype=np.int32), order)
-
-
-def _scattered(values: NDArray, place: NDArray) -> NDArray:
-    result = np.empty_like(values)
-    result[place] = values
-    return result
+    return row_of[order], scattered(np.arange(row_of.size, dtype=np.int32), order)
 
 
 def _codes_of_full(

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.preferences import Levels
 from pairrank.preferences._codes import count_pairs
+from pairrank.preferences.ordering import scattered
 
 IntArray = NDArray[np.int64]
 Links = tuple[IntArray, IntArray, IntArray, IntArray]
@@ -245,16 +246,16 @@ def _unit(
     weight = weight[:, start:stop]
     low, high = int(row_of.min()), int(row_of.max())
     rows: slice | NDArray[np.int32]
-    order: NDArray[np.integer]
     if high - low + 1 == row_of.size:
-        rows, order = slice(low, high + 1), np.empty_like(row_of)
-        order[row_of - np.int32(low)] = np.arange(row_of.size, dtype=row_of.dtype)
+        rows, place = slice(low, high + 1), row_of - np.int32(low) if low else row_of
+        code = scattered(code, place)
+        weight = np.array([scattered(side, place) for side in weight]) if weight.size else weight
     else:
         order = np.argsort(row_of, kind="stable")
-        rows = row_of[order]
-    weight = weight[:, order] if weight.size else weight
+        rows, code = row_of[order], code[order]
+        weight = weight[:, order] if weight.size else weight
     links = _links(levels, first, last)
-    return Unit(rows, code[order], weight, int(code_of_group[-1]) + 1, links, scale)
+    return Unit(rows, code, weight, int(code_of_group[-1]) + 1, links, scale)
 
 
 def _links(levels: Levels, first: int, last: int) -> Links:

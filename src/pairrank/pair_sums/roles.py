@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature
-from pairrank.compiled.layout import counting_order, scatter_add
+from pairrank.compiled.layout import scatter_add
 from pairrank.pair_sums._bound import BoundSum, as_scores, no_curvature
 from pairrank.preferences import Levels, Pairs, Preferences
 from pairrank.preferences._codes import count_pairs, query_of_groups
+from pairrank.preferences.ordering import counting_order
 
 IntArray = NDArray[np.int64]
 
@@ -305,7 +306,7 @@ def _doubled(levels: Levels, block: IntArray, edges: IntArray) -> Iterator[RoleP
     if not len(edges):
         return
     group, copy, weight = (np.concatenate(each) for each in zip(*sides, strict=True))
-    order = counting_order(group.astype(np.int32), 2 * block.size, _NO_ORDER)
+    order, _ = counting_order(group.astype(np.int32), 2 * block.size)
     number_of_copy = np.cumsum(has_role.ravel(), dtype=np.int32) - 1
     laid = (number_of_copy[copy[order]], weight[order])
     sizes = n_rows.ravel()

@@ -29,13 +29,13 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
         ends = threads.run(lambda rows: (y[rows].min(), y[rows].max()), blocks)
         low, high = float(min(ends)[0]), float(max(end[1] for end in ends))
         if high - low < min(_SMALL_SPAN, max(1024, y.size)) and _are_whole(y, blocks):
-            offsets = np.empty(y.size, dtype=np.int32)
+            offsets, span = np.empty(y.size, dtype=np.int32), int(high - low) + 1
 
-            def shift(rows: slice) -> None:
+            def shift(rows: slice) -> NDArray[np.intp]:
                 offsets[rows] = y[rows] - y.dtype.type(low) if low else y[rows]
+                return np.bincount(offsets[rows], minlength=span)
 
-            threads.run(shift, blocks)
-            present = np.bincount(offsets) > 0
+            present = np.sum(threads.run(shift, blocks), axis=0) > 0
             codes = np.cumsum(present, dtype=np.int32) - 1
             labels = np.flatnonzero(present) + low
             return labels.astype(np.float64), codes[offsets] if not present.all() else offsets

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import erfcinv
 
+from pairrank.preferences.ordering import counting_order
+
 FloatArray = NDArray[np.float64]
 
 LEAST_EPS, GREATEST_EPS = 1e-16, 0.5
@@ -121,15 +123,12 @@ def make_clusters(points: FloatArray, half_length: float) -> Clusters:
 
 
 def _on_a_grid(points: FloatArray, low: float, half_length: float) -> Clusters:
-    from pairrank.compiled.layout import counting_order
-
     cell = points - low
     cell /= 2.0 * half_length
     cell_of = cell.astype(np.int32)
-    counts = np.bincount(cell_of)
-    order = counting_order(cell_of, counts.size, np.empty(0, dtype=np.int32))
-    occupied = np.flatnonzero(counts)
-    start = np.concatenate(([0], np.cumsum(counts[occupied])))
+    order, starts = counting_order(cell_of, int(cell_of.max()) + 1)
+    occupied = np.flatnonzero(np.diff(starts))
+    start = np.append(starts[occupied], points.size)
     centre = low + (2.0 * occupied.astype(np.float64) + 1.0) * half_length
     return Clusters(order, start, centre)
 
