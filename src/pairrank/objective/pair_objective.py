@@ -19,7 +19,7 @@ from pairrank._protocols import (
     Squares,
     Tubes,
 )
-from pairrank.design import Design, compacted, norm_of
+from pairrank.design import Design, compacted, largest_of, norm_of
 from pairrank.losses import Square
 from pairrank.objective.hessians import (
     ENOUGH_ENTRIES,
@@ -92,6 +92,17 @@ class Problem:
             return self
         return self.changed(preferences=self.preferences.with_target(target))
 
+    @functools.cached_property
+    def weight_of_some(self) -> FloatArray:
+        """The weight of the preferences that each of `some_rows` wins or loses."""
+        return wins_plus(1.0, self.preferences)[:: self.stride].copy()
+
+    @property
+    def _curvature_of_pair(self) -> float:
+        """The second derivative of the loss of a pair with equal scores."""
+        assert not isinstance(self.preferences, Differences)
+        return float(self.loss.phi(np.zeros(1), order=2)[0])
+
     def curvature_at_zero(self) -> FloatArray:
         """Return about the diagonal of the pair sum's Hessian by equal scores, (n_rows,).
 
@@ -101,8 +112,7 @@ class Problem:
             squares = bind(Square(), self.preferences)
             at_zero = squares.at(np.zeros(self.preferences.n_rows))
             return np.asarray(at_zero.curvature().diagonal())
-        assert not isinstance(self.preferences, Differences)
-        return float(self.loss.phi(np.zeros(1), order=2)[0]) * wins_plus(1.0, self.preferences)
+        return self._curvature_of_pair * wins_plus(1.0, self.preferences)
 
     @functools.cached_property
     def some_rows(self) -> Design:
@@ -128,10 +138,14 @@ class Problem:
         design = self.design
         if isinstance(design, KernelDesign):
             return None
-        degree = self.curvature_at_zero()
-        if is_even(spread_of_features(self.some_rows, degree[:: self.stride])):
+        if self.is_of_differences:
+            some = self.curvature_at_zero()[:: self.stride]
+        else:
+            some = self._curvature_of_pair * self.weight_of_some
+        if is_even(spread_of_features(self.some_rows, some)):
             return None
-        return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
+        spread = spread_of_features(design, self.curvature_at_zero())
+        return InverseDiagonal(spread, self.factor, self.penalty)
 
 
 def wins_plus(factor: float, preferences: Preferences | Differences) -> FloatArray:
@@ -275,8 +289,12 @@ class PairObjective:
         if isinstance(design, KernelDesign):
             return False
         some, every = self.problem.some_rows, self.problem.stride
-        size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
         unit = max(ROUNDING * design.precision, 2.0 * float(np.finfo(design.dtype).eps))
+        largest = largest_of(some.X.data if some.is_sparse else some.X)
+        most = zero.score_norm * largest * np.sqrt(every * some.n_rows) * unit
+        if largest_of(zero.gradient) > most:
+            return False
+        size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
         off = zero.score_norm * size * unit
         return bool(((np.abs(zero.gradient) <= off) & (off < np.inf)).all())
 
@@ -297,10 +315,10 @@ class PairObjective:
     @functools.cached_property
     def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
-        preferences, every = self.problem.preferences, self.problem.stride
-        degree = wins_plus(1.0, preferences)[::every]
-        absolute = Design(abs(self.problem.some_rows.X)).transposed(degree)
-        return every * float(np.linalg.norm(absolute)) / preferences.total_weight
+        problem = self.problem
+        absolute = Design(abs(problem.some_rows.X)).transposed(problem.weight_of_some)
+        share = problem.stride * float(np.linalg.norm(absolute))
+        return share / problem.preferences.total_weight
 
     def _hessian(
         self, w: FloatArray, scores: FloatArray, curvature: Callable[[], Curvature]
