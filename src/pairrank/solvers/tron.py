@@ -31,8 +31,8 @@ class Tron(DescentSolver):
     refines its Hessian; once that is exact, steps are no longer multiplied. Where errors of the
     sums may be the reason, they are reduced first.
 
-    Where \|g\| is at most 16 times its target tol \|g(0)\|, the inner iterations go on until \|r\| is
-    half of the target: one or two Hessian products more often save a whole step.
+    Where \|g\| is at most 16 times its target tol \|g(0)\|, the inner iterations go on until \|r\|
+    is half of the target: one or two Hessian products more often save a whole step.
 
     `max_cg` limits the inner iterations per step. A step costs one evaluation of loss and gradient
     and one Hessian product per inner iteration.
