@@ -132,8 +132,8 @@ def test_cells_are_sharpened_to_the_exact_sum(name, n_levels):
     errors = [found.error]
     while bound.sharpen():
         errors.append(bound.at(problem.scores).error)
-    assert errors == sorted(errors, reverse=True)
-    assert len(set(errors)) == len(errors) > 2
+    assert len(errors) == (4 if LOSSES[name].loss.smooth else 3)
+    assert max(errors[1:]) < errors[0]
     exact = bound.at(problem.scores)
     assert exact.error == 0.0
     # The terms of a Huberised loss are summed one by one, so they cancel: rounding is relative to
