@@ -150,7 +150,7 @@ class PairSum(Protocol):
         """
 
     def sharpen(self) -> bool:
-        """Allow a hundredth of the error from now on; False where it cannot be smaller."""
+        """Allow about a tenth of the error from now on; False where it cannot be smaller."""
 
 
 class LikelihoodSum(PairSum, Protocol):

@@ -22,8 +22,8 @@ _UNITS = 2.0
 """The most rounding errors per term of a product that were observed to add up."""
 _LEAST_COMPACT = 1 << 20
 _COMPACT_FEATURES = 1 << 16
-_COMPACT_VALUE = 1e30
-"""Values beyond this are not rounded to float32, which overflows at 3e38."""
+_COMPACT_VALUE = 1e25
+"""Values beyond this are not rounded to float32, whose sums overflow at 3e38."""
 _SAFE = 1e-200
 """A square above this, and below its inverse, neither lost terms nor overflowed."""
 
@@ -47,6 +47,9 @@ class Design:
     addition to its result. Threads share the blocks.
     """
 
+    _vectors: type = np.float64
+    """The type of the vectors and of the sums over a block."""
+
     def __init__(self, X: Any) -> None:
         self.X = X
         self.n_rows, self.n_features = X.shape
@@ -64,17 +67,17 @@ class Design:
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return X w, (n_rows,) float64."""
-        w = np.ascontiguousarray(w, dtype=np.float64)
+        w = np.ascontiguousarray(w, dtype=self._vectors)
         result = np.empty(self.n_rows)
         threads.run(lambda rows: self._multiply(rows, w, result[rows]), self._blocks())
         return result
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return X' v, (n_features,) float64."""
-        values = np.ascontiguousarray(values, dtype=np.float64)
+        values = np.ascontiguousarray(values, dtype=self._vectors)
 
         def weighted_sum(rows: slice) -> FloatArray:
-            part = np.zeros(self.n_features)
+            part = np.zeros(self.n_features, self._vectors)
             self._add_weighted(rows, values[rows], part)
             return part
 
@@ -169,8 +172,11 @@ class CompactDesign(Design):
     """CSR rows in float32 with indices of 16 bits, for products that may be approximate.
 
     Rows that exceed a processor's cache are multiplied as fast as they are read, and here they take
-    half the bytes. Values are rounded to 24 bits. It takes 6 bytes per entry beyond X.
+    half the bytes. Values, vectors and the sums of X' v over a block are rounded to 24 bits. It
+    takes 6 bytes per entry beyond X.
     """
+
+    _vectors = np.float32
 
     def __init__(self, X: Any) -> None:
         super().__init__(X)
@@ -181,10 +187,20 @@ class CompactDesign(Design):
             part = self._data[entries]
             with np.errstate(over="ignore"):
                 part[:] = X.data[entries]
-            return max(float(part.max()), -float(part.min()))
+            return largest_of(part)
 
         self.largest = max(threads.run(copy, threads.blocks(X.nnz, _BLOCK_ENTRIES)))
         """The largest absolute value."""
+
+    def scores(self, w: FloatArray) -> FloatArray:
+        """Return about X w, (n_rows,)."""
+        size = size_of(w)
+        return size * super().scores(w / size)
+
+    def transposed(self, values: FloatArray) -> FloatArray:
+        """Return about X' v, (n_features,)."""
+        size = size_of(values)
+        return size * super().transposed(values / size)
 
     def _sparse_rows(self, rows: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         return self._data, self._indices, self.X.indptr[rows.start : rows.stop + 1]
@@ -198,6 +214,17 @@ def compacted(design: Design) -> Design:
         return design
     compact = CompactDesign(design.X)
     return compact if compact.largest < _COMPACT_VALUE else design
+
+
+def largest_of(values: NDArray[Any]) -> float:
+    """Return the largest absolute value, NaN if one is NaN; without a copy of the values."""
+    return float(np.maximum(values.max(initial=0.0), -values.min(initial=0.0)))
+
+
+def size_of(values: FloatArray) -> float:
+    """Return the power of 2 just below the largest absolute value; 1 if that is 0 or not finite."""
+    largest = largest_of(values)
+    return float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1)) if 0.0 < largest < np.inf else 1.0
 
 
 def norm_of(values: FloatArray) -> float:

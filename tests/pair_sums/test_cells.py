@@ -212,6 +212,21 @@ def test_the_stated_error_is_not_far_above_the_true_one():
     assert np.median(slopes) <= 100.0
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e200], ids=["cells", "no cells fit"])
+@pytest.mark.parametrize("n_levels", [3, 2000])
+def test_a_curvature_needs_no_gradient(n_levels, scale):
+    rng = np.random.default_rng(1)
+    levels = Levels.build(rng.integers(0, n_levels, 2000).astype(float))
+    terms = TERMS["squared hinge"]
+    found = cell_sum(levels, terms, exact_sum(terms))
+    inner = getattr(found, "_inner", found)
+    scores, v = scale * rng.normal(size=2000), rng.normal(size=2000)
+    wanted = inner.at(scores).curvature()
+    alone = inner.curvature_at(scores)
+    assert np.array_equal(alone.matvec(v), wanted.matvec(v))
+    assert np.array_equal(alone.diagonal(), wanted.diagonal())
+
+
 @pytest.mark.parametrize("n_levels", [3, 2000])
 def test_sharpened_sums_end_exact(n_levels):
     rng = np.random.default_rng(1)

@@ -7,7 +7,7 @@ import pytest
 from scipy import optimize, sparse
 
 from lbfgs import lbfgs
-from objectives import Noisy, Smooth
+from objectives import Noisy, Quadratic, Smooth
 from pairrank import Pairs
 from pairrank._protocols import Status
 from pairrank.losses import SquaredHinge
@@ -35,6 +35,15 @@ def test_a_start_worse_than_zero_is_left_for_zero():
     found = Tron()(objective, np.full(7, 1e6), tol=1e-9, max_iter=200)
     assert found.history[0].value == objective.loss_and_gradient(np.zeros(7))[0]
     assert found.status is Status.CONVERGED
+
+
+@pytest.mark.parametrize("tol", [1e-1, 1e-2, 1e-4])
+def test_a_step_that_may_meet_the_target_meets_it(tol):
+    found = Tron(cg_tol=0.5)(Quadratic(), np.zeros(30), tol=tol, max_iter=200)
+    norms = [step.gradient_norm for step in found.history]
+    begun_within_reach = [norm for norm in norms[:-1] if norm <= 16.0 * tol * norms[0]]
+    assert len(begun_within_reach) == 1
+    assert norms[-1] <= 0.5 * tol * norms[0] * (1.0 + 1e-9)
 
 
 def test_a_model_that_predicts_badly_is_refined():

@@ -17,7 +17,6 @@ from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.cell_grid import CELLS_PER_MARGIN, Grid
 from pairrank.pair_sums.cell_plan import Unit, links_of
 from pairrank.pair_sums.cells import (
-    FINER,
     Terms,
     UnitSum,
     is_smooth,
@@ -31,8 +30,8 @@ MOST_ENTRIES = 1 << 22
 """A table has at most about so many entries per moment: cells are wider where it would have more.
 
 Of 5 levels it holds 800,000 cells, which is 100 MB."""
-FINEST = FINER**2
-"""`sharpen` divides the cells' width by up to this: 65,536 cells per margin."""
+FINER, FINEST = 16, 256
+"""`sharpen` divides the cells' width by 16, and by up to 256: 65,536 cells per margin."""
 _NO_WEIGHT = np.empty((1, 0))
 _TABLES = {"table": 2}
 

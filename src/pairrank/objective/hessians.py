@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import Curvature, FloatArray, LinearMap
-from pairrank.design import Design
+from pairrank.design import Design, largest_of, size_of
 from pairrank.objective.kernel_design import KernelDesign
 
 ENOUGH_ENTRIES = 1 << 18
@@ -55,10 +55,10 @@ class ExactHessian:
 
         `v` is scaled by a power of 2, because float32 overflows at the squares of huge features.
         """
-        largest = float(np.abs(v).max(initial=0.0))
+        largest = largest_of(v)
         if not 0.0 < largest < np.inf:
             return self.penalty * v
-        size = float(np.ldexp(1.0, int(np.frexp(largest)[1]) - 1))
+        size = size_of(v)
         self._n_products += 1
         active = self._active if self._n_products > 1 else None
         if active is None:

@@ -219,7 +219,9 @@ class BandedModel:
         """Return the Hessian of the bands; None once every pair's is used."""
         if self._pair_sum is None:
             return None
-        problem, curvature = self.problem, self._pair_sum.at(scores).curvature()
+        problem, bands = self.problem, self._pair_sum
+        has_own = hasattr(bands, "curvature_at")  # cells need neither value nor gradient for it
+        curvature = bands.curvature_at(scores) if has_own else bands.at(scores).curvature()
         return ExactHessian(problem.rough_design, curvature, problem.factor, problem.penalty)
 
     def inverse(self, w: FloatArray) -> None:

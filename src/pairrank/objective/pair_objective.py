@@ -19,7 +19,7 @@ from pairrank._protocols import (
     Squares,
     Tubes,
 )
-from pairrank.design import Design, compacted, norm_of
+from pairrank.design import Design, compacted, largest_of, norm_of
 from pairrank.losses import Square
 from pairrank.objective.hessians import (
     ENOUGH_ENTRIES,
@@ -293,8 +293,12 @@ class PairObjective:
         if isinstance(design, KernelDesign):
             return False
         some, every = self.problem.some_rows, self.problem.stride
-        size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
         unit = max(ROUNDING * design.precision, 2.0 * float(np.finfo(design.dtype).eps))
+        largest = largest_of(some.X.data if some.is_sparse else some.X)
+        most = zero.score_norm * largest * np.sqrt(every * some.n_rows) * unit
+        if largest_of(zero.gradient) > most:
+            return False
+        size = np.sqrt(every * some.squares_transposed(np.ones(some.n_rows)))
         off = zero.score_norm * size * unit
         return bool(((np.abs(zero.gradient) <= off) & (off < np.inf)).all())
 

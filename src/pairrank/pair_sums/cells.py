@@ -14,14 +14,15 @@ from pairrank import threads
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
 from pairrank.compiled import cell_bands
 from pairrank.compiled import cells as compiled
-from pairrank.pair_sums._bound import OneByOne, as_scores, no_curvature, range_of
+from pairrank.pair_sums._bound import as_scores, no_curvature, range_of
+from pairrank.pair_sums.cell_curvature import CellCurvature
 from pairrank.pair_sums.cell_grid import (
     CELLS_PER_MARGIN,
     Grid,
     cells_per_score,
     make_grid,
 )
-from pairrank.pair_sums.cell_layout import InLayout, from_layout
+from pairrank.pair_sums.cell_layout import InLayout
 from pairrank.pair_sums.cell_plan import (
     ROWS_PER_BLOCK,
     Bands,
@@ -40,8 +41,8 @@ TermArrays = tuple[FloatArray, NDArray[np.int64], FloatArray]
 Sums = tuple[float, float, float, float]
 """The value, its error, the sum of the errors of the rows' gradients, and the value's rounding."""
 
-FINER = 16
-"""`sharpen` divides the width of a cell by this, once: more cells add more rounding."""
+FINER, FINEST = 4, 16
+"""`sharpen` divides the width of a cell by 4, twice; more cells would add more rounding."""
 MOST_TABLES = 16
 """So many tables of moments exist at a time: blocks of rows that are merged in order."""
 ROWS_PER_ENTRY = (4, 16)
@@ -116,15 +117,25 @@ class CellSum:
             curvature = functools.partial(CellCurvature, self.levels, self.rest, scores, states)
         return Evaluated(value, gradient, error, curvature, gradient_error)
 
-    def sharpen(self) -> bool:
-        """Divide the cells' width by 16, next time sum exactly; False where it is exact.
+    def curvature_at(self, scores: FloatArray) -> MultipleCurvature:
+        """Return the curvature at the scores, in half of the time that `at` takes."""
+        scores = as_scores(scores, self.levels.n_rows)
+        states = None if self.is_exact else self._states(scores)
+        if states is None:
+            return self._exact.at(scores).curvature()
+        return CellCurvature(self.levels, self.rest, scores, states)
 
-        The plan's memory is released where it is of no more use.
+    def sharpen(self) -> bool:
+        """Divide the cells' width by 4, again by 4, then sum exactly; False where it is exact.
+
+        The error of a squared hinge's gradient falls with the square of the width, that of a
+        hinge's with the width alone: so a hinge's cells are divided by 16 at once. The plan's
+        memory is released where it is of no more use.
         """
         if self.is_exact:
             return False
-        self.finer *= FINER
-        self.is_exact = self.finer > FINER
+        self.finer *= FINER if self.smooth else FINEST
+        self.is_exact = self.finer > FINEST
         if self.is_exact:
             self.plan, self.rest = Plan([], [], None), None
         return True
@@ -348,52 +359,3 @@ def cell_sum(
     n_kept = levels.row_of.size
     laid = replace(levels, n_rows=n_kept, row_of=np.arange(n_kept, dtype=np.int32), in_order=True)
     return InLayout(levels, CellSum(laid, terms, exact))
-
-
-class CellCurvature(OneByOne):
-    """The generalised Hessian of a `CellSum` at fixed scores: diag(partners of 1) - partners."""
-
-    def __init__(
-        self,
-        levels: Levels,
-        rest: PairSum | None,
-        scores: FloatArray,
-        states: list[UnitSum | _BandSum],
-    ) -> None:
-        self._n_rows, self._states = scores.size, states
-        self._rest = None if rest is None else rest.at(scores).curvature()
-        sides = weight_of_sides(levels)
-        self._weight = None
-        if sides.size:
-            self._weight = np.stack([from_layout(levels, side) for side in sides])
-
-    @functools.cached_property
-    def _own(self) -> FloatArray:
-        """What a row's own value is multiplied by, (n_rows,)."""
-        return self._partners(np.ones(self._n_rows))
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the Hessian times `v`, (n_rows,)."""
-        v = as_scores(v, self._n_rows)
-        partners = self._partners(v)
-        result = np.empty(self._n_rows)
-        own = self._own
-
-        def subtract(rows: slice) -> None:
-            np.multiply(own[rows], v[rows], out=result[rows])
-            result[rows] -= partners[rows]
-
-        threads.run(subtract, threads.blocks(self._n_rows, ROWS_PER_BLOCK))
-        return result if self._rest is None else result + self._rest.matvec(v)
-
-    def diagonal(self) -> FloatArray:
-        """Return the diagonal, (n_rows,)."""
-        return self._own if self._rest is None else self._own + self._rest.diagonal()
-
-    def _partners(self, values: FloatArray) -> FloatArray:
-        """Return 2 c times the weighted sum of the values of each row's partners, (n_rows,)."""
-        values = values[np.newaxis] if self._weight is None else values * self._weight
-        result = np.zeros(values.shape)
-        for state in self._states:
-            state.add_partners(values, result)
-        return result[0] if self._weight is None else (result * self._weight).sum(axis=0)

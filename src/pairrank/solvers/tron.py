@@ -10,6 +10,9 @@ import numpy as np
 from pairrank._protocols import FloatArray, Status, StepLength
 from pairrank.solvers.descent import Descent, DescentSolver, Place
 
+_REACH = 16.0
+"""A step may meet the target from a gradient of at most so many times its norm."""
+
 
 @dataclass(frozen=True)
 class Tron(DescentSolver):
@@ -27,6 +30,9 @@ class Tron(DescentSolver):
     decides on each step. Where the gradient falls too slowly or a step fails, the objective
     refines its Hessian; once that is exact, steps are no longer multiplied. Where errors of the
     sums may be the reason, they are reduced first.
+
+    Where \|g\| is at most 16 times its target tol \|g(0)\|, the inner iterations go on until \|r\|
+    is half of the target: one or two Hessian products more often save a whole step.
 
     `max_cg` limits the inner iterations per step. A step costs one evaluation of loss and gradient
     and one Hessian product per inner iteration.
@@ -130,7 +136,7 @@ class TronRun(Descent):
         scaled = residual if inverse is None else inverse.matvec(residual)
         direction = scaled.copy()
         rho = float(residual @ scaled)
-        stop = self.rule.cg_tol**2 * rho
+        stop = self._cg_tol(extra) ** 2 * rho
         step_step = step_direction = 0.0
         direction_direction = rho
         on_border = False
@@ -162,6 +168,13 @@ class TronRun(Descent):
             rho = new_rho
         decrease = -0.5 * float(gradient @ step - step @ residual)
         return CGStep(step, decrease, float(np.sqrt(step_step)), on_border)
+
+    def _cg_tol(self, extra: float) -> float:
+        """Return the part of the gradient that inner iterations leave; less near the target."""
+        target = self.tol * self.reference_norm
+        if extra or not target < self.norm <= _REACH * target:
+            return self.rule.cg_tol
+        return min(self.rule.cg_tol, 0.5 * target / self.norm)
 
     def _new_radius(self, radius: float, found: CGStep, decrease: float, slope: float) -> float:
         """Return the radius by Eq. 37, from the parabola through both values and the slope."""
