@@ -67,8 +67,9 @@ class ShortTables(NamedTuple):
 
 @functools.lru_cache(maxsize=8)
 def short_tables(profiles: tuple[Profile, ...]) -> ShortTables:
-    """Return tables of all radii with up to MOST_SHORT terms, for functions odd (but for a
-    constant) or even; the errors are those of `span_tables`.
+    """Return tables of all radii with up to MOST_SHORT terms; the errors are as for `span_tables`.
+
+    The functions must be even, or odd but for a constant.
     """
     tables: list[list[FloatArray]] = [[] for _ in profiles]
     lost = []
