@@ -199,3 +199,20 @@ def test_empty_inputs_sum_to_nothing():
     one, none = np.zeros(1), np.empty(0)
     assert box_sum(ERFC, none, one).tolist() == [0.0]
     assert box_sum(ERFC, one, none).shape == (0,)
+
+
+@pytest.mark.parametrize("far", [[1e9], [-1e9], [-1e305, 1e305, 700.0, 1e20, 1e20], [-0.0, 3e4]])
+def test_few_far_points_have_boxes_beside_the_others(far):
+    generator = np.random.default_rng(0)
+    points = generator.permutation(np.concatenate((generator.normal(size=5000), far)))
+    for profile in (SIGMOID[0], COST[0]):
+        rule = box_rule((profile,), 1e-6)
+        placed = box_sum_module.Boxes(rule, points)
+        occupied = np.unique(np.floor(np.floor(points / rule.fine) / rule.children))
+        assert np.isin(occupied, placed.keys).all()
+        assert placed.keys.size < occupied.size + 20
+        found = box_sum_module.box_sum(profile, points, points, eps=1e-6)
+        near = np.abs(points) < 1e100
+        for at in np.flatnonzero(near)[::500].tolist():
+            wanted = profile.function(points[at] - points).sum()
+            assert abs(found[at] - wanted) <= 1e-6 * points.size + 1e-14 * wanted

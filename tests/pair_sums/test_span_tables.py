@@ -5,7 +5,7 @@ import pytest
 
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.pair_sums.profiles import COST, CURVATURE, SIGMOID
-from pairrank.pair_sums.spans import LEAST, MOST_TERMS, span_tables
+from pairrank.pair_sums.span_tables import LEAST, MOST_TERMS, span_tables
 
 pytestmark = pytest.mark.numeric
 

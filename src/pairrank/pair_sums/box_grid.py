@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,8 +84,10 @@ SEGMENT_FACTOR = 8.0
 With a segment, a row's sum is over all rows, with an error of eps times their weight; rows of other
 levels have at least 1/8 of it. The error of half the sum of e over a segment of weight W is
 eps W^2/2, and its pairs have at least the weight (1 - 7/8) W^2/2.
-"""
 
+The pairs within a group of weight w, in a query of weight W, may then have an error of
+eps (7/8 W/w - 1) times w: with that of the boxes, eps W/8, a row's is eps (W - w).
+"""
 
 _NO_LINKS = 4 * (np.empty(0, dtype=np.int64),)
 
@@ -105,24 +107,35 @@ class QueryPlan:
     """Whether a code is a segment, which is a run of small levels, (n_codes,)."""
     links: Links
     """The codes below and above each, as `meet_levels` takes them; empty if the graph is full."""
-    code_start: IntArray
-    """Where the rows of each code begin in the query's part of the layout, if the graph is full."""
-    segment_weight: FloatArray
-    """The weight of rows of segments and 0 for others, in layout order; empty without segments."""
-    lower_weight: FloatArray
-    """Weight * (the weight of earlier rows of its segment + half the own weight), in the user's
-    order. A segment is summed in a total order of its rows, that of the layout."""
-    balance: FloatArray
-    """Weight * (the weight of earlier rows less that of later ones), likewise."""
-    tied: IntArray
-    """The groups of two or more rows in segments."""
+    level_start: IntArray
+    """Where the rows of each level begin in the query's part of the layout, (n_levels + 1,)."""
+    first_level: IntArray
+    """Where the levels of each code begin if the graph is full, (n_codes + 1,)."""
     small_edges: IntArray
     """The edges that are summed pair by pair, (n, 2)."""
+    segment_weight: FloatArray = field(default_factory=lambda: NONE)
+    """The weight of rows of segments and 0 for others, in layout order; empty without segments."""
+    lower_weight: FloatArray = field(default_factory=lambda: NONE)
+    """Weight * (the weight of lower levels of its segment + half the own weight), in the user's
+    order."""
+    balance: FloatArray = field(default_factory=lambda: NONE)
+    """Weight * (the weight of lower levels of its segment less that of higher ones), likewise."""
+    tied: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    """The groups of two or more rows in segments."""
+    tied_share: FloatArray = field(default_factory=lambda: NONE)
+    """The error that a sum within each of these groups may have, in eps and the group's weight."""
 
     @property
     def n_codes(self) -> int:
         """The number of codes."""
         return self.segment.size
+
+    def around(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of values, in layout order, over lower and higher levels of each code.
+
+        Both (n_levels,).
+        """
+        return totals_around(np.add.reduceat(values, self.level_start[:-1]), self.first_level)
 
 
 def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
@@ -146,24 +159,28 @@ def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
         small_edges = edges[~large]
         code_of, links = _codes_of_graph(sizes.size, edges[large] - first)
         segment = np.zeros(code_of.max() + 1, dtype=bool)
-    code_start = np.append(0, np.cumsum(np.bincount(code_of, sizes))).astype(np.int64)
     code: Code = NO_CODE
     if segment.size > 1:
         small = np.uint8 if segment.size <= FEW_CODES else np.int32
         code = scattered(np.repeat(code_of.astype(small), sizes), place)
-    in_segment = segment[code_of]
-    segment_weight = lower_weight = balance = NONE
-    if in_segment.any():
-        member = np.repeat(in_segment, sizes)
-        segment_weight = w = np.where(member, 1.0 if weight is None else weight, 0.0)
-        below, above = totals_around(w, code_start)
-        lower_weight = scattered(w * (below + 0.5 * w), place)
-        balance = scattered(w * (below - above), place)
-    tied = first + np.flatnonzero(in_segment & (sizes > 1))
-    return QueryPlan(
+    plan = QueryPlan(
         query, rows, code, NONE if weight is None else scattered(weight, place), segment, links,
-        code_start, segment_weight, lower_weight, balance, tied, small_edges,
+        starts - starts[0], np.append(0, np.cumsum(np.bincount(code_of))), small_edges,
     )  # fmt: skip
+    in_segment = segment[code_of]
+    if not in_segment.any():
+        return plan
+    w = np.where(np.repeat(in_segment, sizes), 1.0 if weight is None else weight, 0.0)
+    below, above = (np.repeat(sums, sizes) for sums in plan.around(w))
+    tied = in_segment & (sizes > 1)
+    return replace(
+        plan,
+        segment_weight=w,
+        lower_weight=scattered(w * (below + 0.5 * w), place),
+        balance=scattered(w * (below - above), place),
+        tied=first + np.flatnonzero(tied),
+        tied_share=(1.0 - 1.0 / SEGMENT_FACTOR) * totals.sum() / totals[tied] - 1.0,
+    )
 
 
 def _in_order(row_of: NDArray[np.int32]) -> tuple[slice | NDArray[np.int32], NDArray[np.int32]]:

@@ -22,6 +22,7 @@ Code = NDArray[np.uint8] | NDArray[np.int32]
 
 NO_CODE = np.empty(0, dtype=np.uint8)
 _NO_SLOT = np.empty(0, dtype=np.int32)
+_NO_ROWS = np.empty(0, dtype=np.int64)
 FEW_BOXES = 1024
 """All boxes between the extremes are used if there are at most this many, or a quarter of the
 points. Else only boxes with points are."""
@@ -30,6 +31,11 @@ ROWS_A_BLOCK, MOST_BLOCKS = 1 << 16, 16
 """Threads share the points in at most so many blocks of at least so many points."""
 _POINTS_PER_ENTRY = 16
 """The least points per entry of a table of moments, so that adding tables costs little."""
+
+
+FEW_FAR, _SAMPLE, _REACH = 64, 1000, 4.0
+"""At most so many points may be far from the others: from the middle 4/5 of a sample, by more than
+four times its spread."""
 
 
 class OutOfRangeError(PairrankError):
@@ -75,11 +81,20 @@ class Boxes:
             )
         width = 1.0 / rule.fine, rule.children
         first, last = (boxes.coarse_key(extreme, *width) for extreme in (least, greatest))
-        count = last - first + 1.0
-        self._dense = count * n_codes * rule.children <= max(FEW_BOXES, points.size // 4)
+        far = _NO_ROWS if self._fits(last - first + 1.0) else _far_rows(points)
+        if far.size:
+            near = points.copy()
+            near[far] = points[np.setdiff1d(np.arange(far.size + 1), far)[0]]
+            first, last = (boxes.coarse_key(extreme, *width) for extreme in range_of(near))
+        self.keys, below = np.empty(0), np.empty(0)
+        self._dense = self._fits(last - first + 1.0 + far.size)
         if self._dense:
-            self.keys = first + np.arange(count)
-            self._fine = 1.0 / rule.fine, first * rule.children, self.keys.size * rule.children
+            self.keys = first + np.arange(last - first + 1.0)
+            if far.size:
+                below, above = self._move_near(near, far, first, last)
+                self.keys = np.concatenate((below, self.keys, above))
+            lowest = (first - below.size) * rule.children
+            self._fine = 1.0 / rule.fine, lowest, self.keys.size * rule.children
             self._blocks = self._cut(self._fine[2] * 4)
         else:
             slot = np.empty(points.size, dtype=np.int32)
@@ -88,6 +103,29 @@ class Boxes:
             )
             self._slot = place.astype(np.int32)[slot]
             self._blocks = self._cut(self.keys.size * rule.degree)
+
+    def _fits(self, n_boxes: float) -> bool:
+        """Return whether all of so many coarse boxes are used."""
+        most = max(FEW_BOXES, self.points.size // 4)
+        return n_boxes * self.n_codes * self.rule.children <= most
+
+    def _move_near(
+        self, near: FloatArray, far: NDArray[np.int64], first: float, last: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Place far points in boxes beside those from `first` to `last`.
+
+        Return the true keys of the boxes below and above. `near` becomes the points.
+        """
+        children, place = float(self.rule.children), self.points[far] / self.rule.fine
+        key = np.floor(np.floor(place) / children)
+        names = np.unique(key)
+        below, above = names[names < first], names[names > last]
+        moved = np.where(key < first, first - below.size + np.searchsorted(below, key), key)
+        moved = np.where(key > last, last + 1.0 + np.searchsorted(above, key), moved)
+        end = np.nextafter((moved + 1.0) * children, -np.inf)
+        near[far] = np.minimum(moved * children + (place - key * children), end) * self.rule.fine
+        self.points = near
+        return below, above
 
     def _cut(self, n_entries: int) -> list[slice]:
         """Return blocks of points, whose borders depend on sizes only; n_entries for each code."""
@@ -143,6 +181,14 @@ class Boxes:
                 )  # fmt: skip
 
         threads.run(add_to, self._blocks)
+
+
+def _far_rows(points: FloatArray) -> NDArray[np.int64]:
+    """Return the points far from the others, or none if there are more than `FEW_FAR`."""
+    low, high = np.quantile(points[:: max(1, points.size // _SAMPLE)], (0.1, 0.9))
+    reach = _REACH * (high - low)
+    far = np.flatnonzero((points < low - reach) | (points > high + reach))
+    return far if far.size <= FEW_FAR else _NO_ROWS
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ from pairrank._protocols import FloatArray
 from pairrank.pair_sums import costs
 from pairrank.pair_sums.box_grid import SEGMENT_FACTOR, BoxGrid, make_plan
 from pairrank.pair_sums.box_halves import HalvedQuery
-from pairrank.pair_sums.exact_pairs import sum_of_edges, sum_of_ties
-from pairrank.pair_sums.profiles import COST, DERIVATIVE, EVEN, Profile, box_rule
+from pairrank.pair_sums.exact_pairs import sum_of_edges
+from pairrank.pair_sums.profiles import COST, DERIVATIVE, EVEN, at_zero, box_rule
 from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum
+from pairrank.pair_sums.tied_groups import TiedGroups
 from pairrank.preferences import Levels
-from pairrank.preferences._codes import totals_around
 
 PRODUCT_EPS = 1e-6
 """The least error of products with the Hessian; only the gradient decides where Newton ends."""
@@ -32,9 +32,9 @@ class BoxedQueries:
 
     A row's gradient is a sum of S over the rows of other levels, less the weight of the lower ones.
     Every large level has its own moments, and the sum uses those of the other levels. Successive
-    small levels share a segment. It is summed as if its rows were totally ordered, and the pairs
-    within a level are subtracted one by one. The value of a segment comes from
-    phi(d) = e(d) - d/2 with e even, so it needs no order either.
+    small levels share a segment: the sum over all its rows, less those within each level
+    (`TiedGroups`). The value of a segment comes from phi(d) = e(d) - d/2 with e even, so it needs
+    no order either.
 
     Every row's gradient is within eps times the weight of its pairs, the value within eps times
     that of all pairs; the bound is `pairrank.pair_sums.profiles.error_bound`. Rounding adds about
@@ -106,8 +106,10 @@ class BoxedQuery:
             2: box_rule((DERIVATIVE[2][kind],), max(eps, PRODUCT_EPS) / share),
         }
         self.singles: list[QuerySum] = []
+        self._ties: TiedGroups | None = None
         if plan.tied.size:
-            self.singles.append(sum_of_ties(levels, kind, -scale, plan.tied))
+            errors = {1: eps * plan.tied_share, 2: max(eps, PRODUCT_EPS) * plan.tied_share}
+            self._ties = TiedGroups(levels, kind, -scale, plan.tied, errors)
         if plan.small_edges.size:
             self.singles.append(sum_of_edges(levels, query, kind, scale, plan.small_edges))
         here = slice(*levels.query_start[query : query + 2])
@@ -136,6 +138,8 @@ class BoxedQuery:
             gradient[plan.rows] -= self.scale * plan.lower_weight
             value -= 0.5 * (linear + at_zero(EVEN[kind]) * self._squares)
         pairs = sum(part.value_and_gradient(scores, gradient) for part in self.singles)
+        if self._ties:
+            pairs += self._ties.value_and_gradient(scores, gradient)
         return self.scale * value + pairs
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
@@ -143,8 +147,9 @@ class BoxedQuery:
         grid = BoxGrid(self.plan, self.rules[order], scores)
         if not grid.feasible:
             return self._fallback().derivatives(order, scores)
-        singles = (each for part in self.singles for each in part.derivatives(order, scores))
-        return [BoxedDerivative(self, order, grid), *singles]
+        singles = [each for part in self.singles for each in part.derivatives(order, scores)]
+        ties = [self._ties.derivative(order, scores)] if self._ties else []
+        return [BoxedDerivative(self, order, grid), *ties, *singles]
 
     def _fallback(self) -> QuerySum:
         """Return the same pairs for too many boxes: with fewer large levels, or else halved."""
@@ -172,11 +177,6 @@ class BoxedQuery:
             return float(terms.sum()), float(np.abs(terms).sum())
 
 
-def at_zero(profile: Profile) -> float:
-    """Return k(0)."""
-    return float(profile.function(np.zeros(1))[0])
-
-
 class BoxedDerivative:
     """The boxes' part of the derivatives of a `BoxedQuery`; sums of k alone are computed once."""
 
@@ -202,7 +202,8 @@ class BoxedDerivative:
         weight = plan.segment_weight
         if self._order == 1 and weight.size:
             x = v[self._owner.row_of] - shift
-            below, below_v = (totals_around(t, plan.code_start)[0] for t in (weight, weight * x))
+            sizes = np.diff(plan.level_start)
+            below, below_v = (np.repeat(plan.around(w)[0], sizes) for w in (weight, weight * x))
             result[self._owner.row_of] -= scale * weight * (x * below - below_v)
 
     def diagonal(self, result: FloatArray) -> None:

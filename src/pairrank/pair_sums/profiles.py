@@ -150,6 +150,12 @@ CURVATURE = (
 )  # fmt: skip
 """phi'' of each loss."""
 
+
+def at_zero(profile: Profile) -> float:
+    """Return k(0)."""
+    return float(profile.function(np.zeros(1))[0])
+
+
 DERIVATIVE = {1: SIGMOID, 2: CURVATURE}
 """The function whose sums give the derivatives of each order."""
 
