@@ -29,7 +29,7 @@ from pairrank.losses import LOSSES, Logistic, SquaredHinge
 from pairrank.objective import models
 from pairrank.pair_sums import _bound, bind, box_sum, cell_plan, sigmoid_pairs, spans
 from pairrank.pair_sums import sorted as sorted_sums
-from pairrank.preferences import Levels, levels
+from pairrank.preferences import Levels, levels, ordering
 
 ESTIMATORS = {
     "squared hinge": RankSVM(),
@@ -56,6 +56,10 @@ def small_blocks(monkeypatch):
     for module, name, value in (
         ("pairrank.design", "_BLOCK_ENTRIES", 100),
         ("pairrank.design", "_ENTRIES_PER_FEATURE", 1),
+        ("pairrank.design", "_ROWS_A_BLOCK", 50),
+        ("pairrank._validation", "_NUMBERS_A_BLOCK", 50),
+        (ordering, "_ROWS_A_BLOCK", 50),
+        (ordering, "_ROWS_PER_KEY", 0),
         (cell_plan, "LEAST_ROWS", 300),
         (cell_plan, "ROWS_PER_BLOCK", 50),
         ("pairrank.pair_sums.cells", "ROWS_PER_BLOCK", 50),
