@@ -5,24 +5,27 @@ import numpy as np
 from pairrank.compiled._jit import compiled
 
 
-@compiled
 def counting_order(keys, n_keys, order):
     """Return the stable order of rows by key, in O(m + n_keys).
 
     `keys` (m,) int32 is by row; `order` (m,) int32 is the initial order, or empty.
     """
-    starts = np.zeros(n_keys + 1, np.int64)
+    result = np.empty(len(keys), np.int32)
+    _write_order(keys, order, np.zeros(n_keys + 1, np.int64), result)
+    return result
+
+
+@compiled
+def _write_order(keys, order, starts, result):
     for row in range(len(keys)):
         starts[keys[row] + 1] += 1
-    for key in range(n_keys):
+    for key in range(len(starts) - 1):
         starts[key + 1] += starts[key]
-    result = np.empty(len(keys), np.int32)
     for at in range(len(keys)):
         row = order[at] if len(order) else at
         key = keys[row]
         result[starts[key]] = row
         starts[key] += 1
-    return result
 
 
 @compiled

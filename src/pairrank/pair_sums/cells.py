@@ -177,7 +177,10 @@ class UnitSum:
 
         def add(rows: slice) -> FloatArray:
             moments = np.zeros((*self._shape, 3))
-            compiled.add_rows(own[rows], unit.code[rows], unit.weight[:, rows], *place, moments)
+            compiled.add_rows(
+                own[rows], unit.code[rows], unit.weight[:, rows], *place, *compiled.chunk(),
+                by_side(moments),
+            )  # fmt: skip
             return moments
 
         return self._merged(add)
@@ -188,8 +191,8 @@ class UnitSum:
         with unit.adding_to(gradient) as out:
             threads.run(
                 lambda rows: compiled.read_rows(
-                    own[rows], unit.code[rows], unit.weight[:, rows], unit.scale, *place, table,
-                    is_first, out[rows],
+                    own[rows], unit.code[rows], unit.weight[:, rows], unit.scale, *place,
+                    *compiled.chunk(), by_side(table), is_first, out[rows],
                 ),
                 self._blocks,
             )  # fmt: skip
@@ -208,7 +211,10 @@ class UnitSum:
 
         def add(rows: slice) -> FloatArray:
             table = np.zeros(self._shape)
-            compiled.add_values(own[rows], unit.code[rows], values[:, rows], *place, table)
+            compiled.add_values(
+                own[rows], unit.code[rows], values[:, rows], *place, *compiled.chunk(),
+                by_side(table),
+            )  # fmt: skip
             return table
 
         return self._merged(add)
@@ -219,8 +225,9 @@ class UnitSum:
         with unit.adding_to(result) as out:
             threads.run(
                 lambda rows: compiled.read_values(
-                    own[rows], unit.code[rows], unit.scale, *grid.place, sums, out[:, rows]
-                ),
+                    own[rows], unit.code[rows], unit.scale, *grid.place, *compiled.chunk(),
+                    by_side(sums), out[:, rows],
+                ),  # fmt: skip
                 self._blocks,
             )
 
@@ -320,16 +327,27 @@ def sweep_moments(
     `additions` is the most that an entry is made of: the rounding is relative to it.
     """
     table = np.zeros((*moments.shape[:-1], 2))
-    sums = compiled.sweep(moments, links, grid.per_h, grid.position, *terms, table)
+    sums = compiled.sweep(
+        by_side(moments), moments.shape[1], links, grid.per_h, grid.position, *terms,
+        np.empty(3 * grid.position.size), by_side(table),
+    )  # fmt: skip
     value, error, gradient_error = (scale * np.array(sums)).tolist()
     rounding = (additions + 8.0 * grid.position.size) * _UNIT_ROUNDING * abs(value)
     return table, (value, error, gradient_error, rounding)
 
 
+def by_side(table: FloatArray) -> FloatArray:
+    """Return a contiguous table as compiled functions take it: one line per side."""
+    return table.reshape(len(table), -1)
+
+
 def partner_sums(totals: FloatArray, links: Links, grid: Grid, terms: TermArrays) -> FloatArray:
     """Return 2 c times the sums of the partners' values of each cell, both (S, C, B)."""
     sums = np.zeros(totals.shape)
-    compiled.sweep_values(totals, links, grid.per_h, grid.position, *_squares_of(terms), sums)
+    compiled.sweep_values(
+        by_side(totals), totals.shape[1], links, grid.per_h, grid.position, *_squares_of(terms),
+        np.empty(grid.position.size), by_side(sums),
+    )  # fmt: skip
     return sums
 
 
