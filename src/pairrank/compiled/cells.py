@@ -15,6 +15,7 @@ are preferred to it.
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank.compiled._jit import compiled
 
@@ -22,7 +23,7 @@ _CHUNK = 1024
 """The cells of so many rows are found at a time, by vector instructions."""
 
 
-def chunk():
+def chunk() -> tuple[NDArray[np.uint32], NDArray[np.float64]]:
     """Return the scratch for the cells of some rows: their entries in a table and places t."""
     return np.empty(_CHUNK, np.uint32), np.empty(_CHUNK)
 
@@ -105,8 +106,8 @@ def read_rows(
 ):
     """Add scale * w * (g0 + g1 t) of each side to every row's gradient.
 
-    (g0, g1) are those of its code and cell in `table` (S, C * B * 2). With `is_first` the gradient is
-    set, whatever it holds.
+    (g0, g1) are those of its code and cell in `table` (S, C * B * 2). With `is_first` the gradient
+    is set, whatever it holds.
     """
     for start in range(0, len(scores), _CHUNK):
         own, out = scores[start : start + _CHUNK], gradient[start : start + _CHUNK]
@@ -253,9 +254,7 @@ def sweep(moments, n_codes, links, per_h, position, margins, powers, factors, ar
             K = math.floor(margins[k] * per_h)
             f = margins[k] * per_h - K
             c, size = factors[k] * (h if powers[k] == 2 else 1.0), abs(factors[k])
-            more, border, beyond = add_winners(
-                own, lower, position, K, f, powers[k], c, out
-            )
+            more, border, beyond = add_winners(own, lower, position, K, f, powers[k], c, out)
             value += more * h
             if powers[k] == 2:
                 error += size * h * h * (border * (1.0 - f) ** 2 + beyond * f * f)

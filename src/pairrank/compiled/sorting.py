@@ -157,15 +157,11 @@ def sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_ro
     longest = (segments[:, 1] - segments[:, 0]).max(initial=0)
     ends = np.empty(2 * min(longest, _MAX_FLASH) + 2, np.int32)
     stack = np.empty((_MAX_DEPTH * _MAX_CELLS if longest > _MAX_FLASH else 1, 3), np.int64)
-    _sort_segments(
-        values, row_of, segments, scores, rows, spare_scores, spare_rows, ends, stack
-    )
+    _sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_rows, ends, stack)
 
 
 @compiled
-def _sort_segments(
-    values, row_of, segments, scores, rows, spare_scores, spare_rows, ends, stack
-):
+def _sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_rows, ends, stack):
     for segment in range(len(segments)):
         for k in range(segments[segment, 0], segments[segment, 1]):
             row = row_of[k]
