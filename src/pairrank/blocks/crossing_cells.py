@@ -16,15 +16,15 @@ from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums.cell_grid import CELLS_PER_MARGIN, Grid
 from pairrank.pair_sums.cell_plan import Unit, links_of
-from pairrank.pair_sums.cells import (
+from pairrank.pair_sums.cell_tables import (
     Terms,
-    UnitSum,
     is_smooth,
     partner_sums,
     stated,
     sweep_moments,
     term_arrays,
 )
+from pairrank.pair_sums.cells import UnitSum
 
 MOST_ENTRIES = 1 << 22
 """A table has at most about so many entries per moment: cells are wider where it would have more.

@@ -7,6 +7,7 @@ its caller before it is optimised, and machine code is made for functions that P
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +68,11 @@ class Function(CPUDispatcher):
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         super().__init__(function, targetoptions={**options, "no_cfunc_wrapper": True})
-        self._callee = _Callee(function, targetoptions=options, pipeline_class=_CalleeCompiler)
+        self._options = options
+
+    @functools.cached_property
+    def _callee(self) -> _Callee:
+        return _Callee(self.py_func, targetoptions=self._options, pipeline_class=_CalleeCompiler)
 
     def compile(self, signature: Any) -> Any:
         """Compile or load the function for calls from Python."""

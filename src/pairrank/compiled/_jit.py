@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.runtime import rtsys
 
 from pairrank.compiled._callees import Function as _Function
 from pairrank.exceptions import CacheWarning
@@ -71,7 +72,8 @@ class _Cache(FunctionCache):
         """Return the compiled function for this signature, or None."""
         found = None
         with self._warned():
-            found = super().load_overload(sig, target_context)
+            rtsys.initialize(target_context)
+            found = self._load_overload(sig, target_context)
         if found is None and next(_misses) == 0:
             _LOGGER.info("compiling for this machine, once; this takes 1 to 15 s per kind of model")
         return found

@@ -26,7 +26,6 @@ def add_multiple(factor, x, result):
         result[k] += factor * x[k]
 
 
-@compiled
 def moments_up(fine, up):
     """Return the moments of coarse boxes from those of their fine ones, O(fine boxes * 4 P).
 
@@ -34,23 +33,34 @@ def moments_up(fine, up):
     """
     degree, width = up.shape
     result = np.empty(len(fine) // width * degree)
-    for box in range(len(fine) // width):
-        moments = fine[box * width : box * width + width]
-        for k in range(degree):
-            result[box * degree + k] = dot(up[k], moments)
+    _write_moments(fine, up, result)
     return result
 
 
 @compiled
+def _write_moments(fine, up, result):
+    degree, width = up.shape
+    for box in range(len(fine) // width):
+        moments = fine[box * width : box * width + width]
+        for k in range(degree):
+            result[box * degree + k] = dot(up[k], moments)
+
+
 def series_down(coarse, up):
     """Return the polynomials of fine boxes from the series of the coarse ones."""
     degree, width = up.shape
     result = np.zeros(len(coarse) // degree * width)
+    _add_series(coarse, up, result)
+    return result
+
+
+@compiled
+def _add_series(coarse, up, result):
+    degree, width = up.shape
     for box in range(len(coarse) // degree):
         polynomials = result[box * width : box * width + width]
         for k in range(degree):
             add_multiple(coarse[box * degree + k], up[k], polynomials)
-    return result
 
 
 @compiled
@@ -73,7 +83,7 @@ def product(targets, sources, moments, blocks, limits, width, result):
         key = targets[at]
         while low < len(sources) and sources[low] < key - near:
             low += 1
-        high = max(high, low)
+        high = high if high > low else low
         while high < len(sources) and sources[high] <= key + near:
             high += 1
         series = result[at * degree : at * degree + degree]
@@ -130,12 +140,17 @@ def _add_beyond(targets, sources, moments, degree, near, constant, slope, width,
 
 
 @compiled
+def _clear(x):
+    for k in range(len(x)):
+        x[k] = 0.0
+
+
+@compiled
 def _add_codes(codes, moments, size, result):
     for code in codes:
         add_multiple(1.0, moments[code * size : code * size + size], result)
 
 
-@compiled
 def meet_levels(
     keys, moments, segment, below, below_start, above, above_start, width, blocks, limits, order,
     cost_blocks, cost_limits, even_blocks, even_limits,
@@ -153,13 +168,25 @@ def meet_levels(
     are empty.
 
     Codes are added, never subtracted from a total, so a heavy code costs the others no digits.
-    Loops stand in place of array expressions, which numba compiles for several times as long.
     """
+    size = len(keys) * len(blocks)
+    series, work = np.zeros(len(segment) * size), np.zeros((2, size))
+    value = _meet_levels(
+        keys, moments, segment, below, below_start, above, above_start, width, blocks, limits,
+        order, cost_blocks, cost_limits, even_blocks, even_limits, work, series,
+    )  # fmt: skip
+    return series, value
+
+
+@compiled
+def _meet_levels(
+    keys, moments, segment, below, below_start, above, above_start, width, blocks, limits, order,
+    cost_blocks, cost_limits, even_blocks, even_limits, work, series,
+):  # fmt: skip
     n_codes, degree = len(segment), len(blocks)
     size = len(keys) * degree
-    series = np.zeros(n_codes * size)
     full = len(below_start) == 0
-    running, others = np.zeros(size), np.empty(size)
+    running, others = work[0], work[1]
     if full:
         for code in range(n_codes - 1, -1, -1):
             here = series[code * size : code * size + size]
@@ -168,13 +195,13 @@ def meet_levels(
             if segment[code]:
                 add_multiple(1.0, own, here)
             add_multiple(1.0, own, running)
-        running = np.zeros(size)
+        _clear(running)
     value = 0.0
     for code in range(n_codes):
         here = series[code * size : code * size + size]
         own = moments[code * size : code * size + size]
         if not full:
-            running = np.zeros(size)
+            _clear(running)
             _add_codes(below[below_start[code] : below_start[code + 1]], moments, size, running)
             _add_codes(above[above_start[code] : above_start[code + 1]], moments, size, here)
         add_multiple(1.0, running, here)
@@ -195,4 +222,4 @@ def meet_levels(
                 here[k] -= weight
         if full:
             add_multiple(1.0, own, running)
-    return series, value
+    return value

@@ -112,7 +112,6 @@ def _places(scores, code, per_fine, first, n_boxes, at, u):
         at[i] += np.int32(n_boxes) * np.int32(code[i])
 
 
-@compiled
 def _tables_of(size):
     """Return how many tables of moments rows are added to in turn: 1, 2 or 4.
 
@@ -130,7 +129,6 @@ def _empty_into(total, part):
         part[k] = 0.0
 
 
-@compiled
 def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes):
     """Return the moments of fine boxes, (n_codes * n_boxes * 4,), O(m + boxes).
 
@@ -139,13 +137,24 @@ def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes)
     is empty.
     """
     size = n_codes * n_boxes * 4
-    n_tables = _tables_of(size)
-    total = np.zeros(size)
-    tables = np.zeros(n_tables * size)
-    stretch = max(_STRETCH, 8 * size)
+    total, tables = np.zeros(size), np.zeros(_tables_of(size) * size)
+    at, work = np.zeros(_BLOCK, np.int32), np.zeros((2, _BLOCK))
+    _add_fine_moments(
+        scores, code, weight, shift, per_fine, first, n_boxes, at, work, tables, total
+    )
+    return total
+
+
+@compiled
+def _add_fine_moments(
+    scores, code, weight, shift, per_fine, first, n_boxes, at, work, tables, total
+):
+    size = len(total)
+    n_tables = len(tables) // size
+    stretch = 8 * size if 8 * size > _STRETCH else _STRETCH
     second = size if n_tables > 1 else 0
     third = 2 * size if n_tables > 2 else 0
-    at, u, q = np.zeros(_BLOCK, np.int32), np.zeros(_BLOCK), np.empty(_BLOCK)
+    u, q = work[0], work[1]
     for i in range(_BLOCK):
         q[i] = 1.0 - shift
     waiting = 0
@@ -164,18 +173,25 @@ def fine_moments(scores, code, weight, shift, n_codes, per_fine, first, n_boxes)
             for begin in range(0, n_tables * size, size):
                 _empty_into(total, tables[begin : begin + size])
             waiting = 0
-    return total
 
 
-@compiled
 def add_fine(scores, code, weight, v, shift, n_boxes, per_fine, first, one, other, result):
     """Add polynomials of fine boxes, at the rows, to `result` (m,), O(m).
 
     A row gets weight * one(u); with `v` (m,) not empty, weight * ((v - shift) * one(u) - other(u)).
     `one` and `other` are laid out as moments are; the rest as for `fine_moments`.
     """
-    at, u = np.zeros(_BLOCK, np.int32), np.zeros(_BLOCK)
-    found, less = np.empty(_BLOCK), np.empty(_BLOCK)
+    at, work = np.zeros(_BLOCK, np.int32), np.zeros((3, _BLOCK))
+    _add_fine(
+        scores, code, weight, v, shift, n_boxes, per_fine, first, one, other, at, work, result
+    )
+
+
+@compiled
+def _add_fine(
+    scores, code, weight, v, shift, n_boxes, per_fine, first, one, other, at, work, result
+):
+    u, found, less = work[0], work[1], work[2]
     for start in range(0, len(scores), _BLOCK):
         stop = min(start + _BLOCK, len(scores))
         _places(scores[start:stop], code[start:stop], per_fine, first, n_boxes, at, u)
@@ -193,16 +209,25 @@ def add_fine(scores, code, weight, v, shift, n_boxes, per_fine, first, one, othe
             here[i] += found[i]
 
 
-@compiled
 def coarse_moments(scores, code, weight, shift, slot, n_codes, per_fine, children, n_boxes, degree):
     """Return the moments of coarse boxes, (n_codes * n_boxes * P,), straight from the rows.
 
     `slot` is each row's place in the list of boxes, `per_fine` 1/h, `children` H/h;
     O(m P + boxes).
     """
-    size = n_codes * n_boxes * degree
-    total, part = np.zeros(size), np.zeros(size)
-    stretch = max(_STRETCH, 8 * size)
+    total = np.zeros(n_codes * n_boxes * degree)
+    _add_coarse_moments(
+        scores, code, weight, shift, slot, per_fine, children, n_boxes, degree,
+        np.zeros(len(total)), total,
+    )  # fmt: skip
+    return total
+
+
+@compiled
+def _add_coarse_moments(
+    scores, code, weight, shift, slot, per_fine, children, n_boxes, degree, part, total
+):
+    stretch = 8 * len(total) if 8 * len(total) > _STRETCH else _STRETCH
     for start in range(0, len(scores), stretch):
         stop = min(start + stretch, len(scores))
         for i in range(start, stop):
@@ -217,7 +242,6 @@ def coarse_moments(scores, code, weight, shift, slot, n_codes, per_fine, childre
                 moments[k] += here
                 before, here = here, twice * here - before
         _empty_into(total, part)
-    return total
 
 
 @compiled

@@ -14,6 +14,8 @@ from pairrank.compiled._jit import compiled, compiled_reassociating
 from pairrank.compiled.cells import (
     add_rows,
     add_values,
+    chunk,
+    clear,
     read_rows,
     read_values,
     sweep,
@@ -26,35 +28,43 @@ over the remainder would cost as much as the vectors."""
 
 
 @compiled
-def grid_of_band(scores, per_h, n_codes, per_row):
-    """Return 1/h and the cells of a band's rows.
+def place_band(scores, starts, per_h, per_row, code, position):
+    """Write the number of each row's part to `code`, and the cells of the rows to `position`.
 
-    Cells are widened by twos until a table of them has at most `per_row` entries per row.
+    Return 1/h and the number of cells. Cells are widened by twos until a table of them has at most
+    `per_row` entries per row.
     """
     low = high = scores[0]
     for i in range(len(scores)):
         low = scores[i] if scores[i] < low else low
         high = scores[i] if scores[i] > high else high
-    most = max(per_row * len(scores) / n_codes, 2.0)
+    n_codes = len(starts) - 1
+    for part in range(n_codes):
+        for i in range(starts[part] - starts[0], starts[part + 1] - starts[0]):
+            code[i] = part
+    most = per_row * len(scores) / n_codes
+    most = most if most > 2.0 else 2.0
     while math.floor(high * per_h) - math.floor(low * per_h) + 1 > most:
         per_h *= 0.5
     first = math.floor(low * per_h)
-    position = np.empty(math.floor(high * per_h) + 1 - first, np.int64)
-    for k in range(len(position)):
+    n_cells = math.floor(high * per_h) + 1 - first
+    for k in range(n_cells):
         position[k] = first + k
-    return per_h, position
+    return per_h, n_cells
 
 
-@compiled
-def codes_of_parts(starts):
-    """Return the number of each row's part, (n,) int32, for parts that begin at `starts`."""
-    code = np.empty(starts[-1] - starts[0], np.int32)
-    for k in range(len(starts) - 1):
-        code[starts[k] - starts[0] : starts[k + 1] - starts[0]] = k
-    return code
+def _scratch(bands, part_start, per_row, n_sides, *per_entry):
+    """Return code, position, at and place, and a table for each number of floats per entry.
+
+    They hold the largest of the bands; `place_band` bounds the cells of each.
+    """
+    n_rows = int(np.diff(part_start[bands]).max(initial=0))
+    n_parts = int(np.diff(bands).max(initial=0))
+    n_entries = int(max(per_row * n_rows, 2 * n_parts)) + 1
+    tables = (np.empty((n_sides, size * n_entries)) for size in per_entry)
+    return np.empty(n_rows, np.int32), np.empty(n_entries, np.int64), *chunk(), *tables
 
 
-@compiled
 def gradient_of_bands(
     scores, weight, bands, part_start, scale, per_h, per_row, margins, powers, factors, gradient
 ):
@@ -62,57 +72,83 @@ def gradient_of_bands(
 
     Returns the value, its error, and the sum of the errors of the rows' gradients.
     """
-    total = np.zeros(3)
-    none = np.empty(0, np.int64)
+    scratch = _scratch(bands, part_start, per_row, len(weight), 3, 2)
+    return _gradient_of_bands(
+        scores, weight, bands, part_start, scale, per_h, per_row, margins, powers, factors,
+        *scratch, np.empty(scratch[-1].size * 3), gradient,
+    )  # fmt: skip
+
+
+@compiled
+def _gradient_of_bands(
+    scores, weight, bands, part_start, scale, per_h, per_row, margins, powers, factors,
+    codes, positions, at, place, moments, table, around, gradient,
+):  # fmt: skip
+    value = error = gradient_error = 0.0
+    none = positions[:0]
     for band in range(len(bands)):
         starts = part_start[bands[band, 0] : bands[band, 1] + 1]
         n_codes, rows = len(starts) - 1, slice(starts[0], starts[-1])
         own, mass = scores[rows], weight[:, rows]
-        code = codes_of_parts(starts)
-        width, position = grid_of_band(own, per_h, n_codes, per_row)
-        last = len(position) - 1
-        moments = np.zeros((len(weight), n_codes, len(position), 3))
-        table = np.zeros((len(weight), n_codes, len(position), 2))
-        add_rows(own, code, mass, width, position, 0, last, moments)
-        links = (none, none, none, none)
-        found = sweep(moments, links, width, position, margins, powers, factors, table)
-        for k in range(3):
-            total[k] += scale[band] * found[k]
+        width, n_cells = place_band(own, starts, per_h, per_row, codes, positions)
+        position, last = positions[:n_cells], n_cells - 1
+        for side in range(len(weight)):
+            clear(moments[side, : 3 * n_codes * n_cells])
+            clear(table[side, : 2 * n_codes * n_cells])
+        add_rows(own, codes, mass, width, position, 0, last, at, place, moments)
+        found = sweep(
+            moments, n_codes, (none, none, none, none), width, position, margins, powers, factors,
+            around, table,
+        )  # fmt: skip
+        value += scale[band] * found[0]
+        error += scale[band] * found[1]
+        gradient_error += scale[band] * found[2]
         read_rows(
-            own, code, mass, scale[band], width, position, 0, last, table, False, gradient[rows]
-        )
-    return total[0], total[1], total[2]
+            own, codes, mass, scale[band], width, position, 0, last, at, place, table, False,
+            gradient[rows],
+        )  # fmt: skip
+    return value, error, gradient_error
 
 
-@compiled
 def partners_of_bands(
     scores, values, bands, part_start, scale, per_h, per_row, margins, factors, sums
 ):
     """Add 2 c times the sum of the values of each row's partners that are counted in to `sums`."""
-    none = np.empty(0, np.int64)
-    for band in range(len(bands)):
-        starts = part_start[bands[band, 0] : bands[band, 1] + 1]
-        n_codes, rows = len(starts) - 1, slice(starts[0], starts[-1])
-        own, code = scores[rows], codes_of_parts(starts)
-        width, position = grid_of_band(own, per_h, n_codes, per_row)
-        last = len(position) - 1
-        shape = (len(values), n_codes, len(position))
-        table, result = np.zeros(shape), np.zeros(shape)
-        add_values(own, code, values[:, rows], width, position, 0, last, table)
-        sweep_values(table, (none, none, none, none), width, position, margins, factors, result)
-        read_values(own, code, scale[band], width, position, 0, last, result, sums[:, rows])
+    scratch = _scratch(bands, part_start, per_row, len(values), 1, 1)
+    _partners_of_bands(
+        scores, values, bands, part_start, scale, per_h, per_row, margins, factors,
+        *scratch, np.empty(scratch[-1].size), sums,
+    )  # fmt: skip
 
 
 @compiled
-def longest(parts, group_start):
-    """Return the largest number of rows of a part."""
-    size = 0
-    for part in range(len(parts)):
-        size = max(size, group_start[parts[part, 1]] - group_start[parts[part, 0]])
-    return size
+def _partners_of_bands(
+    scores, values, bands, part_start, scale, per_h, per_row, margins, factors,
+    codes, positions, at, place, table, result, around, sums,
+):  # fmt: skip
+    none = positions[:0]
+    for band in range(len(bands)):
+        starts = part_start[bands[band, 0] : bands[band, 1] + 1]
+        n_codes, rows = len(starts) - 1, slice(starts[0], starts[-1])
+        own = scores[rows]
+        width, n_cells = place_band(own, starts, per_h, per_row, codes, positions)
+        position, last = positions[:n_cells], n_cells - 1
+        for side in range(len(values)):
+            clear(table[side, : n_codes * n_cells])
+            clear(result[side, : n_codes * n_cells])
+        add_values(own, codes, values[:, rows], width, position, 0, last, at, place, table)
+        links = (none, none, none, none)
+        sweep_values(table, n_codes, links, width, position, margins, factors, around, result)
+        read_values(
+            own, codes, scale[band], width, position, 0, last, at, place, result, sums[:, rows]
+        )
 
 
-@compiled_reassociating
+def _longest(parts, group_start):
+    """Return the largest number of rows of a part, and of a vector after them."""
+    return int(np.diff(group_start[parts]).max(initial=0)) + VECTOR
+
+
 def gradient_of_parts(
     scores, weight, parts, group_start, scale, margins, powers, factors, gradient
 ):
@@ -122,10 +158,18 @@ def gradient_of_parts(
     each group. Scores count from the part's first, so that an offset of all costs no digits, in
     whatever order the terms are added.
     """
+    work = np.ones((5, _longest(parts, group_start)))
+    return _gradient_of_parts(
+        scores, weight, parts, group_start, scale, margins, powers, factors, work, gradient
+    )
+
+
+@compiled_reassociating
+def _gradient_of_parts(
+    scores, weight, parts, group_start, scale, margins, powers, factors, work, gradient
+):
     value = 0.0
-    most = longest(parts, group_start) + VECTOR
-    near, of_wins, of_losses = np.zeros(most), np.empty(most), np.zeros(most)
-    wins, loses = np.ones(most), np.ones(most)
+    near, wins, loses, of_wins, of_losses = work[0], work[1], work[2], work[3], work[4]
     for part in range(len(parts)):
         first, last = parts[part]
         start, stop = group_start[first], group_start[last]
@@ -160,12 +204,15 @@ def gradient_of_parts(
     return value
 
 
-@compiled_reassociating
 def partners_of_parts(scores, values, parts, group_start, scale, margins, factors, sums):
     """Add 2 c times the sum of the values of each row's partners that violate to `sums`."""
-    most = longest(parts, group_start) + VECTOR
-    near, wins, loses = np.zeros(most), np.empty(most), np.zeros(most)
-    of_wins, of_losses = np.empty(most), np.zeros(most)
+    work = np.zeros((5, _longest(parts, group_start)))
+    _partners_of_parts(scores, values, parts, group_start, scale, margins, factors, work, sums)
+
+
+@compiled_reassociating
+def _partners_of_parts(scores, values, parts, group_start, scale, margins, factors, work, sums):
+    near, wins, loses, of_wins, of_losses = work[0], work[1], work[2], work[3], work[4]
     for part in range(len(parts)):
         first, last = parts[part]
         start, stop = group_start[first], group_start[last]

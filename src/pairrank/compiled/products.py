@@ -28,10 +28,9 @@ _TERMS = 64
 
 
 @compiled
-def row_products(X, w, out):
-    """Set out to X w, for C-contiguous X; O(size)."""
-    n_rows, size = X.shape
-    flat = X.reshape(-1)
+def row_products(flat, w, out):
+    """Set out to X w, for the numbers of X row by row, (n_rows * n_features,)."""
+    n_rows, size = len(out), len(w)
     fours = n_rows // 4 * 4 if size >= _WIDE else 0
     for i in range(0, fours, 4):
         four_products(flat, i * size, size, w, size, out, i)

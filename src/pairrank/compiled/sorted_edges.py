@@ -14,8 +14,6 @@ is not negative; the additions are compensated, so the error does not grow with 
 
 from __future__ import annotations
 
-import numpy as np
-
 from pairrank.compiled._jit import compiled
 from pairrank.compiled.running_sums import add, running_sums
 from pairrank.compiled.sorted_blocks import excess
@@ -129,8 +127,9 @@ def split(values, start, n_a, n_b):
 
 @compiled
 def gradient_over_edges(
-    edges, scale, group_start, scores, weight, margin, squared, starts, positions, work, gradient
-):
+    edges, scale, group_start, scores, weight, margin, squared, starts, positions, summed, work,
+    gradient,
+):  # fmt: skip
     """Add every pair of the edges to the gradient and return the value, O(rows) per edge.
 
     Parameters
@@ -146,12 +145,13 @@ def gradient_over_edges(
     squared : bool
     starts, positions : ndarray of int64 and of int32
         Gets the positions of edge e from starts[e] on, of its low group first.
+    summed : ndarray of bool, shape (2, n_groups)
+        All False; which groups' `distance_sums` are there.
     work : ndarray of shape (3 or more, n_rows or more), if squared (5 or more, n_rows or more)
         Scratch.
     """
     value = 0.0
     for_a = 3 if squared else 2
-    summed = np.zeros((2, len(group_start) - 1), np.bool_)
     for edge in range(len(edges)):
         group, other = edges[edge, 0], edges[edge, 1]
         low, low_end = group_start[group], group_start[group + 1]

@@ -146,7 +146,6 @@ def _spread_or_sort(scores, rows, low, high, depth, spare_scores, spare_rows, en
     return 0
 
 
-@compiled
 def sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_rows):
     """Gather the scores of every segment and sort each separately, ascending and stable.
 
@@ -155,12 +154,14 @@ def sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_ro
     each segment and their rows; `spare_scores` and `spare_rows` (longest segment or more,) are
     scratch. 13 ns per row at 10^5 to 10^7 rows of one segment, measured on an EPYC of 2.6 GHz.
     """
-    longest = 0
-    for segment in range(len(segments)):
-        n = segments[segment, 1] - segments[segment, 0]
-        longest = n if n > longest else longest
-    ends = np.empty(2 * _MAX_FLASH + 2 if longest > _MAX_FLASH else 2 * longest + 2, np.int32)
+    longest = (segments[:, 1] - segments[:, 0]).max(initial=0)
+    ends = np.empty(2 * min(longest, _MAX_FLASH) + 2, np.int32)
     stack = np.empty((_MAX_DEPTH * _MAX_CELLS if longest > _MAX_FLASH else 1, 3), np.int64)
+    _sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_rows, ends, stack)
+
+
+@compiled
+def _sort_segments(values, row_of, segments, scores, rows, spare_scores, spare_rows, ends, stack):
     for segment in range(len(segments)):
         for k in range(segments[segment, 0], segments[segment, 1]):
             row = row_of[k]

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
@@ -26,20 +25,26 @@ from pairrank.pair_sums.cell_layout import InLayout
 from pairrank.pair_sums.cell_plan import (
     ROWS_PER_BLOCK,
     Bands,
-    Links,
     Plan,
     Unit,
     divide,
     has_many_levels,
     weight_of_sides,
 )
+from pairrank.pair_sums.cell_tables import (
+    UNIT_ROUNDING,
+    Sums,
+    TermArrays,
+    Terms,
+    by_side,
+    is_smooth,
+    partner_sums,
+    squares_of,
+    stated,
+    sweep_moments,
+    term_arrays,
+)
 from pairrank.preferences import Levels
-
-Terms = tuple[tuple[float, int, float], ...]
-TermArrays = tuple[FloatArray, NDArray[np.int64], FloatArray]
-"""The margins, powers and factors of all terms."""
-Sums = tuple[float, float, float, float]
-"""The value, its error, the sum of the errors of the rows' gradients, and the value's rounding."""
 
 FINER, FINEST = 4, 16
 """`sharpen` divides the width of a cell by 4, twice; more cells would add more rounding."""
@@ -47,7 +52,6 @@ MOST_TABLES = 16
 """So many tables of moments exist at a time: blocks of rows that are merged in order."""
 ROWS_PER_ENTRY = (4, 16)
 """So many rows per entry of a table make a second table, and each further one, cheap to merge."""
-_UNIT_ROUNDING = 2.0**-53
 
 
 class CellSum:
@@ -188,7 +192,10 @@ class UnitSum:
 
         def add(rows: slice) -> FloatArray:
             moments = np.zeros((*self._shape, 3))
-            compiled.add_rows(own[rows], unit.code[rows], unit.weight[:, rows], *place, moments)
+            compiled.add_rows(
+                own[rows], unit.code[rows], unit.weight[:, rows], *place, *compiled.chunk(),
+                by_side(moments),
+            )  # fmt: skip
             return moments
 
         return self._merged(add)
@@ -199,8 +206,8 @@ class UnitSum:
         with unit.adding_to(gradient) as out:
             threads.run(
                 lambda rows: compiled.read_rows(
-                    own[rows], unit.code[rows], unit.weight[:, rows], unit.scale, *place, table,
-                    is_first, out[rows],
+                    own[rows], unit.code[rows], unit.weight[:, rows], unit.scale, *place,
+                    *compiled.chunk(), by_side(table), is_first, out[rows],
                 ),
                 self._blocks,
             )  # fmt: skip
@@ -219,7 +226,10 @@ class UnitSum:
 
         def add(rows: slice) -> FloatArray:
             table = np.zeros(self._shape)
-            compiled.add_values(own[rows], unit.code[rows], values[:, rows], *place, table)
+            compiled.add_values(
+                own[rows], unit.code[rows], values[:, rows], *place, *compiled.chunk(),
+                by_side(table),
+            )  # fmt: skip
             return table
 
         return self._merged(add)
@@ -230,10 +240,16 @@ class UnitSum:
         with unit.adding_to(result) as out:
             threads.run(
                 lambda rows: compiled.read_values(
-                    own[rows], unit.code[rows], unit.scale, *grid.place, sums, out[:, rows]
+                    own[rows],
+                    unit.code[rows],
+                    unit.scale,
+                    *grid.place,
+                    *compiled.chunk(),
+                    by_side(sums),
+                    out[:, rows],
                 ),
                 self._blocks,
-            )
+            )  # fmt: skip
 
     def _merged(self, add: Callable[[slice], FloatArray]) -> FloatArray:
         """Return the sum of the tables of blocks of rows, as many as are cheap to merge."""
@@ -275,11 +291,11 @@ class _BandSum:
         found = np.reshape(threads.run(add, self.bands.blocks), (-1, 3))
         value, error, gradient_error = found.sum(axis=0).tolist()
         rows = self.scores.size / max(len(self.bands.bands), 1) if self._grid else 0.0
-        return value, error, gradient_error, rows * _UNIT_ROUNDING * abs(value)
+        return value, error, gradient_error, rows * UNIT_ROUNDING * abs(value)
 
     def add_partners(self, values: FloatArray, result: FloatArray) -> None:
         """Add 2 c times the sum of the values of each row's partners that are counted in."""
-        how = _squares_of(self.terms)
+        how = squares_of(self.terms)
 
         def add(block: slice) -> None:
             start, scale = self.bands.part_start, self.bands.scale[block]
@@ -290,64 +306,6 @@ class _BandSum:
                 cell_bands.partners_of_parts(*which, *how, result)
 
         threads.run(add, self.bands.blocks)
-
-
-def term_arrays(terms: Terms) -> TermArrays:
-    """Return the margins, powers and factors of terms (m, p, c)."""
-    margins, powers, factors = zip(*terms, strict=True)
-    return (
-        np.array(margins, dtype=np.float64),
-        np.array(powers, dtype=np.int64),
-        np.array(factors, dtype=np.float64),
-    )
-
-
-def is_smooth(terms: Terms) -> bool:
-    """Whether all powers are 2, so that the sum has a curvature."""
-    return min(power for _, power, _ in terms) == 2
-
-
-def stated(sums: Sums, smooth: bool) -> tuple[float, float, float]:
-    """Return value, error and error of the gradient; a sum of hinges is lowered by its rounding."""
-    value, error, gradient_error, rounding = sums
-    error += rounding
-    return (
-        (value, error, gradient_error)
-        if smooth
-        else (value - rounding, error + rounding, gradient_error)
-    )
-
-
-def sweep_moments(
-    moments: FloatArray,
-    links: Links,
-    grid: Grid,
-    terms: TermArrays,
-    scale: float,
-    additions: float,
-) -> tuple[FloatArray, Sums]:
-    """Return the table of gradients (S, C, B, 2), and the sums, from moments (S, C, B, 3).
-
-    `additions` is the most that an entry is made of: the rounding is relative to it.
-    """
-    table = np.zeros((*moments.shape[:-1], 2))
-    sums = compiled.sweep(moments, links, grid.per_h, grid.position, *terms, table)
-    value, error, gradient_error = (scale * np.array(sums)).tolist()
-    rounding = (additions + 8.0 * grid.position.size) * _UNIT_ROUNDING * abs(value)
-    return table, (value, error, gradient_error, rounding)
-
-
-def partner_sums(totals: FloatArray, links: Links, grid: Grid, terms: TermArrays) -> FloatArray:
-    """Return 2 c times the sums of the partners' values of each cell, both (S, C, B)."""
-    sums = np.zeros(totals.shape)
-    compiled.sweep_values(totals, links, grid.per_h, grid.position, *_squares_of(terms), sums)
-    return sums
-
-
-def _squares_of(terms: TermArrays) -> tuple[FloatArray, FloatArray]:
-    """Return the margins and factors of the terms that have a curvature."""
-    margins, powers, factors = terms
-    return margins[powers == 2], factors[powers == 2]
 
 
 def cell_sum(

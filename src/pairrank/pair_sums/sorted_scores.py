@@ -115,9 +115,10 @@ class SortedScores:
             laid = self._laid(weight) if weight.size else weight
             gradient, lines = self._zeros(), _lines(self._work, levels, schedule, squared)
             if len(schedule.edges):
+                summed = np.zeros((2, levels.group_start.size - 1), np.bool_)
                 value += gradient_over_edges(
                     schedule.edges, scale, levels.group_start, self._sorted, laid, margin, squared,
-                    *self._edge_plan, lines, gradient,
+                    *self._edge_plan, summed, lines, gradient,
                 )  # fmt: skip
             if len(schedule.nodes):
                 value += gradient_over_tree(
