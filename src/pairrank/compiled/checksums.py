@@ -6,27 +6,35 @@ import numpy as np
 
 from pairrank.compiled._jit import compiled
 
-LANES = 64
-"""The words that are summed side by side, so that additions do not wait for each other."""
+STRIP = 1024
+"""So many words are summed before their sum is mixed into the checksum."""
+KEYS = np.random.PCG64(15).random_raw(STRIP).astype(np.uint32)
+"""A random number for each word of a strip."""
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
 
 
 @compiled
-def fletcher(words):
-    """Return sums of 64-bit words, and sums of their running sums, (2, LANES) uint64.
+def checksum(words):
+    """Return a checksum of 32-bit words, uint64, the same on every processor; O(words).
 
-    Lane k has the words k, k + LANES, ... The second sums depend on the order of the words. Sums
-    are modulo 2^64, so they are the same on every processor (Fletcher 1982). O(words)
+    A strip is cut in halves, and the sum over i of (a_i + key_i) (b_i + key_i') is taken modulo
+    2^64, its first factors modulo 2^32. Other words give another sum with probability 1 - 2^-32
+    over the keys (Black, Halevi, Krawczyk, Krovetz & Rogaway 1999, NH). Each sum is mixed into the
+    checksum by steps that can be undone, so that a strip whose sum differs is never lost.
     """
-    sums = np.zeros((2, LANES), np.uint64)
-    once, again = sums[0], sums[1]
-    whole = len(words) // LANES * LANES
-    for start in range(0, whole, LANES):
-        here = words[start : start + LANES]
-        for k in range(LANES):
-            once[k] += here[k]
-            again[k] += once[k]
-    rest = words[whole:]
-    for k in range(len(rest)):
-        once[k] += rest[k]
-        again[k] += once[k]
-    return sums
+    found = np.uint64(len(words))
+    for start in range(0, len(words), STRIP):
+        strip = words[start : start + STRIP]
+        half = len(strip) // 2
+        left, right = strip[:half], strip[half : 2 * half]
+        first, second = KEYS[:half], KEYS[STRIP - half :]
+        total = np.uint64(0)
+        for i in range(half):
+            a, b = np.uint32(left[i] + first[i]), np.uint32(right[i] + second[i])
+            total += np.uint64(a) * np.uint64(b)
+        if len(strip) > 2 * half:
+            total += np.uint64(strip[2 * half]) * _ODD
+        found = (found ^ total) * _ODD
+        found ^= found >> _HALF
+    return found
