@@ -89,6 +89,28 @@ def test_only_the_columns_and_row_groups_needed_are_read(folder, monkeypatch, ba
     assert read == [(["c", "a"], groups) for groups in wanted]
 
 
+@pytest.mark.parametrize("n_threads", [1, 2, 5])
+def test_columns_of_a_row_group_are_decoded_in_parts(folder, monkeypatch, n_threads):
+    read = []
+    as_whole = pq.ParquetFile.read_row_group
+
+    def watched(self, number, *, columns, **more):
+        read.append(len(columns))
+        return as_whole(self, number, columns=columns, **more)
+
+    monkeypatch.setattr(parquet_blocks, "_PART_BYTES", 4)
+    monkeypatch.setattr(pa, "cpu_count", lambda: n_threads)
+    monkeypatch.setattr(pq.ParquetFile, "read_row_group", watched)
+    rows = RowBlocks.from_parquet(folder / "0.parquet", **NAMES, batch_rows=12)
+    labels = rows.labels()
+    assert np.array_equal(labels.y, Y[:25])
+    assert np.array_equal(labels.qid, QID[:25])
+    read.clear()
+    assert np.array_equal(joined(rows), X[:25].astype(np.float32))
+    parts = {1: [1, 1, 1, 2], 2: [2, 1, 2], 5: [3, 2]}[n_threads]
+    assert read == parts * (len(read) // len(parts))
+
+
 @pytest.mark.parametrize(
     ("dtype", "asked", "wanted"),
     [

@@ -84,6 +84,17 @@ def test_the_text_is_parsed_once(tmp_path, monkeypatch):
     assert calls == []
 
 
+def test_text_that_shrinks_leaves_no_surplus_blocks(tmp_path):
+    lines = lines_of(0)
+    path, cache = write(tmp_path / "rows.txt", lines), tmp_path / "cache"
+    RowBlocks.from_svmlight(path, cache=cache)
+    before = sorted(found.name for found in cache.rglob("block-*.npz"))
+    rows = RowBlocks.from_svmlight(write(path, lines[:40]), cache=cache)
+    after = sorted(found.name for found in cache.rglob("block-*.npz"))
+    assert len(after) == len(all_rows(rows)) < len(before)
+    assert after == before[: len(after)]
+
+
 @pytest.mark.parametrize("change", ["size", "digest"])
 def test_text_that_changes_is_parsed_again(tmp_path, monkeypatch, change):
     lines = lines_of(0)

@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _END: Any = object()
 _DIGEST_BYTES = 1 << 22
 """Threads share the bytes of a block in pieces of this size."""
+_WORD = 4
 _WEIGHTS = ("sample_weight", "winner_weight", "loser_weight")
 
 
@@ -180,8 +182,17 @@ def digest_of(X: Any) -> int:
     for part in parts:
         content: Any = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
         pieces = [content[piece] for piece in threads.blocks(content.size, _DIGEST_BYTES)]
-        digest = zlib.crc32(repr(threads.run(zlib.crc32, pieces)).encode(), digest)
+        digest = zlib.crc32(repr(threads.run(_checksum, pieces)).encode(), digest)
     return digest
+
+
+def _checksum(content: NDArray[np.uint8]) -> tuple[int, bytes]:
+    """Return a checksum of the words of 4 bytes, and the bytes that remain."""
+    from pairrank.compiled.checksums import checksum
+
+    whole = content.size // _WORD * _WORD
+    words = np.require(content[:whole].view(np.uint32), requirements="A")
+    return int(checksum(words)), content[whole:].tobytes()
 
 
 def _checked_labels(y: Any, n_rows: int) -> Any:

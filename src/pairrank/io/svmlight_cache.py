@@ -182,7 +182,14 @@ class SvmlightBlocks:
         }
         with atomic_write(self.folder / _MANIFEST, "w") as text:
             text.write(json.dumps(manifest))
+        self._delete_surplus({_file(number) for number in range(len(sizes))})
         return manifest
+
+    def _delete_surplus(self, blocks: set[str]) -> None:
+        """Delete the blocks that an earlier conversion of longer files has left."""
+        for path in self.folder.glob("block-*.npz"):
+            if path.name not in blocks:
+                path.unlink(missing_ok=True)
 
     def _parsed(self, reader: SvmlightReader, limit: int) -> Generator[None, None, None]:
         """Parse the files; yield where the reader holds a block, and at the end."""
