@@ -13,8 +13,8 @@ from sklearn.datasets import load_diabetes
 from pairrank import ConvexHullRanker, RankSVM
 from pairrank.datasets import discretize
 from pairrank.metrics import wmw_score
-from reproduction.agreement import moved
 from reproduction.data import load
+from reproduction.papers.abalone import SEX
 from reproduction.papers.pointwise import ExplicitPairs, gaussian_process
 from reproduction.pictures import new_figure, style
 from reproduction.readings import Readings
@@ -23,11 +23,9 @@ from reproduction.study import (
     STAR,
     Cell,
     Claim,
-    Difference,
     NotRun,
     Printed,
     Quantity,
-    Reason,
     Study,
     Table,
     Verdict,
@@ -172,16 +170,6 @@ def chosen(how: Method, rows: Rows) -> float:
     make = how.choose or how.make
     return max(how.grid, key=lambda strength: accuracy(make(strength).fit(*inner), judged))
 
-
-def _one_column_of_sex(readings: Readings, place: Difference) -> Verdict:
-    n = readings.mean("1", place.row, place.column, "columns")
-    return moved(n - len(SEXES) + 1, place)
-
-
-SEXES = ("male", "female", "infant")
-SEX = Reason(
-    "The sex is one-hot, in three columns; the paper counts one column.", _one_column_of_sex
-)
 
 SHAPES = Table(
     name="1",

@@ -20,6 +20,7 @@ from reproduction.papers.cortes2007.judging import (
     by_width,
     judge,
 )
+from reproduction.papers.cortes2007.printed import BOOKS, M1D, MISRANKING, MSD
 from reproduction.papers.cortes2007.searching import nearest
 from reproduction.pictures import draw_curves, new_figure
 from reproduction.readings import Readings
@@ -42,7 +43,6 @@ GROUPS = {"20-40": (20, 40), "40-60": (40, 60), "60-80": (60, 80)}
 SETS = {"MovieLens": "ml-1m", "Jester": "jester"}
 PAPERS = (MP, SV, BOOST)
 METHODS = (*PAPERS, RIDGE, KERNEL_RIDGE, CONSTANT)
-BOOKS = "Books"
 BOOKS_RULE = {"min_user_ratings": 20, "min_item_ratings": 3}
 SMALL: dict[str, Any] = {
     "n_repeats": 1,
@@ -51,32 +51,6 @@ SMALL: dict[str, Any] = {
     "n_held": 4,
     "activity": [10, 100],
     "group": [5, 100],
-}
-
-_MSD = {
-    "MovieLens 20-40": ((2.01, 0.02), (2.43, 0.13), (12.88, 2.15)),
-    "MovieLens 40-60": ((2.02, 0.06), (2.36, 0.16), (20.06, 2.76)),
-    "MovieLens 60-80": ((2.07, 0.05), (2.66, 0.09), (21.35, 2.71)),
-    "Jester 20-40": ((51.34, 2.90), (55.00, 5.14), (77.08, 17.1)),
-    "Jester 40-60": ((46.77, 2.03), (57.75, 5.14), (80.00, 18.2)),
-    "Jester 60-80": ((49.33, 3.11), (56.06, 4.26), (88.61, 18.6)),
-    BOOKS: ((4.00, 3.12), (3.64, 3.04), (7.58, 9.95)),
-}
-_M1D = {
-    "MovieLens 20-40": ((1.04, 0.05), (1.17, 0.03), (2.59, 0.04)),
-    "MovieLens 40-60": ((1.04, 0.02), (1.15, 0.07), (2.99, 0.12)),
-    "MovieLens 60-80": ((1.06, 0.01), (1.24, 0.02), (3.82, 0.23)),
-    "Jester 20-40": ((5.08, 0.15), (5.40, 0.20), (5.97, 0.16)),
-    "Jester 40-60": ((4.98, 0.13), (5.27, 0.20), (6.18, 0.11)),
-    "Jester 60-80": ((4.88, 0.14), (5.25, 0.19), (6.46, 0.20)),
-    BOOKS: ((1.38, 0.60), (1.32, 0.56), (1.72, 1.05)),
-}
-_MISRANKING = {
-    "MovieLens 40-60": ((0.471, 0.005), (0.476, 0.007)),
-    "MovieLens 60-80": ((0.442, 0.005), (0.463, 0.011)),
-    "Jester 20-40": ((0.414, 0.005), (0.479, 0.008)),
-    "Jester 40-60": ((0.418, 0.007), (0.432, 0.005)),
-    "Jester 60-80": ((0.400, 0.017), (0.417, 0.008)),
 }
 
 
@@ -132,13 +106,13 @@ _NOT_COMPARED = {(BOOKS, ANY): PART}
 MAGNITUDES = Table(
     name="1",
     title="mean squared and mean absolute difference",
-    cells=tuple(_cells(METHODS, tuple(_MSD))),
+    cells=tuple(_cells(METHODS, tuple(MSD))),
     tiny=Cell(GENERATED, MP, judge, {"dataset": GENERATED, "method": MP, **SMALL}),
     quantities=(
         Quantity(
             "msd",
             "mean squared difference",
-            _printed(_MSD, PAPERS),
+            _printed(MSD, PAPERS),
             form=".2f",
             tolerance=0.01,
             reasons=_REASONS,
@@ -147,7 +121,7 @@ MAGNITUDES = Table(
         Quantity(
             "m1d",
             "mean 1-norm difference",
-            _printed(_M1D, PAPERS),
+            _printed(M1D, PAPERS),
             form=".2f",
             tolerance=0.01,
             reasons=_REASONS,
@@ -164,13 +138,13 @@ MAGNITUDES = Table(
 ORDERS = Table(
     name="2",
     title="pairwise misrankings",
-    cells=tuple(_cells((MP, BOOST, SV, RIDGE, KERNEL_RIDGE), tuple(_MISRANKING))),
+    cells=tuple(_cells((MP, BOOST, SV, RIDGE, KERNEL_RIDGE), tuple(MISRANKING))),
     tiny=Cell(GENERATED, RIDGE, judge, {"dataset": GENERATED, "method": RIDGE, **SMALL}),
     quantities=(
         Quantity(
             "misranking",
             "share of pairs in the wrong order; tied scores are wrong",
-            _printed(_MISRANKING, (MP, BOOST)),
+            _printed(MISRANKING, (MP, BOOST)),
             reasons=_REASONS,
             tolerance=0.01,
         ),
@@ -180,9 +154,9 @@ ORDERS = Table(
 
 
 _RATED = {
-    "msd": {place: each for place, each in _printed(_MSD, PAPERS).items() if place[0] != BOOKS},
-    "m1d": {place: each for place, each in _printed(_M1D, PAPERS).items() if place[0] != BOOKS},
-    "misranking": _printed(_MISRANKING, (MP, BOOST)),
+    "msd": {place: each for place, each in _printed(MSD, PAPERS).items() if place[0] != BOOKS},
+    "m1d": {place: each for place, each in _printed(M1D, PAPERS).items() if place[0] != BOOKS},
+    "misranking": _printed(MISRANKING, (MP, BOOST)),
 }
 """Metric -> what the paper prints, without Books."""
 

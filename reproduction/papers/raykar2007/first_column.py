@@ -12,13 +12,13 @@ from pairrank import RankBoost
 from pairrank.datasets import discretize
 from reproduction.agreement import by_cell
 from reproduction.data import load
+from reproduction.papers.abalone import N_SEXES
 from reproduction.papers.raykar2007 import printed
 from reproduction.papers.raykar2007.methods import METHODS, Method, judge_rows
 from reproduction.papers.raykar2007.sets import GENERATED, SOURCES, TABLE, UNMATCHED, Source
 from reproduction.protocols import count_preferences, folds_of
 from reproduction.study import ANY, Cell, Quantity, Reason, Table
 
-N_SEXES = 3
 ORDER_OF_SEXES = np.array([2.0, 0.0, 1.0])
 """The places of male, female and infant in alphabetical order: F, I, M."""
 
