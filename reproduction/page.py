@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from reproduction.agreement import agrees
+from reproduction.agreement import agrees, check_reason, compared
 from reproduction.limits import is_busy
 from reproduction.readings import Readings, Record, columns_of, numbers, rows_of, spread
 from reproduction.study import (
     Cell,
+    Difference,
     NotRun,
     Printed,
     Quantity,
@@ -31,7 +33,7 @@ folds or repeats; the lower line, in italics, is what the paper prints.
 | mark | meaning |
 | --- | --- |
 | ✓ | agrees: within two of the paper's standard deviations, or within the stated tolerance |
-| ✗ | differs; the reason is below the table |
+| ✗ | differs; the reason, and what a test of it found, are below the table |
 | ★ | passed its limit of time or memory (in italics: the paper's star) |
 | ᵇ | timed while other processes used the machine |
 | absent | the data set, or an optional library, is not on this machine |
@@ -44,7 +46,7 @@ are not the paper's, agreement would mean nothing. The notes say so.
 
 def write_page(studies: Sequence[tuple[Study, Mapping[str, Record]]], pictures: set[str]) -> str:
     """Return the page; `pictures` are the names of those that were drawn."""
-    parts = [HEAD, _machines(studies), _claims_in_short(studies)]
+    parts = [HEAD, _machines(studies), _claims_in_short(studies), _differences(studies)]
     for study, records in studies:
         parts += _study(study, Readings(study, records), pictures)
     return "\n".join(parts).rstrip() + "\n"
@@ -93,6 +95,39 @@ def _claims_in_short(studies: Sequence[tuple[Study, Mapping[str, Record]]]) -> s
             if note and found.status == "does not hold":
                 figure = _sentences(figure, note)
             lines.append(f"| {study.title} | {text} | **{found.status}** | {figure} |")
+    return "\n".join([*lines, ""])
+
+
+def _differences(studies: Sequence[tuple[Study, Mapping[str, Record]]]) -> str:
+    """Return how many figures agree, and of each reason for how many its test confirms it."""
+    n_agreed, counts = 0, dict[tuple[str, str], Counter[str]]()
+    for study, records in studies:
+        readings = Readings(study, records)
+        for each in compared(study, readings):
+            n_agreed += each.agrees
+            if each.reason is not None:
+                found = counts.setdefault((study.title, each.reason.text), Counter())
+                found[check_reason(each.reason, readings, each.place).status] += 1
+    total = sum(counts.values(), Counter[str]())
+    lines = [
+        "## Differences",
+        "",
+        f"{n_agreed + total.total()} figures are compared with the papers': {n_agreed} agree, "
+        f"{total.total()} differ. A test changes what a reason names, and confirms it if the "
+        f"figure then agrees with the paper's: {total['holds']} differences have a confirmed "
+        f"reason, {total['does not hold']} one that its test did not confirm, {total['not run']} "
+        "one that was not tested. The figures of the tests are below the tables. Where a test "
+        "searches for the paper's figures, it shows that the reason can explain them, not that "
+        "ours agree.",
+        "",
+        "| paper | reason | differences | confirmed | not confirmed | not tested |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    lines += [
+        f"| {title} | {text} | {found.total()} | {found['holds']} | {found['does not hold']} | "
+        f"{found['not run']} |"
+        for (title, text), found in counts.items()
+    ]
     return "\n".join([*lines, ""])
 
 
@@ -161,7 +196,7 @@ def grids(table: Table, readings: Readings) -> list[Grid]:
 def _grid(
     title: str, table: Table, places: Sequence[tuple[Quantity, str, str]], readings: Readings
 ) -> Grid:
-    notes: dict[str, int] = {}
+    notes: dict[str, list[str]] = {}
     cells = {(cell.row, cell.column): cell for cell in table.cells}
     rows = [[table.row_title, *(heading for _, _, heading in places)]]
     for row in rows_of(table):
@@ -170,7 +205,14 @@ def _grid(
             for quantity, column, _ in places
         ]
         rows.append([row, *entries])
-    return Grid(title, rows, [f"{number}. {note}" for note, number in notes.items()])
+    return Grid(
+        title,
+        rows,
+        [
+            " ".join([f"{number}. {note}", *tests])
+            for number, (note, tests) in enumerate(notes.items(), start=1)
+        ],
+    )
 
 
 def _entry(
@@ -178,7 +220,7 @@ def _entry(
     quantity: Quantity,
     place: tuple[Table, str, str],
     readings: Readings,
-    notes: dict[str, int],
+    notes: dict[str, list[str]],
 ) -> str:
     table, row, column = place
     printed = quantity.paper.get((row, column))
@@ -191,12 +233,24 @@ def _entry(
     if note is None and printed is not None and record is not None:
         agreed = agrees(record, quantity, printed)
         marks = {True: " ✓", False: " ✗", None: ""}[agreed]
-        note = at_place(quantity.reasons, row, column) if agreed is False else None
+        reason = at_place(quantity.reasons, row, column) if agreed is False else None
+        if reason is not None:
+            note = reason.text
+            found = check_reason(reason, readings, Difference(row, column, quantity, printed))
+            where = f"{row}, {column}" if column else row
+            notes.setdefault(note, []).append(f"_{where}: {_TESTED[found.status]}{found.figure}._")
     if note is not None and record is not None:
-        number = notes.setdefault(note, len(notes) + 1)
-        marks += f" [{number}]"
+        notes.setdefault(note, [])
+        marks += f" [{list(notes).index(note) + 1}]"
     shown = "" if printed is None else f"<br>_{_printed(printed, quantity.form)}_"
     return ours + marks + shown
+
+
+_TESTED = {
+    "holds": "tested, confirmed: ",
+    "does not hold": "tested, not confirmed: ",
+    "not run": "not tested",
+}
 
 
 def _ours(record: Record | None, quantity: Quantity) -> str:

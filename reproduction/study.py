@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 if TYPE_CHECKING:
     from reproduction.readings import Readings
@@ -18,6 +18,8 @@ ANY = "*"
 
 Place = tuple[str, str]
 """A row and a column of a table."""
+
+Note = TypeVar("Note")
 
 
 class Printed(NamedTuple):
@@ -104,7 +106,7 @@ class Quantity:
         within this; and within the rounding of what it prints. None: not compared, as times are.
     relative : bool
         The tolerance is a share of the paper's figure.
-    reasons : mapping of (row, column) to str
+    reasons : mapping of (row, column) to Reason
         Why ours differs from the paper's; `ANY` stands for every row or column.
     not_compared : mapping of (row, column) to str
         Why data or protocol are not the paper's, so that agreement would mean nothing.
@@ -118,7 +120,7 @@ class Quantity:
     form: str = ".3f"
     tolerance: float | None = None
     relative: bool = False
-    reasons: Mapping[Place, str] = field(default_factory=dict)
+    reasons: Mapping[Place, Reason] = field(default_factory=dict)
     not_compared: Mapping[Place, str] = field(default_factory=dict)
 
     @property
@@ -133,7 +135,32 @@ class Quantity:
         return 0.5 * 10.0 ** -int(digits[1]) if digits else 0.0
 
 
-def at_place(notes: Mapping[Place, str], row: str, column: str) -> str | None:
+class Difference(NamedTuple):
+    """A figure of ours that differs from the paper's."""
+
+    row: str
+    column: str
+    quantity: Quantity
+    printed: Printed
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why figures differ from the paper's, with a test that changes what the reason names.
+
+    Attributes
+    ----------
+    text : str
+    test : function of Readings and Difference to Verdict
+        The reason holds if the changed computation gives the paper's figure. It raises NotRun (as
+        Readings does) if the cells that it needs are not there.
+    """
+
+    text: str
+    test: Callable[[Readings, Difference], Verdict]
+
+
+def at_place(notes: Mapping[Place, Note], row: str, column: str) -> Note | None:
     """Return the note of a place, the most special first."""
     for place in ((row, column), (row, ANY), (ANY, column), (ANY, ANY)):
         if place in notes:

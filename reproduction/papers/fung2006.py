@@ -14,6 +14,7 @@ from pairrank import ConvexHullRanker, RankSVM
 from pairrank.datasets import discretize
 from pairrank.metrics import wmw_score
 from reproduction.data import load
+from reproduction.papers.abalone import SEX
 from reproduction.papers.pointwise import ExplicitPairs, gaussian_process
 from reproduction.pictures import new_figure, style
 from reproduction.readings import Readings
@@ -191,7 +192,7 @@ SHAPES = Table(
             {(name, ""): Printed(n) for name, (_, _, n) in SETS.items()},
             form=",.0f",
             tolerance=0.0,
-            reasons={("1 Abalone", ANY): "The sex is one-hot, in three columns."},
+            reasons={("1 Abalone", ANY): SEX},
         ),
     ),
     row_title="set",

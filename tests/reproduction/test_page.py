@@ -10,7 +10,7 @@ from reproduction.page import judge, write_page
 from reproduction.papers import STUDIES, load_study
 from reproduction.readings import Readings
 from reproduction.store import Store
-from reproduction.study import NotRun, Places, Printed, Quantity
+from reproduction.study import NotRun, Places, Printed, Quantity, Reason, verdict
 from reproduction_cells import cell, one_study
 
 PLACES = Places(command.ROOT)
@@ -90,7 +90,7 @@ def test_an_entry_shows_the_state_of_its_cell(record, shown):
     ],
 )
 def test_agreement_is_marked(printed, options, end):
-    reasons = {("*", "*"): "because"}
+    reasons = {("*", "*"): Reason("because", lambda readings, place: verdict(True, "so it is"))}
     study = one_study(cell(), paper={("a", "x"): printed}, reasons=reasons, **options)
     assert lines_of(study, record_of()) == [f"| a | 97.500 ± 0.707{end} |"]
     assert ("✗" in end) == (

@@ -1,6 +1,6 @@
 """Lee & Lin 2014: linear RankSVM, its sums, solvers and rivals."""
 
-from reproduction.papers.lee2014 import claims, curves, models, shapes, sparse
+from reproduction.papers.lee2014 import claims, curves, models, shapes, sparse, variants
 from reproduction.study import Study
 
 _FIRST, _LAST = shapes.TABLES
@@ -11,7 +11,15 @@ STUDY = Study(
     title="Lee & Lin 2014",
     citation="C.-P. Lee and C.-J. Lin, *Large-scale linear RankSVM*, Neural Computation 26(4), "
     "2014.",
-    tables=(_FIRST, _CHOSEN_RANKSVM, *curves.TABLES, *_OTHERS, _LAST, *sparse.TABLES),
+    tables=(
+        _FIRST,
+        _CHOSEN_RANKSVM,
+        *curves.TABLES,
+        *_OTHERS,
+        *variants.TABLES,
+        _LAST,
+        *sparse.TABLES,
+    ),
     claims=(*claims.CLAIMS, *sparse.CLAIMS),
     note="MQ2008, fold 1, is the paper's data and protocol. Other sets are generated in the shape "
     "of the paper's: they show times, never agreement.",

@@ -22,7 +22,8 @@ from reproduction.papers.lee2014.problems import (
     problem,
     quality,
 )
-from reproduction.study import ANY, Cell, Place, Printed, Quantity, Table
+from reproduction.papers.lee2014.reasons import OVERFITTED, STOPS
+from reproduction.study import ANY, Cell, Place, Printed, Quantity, Reason, Table
 
 POWERS = tuple(range(-15, 11))
 """C = 2^-15 .. 2^10 (Section 4.4)."""
@@ -183,14 +184,6 @@ def _ensembles(n_trees: int, sets: dict[str, Any]) -> Iterator[Cell]:
 
 
 SMALL = {row: NAMES[row] for row in ("MQ2008", "MQ2007 shape", "YAHOO set 2 shape")}
-L1_SVR_STOPS = (
-    "Four labels in five are 0, so the least absolute deviations are those of weights 0, which "
-    "order nothing. At the paper's large C the order is what is left of it when the iterations end."
-)
-OVERFITTED = (
-    "1,000 boosted trees overfit, in the paper as here, and then depend on bins and seeds; with "
-    "100 trees both agree."
-)
 
 
 def _log_c(models: tuple[str, ...], metric: str, at: int) -> Quantity:
@@ -201,7 +194,7 @@ def _log_c(models: tuple[str, ...], metric: str, at: int) -> Quantity:
 def _lost(models: tuple[str, ...], metric: str) -> Quantity:
     paper = {place: Printed(0.0) for place in LOG_C if place[1] in models}
     title = f"validation {metric} that the paper's C loses against the best C"
-    reasons = {("MQ2008", L1_SVR): L1_SVR_STOPS} if L1_SVR in models else {}
+    reasons = {("MQ2008", L1_SVR): STOPS} if L1_SVR in models else {}
     return Quantity(f"{metric} lost", title, paper, form=".4f", tolerance=0.01, reasons=reasons)
 
 
@@ -215,7 +208,7 @@ def _metrics(
     rows: Iterable[str],
     accuracy: dict[str, float],
     ndcg: dict[str, float],
-    reasons: dict[Place, str],
+    reasons: dict[Place, Reason],
 ) -> tuple[Quantity, ...]:
     return tuple(
         Quantity(
@@ -270,7 +263,7 @@ BESIDE_SVR = Table(
             NAMES,
             {L2: 82.70, L1_SVR: 77.72, L2_SVR: 82.17},
             {L2: 0.4571, L1_SVR: 0.4153, L2_SVR: 0.4450},
-            {("MQ2008", L1_SVR): L1_SVR_STOPS},
+            {("MQ2008", L1_SVR): STOPS},
         ),
         Quantity(
             "seconds by accuracy",

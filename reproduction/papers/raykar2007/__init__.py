@@ -1,6 +1,6 @@
 """Raykar, Duraiswami & Krishnapuram 2007: RankNCG and the fast sum of erfc."""
 
-from reproduction.papers.raykar2007 import claims, erfc, movies, ranking, sets
+from reproduction.papers.raykar2007 import claims, erfc, first_column, movies, ranking, sets
 from reproduction.study import Study
 
 STUDY = Study(
@@ -13,9 +13,12 @@ STUDY = Study(
         erfc.BY_SIZE,
         ranking.BY_EPS,
         sets.TABLE,
+        first_column.COUNTS,
+        first_column.COLUMNS,
         movies.TABLE,
         ranking.TIMES,
         ranking.ACCURACIES,
+        first_column.ACCURACIES,
         ranking.CHOSEN,
     ),
     claims=claims.CLAIMS,

@@ -10,10 +10,11 @@ import numpy as np
 from pairrank.datasets import make_ratings
 from pairrank.metrics import wmw_score
 from pairrank.recommend import PROTOCOLS
+from reproduction.agreement import by_cell
 from reproduction.data import load_ratings
 from reproduction.papers.raykar2007.methods import METHODS
 from reproduction.protocols import seconds_of, with_ties, without_warnings
-from reproduction.study import Cell, Printed, Quantity, Table
+from reproduction.study import Cell, Printed, Quantity, Reason, Table
 
 COLUMNS = ("RankNCG fast", "RankNCG boxes (ours)", "RankBoost")
 ACTIVE = "RankNCG boxes, active references"
@@ -119,9 +120,12 @@ TABLE = Table(
             ".3f",
             tolerance=0.01,
             reasons={
-                ("*", "*"): "The paper does not say who the d others are. Random users, as here, "
-                "have rated few of the films, so that most features are draws. Users with at least "
-                f"{LEAST_OF_ACTIVE} ratings as the others give a higher WMW: the last column."
+                ("*", "*"): Reason(
+                    "The paper does not say who the d others are. Random users, as here, have "
+                    "rated few of the films, so that most features are draws. The last column "
+                    f"takes users with at least {LEAST_OF_ACTIVE} ratings.",
+                    by_cell("2", column=ACTIVE),
+                )
             },
         ),
         Quantity("seconds", "seconds", _printed(_SECONDS), ".3g"),
