@@ -53,13 +53,12 @@ class BlockLayout:
     weight: FloatArray
     """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""
-    kept_scores: dict[bytes, FloatArray] = field(default_factory=dict, repr=False)
+    kept_scores: dict[bytes, FloatArray] = field(default_factory=dict, init=False, repr=False)
     """The scores of all rows at some weights, by the bytes of these: a later pass at the same
     weights need not compute them. They do not travel, and are computed again if they are lost."""
 
     def __reduce__(self) -> Any:
-        names = [each.name for each in fields(self) if each.name != "kept_scores"]
-        return BlockLayout, tuple(getattr(self, name) for name in names)
+        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
 
 class Passes(Protocol):

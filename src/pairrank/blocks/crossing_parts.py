@@ -114,14 +114,12 @@ def gradient_of_levels(table: PartTable, index: int, rows: OwnRows) -> FloatArra
     """Return the gradients of rows of one query and one score, from one row for each level."""
     n_levels, n_sides = int(rows.level.max()) + 1, max(1, len(rows.weight))
     level = np.arange(n_levels, dtype=np.int32)
-    result: FloatArray
+    result = np.zeros(rows.scores.size)
     for side in range(n_sides):
         ones = np.zeros((n_sides, n_levels))
         ones[side] = 1.0
         by_row = table.gradient(index, _like(rows, level, ones))[rows.level]
-        if len(rows.weight):
-            by_row *= rows.weight[side]
-        result = by_row if side == 0 else result + by_row
+        result += by_row * rows.weight[side] if len(rows.weight) else by_row
     return result
 
 

@@ -74,11 +74,11 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Sum
     result = Summed(one(), one(), np.zeros((n_points, n_features)), one(), one(), [], {})
     if asked.gathers and layout.rows.size:
         result.rows[index] = design.X[layout.rows]
-    layout.kept_scores.clear()
+    kept: dict[bytes, FloatArray] = {}
     for at, w in enumerate(asked.coefs):
         scores = scores_at(design, layout, w)
         if asked.keeps and layout.rows.size and w.any():
-            layout.kept_scores[w.tobytes()] = scores
+            kept[w.tobytes()] = scores
         if bound is not None:
             found = bound.at(scores)
             result.value[at], result.error[at] = found.value, found.error
@@ -90,6 +90,8 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Sum
         if asked.crossing is not None and layout.rows.size:
             summary = asked.crossing.summary(index, scores[crossing_places(layout)], layout)
         result.summaries.append(summary)
+    layout.kept_scores.clear()
+    layout.kept_scores.update(kept)
     return result
 
 
