@@ -83,15 +83,30 @@ class Design:
 
         return self._sum(threads.run(weighted_sum, self._blocks()))
 
+    def transposed_rows(self, values: FloatArray) -> FloatArray:
+        """Return X' v for each row v of `values`, to the bit, by reading X from memory once."""
+        if len(values) == 1:
+            return self.transposed(values[0])[np.newaxis]
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        size = self._piece
+
+        def weighted_sums(rows: slice) -> FloatArray:
+            parts = np.zeros((len(values), self.n_features))
+            for start in range(rows.start, rows.stop, size):
+                piece = slice(start, min(start + size, rows.stop))
+                for each, part in zip(values, parts, strict=True):
+                    self._add_weighted(piece, each[piece], part)
+            return parts
+
+        return self._sum(threads.run(weighted_sums, self._blocks()), len(values))
+
     def scores_and_transposed(
         self, w: FloatArray, values: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return X w and X' v, to the bit, by reading X from memory once."""
         w, values = (np.ascontiguousarray(each, dtype=np.float64) for each in (w, values))
         result = np.empty(self.n_rows)
-        size = _EIGHT * max(1, _PIECE_ENTRIES // (_EIGHT * self._width))
-        if self._is_in_columns:
-            size = self.n_rows
+        size = self._piece
 
         def multiply(rows: slice) -> FloatArray:
             part = np.zeros(self.n_features)
@@ -102,6 +117,13 @@ class Design:
             return part
 
         return result, self._sum(threads.run(multiply, self._blocks()))
+
+    @property
+    def _piece(self) -> int:
+        """The rows that stay in the cache while they are used twice."""
+        if self._is_in_columns:
+            return self.n_rows
+        return _EIGHT * max(1, _PIECE_ENTRIES // (_EIGHT * self._width))
 
     def _multiply(self, rows: slice, w: FloatArray, out: FloatArray) -> None:
         """Set out to X w for some rows."""
@@ -150,9 +172,9 @@ class Design:
         with np.errstate(over="ignore", invalid="ignore"):
             return self._sum([weighted_sum(rows) for rows in self._blocks()])
 
-    def _sum(self, parts: list[FloatArray]) -> FloatArray:
+    def _sum(self, parts: list[FloatArray], *n_sums: int) -> FloatArray:
         """Return the sum of the blocks' results, added in order."""
-        result = np.zeros(self.n_features)
+        result = np.zeros((*n_sums, self.n_features))
         with np.errstate(over="ignore", invalid="ignore"):
             for part in parts:
                 result += part

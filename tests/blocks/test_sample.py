@@ -15,12 +15,11 @@ from pairrank.blocks import catalog
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import prepare
-from pairrank.blocks.sample import draw_rows, hashed
+from pairrank.blocks.sample import Ranked, draw_rows, hashed, numbers_below
 from pairrank.blocks.sampled import origin_of, sampled_levels
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
 from pairrank.preferences import Levels
-from pairrank.preferences._codes import level_codes
 
 
 def sampled(monkeypatch, n_rows, y, borders, *, seed=0, hides_number=False, **aligned):
@@ -136,11 +135,9 @@ def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks,
     """Return the numbers, rates and places of the rows drawn, from a number and a rate per row."""
     wanted = 2.0 * n_rows / (n_blocks or index + 1)
     rate = min(1.0, wanted / max(1, kept.sum()))
-    own = np.random.default_rng([seed, index]).random(kept.size)
     of_query = hashed(queries, seed)
     sizes = np.array([np.count_nonzero(kept & (query_of == k)) for k in range(queries.size)])
     thinned = kept & (sizes[query_of] > max(1, n_rows // 100))
-    number = np.where(thinned, own, of_query[query_of])
     rates = np.full(kept.size, rate)
     total, labels = rate * thinned.sum(), np.unique(block.y[thinned])
     if rate < 1.0 and labels.size <= total / 8:
@@ -148,6 +145,11 @@ def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks,
             rows = thinned & (block.y == label)
             least = min(rows.sum(), total / (4 * labels.size))
             rates[rows] = max(rate * rows.sum(), least) / rows.sum()
+    number = np.where(thinned, 1.0, of_query[query_of])
+    if thinned.any():
+        generator = np.random.default_rng([seed, index])
+        few, low = numbers_below(rates[thinned].max(), thinned.sum(), generator)
+        number[np.flatnonzero(thinned)[few]] = low
     places = np.flatnonzero(kept & (number < rates))
     return number[places], rates[places], thinned[places], places
 
@@ -169,7 +171,7 @@ def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, 
     queries = rng.permutation(n_queries) + 100
     y = np.floor(n_labels * rng.random(size) ** 3)
     block = RowBlock(np.arange(size, dtype=np.float64)[:, None], y)
-    ranked = level_codes(y) if knows and kept.all() else None
+    ranked = Ranked.of(y) if knows and kept.all() else None
     options = {"n_rows": n_rows, "n_blocks": n_blocks, "seed": seed}
     found = draw_rows(2, block, kept, query_of, queries, **options, ranked=ranked)
     number, rates, thinned, places = drawn_by_definition(
@@ -179,3 +181,31 @@ def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, 
     assert_array_equal(found.number, number)
     assert_array_equal(found.rate, rates)
     assert_array_equal(found.thinned, thinned)
+
+
+@pytest.mark.parametrize("rate", [1e-3, 0.05, 0.5, 0.95, 1.0, 1.5])
+def test_rows_draw_a_number_below_a_rate_independently_and_uniformly(rate):
+    """Bounds are of five standard deviations; the seed is fixed."""
+    n_rows, least = 200_000, min(rate, 1.0)
+    places, number = numbers_below(rate, n_rows, np.random.default_rng(1))
+    assert (np.diff(places) > 0).all()
+    assert places[0] >= 0
+    assert places[-1] < n_rows
+    assert (number < least).all()
+    deviation = np.sqrt(n_rows * least * (1.0 - least))
+    assert abs(places.size - n_rows * least) <= 5.0 * deviation
+    half = np.count_nonzero(places < n_rows // 2)
+    assert abs(half - 0.5 * n_rows * least) <= 5.0 * deviation
+    uniform = 5.0 / np.sqrt(12.0 * places.size)
+    assert abs(number.mean() / least - 0.5) <= uniform
+    assert abs(np.corrcoef(places, number)[0, 1]) <= 5.0 / np.sqrt(places.size)
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 50])
+def test_few_rows_draw_each_with_the_same_probability(n_rows):
+    """Draws go on where the first ones do not reach the last row."""
+    generator, n_draws = np.random.default_rng(0), 4000
+    drawn = np.zeros(n_rows)
+    for _ in range(n_draws):
+        drawn[numbers_below(0.3, n_rows, generator)[0]] += 1
+    assert (abs(drawn / n_draws - 0.3) <= 5.0 * np.sqrt(0.3 * 0.7 / n_draws)).all()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -53,6 +53,12 @@ class BlockLayout:
     weight: FloatArray
     """Weights of each such row, (S, n_crossing): S = 0 without weights, 1 with sample weights, 2
     with weights as winners and as losers."""
+    kept_scores: dict[bytes, FloatArray] = field(default_factory=dict, init=False, repr=False)
+    """The scores of all rows at some weights, by the bytes of these: a later pass at the same
+    weights need not compute them. They do not travel, and are computed again if they are lost."""
+
+    def __reduce__(self) -> Any:
+        return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
 
 class Passes(Protocol):

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from pairrank.blocks._contracts import Passes, RowBlock
-from pairrank.blocks.groups import CrossingGroups, group_rows, merge_groups
-from pairrank.blocks.sample import DrawnRows, SampleRows, draw_rows, merge_rows, sizes_of
+from pairrank.blocks.groups import CrossingGroups, groups_of_one_query, merge_groups
+from pairrank.blocks.sample import DrawnRows, Ranked, SampleRows, draw_rows, merge_rows, sizes_of
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import OrderGraph
 from pairrank.preferences._codes import level_codes, query_codes
@@ -132,7 +132,7 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
     n_kept = int(np.count_nonzero(kept))
     ranked = None
     if block.y is not None and block.y.ndim == 1 and n_kept == n_rows:
-        ranked = level_codes(block.y)
+        ranked = Ranked.of(block.y)
     drawn = draw_rows(
         index,
         block,
@@ -193,19 +193,18 @@ def _affordable_rows(X: Any, request: Request) -> int:
 
 
 def _distinct_labels(
-    y: Any, kept: NDArray[np.bool_], graph: Any, ranked: Any
+    y: Any, kept: NDArray[np.bool_], graph: Any, ranked: Ranked | None
 ) -> NDArray[Any] | None:
-    labels, _ = ranked or level_codes(y[kept].reshape(-1))
+    labels = ranked.labels if ranked else level_codes(y[kept].reshape(-1))[0]
     is_countable = labels.size <= MOST_LABELS or isinstance(graph, OrderGraph)
     return labels if is_countable else None
 
 
-def _groups_of_block(block: RowBlock, ranked: Any) -> CrossingGroups | None:
+def _groups_of_block(block: RowBlock, ranked: Ranked | None) -> CrossingGroups | None:
     """Return the rows of a block by label, if all are of one query, without weights."""
-    y = block.y
-    if y is None or y.ndim > 1 or any(part is not None for part in block[2:]):
+    if ranked is None or any(part is not None for part in block[2:]):
         return None
-    return group_rows(np.zeros(y.size, dtype=np.int32), y, np.empty((0, y.size)), ranked)
+    return groups_of_one_query(ranked.labels, ranked.counts)
 
 
 def _groups(parts: list[Description]) -> CrossingGroups | None:

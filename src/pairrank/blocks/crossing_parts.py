@@ -93,6 +93,46 @@ def rows_at(layout: BlockLayout, scores: FloatArray, places: Places) -> OwnRows:
     )
 
 
+def has_one_score(rows: OwnRows) -> bool:
+    """Whether all rows of few levels have the same score, as where weights are zero."""
+    scores = rows.scores
+    if not (rows.level.size and scores.size) or scores[0] != scores[-1]:
+        return False
+    return bool(scores.min() == scores.max())
+
+
+def grouped(rows: OwnRows) -> OwnRows:
+    """Return a row for each level, of one query and one score, with the weight of its rows."""
+    counts = np.bincount(rows.level)
+    level = np.flatnonzero(counts).astype(np.int32)
+    sides = [np.bincount(rows.level, side)[level] for side in rows.weight] or [counts[level]]
+    return _like(rows, level, np.array(sides, dtype=np.float64))
+
+
+def gradient_of_levels(table: PartTable, index: int, rows: OwnRows) -> FloatArray:
+    """Return the gradients of rows of one query and one score, from one row for each level."""
+    n_levels, n_sides = int(rows.level.max()) + 1, max(1, len(rows.weight))
+    level = np.arange(n_levels, dtype=np.int32)
+    result = np.zeros(rows.scores.size)
+    for side in range(n_sides):
+        ones = np.zeros((n_sides, n_levels))
+        ones[side] = 1.0
+        by_row = table.gradient(index, _like(rows, level, ones))[rows.level]
+        result += by_row * rows.weight[side] if len(rows.weight) else by_row
+    return result
+
+
+def _like(rows: OwnRows, level: NDArray[np.int32], weight: FloatArray) -> OwnRows:
+    """Return rows of the same query and score."""
+    return OwnRows(
+        np.full(level.size, rows.scores[0]),
+        np.full(level.size, rows.query[0]),
+        level,
+        rows.label[:0],
+        weight,
+    )
+
+
 def places_of_parts(query: NDArray[np.int32], numbers: NDArray[np.int64]) -> dict[int, Places]:
     """Return where the rows of each part are among the crossing rows of a block.
 

@@ -12,7 +12,15 @@ from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmo
 from pairrank.blocks._contracts import BlockLayout
 from pairrank.blocks.crossing_boxes import BoxedLevels
 from pairrank.blocks.crossing_cells import CellsOfLevels
-from pairrank.blocks.crossing_parts import OwnRows, Part, places_of_parts, rows_at
+from pairrank.blocks.crossing_parts import (
+    OwnRows,
+    Part,
+    gradient_of_levels,
+    grouped,
+    has_one_score,
+    places_of_parts,
+    rows_at,
+)
 from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery
 from pairrank.blocks.crossing_rows import RowExchange
 from pairrank.blocks.crossing_squares import SquaredResiduals
@@ -106,7 +114,10 @@ class BlockedSum:
     def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Summary:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""
         found = _rows_of(self.numbers, scores, layout)
-        parts = {k: self._part(k).summary(index, rows) for k, (_, rows) in found.items()}
+        parts = {}
+        for k, (_, rows) in found.items():
+            given = grouped(rows) if k and has_one_score(rows) else rows
+            parts[k] = self._part(k).summary(index, given)
         return Summary.of(index, parts)
 
     def merge(self, first: Summary, second: Summary) -> Summary:
@@ -170,11 +181,17 @@ class BlockedTable:
         found = _rows_of(self.numbers, scores, layout)
         if len(found) == 1:
             ((k, (_, rows)),) = found.items()
-            only: FloatArray = self.parts[k].gradient(index, rows)
-            return only
+            return self._gradient_of(k, index, rows)
         result = np.empty(layout.query.size)
         for k, (places, rows) in found.items():
-            result[places] = self.parts[k].gradient(index, rows)
+            result[places] = self._gradient_of(k, index, rows)
+        return result
+
+    def _gradient_of(self, k: int, index: int, rows: OwnRows) -> FloatArray:
+        """Return the gradients of the rows of part k; part 0 may be of exchanged rows."""
+        if k and has_one_score(rows):
+            return gradient_of_levels(self.parts[k], index, rows)
+        result: FloatArray = self.parts[k].gradient(index, rows)
         return result
 
     def curvature(self) -> BlockedCurvature:

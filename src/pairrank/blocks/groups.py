@@ -43,17 +43,13 @@ class CrossingGroups(NamedTuple):
 
 
 def group_rows(
-    query: NDArray[np.int32],
-    labels: NDArray[Any],
-    weight: FloatArray,
-    ranked: tuple[NDArray[Any], NDArray[Any]] | None = None,
+    query: NDArray[np.int32], labels: NDArray[Any], weight: FloatArray
 ) -> CrossingGroups:
     """Count a block's rows by query and label, and sum their weights.
 
-    `ranked` has the distinct labels and the place of each row's label among them, if known. O(m)
-    for few labels that are whole numbers, else O(m log m).
+    O(m) for few labels that are whole numbers, else O(m log m).
     """
-    distinct, level = level_codes(labels) if ranked is None else ranked
+    distinct, level = level_codes(labels)
     n_keys = int(query.max(initial=-1) + 1) * distinct.size
     if n_keys > max(_FEW_KEYS, query.size):
         counts = np.ones(query.size, dtype=np.int64)
@@ -78,6 +74,13 @@ def group_rows(
         n_blocks=np.ones(kept.size, dtype=np.int64),
         weight=np.array(totals, dtype=np.float64).reshape(len(weight), kept.size),
     )
+
+
+def groups_of_one_query(labels: NDArray[Any], counts: NDArray[np.int64]) -> CrossingGroups:
+    """Return the groups of unweighted rows of query 0, from the rows of each distinct label."""
+    query = np.zeros(counts.size, dtype=np.int32)
+    n_blocks, weight = np.ones(counts.size, dtype=np.int64), np.empty((0, counts.size))
+    return CrossingGroups(query, labels, counts, counts, counts, n_blocks, weight)
 
 
 def _positive(weight: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -16,6 +16,7 @@ from pairrank.blocks.sums import (
     crossing_places,
     design_of,
     merged_summaries,
+    scores_at,
 )
 
 
@@ -39,7 +40,7 @@ def summarize_crossing(index: int, X: Any, layout: BlockLayout, asked: Asked) ->
     """Return the summary of a block's crossing rows; None without any."""
     if asked.crossing is None or not layout.rows.size:
         return None
-    scores = design_of(X, asked.origin).scores(asked.coefs[0])
+    scores = scores_at(design_of(X, asked.origin), layout, asked.coefs[0])
     return asked.crossing.summary(index, scores[crossing_places(layout)], layout)
 
 
@@ -49,7 +50,8 @@ def multiply_block(
     """Return the product of a block's whole queries, and the summary of its crossing rows."""
     asked = sent.asked
     design, bound = design_of(X, asked.origin), bound_sum(layout, asked)
-    scores, values = design.scores(asked.coefs[0]), design.scores(sent.direction)
+    scores = scores_at(design, layout, asked.coefs[0])
+    values = design.scores(sent.direction)
     product = np.zeros(design.n_features)
     if bound is not None:
         product = design.transposed(bound.at(scores).curvature().matvec(values))
@@ -75,7 +77,8 @@ def multiply_crossing(index: int, X: Any, layout: BlockLayout, sent: Product) ->
     by_row = np.zeros(design.n_rows)
     if layout.rows.size:
         at = crossing_places(layout)
-        scores, values = design.scores(sent.asked.coefs[0]), design.scores(sent.direction)
+        scores = scores_at(design, layout, sent.asked.coefs[0])
+        values = design.scores(sent.direction)
         by_row[at] = sent.curvature.product(index, scores[at], values[at], layout)
     return design.transposed(by_row)
 

@@ -152,6 +152,7 @@ class BlockObjective:
             problem.origin,
             problem.crossing,
             coefs,
+            keeps=problem.passes.is_remote,
         )
 
     def _evaluated(self, w: FloatArray) -> _Total:

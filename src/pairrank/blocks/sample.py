@@ -24,6 +24,24 @@ _ROWS_PER_LABEL = 8
 """Labels are drawn alike where the sample has fewer rows per label."""
 
 
+_DEVIATIONS = 4.0
+"""So many standard deviations more rows are drawn than expected: rarely a second time."""
+
+
+class Ranked(NamedTuple):
+    """The sorted distinct labels of rows, the place of each row's among them, and their rows."""
+
+    labels: NDArray[Any]
+    codes: NDArray[np.int32]
+    counts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, y: NDArray[Any]) -> Ranked:
+        """Rank labels, (n_rows,)."""
+        labels, codes = level_codes(y)
+        return cls(labels, codes, np.bincount(codes, minlength=labels.size))
+
+
 class DrawnRows(NamedTuple):
     """Rows of one block with the numbers by which they were drawn; arrays are by row."""
 
@@ -71,7 +89,7 @@ def draw_rows(
     n_rows: int,
     n_blocks: int,
     seed: int,
-    ranked: tuple[NDArray[Any], NDArray[np.int32]] | None = None,
+    ranked: Ranked | None = None,
 ) -> DrawnRows:
     """Draw a block's share of a sample of about `n_rows` rows.
 
@@ -79,8 +97,8 @@ def draw_rows(
     the last one, so that all draw `n_rows` times the logarithm of their number.
     `query_of` numbers the query of each row among `queries`. A small query is drawn by a hash of
     its identifier, so that blocks agree on it. Of a large query rows are drawn, more of rare labels
-    (as many labels as rows are drawn alike). `ranked` has the `level_codes` of all labels, if they
-    are known. O(rows), O(m log m) for real labels.
+    (as many labels as rows are drawn alike). `ranked` are all labels, if they are known. O(rows),
+    O(m log m) for real labels.
     """
     wanted = _SPARE * n_rows / (n_blocks or index + 1)
     rate = min(1.0, wanted / max(1, int(np.count_nonzero(kept))))
@@ -92,13 +110,13 @@ def draw_rows(
         places = np.flatnonzero((kept & ~thinned) & (of_query < rate)[query_of])
     number, rates = of_query[query_of[places]], np.full(places.size, rate)
     if thinned.any():
-        own = np.random.default_rng([seed, index]).random(kept.size)
         assert block.y is not None
         labels = block.y if block.y.ndim == 1 else block.y[:, 0]
-        alone, of_alone = _drawn_by_label(labels, thinned, own, rate, ranked)
+        generator = np.random.default_rng([seed, index])
+        alone, own, of_alone = _drawn_by_label(labels, thinned, generator, rate, ranked)
         places = np.concatenate((places, alone))
         order = np.argsort(places)
-        number = np.concatenate((number, own[alone]))[order]
+        number = np.concatenate((number, own))[order]
         rates, places = np.concatenate((rates, of_alone))[order], places[order]
     return DrawnRows(
         rows=_rows_at(block, places),
@@ -123,21 +141,40 @@ def sizes_of(
 def _drawn_by_label(
     labels: NDArray[Any],
     thinned: NDArray[np.bool_],
-    number: FloatArray,
+    generator: np.random.Generator,
     rate: float,
-    ranked: tuple[NDArray[Any], NDArray[np.int32]] | None,
-) -> tuple[NDArray[np.intp], FloatArray]:
-    """Return which thinned rows have a number below the rate of their label, and the rates."""
+    ranked: Ranked | None,
+) -> tuple[NDArray[np.intp], FloatArray, FloatArray]:
+    """Return which thinned rows have a number below the rate of their label, numbers and rates."""
     rows = None if thinned.all() else np.flatnonzero(thinned)
     if rows is not None:
-        labels, number, ranked = labels[rows], number[rows], None
-    values, codes = ranked or level_codes(labels)
-    by_label = _rates_by_label(np.bincount(codes, minlength=values.size), rate)
-    few = np.flatnonzero(number < by_label.max())
-    rates = by_label[codes[few]]
-    drawn = number[few] < rates
+        labels, ranked = labels[rows], None
+    ranked = ranked or Ranked.of(labels)
+    by_label = _rates_by_label(ranked.counts, rate)
+    few, number = numbers_below(float(by_label.max()), labels.size, generator)
+    rates = by_label[ranked.codes[few]]
+    drawn = number < rates
     few = few[drawn]
-    return few if rows is None else rows[few], rates[drawn]
+    return few if rows is None else rows[few], number[drawn], rates[drawn]
+
+
+def numbers_below(
+    rate: float, n_rows: int, generator: np.random.Generator
+) -> tuple[NDArray[np.intp], FloatArray]:
+    """Return which rows draw a number of [0, 1) below `rate`, and the numbers; O(rate n_rows).
+
+    Only these rows draw: the gaps between them have a geometric distribution.
+    """
+    if rate >= 1.0:
+        return np.arange(n_rows), generator.random(n_rows)
+    expected = rate * n_rows
+    places = np.empty(0, dtype=np.int64)
+    while not places.size or places[-1] < n_rows:
+        gaps = generator.geometric(rate, int(expected + _DEVIATIONS * np.sqrt(expected)) + 1)
+        last = places[-1] if places.size else -1
+        places = np.concatenate((places, last + np.cumsum(np.minimum(gaps, n_rows + 1))))
+    places = places[: np.searchsorted(places, n_rows)]
+    return places, rate * generator.random(places.size)
 
 
 def merge_rows(parts: list[DrawnRows]) -> SampleRows:

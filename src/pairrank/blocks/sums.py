@@ -29,6 +29,8 @@ class Asked(NamedTuple):
     """(n_points, n_features)."""
     gathers: bool = False
     """Whether the X of crossing rows is asked for."""
+    keeps: bool = False
+    """Whether the scores of blocks with crossing rows are kept for the second pass."""
 
 
 class Summed(NamedTuple):
@@ -72,8 +74,11 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Sum
     result = Summed(one(), one(), np.zeros((n_points, n_features)), one(), one(), [], {})
     if asked.gathers and layout.rows.size:
         result.rows[index] = design.X[layout.rows]
+    kept: dict[bytes, FloatArray] = {}
     for at, w in enumerate(asked.coefs):
-        scores = design.scores(w) if w.any() else np.zeros(design.n_rows)
+        scores = scores_at(design, layout, w)
+        if asked.keeps and layout.rows.size and w.any():
+            kept[w.tobytes()] = scores
         if bound is not None:
             found = bound.at(scores)
             result.value[at], result.error[at] = found.value, found.error
@@ -85,7 +90,17 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Sum
         if asked.crossing is not None and layout.rows.size:
             summary = asked.crossing.summary(index, scores[crossing_places(layout)], layout)
         result.summaries.append(summary)
+    layout.kept_scores.clear()
+    layout.kept_scores.update(kept)
     return result
+
+
+def scores_at(design: Design, layout: BlockLayout, w: FloatArray) -> FloatArray:
+    """Return the scores of a block's rows, if possible those that an earlier pass has kept."""
+    if not w.any():
+        return np.zeros(design.n_rows)
+    kept = layout.kept_scores.get(w.tobytes())
+    return design.scores(w) if kept is None else kept
 
 
 def crossing_places(layout: BlockLayout) -> slice | NDArray[np.int32]:
@@ -128,20 +143,17 @@ def crossing_gradient(
 ) -> tuple[FloatArray, FloatArray]:
     """Return the gradients of a block's crossing rows by the weights, and their squared norms."""
     n_points, n_features = given.coefs.shape
-    gradient, square = np.zeros((n_points, n_features)), np.zeros(n_points)
+    square = np.zeros(n_points)
     if not layout.rows.size:
-        return gradient, square
+        return np.zeros((n_points, n_features)), square
     design, places = design_of(X, given.origin), crossing_places(layout)
+    by_row = np.zeros((n_points, design.n_rows))
     for at, (w, table) in enumerate(zip(given.coefs, given.tables, strict=True)):
-        scores = design.scores(w) if w.any() else np.zeros(design.n_rows)
-        by_row = table.gradient(index, scores[places], layout)
-        if by_row.size < design.n_rows:
-            by_row, own = np.zeros(design.n_rows), by_row
-            by_row[places] = own
+        own = table.gradient(index, scores_at(design, layout, w)[places], layout)
+        by_row[at, places] = own
         with np.errstate(over="ignore", invalid="ignore"):
-            square[at] = by_row @ by_row
-            gradient[at] = design.transposed(by_row)
-    return gradient, square
+            square[at] = own @ own
+    return design.transposed_rows(by_row), square
 
 
 def add_arrays(
