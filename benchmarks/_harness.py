@@ -100,17 +100,20 @@ def geometric_mean(values: Iterable[float]) -> float:
 
 
 def header(*libraries: str) -> str:
-    """Return the machine, the versions, the date and the command, as Markdown lines.
+    """Return the machine, the threads in use, versions, date and command, as Markdown lines.
 
     Folders of this machine are shown as PATH.
     """
+    from pairrank import threads
+
+    used = {1: "one thread"}.get(threads.n_threads(), f"{threads.n_threads()} threads")
     names = [*LIBRARIES, *libraries]
     versions = ", ".join(f"{name} {_version(name)}" for name in names)
     given = ["PATH" if os.sep in part else part for part in sys.argv[1:]]
     command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *given])
     return "\n".join(
         (
-            f"- Machine: {_processor()}, {os.cpu_count()} cores, {platform.system()}, one thread",
+            f"- Machine: {_processor()}, {os.cpu_count()} cores, {platform.system()}, {used}",
             f"- Versions: Python {platform.python_version()}, {versions}",
             f"- Date: {datetime.datetime.now(datetime.UTC).date()}",
             f"- Command: `{command}`",

@@ -167,6 +167,7 @@ def main() -> None:
     parser.add_argument("--bar-size", type=int, default=1_000_000)
     parser.add_argument("--repeat", type=int, default=7)
     options = parser.parse_args()
+    harness.one_thread()
     sizes = [int(size) for size in options.sizes.split(",")]
     all_eps = [float(eps) for eps in options.eps.split(",")]
     cells = {n_points: measure(n_points, 1e-6, options.repeat) for n_points in sizes}

@@ -274,6 +274,7 @@ def main() -> None:
     parser.add_argument("--losses", choices=("all", "hinge", "sigmoids", "tubes"), default="all")
     parser.add_argument("--peak", nargs=3, metavar=("ROWS", "LEVELS", "MANY"))
     options = parser.parse_args()
+    harness.one_thread()
     if options.peak:
         measure_peak(int(options.peak[0]), options.peak[1], options.peak[2] == "1")
         return

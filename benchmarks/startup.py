@@ -155,6 +155,7 @@ def main() -> None:
     parser.add_argument("--all", action="store_true", help="every ranker and kind of rows")
     parser.add_argument("--repeat", type=int, default=3, help="later processes of each fit")
     options = parser.parse_args()
+    harness.one_thread()
     print("## Start-up\n")
     print(harness.header() + "\n")
     columns = ["statement", "s", f"`{REFERENCE}` s", "ratio", "bar"]

@@ -157,7 +157,7 @@ def main(asked: argparse.Namespace) -> None:
     folder = Path(tempfile.mkdtemp(prefix="pairrank-streaming-", dir=asked.folder))
     try:
         size = make_rows(folder, asked.rows)
-        print(harness.header("pyarrow").replace(", one thread", ", all of them"))
+        print(harness.header("pyarrow"))
         print(f"{asked.rows:,} rows x {N_FEATURES} float32 in {N_FILES} files, {size:.2f} GB")
         print(
             f"memory_limit {asked.memory_limit:.3g} bytes, batch_rows {asked.batch_rows or 'auto'}"
