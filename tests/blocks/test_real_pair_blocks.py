@@ -12,7 +12,7 @@ from pairrank import RankNCG, RankSVM
 from pairrank.blocks import RowBlocks
 from reproduction.data import load
 
-TOL = 1e-10
+TOL = 1e-11
 """The penalty alone bounds the curvature of a9a's features from below, and its gradient at zero is
 1e5 times as long: a smaller tol leaves more than six digits of the weights open."""
 

@@ -272,7 +272,8 @@ def test_a_missing_loop_is_announced_once(caplog, monkeypatch):
     from pairrank.compiled import _jit
 
     monkeypatch.setattr(_jit, "_misses", count())
-    monkeypatch.setattr(_jit.FunctionCache, "load_overload", lambda *_: None)
+    monkeypatch.setattr(_jit.FunctionCache, "_load_overload", lambda *_: None)
+    monkeypatch.setattr(_jit.rtsys, "initialize", lambda _: None)
     caplog.set_level("INFO", "pairrank")
     for _ in range(2):
         assert _jit.compiled(count_up)._cache.load_overload(None, None) is None

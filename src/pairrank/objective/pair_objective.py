@@ -122,7 +122,7 @@ class Problem:
         assert isinstance(self.design, Design)
         preferences, step = self.preferences, slice(None, None, self.stride)
         if self.stride == 1 or not isinstance(preferences, Levels):
-            return Design(self.design.X[step]), wins_plus(1.0, preferences)[step]
+            return Design(self.design.X[step]), wins_plus(1.0, preferences)[step].copy()
         rows = preferences.row_of[step]
         return Design(self.design.X[rows]), preferences.degrees_at(step)
 

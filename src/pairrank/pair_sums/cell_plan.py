@@ -249,7 +249,7 @@ def _unit(
     if high - low + 1 == row_of.size:
         rows, place = slice(low, high + 1), row_of - np.int32(low) if low else row_of
         code = scattered(code, place)
-        weight = np.array([scattered(side, place) for side in weight]) if weight.size else weight
+        weight = scattered(weight, place) if weight.size else weight
     else:
         order = np.argsort(row_of, kind="stable")
         rows, code = row_of[order], code[order]

@@ -62,11 +62,11 @@ def groups_of(
 
 
 def scattered(values: NDArray[Any], places: NDArray[np.integer]) -> NDArray[Any]:
-    """Return an array with values[k] at places[k], which are a permutation."""
+    """Return an array with values[..., k] at [..., places[k]]; the places are a permutation."""
     result = np.empty_like(values)
 
     def write(rows: slice) -> None:
-        result[places[rows]] = values[rows]
+        result[..., places[rows]] = values[..., rows]
 
-    threads.run(write, threads.blocks(values.size, _ROWS_A_BLOCK))
+    threads.run(write, threads.blocks(places.size, _ROWS_A_BLOCK))
     return result
