@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pairrank import OrderGraph, Pairs
 from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
 from pairrank.preferences import Levels, draw_sample, merge_levels
+from pairrank.preferences._codes import level_codes
 
 ODD_GRAPH = OrderGraph([(0.0, 2.0), (1.0, 2.0), (0.0, 3.0)])
 
@@ -302,3 +303,22 @@ def test_a_heavy_row_costs_the_others_no_digits(heavy):
     np.testing.assert_allclose(
         levels.query_pair_weight, np.bincount(qid[i], products, 2), rtol=1e-14
     )
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        np.array([127, -128, 0, 127], np.int8),
+        np.array([30_000, -30_000] * 40_000, np.int16),
+        np.array([2, 255, 2], np.uint8),
+        np.array([True, True]),
+        np.array([True, False]),
+        np.array([-3.0, 1e3, 0.0], np.float32),
+    ],
+    ids=lambda y: str(y.dtype) if y.any() != y.all() else f"{y.dtype}, all alike",
+)
+def test_labels_of_any_dtype_have_the_codes_of_their_order(y):
+    labels, codes = level_codes(y)
+    wanted, inverse = np.unique(y.astype(np.float64), return_inverse=True)
+    np.testing.assert_array_equal(labels, wanted)
+    np.testing.assert_array_equal(codes, inverse)

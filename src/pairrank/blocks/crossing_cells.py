@@ -76,7 +76,8 @@ class CellsOfLevels:
             return CellMoments.without_grid()
         unit = _unit(self.query, rows, weight)
         moments = UnitSum(unit, term_arrays(self.terms), scores, grid).moments()
-        additions = float(scores.size if weight.size else moments[..., 0].max())
+        n_added = scores.size + rows.n_additions
+        additions = float(n_added if weight.size else moments[..., 0].max())
         return CellMoments(grid.per_h, grid.position, moments, additions, most)
 
     def finish(self, merged: CellMoments) -> CellTable:

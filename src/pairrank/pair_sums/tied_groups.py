@@ -38,7 +38,8 @@ class TiedGroups:
     the rounding of `JobSum`.
 
     Costs O(rows * terms) or less. Memory is 4 bytes per row, and 8 more with weights; derivatives
-    take 16 bytes per row.
+    take 16 bytes per row. All are up to 8 times as large where fewer than 8 groups have about the
+    same size.
     """
 
     def __init__(

@@ -32,7 +32,7 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             offsets, span = np.empty(y.size, dtype=np.int32), int(high - low) + 1
 
             def shift(rows: slice) -> NDArray[np.intp]:
-                offsets[rows] = y[rows] - y.dtype.type(low) if low else y[rows]
+                np.subtract(y[rows], low, out=offsets[rows], dtype=np.float64, casting="unsafe")
                 return np.bincount(offsets[rows], minlength=span)
 
             present = np.sum(threads.run(shift, blocks), axis=0) > 0
