@@ -125,12 +125,18 @@ def gradient_of_levels(table: PartTable, index: int, rows: OwnRows) -> FloatArra
     """Return the gradients of rows of one query and one score, from one row for each level."""
     n_levels, n_sides = int(rows.level.max()) + 1, max(1, len(rows.weight))
     level = np.arange(n_levels, dtype=np.int32)
-    result = np.zeros(rows.scores.size)
-    for side in range(n_sides):
+
+    def by_row(side: int) -> FloatArray:
         ones = np.zeros((n_sides, n_levels))
         ones[side] = 1.0
-        by_row = table.gradient(index, _like(rows, level, ones))[rows.level]
-        result += by_row * rows.weight[side] if len(rows.weight) else by_row
+        found = table.gradient(index, _like(rows, level, ones)).take(rows.level)
+        if len(rows.weight):
+            found *= rows.weight[side]
+        return found
+
+    result = by_row(0)
+    for side in range(1, n_sides):
+        result += by_row(side)
     return result
 
 

@@ -17,10 +17,10 @@ class _Column:
 
     def __init__(self, values: NDArray[Any]) -> None:
         self.dtype, self.size = values.dtype, values.size
-        starts = np.flatnonzero(values[1:] != values[:-1]) + 1
+        changes = values[1:] != values[:-1]
         self.starts = None
-        if starts.size < values.size // 4:
-            self.starts = np.concatenate([[0], starts]).astype(np.int32)
+        if np.count_nonzero(changes) < values.size // 4:
+            self.starts = np.concatenate([[0], np.flatnonzero(changes) + 1]).astype(np.int32)
             values = values[self.starts]
         self.values = _narrowed(values)
 
