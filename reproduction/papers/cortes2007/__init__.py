@@ -186,6 +186,7 @@ SEARCHED = Table(
                 "n_users": 60 if method == SV else 100,
             },
             seconds=900.0,
+            full=method != MP,
         )
         for name, dataset in SETS.items()
         for group, bounds in GROUPS.items()
