@@ -124,7 +124,7 @@ def rivals_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
                 "sorted": fresh(y, qid, scores, "sorted"),
                 "selection_tree": fresh(y, qid, scores, "selection_tree"),
             }
-            wanted = bind(SquaredHinge(), Levels.build(y)).at(scores)
+            wanted = bind(SquaredHinge(), Levels.build(y), pair_sum="sorted").at(scores)
             for name, (method, most_rows, most_levels) in rivals.items():
                 if n_rows <= most_rows and names.size <= most_levels:
                     more = () if method is double_loop else (names.size,)
