@@ -172,8 +172,8 @@ def test_errors_of_cells_are_small_and_smaller_once_sharpened(tube, pair_sum):
         product = found.curvature().matvec(v)
         expected = wanted.curvature().matvec(v)
         assert np.linalg.norm(product - expected) <= 0.02 * np.linalg.norm(expected)
-    while bound.sharpen():
-        pass
+    steps = [bound.sharpen() for _ in range(tube.n + 1)]
+    assert steps == [True] * tube.n + [False]
     assert bound.at(scores).value == wanted.value
 
 

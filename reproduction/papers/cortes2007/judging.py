@@ -17,7 +17,7 @@ from sklearn.linear_model import Ridge
 
 from pairrank import MPRank, RankBoost, SVRank
 from pairrank.datasets import make_ratings
-from pairrank.recommend import PROTOCOLS, RatingsTable, evaluate_users
+from pairrank.recommend import PROTOCOLS, Protocol, RatingsTable, evaluate_users
 from reproduction.data import load_ratings
 
 N_REPEATS, N_USERS, N_REFERENCES, N_HELD = 10, 300, 300, 60
@@ -94,6 +94,19 @@ def ratings_of(dataset: str) -> RatingsTable:
     return RatingsTable.build(load_ratings(dataset), duplicates="mean")
 
 
+def cortes_protocol(
+    group: tuple[int, int], n_references: int, n_users: int, activity: tuple[int, int]
+) -> Protocol:
+    """Return the paper's protocol for reviewers of one group of numbers of ratings in common."""
+    return replace(
+        PROTOCOLS["cortes"],
+        group=group,
+        n_references=n_references,
+        n_users=n_users,
+        activity=activity,
+    )
+
+
 def judge(
     *,
     dataset: str,
@@ -112,13 +125,7 @@ def judge(
     group once per draw.
     """
     table = ratings_of(dataset)
-    protocol = replace(
-        PROTOCOLS["cortes"],
-        group=group,
-        n_references=n_references,
-        n_users=n_users,
-        activity=activity,
-    )
+    protocol = cortes_protocol(group, n_references, n_users, activity)
     able = np.flatnonzero((table.counts >= activity[0]) & (table.counts <= activity[1]))
     held = np.random.default_rng([seed, 1]).choice(able, n_held, replace=False)
     tune = replace(protocol, users=table.user_ids[held].tolist(), n_users=None)
@@ -199,13 +206,7 @@ def by_width(
 ) -> dict[str, Any]:
     """Return MPRank's metrics on one draw by the width of its kernel."""
     table = ratings_of(dataset)
-    protocol = replace(
-        PROTOCOLS["cortes"],
-        group=group,
-        n_references=n_references,
-        n_users=n_users,
-        activity=activity,
-    )
+    protocol = cortes_protocol(group, n_references, n_users, activity)
     problems = drawn(protocol, table, 100 + seed)
     size = n_references * float(table.rating.var())
     found = [

@@ -5,12 +5,11 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from pairrank.recommend import PROTOCOLS, evaluate_users
+from pairrank.recommend import evaluate_users
 from reproduction.papers.cortes2007.judging import (
     ACTIVITY,
     BOOST,
@@ -18,6 +17,7 @@ from reproduction.papers.cortes2007.judging import (
     MP,
     N_REFERENCES,
     SV,
+    cortes_protocol,
     drawn,
     methods,
     ratings_of,
@@ -47,13 +47,7 @@ def nearest(
     deviations, which `paper` gives as metric -> (mean, standard deviation).
     """
     table = ratings_of(dataset)
-    protocol = replace(
-        PROTOCOLS["cortes"],
-        group=group,
-        n_references=n_references,
-        n_users=n_users,
-        activity=activity,
-    )
+    protocol = cortes_protocol(group, n_references, n_users, activity)
     problems = drawn(protocol, table, 100 + seed)
     variance = float(table.rating.var())
     make = methods(n_references * variance, variance**0.5)[method].make
