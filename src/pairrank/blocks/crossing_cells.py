@@ -14,7 +14,7 @@ from pairrank.blocks.crossing_packing import pack, packed_state, unpack, unpacke
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums.cell_grid import CELLS_PER_MARGIN, Grid
+from pairrank.pair_sums.cell_grid import Grid, cells_per_margin
 from pairrank.pair_sums.cell_plan import Unit, links_of
 from pairrank.pair_sums.cell_tables import (
     Terms,
@@ -31,9 +31,9 @@ MOST_ENTRIES = 1 << 22
 
 Of 5 levels it holds 800,000 cells, which is 100 MB."""
 FINER, FINEST = 16, 256
-"""`sharpen` divides the cells' width by 16, and by up to 256: 65,536 cells per margin."""
+"""`sharpen` divides the cells' width by 16, and by up to 256: 16,384 or 65,536 cells per margin."""
 _NO_WEIGHT = np.empty((1, 0))
-_TABLES = {"table": 2}
+_TABLES = {"table": 3}
 
 
 class CellsOfLevels:
@@ -66,12 +66,12 @@ class CellsOfLevels:
         scores, weight = _placed(self.query, rows), _sides(rows)
         margins = term_arrays(self.terms)[0]
         most = max(MOST_ENTRIES // (self.query.n_codes * len(weight)), 2)
-        finer = self.finer
+        cells, finer = cells_per_margin(is_smooth(self.terms)), self.finer
         with np.errstate(over="ignore", invalid="ignore"):
-            grid = block_grid(scores, margins, CELLS_PER_MARGIN * finer, most)
+            grid = block_grid(scores, margins, cells * finer, most)
             while grid is None and finer > 1:  # scores may be too large for narrow cells only
                 finer //= FINER
-                grid = block_grid(scores, margins, CELLS_PER_MARGIN * finer, most)
+                grid = block_grid(scores, margins, cells * finer, most)
         if grid is None:
             return CellMoments.without_grid()
         unit = _unit(self.query, rows, weight)
@@ -162,7 +162,7 @@ def _at_table(
 
 @dataclass(frozen=True, eq=False)
 class CellTable:
-    """Each cell's polynomial of its rows' gradients, (S, C, B, 2)."""
+    """Each cell's polynomial of its rows' gradients, (S, C, B, 3)."""
 
     query: MomentQuery
     terms: Terms
@@ -179,7 +179,7 @@ class CellTable:
     def infinite(cls, query: MomentQuery, terms: Terms) -> CellTable:
         """Return the table for scores that fit no grid."""
         nothing = np.empty(0, dtype=np.int64)
-        return cls(query, terms, np.nan, nothing, np.empty((0, 2)), np.inf, 0.0, 0.0)
+        return cls(query, terms, np.nan, nothing, np.empty((0, 3)), np.inf, 0.0, 0.0)
 
     def __getstate__(self) -> dict[str, Any]:
         return packed_state({**self.__dict__, "weights": None}, _TABLES)

@@ -11,16 +11,8 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating
-from pairrank.compiled.cells import (
-    add_rows,
-    add_values,
-    chunk,
-    clear,
-    read_rows,
-    read_values,
-    sweep,
-    sweep_values,
-)
+from pairrank.compiled.cell_sweeps import clear, sweep, sweep_values
+from pairrank.compiled.cells import add_rows, add_values, chunk, read_rows, read_values
 
 VECTOR = 8
 """Loops over a part's rows run over whole vectors of this many: in parts of some sixty rows, a loop
@@ -72,10 +64,10 @@ def gradient_of_bands(
 
     Returns the value, its error, and the sum of the errors of the rows' gradients.
     """
-    scratch = _scratch(bands, part_start, per_row, len(weight), 3, 2)
+    scratch = _scratch(bands, part_start, per_row, len(weight), 3, 3)
     return _gradient_of_bands(
         scores, weight, bands, part_start, scale, per_h, per_row, margins, powers, factors,
-        *scratch, np.empty(scratch[-1].size * 3), gradient,
+        *scratch, np.empty(scratch[-1].size), gradient,
     )  # fmt: skip
 
 
@@ -94,7 +86,7 @@ def _gradient_of_bands(
         position, last = positions[:n_cells], n_cells - 1
         for side in range(len(weight)):
             clear(moments[side, : 3 * n_codes * n_cells])
-            clear(table[side, : 2 * n_codes * n_cells])
+            clear(table[side, : 3 * n_codes * n_cells])
         add_rows(own, codes, mass, width, position, 0, last, at, place, moments)
         found = sweep(
             moments, n_codes, (none, none, none, none), width, position, margins, powers, factors,

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.compiled import cells as compiled
 
-CELLS_PER_MARGIN = 256
-"""Cells per margin at first: a relative error of about 1e-8 in the value, 2e-6 in the gradient."""
-CELLS_PER_SPREAD = 4096
-"""No more cells than this over the scores where a margin is far below their spread."""
+CELLS_PER_MARGIN, CELLS_PER_HINGE = 64, 256
+"""Cells per margin at first, of powers 2 and 1: of power 2 the relative error of the gradient is
+about 3e-6."""
+MARGINS_PER_SPREAD = 16
+"""Where no margin is positive, the scores are as many margins wide."""
 LARGEST_CELL = 2.0**52
 _SAMPLE = 4096
 _TAIL = 0.01
@@ -36,6 +37,11 @@ class Grid:
         return self.per_h, self.position, self.first, self.last
 
 
+def cells_per_margin(smooth: bool) -> int:
+    """Return how many cells a margin has at first; `smooth`: whether all powers are 2."""
+    return CELLS_PER_MARGIN if smooth else CELLS_PER_HINGE
+
+
 def cells_per_score(low: float, high: float, margins: FloatArray, cells: float) -> float:
     """Return 1/h, a power of two: about `cells` per positive margin, else over the scores.
 
@@ -46,7 +52,7 @@ def cells_per_score(low: float, high: float, margins: FloatArray, cells: float) 
         return float("nan")
     per_h = 2.0 ** np.ceil(np.log2(cells / margin)) if margin > 0.0 else np.inf
     if not margin > 0.0 and spread > 0.0:
-        per_spread = CELLS_PER_SPREAD / CELLS_PER_MARGIN * cells / spread
+        per_spread = MARGINS_PER_SPREAD * cells / spread
         most = LARGEST_CELL / -margin if margin < 0.0 else np.inf
         per_h = 2.0 ** np.floor(np.log2(min(per_spread, most)))
     if not 0.0 < per_h < np.inf:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.compiled import cells as compiled
+from pairrank.compiled import cell_sweeps
 from pairrank.pair_sums.cell_grid import Grid
 from pairrank.pair_sums.cell_plan import Links
 
@@ -53,12 +53,12 @@ def sweep_moments(
     scale: float,
     additions: float,
 ) -> tuple[FloatArray, Sums]:
-    """Return the table of gradients (S, C, B, 2), and the sums, from moments (S, C, B, 3).
+    """Return the table of gradients (S, C, B, 3), and the sums, from moments (S, C, B, 3).
 
     `additions` is the most that an entry is made of: the rounding is relative to it.
     """
-    table = np.zeros((*moments.shape[:-1], 2))
-    sums = compiled.sweep(
+    table = np.zeros(moments.shape)
+    sums = cell_sweeps.sweep(
         by_side(moments), moments.shape[1], links, grid.per_h, grid.position, *terms,
         np.empty(3 * grid.position.size), by_side(table),
     )  # fmt: skip
@@ -75,7 +75,7 @@ def by_side(table: FloatArray) -> FloatArray:
 def partner_sums(totals: FloatArray, links: Links, grid: Grid, terms: TermArrays) -> FloatArray:
     """Return 2 c times the sums of the partners' values of each cell, both (S, C, B)."""
     sums = np.zeros(totals.shape)
-    compiled.sweep_values(
+    cell_sweeps.sweep_values(
         by_side(totals), totals.shape[1], links, grid.per_h, grid.position, *squares_of(terms),
         np.empty(grid.position.size), by_side(sums),
     )  # fmt: skip

@@ -16,8 +16,8 @@ from pairrank.compiled import cells as compiled
 from pairrank.pair_sums._bound import as_scores, no_curvature, range_of
 from pairrank.pair_sums.cell_curvature import CellCurvature
 from pairrank.pair_sums.cell_grid import (
-    CELLS_PER_MARGIN,
     Grid,
+    cells_per_margin,
     cells_per_score,
     make_grid,
 )
@@ -150,7 +150,7 @@ class CellSum:
         ranges = [range_of(own) for _, own in units]
         low, high = np.transpose(ranges)
         width = (float(low.min()), float(high.max()), self.terms[0])
-        per_h = cells_per_score(*width, CELLS_PER_MARGIN * self.finer)
+        per_h = cells_per_score(*width, cells_per_margin(self.smooth) * self.finer)
         if np.isnan(per_h):
             return None
         states: list[UnitSum | _BandSum] = []
@@ -201,7 +201,7 @@ class UnitSum:
         return self._merged(add)
 
     def read(self, table: FloatArray, gradient: FloatArray, is_first: bool) -> None:
-        """Set or add the rows' gradients, (n_rows,), from a swept table (S, C, B, 2)."""
+        """Set or add the rows' gradients, (n_rows,), from a swept table (S, C, B, 3)."""
         unit, place, own = self.unit, self.grid.place, self.scores
         with unit.adding_to(gradient) as out:
             threads.run(
