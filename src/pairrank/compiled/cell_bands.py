@@ -10,14 +10,9 @@ import math
 
 import numpy as np
 
-from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled._jit import compiled
 from pairrank.compiled.cell_sweeps import clear, sweep, sweep_values
 from pairrank.compiled.cells import add_rows, add_values, chunk, read_rows, read_values
-
-VECTOR = 8
-"""Loops over a part's rows run over whole vectors of this many: in parts of some sixty rows, a loop
-over the remainder would cost as much as the vectors."""
-
 
 @compiled
 def place_band(scores, starts, per_h, per_row, code, position):
@@ -134,96 +129,3 @@ def _partners_of_bands(
         read_values(
             own, codes, scale[band], width, position, 0, last, at, place, result, sums[:, rows]
         )
-
-
-def _longest(parts, group_start):
-    """Return the largest number of rows of a part, and of a vector after them."""
-    return int(np.diff(group_start[parts]).max(initial=0)) + VECTOR
-
-
-def gradient_of_parts(
-    scores, weight, parts, group_start, scale, margins, powers, factors, gradient
-):
-    """Add each row's gradient over the pairs within its part, pair by pair; return the value.
-
-    `parts` (n, 2) holds the first and last + 1 group of each part, `group_start` the first row of
-    each group. Scores count from the part's first, so that an offset of all costs no digits, in
-    whatever order the terms are added.
-    """
-    work = np.ones((5, _longest(parts, group_start)))
-    return _gradient_of_parts(
-        scores, weight, parts, group_start, scale, margins, powers, factors, work, gradient
-    )
-
-
-@compiled_reassociating
-def _gradient_of_parts(
-    scores, weight, parts, group_start, scale, margins, powers, factors, work, gradient
-):
-    value = 0.0
-    near, wins, loses, of_wins, of_losses = work[0], work[1], work[2], work[3], work[4]
-    for part in range(len(parts)):
-        first, last = parts[part]
-        start, stop = group_start[first], group_start[last]
-        for i in range(stop - start):
-            near[i] = scores[start + i] - scores[start]
-            of_wins[i] = of_losses[i] = 0.0
-            if weight.shape[1]:
-                wins[i], loses[i] = weight[0, start + i], weight[-1, start + i]
-        for k in range(len(margins)):
-            linear, c = powers[k] == 1, scale[part] * factors[k]
-            for group in range(first + 1, last):
-                below = group_start[group] - start
-                for i in range(below, group_start[group + 1] - start):
-                    least = near[i] - margins[k]
-                    w = c * wins[i]
-                    total = cost = 0.0
-                    for j in range((below + VECTOR - 1) // VECTOR * VECTOR):
-                        excess = near[j] - least
-                        excess = excess if (excess > 0.0) & (j < below) else 0.0
-                        slope = 2.0 * excess
-                        paid = excess * excess
-                        if linear:
-                            slope = 1.0 if excess > 0.0 else 0.0
-                            paid = excess
-                        total += loses[j] * slope
-                        cost += loses[j] * paid
-                        of_losses[j] += w * slope
-                    of_wins[i] -= c * total
-                    value += w * cost
-        for i in range(stop - start):
-            gradient[start + i] += wins[i] * of_wins[i] + loses[i] * of_losses[i]
-    return value
-
-
-def partners_of_parts(scores, values, parts, group_start, scale, margins, factors, sums):
-    """Add 2 c times the sum of the values of each row's partners that violate to `sums`."""
-    work = np.zeros((5, _longest(parts, group_start)))
-    _partners_of_parts(scores, values, parts, group_start, scale, margins, factors, work, sums)
-
-
-@compiled_reassociating
-def _partners_of_parts(scores, values, parts, group_start, scale, margins, factors, work, sums):
-    near, wins, loses, of_wins, of_losses = work[0], work[1], work[2], work[3], work[4]
-    for part in range(len(parts)):
-        first, last = parts[part]
-        start, stop = group_start[first], group_start[last]
-        for i in range(stop - start):
-            near[i] = scores[start + i] - scores[start]
-            wins[i], loses[i] = values[0, start + i], values[-1, start + i]
-            of_wins[i] = of_losses[i] = 0.0
-        for k in range(len(margins)):
-            c = 2.0 * scale[part] * factors[k]
-            for group in range(first + 1, last):
-                below = group_start[group] - start
-                for i in range(below, group_start[group + 1] - start):
-                    least, v = near[i] - margins[k], wins[i]
-                    total = 0.0
-                    for j in range((below + VECTOR - 1) // VECTOR * VECTOR):
-                        counted = c if (near[j] > least) & (j < below) else 0.0
-                        total += counted * loses[j]
-                        of_losses[j] += counted * v
-                    of_wins[i] += total
-        for i in range(stop - start):
-            sums[0, start + i] += of_wins[i]
-            sums[-1, start + i] += of_losses[i]

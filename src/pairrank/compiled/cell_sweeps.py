@@ -23,7 +23,7 @@ def fit(e, power):
     """Return a polynomial for max(0, x)^power, one for its slope, and what each is off by at most.
 
     For e - 1 < x < e + 1. They have the coefficients of x, x^2 and of 1, x, x^2. For the square they
-    follow from x |x| ~ _LINEAR R x and |x| ~ x^2 / R + R / 8 for |x| <= R = 1 + |e|, unless to count
+    follow from x |x| ~ _LINEAR R x and |x| ~ x^2 / R + R / 6 for |x| <= R = 1 + |e|, unless to count
     all of the pairs, or none, is off by less. Of power 1 a share of the pairs is counted, so that a
     plane through value and slope is below the sum.
     """
@@ -36,7 +36,7 @@ def fit(e, power):
     v1, v2, of_value = 0.5 * _LINEAR * reach, 0.5, _OFF * reach * reach
     if wrong * wrong <= of_value:
         v1, v2, of_value = 0.0, counted, wrong * wrong
-    s0, s1, s2, of_slope = 0.125 * reach, 1.0, 1.0 / reach, 0.125 * reach
+    s0, s1, s2, of_slope = reach / 6.0, 1.0, 1.0 / reach, reach / 6.0
     if 2.0 * wrong <= of_slope:
         s0, s1, s2, of_slope = 0.0, 2.0 * counted, 0.0, 2.0 * wrong
     return (v1, v2, s0, s1, s2), of_value, of_slope

@@ -11,7 +11,7 @@ import numpy as np
 
 from pairrank import threads
 from pairrank._protocols import Evaluated, FloatArray, MultipleCurvature, PairSum
-from pairrank.compiled import cell_bands
+from pairrank.compiled import cell_bands, cell_parts
 from pairrank.compiled import cells as compiled
 from pairrank.pair_sums._bound import as_scores, no_curvature, range_of
 from pairrank.pair_sums.cell_curvature import CellCurvature
@@ -285,7 +285,7 @@ class _BandSum:
             start, scale = self.bands.part_start, self.bands.scale[block]
             which = (self.scores, self.weight, self.bands.bands[block], start, scale)
             if not self._grid:
-                return cell_bands.gradient_of_parts(*which, *self.terms, gradient), 0.0, 0.0
+                return cell_parts.gradient_of_parts(*which, *self.terms, gradient), 0.0, 0.0
             return cell_bands.gradient_of_bands(*which, *self._grid, *self.terms, gradient)
 
         found = np.reshape(threads.run(add, self.bands.blocks), (-1, 3))
@@ -303,7 +303,7 @@ class _BandSum:
             if self._grid:
                 cell_bands.partners_of_bands(*which, *self._grid, *how, result)
             else:
-                cell_bands.partners_of_parts(*which, *how, result)
+                cell_parts.partners_of_parts(*which, *how, result)
 
         threads.run(add, self.bands.blocks)
 
