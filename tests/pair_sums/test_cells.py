@@ -13,8 +13,9 @@ from definitions import preferences_of
 from pairrank import RankSVM
 from pairrank._protocols import PiecewisePolynomial
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import bind, cell_plan
+from pairrank.pair_sums import bind, cell_plan, cells
 from pairrank.pair_sums.cell_grid import make_grid
+from pairrank.pair_sums.cell_layout import Passage
 from pairrank.pair_sums.cells import cell_sum
 from pairrank.pair_sums.sorted import SortedSum, SortedTerms
 from pairrank.preferences import Levels
@@ -204,9 +205,10 @@ def test_the_stated_error_is_not_far_above_the_true_one():
         scores = rng.normal(size=n)
         levels = Levels.build(y)
         found = cell_sum(levels, TERMS["squared hinge"], exact_sum(TERMS["squared hinge"]))
-        cells = found.at(scores)
+        by_cells = found.at(scores)
         exact = SortedSum(levels, 1.0, True).at(scores)
-        slopes.append(cells.gradient_error / np.abs(cells.gradient - exact.gradient).sum())
+        off = np.abs(by_cells.gradient - exact.gradient).sum()
+        slopes.append(by_cells.gradient_error / off)
     assert np.median(slopes) <= 100.0
 
 
@@ -214,10 +216,10 @@ def test_the_stated_error_is_not_far_above_the_true_one():
 def test_scores_at_the_ends_of_cells_attain_the_stated_error(power, place):
     """Winners begin a cell, losers end one: no pair's excess is fitted worse."""
     terms = ((1.0, power, 1.0),)
-    cells = 64.0 if power == 2 else 256.0
+    n_cells = 64.0 if power == 2 else 256.0
     rng = np.random.default_rng(0)
     y = np.arange(200) % 2 * 1.0
-    scores = (rng.integers(0, 100, 200) + (1.0 - y) * place * (1.0 - 2.0**-30)) / cells
+    scores = (rng.integers(0, 100, 200) + (1.0 - y) * place * (1.0 - 2.0**-30)) / n_cells
     scores[y > 0.0] += 1.0
     levels = Levels.build(y)
     found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
@@ -226,6 +228,41 @@ def test_scores_at_the_ends_of_cells_attain_the_stated_error(power, place):
     assert 0.98 * found.gradient_error <= off <= 1.0001 * found.gradient_error
     if power == 2:
         assert 0.98 * found.error <= abs(found.value - exact.value) <= found.error
+
+
+def test_squares_just_beyond_the_margin_cost_nothing():
+    """A fit of their excess is below 0 there; the sum of squares is not."""
+    levels, terms = Levels.build(np.array([0.0, 1.0, 0.0, 1.0])), TERMS["squared hinge"]
+    scores = np.array([0.0, 1.0, 0.0, 1.0]) + 0.3 / 64.0 * np.array([0.0, 1.0, 0.0, 1.0])
+    found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    assert found.value == 0.0
+    assert found.error > 0.0
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_values_move_to_the_layout_and_back(dropped):
+    rng = np.random.default_rng(0)
+    weight = np.where(np.arange(500) % 7 == 0, 0.0, 1.0) if dropped else None
+    levels = Levels.build(rng.permutation(500) * 1.0, sample_weight=weight)
+    passage, values = Passage(levels), rng.normal(size=500)
+    laid = passage.to_layout(values)
+    np.testing.assert_array_equal(laid, values[levels.row_of])
+    wanted = values if weight is None else values * weight
+    np.testing.assert_array_equal(passage.from_layout(laid), wanted)
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_cells_are_wider_where_a_table_of_mixed_levels_is_large(large, monkeypatch):
+    """The error at first is that of cells twice as wide; sharper sums have narrow ones."""
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 3, 300) * 1.0, rng.normal(size=300)
+    terms = TERMS["squared hinge"]
+    monkeypatch.setattr(cells, "CACHED_ENTRIES", 10 if large else 1 << 20)
+    found = cell_sum(Levels.build(y), terms, exact_sum(terms))
+    assert found._states(scores)[0].grid.per_h == (32.0 if large else 64.0)
+    check(terms, y, None, "full", None, scores, np.ones(300))
+    found.sharpen()
+    assert found._states(scores)[0].grid.per_h == 256.0
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e200], ids=["cells", "no cells fit"])

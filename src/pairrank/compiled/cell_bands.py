@@ -14,6 +14,7 @@ from pairrank.compiled._jit import compiled
 from pairrank.compiled.cell_sweeps import clear, sweep, sweep_values
 from pairrank.compiled.cells import add_rows, add_values, chunk, read_rows, read_values
 
+
 @compiled
 def place_band(scores, starts, per_h, per_row, code, position):
     """Write the number of each row's part to `code`, and the cells of the rows to `position`.

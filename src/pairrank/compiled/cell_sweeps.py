@@ -22,10 +22,11 @@ _OFF = 0.0858
 def fit(e, power):
     """Return a polynomial for max(0, x)^power, one for its slope, and what each is off by at most.
 
-    For e - 1 < x < e + 1. They have the coefficients of x, x^2 and of 1, x, x^2. For the square they
-    follow from x |x| ~ _LINEAR R x and |x| ~ x^2 / R + R / 6 for |x| <= R = 1 + |e|, unless to count
-    all of the pairs, or none, is off by less. Of power 1 a share of the pairs is counted, so that a
-    plane through value and slope is below the sum.
+    For e - 1 < x < e + 1. They have the coefficients of x, x^2 and of 1, x, x^2. For the square
+    they follow from x |x| ~ _LINEAR R x and |x| ~ x^2 / R + R / 6 for |x| <= R = 1 + |e|, unless to
+    count all of the pairs, or none, is off by less. Where e is 0 and places are spread evenly, the
+    fits have no bias. Of power 1 a share of the pairs is counted, so that a plane through value and
+    slope is below the sum.
     """
     reach, counted = 1.0 + abs(e), 1.0 if e >= 0.0 else 0.0
     wrong = 1.0 - abs(e)
@@ -46,11 +47,12 @@ def fit(e, power):
 def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
     """Add the winners' part of one term c max(0, K + f - d)^power, d in cells, to `table` (B * 3,).
 
-    `near` and `beyond` are the polynomials for pairs K and K + 1 apart. Returns the value, and the
-    weights of both kinds of pairs. r0 to r2 are the moments of the losers less than K cells below a
-    winner's cell and of all above, about the cell K below, so that no sum of them cancels.
+    `near` and `beyond` are the polynomials for pairs K and K + 1 apart; the latter is 0 if f is 0.
+    Returns the value, of squares at least 0, and the weights of both kinds of pairs. r0 to r2 are
+    the moments of the losers less than K cells below a winner's cell and of all above, about the
+    cell K below, so that no sum of them cancels.
     """
-    n = len(position)
+    n, n_apart = len(position), 1 if f == 0.0 else 2
     value = at_border = past_it = r0 = r1 = r2 = 0.0
     low = n
     origin = position[n - 1] - K
@@ -76,7 +78,7 @@ def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
             value += w0 * first - w1 * r0
             g0, g1, g2 = r0, 0.0, 0.0
         at = low - 1
-        for apart in range(2):
+        for apart in range(n_apart):
             if at < 0 or position[at] != origin - apart:
                 continue
             v1, v2, s0, s1, s2 = beyond if apart else near
@@ -94,6 +96,8 @@ def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
         table[3 * b] -= c * g0
         table[3 * b + 1] -= c * g1
         table[3 * b + 2] -= c * g2
+    if power == 2 and value < 0.0:
+        value = 0.0
     return c * value, at_border, past_it
 
 
@@ -104,7 +108,7 @@ def add_losers(winners, position, K, f, power, c, near, beyond, table):
     p0 and p1 are the weight of the winners less than K cells above a loser's cell and of all below,
     and their sum of w (k + K - l - t), l the winner's cell and k the loser's.
     """
-    n = len(position)
+    n, n_apart = len(position), 1 if f == 0.0 else 2
     p0 = p1 = 0.0
     high = 0
     origin = position[0] + K
@@ -121,7 +125,7 @@ def add_losers(winners, position, K, f, power, c, near, beyond, table):
         if power == 2:
             g0, g1 = 2.0 * (f * p0 + p1), 2.0 * p0
         at = high
-        for apart in range(2):
+        for apart in range(n_apart):
             if at >= n or position[at] != origin + apart:
                 continue
             _, _, s0, s1, s2 = beyond if apart else near
@@ -279,5 +283,3 @@ def sweep_values(values, n_codes, links, per_h, position, margins, factors, arou
                 count_partners(around, position, K, f, factors[k], wins, here)
             if not len(start):
                 add_entries(partners, code, around)
-
-

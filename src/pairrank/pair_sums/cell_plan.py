@@ -24,9 +24,9 @@ LEAST_ROWS = 20_000
 ROWS_PER_LEVEL = 64
 """Queries of fewer rows per level of a graph are summed exactly: no table of cells would fit."""
 FEW_LEVELS = 256
-"""Up to so many levels share one grid; more are cut into so many bands."""
-MIN_BANDS, ROWS_PER_BAND = 4, 3000
-"""A query has at least so many bands, and no more than one for so many rows."""
+"""Up to so many levels share one grid; more are cut into bands."""
+MIN_BANDS, MOST_BANDS, ROWS_PER_BAND = 4, 1024, 8000
+"""A query has at least and at most so many bands, between them one for so many rows."""
 COARSER = 16
 """How much wider the cells are within bands, which have far fewer pairs than there are in all."""
 COARSER_OF_FEW, FEW_ROWS = 4, 1 << 17
@@ -49,7 +49,7 @@ class Unit:
     """Rows, of the user's, with codes that are compared through one grid of cells.
 
     `code` is (n,), `weight` as `weight_of_sides` returns it. `links` says which codes are preferred
-    to which, see `compiled.cells`. `scale` multiplies every pair.
+    to which, see `compiled.cells`. `scale` multiplies every pair. `in_order`: codes ascend.
     """
 
     rows: slice | NDArray[np.int32]
@@ -58,6 +58,7 @@ class Unit:
     n_codes: int
     links: Links
     scale: float
+    in_order: bool = False
 
     @property
     def n_rows(self) -> int:
@@ -167,7 +168,7 @@ def divide(levels: Levels, least_rows: int | None = None) -> Plan:
         code = np.arange(last - first, dtype=np.int32)
         if levels.edges is None and last - first > FEW_LEVELS:
             rows = int(levels.group_start[last] - levels.group_start[first])
-            n_bands = max(MIN_BANDS, min(FEW_LEVELS, rows // ROWS_PER_BAND))
+            n_bands = max(MIN_BANDS, min(MOST_BANDS, rows // ROWS_PER_BAND))
             bands = _cut(levels, first, last, n_bands)
             code = np.repeat(np.arange(bands.size - 1, dtype=np.int32), np.diff(bands))
             cut.append((scale, bands))
@@ -255,7 +256,7 @@ def _unit(
         rows, code = row_of[order], code[order]
         weight = weight[:, order] if weight.size else weight
     links = _links(levels, first, last)
-    return Unit(rows, code, weight, int(code_of_group[-1]) + 1, links, scale)
+    return Unit(rows, code, weight, int(code_of_group[-1]) + 1, links, scale, levels.in_order)
 
 
 def _links(levels: Levels, first: int, last: int) -> Links:

@@ -48,6 +48,8 @@ from pairrank.preferences import Levels
 
 FINER, FINEST = 4, 16
 """`sharpen` divides the width of a cell by 4, twice; more cells would add more rounding."""
+CACHED_ENTRIES = 1 << 15
+"""A table of moments of so many entries, 0.8 MB, fits into the cache of one processor."""
 MOST_TABLES = 16
 """So many tables of moments exist at a time: blocks of rows that are merged in order."""
 ROWS_PER_ENTRY = (4, 16)
@@ -60,9 +62,10 @@ class CellSum:
     Scores fall into cells of width h, and per level and cell the moments (sum w, sum w t,
     sum w t^2) of the places t are kept. With m = (K + f) h, 0 <= f < 1, pairs of cells up to K
     apart are counted in, others are not. Running sums over cells and levels then give each cell a
-    polynomial whose value at t is the gradient. Only pairs exactly K cells apart (off by at most
-    (1 - f) h) and K + 1 apart (at most f h) can be on the wrong side of the margin. Their weights
-    are known, so the error is computed with the sum. `terms` are (m, p, c). `exact` returns the
+    polynomial whose value at t is the gradient. Only pairs exactly K and K + 1 cells apart can be
+    on either side of the margin. Their max(0, m - d) is replaced by a polynomial of both places,
+    `compiled.cell_sweeps.fit`, which is off by a known part of h at most. Their weights are known,
+    so the error is computed with the sum. `terms` are (m, p, c). `exact` returns the
     same sum by sorting: for pairs that no unit holds, for scores that no grid fits, and once
     `sharpen` asks for it.
 
@@ -71,8 +74,8 @@ class CellSum:
     by its rounding. Rows with weights by role have two tables of moments, as winners and as losers.
 
     O(rows + cells levels). With labels as many as rows the rows are cut into bands of labels, the
-    bands into parts of about 96 rows, whose pairs are summed exactly. Memory: 4 bytes per row,
-    and 24 more for rows that are not in order. Blocks of rows are added to tables of their own,
+    bands into parts of about 64 rows, whose pairs are summed exactly. Memory: 4 bytes per row,
+    and 28 more for rows that are not in order. Blocks of rows are added to tables of their own,
     which are merged in order, so the bits do not depend on the number of threads.
     """
 
@@ -166,8 +169,16 @@ class CellSum:
     def _grid(
         self, unit: Unit, scores: FloatArray, ends: tuple[float, float], per_h: float
     ) -> Grid | None:
-        """Return the cells of a unit's scores; None if no grid fits."""
-        return make_grid(scores, *ends, per_h, unit.most_cells)
+        """Return the cells of a unit's scores; None if no grid fits.
+
+        If rows of all levels follow one another, a table larger than a processor's own cache gets
+        cells twice as wide, until `sharpen` asks for narrow ones.
+        """
+        grid = make_grid(scores, *ends, per_h, unit.most_cells)
+        may_widen = self.smooth and self.finer == 1.0 and not unit.in_order
+        if may_widen and grid and grid.position.size * unit.n_codes > CACHED_ENTRIES:
+            grid = make_grid(scores, *ends, per_h / 2.0, unit.most_cells)
+        return grid
 
 
 class UnitSum:
