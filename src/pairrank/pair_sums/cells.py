@@ -48,8 +48,10 @@ from pairrank.preferences import Levels
 
 FINER, FINEST = 4, 16
 """`sharpen` divides the width of a cell by 4, twice; more cells would add more rounding."""
-CACHED_ENTRIES = 1 << 15
-"""A table of moments of so many entries, 0.8 MB, fits into the cache of one processor."""
+CACHED_ENTRIES = 40_000
+"""A table of moments of so many entries, 1 MB, fits into the cache of one processor."""
+WIDER = (2.0, 4.0)
+"""So many times wider are the cells of a table of mixed levels that does not fit."""
 MOST_TABLES = 16
 """So many tables of moments exist at a time: blocks of rows that are merged in order."""
 ROWS_PER_ENTRY = (4, 16)
@@ -172,12 +174,14 @@ class CellSum:
         """Return the cells of a unit's scores; None if no grid fits.
 
         If rows of all levels follow one another, a table larger than a processor's own cache gets
-        cells twice as wide, until `sharpen` asks for narrow ones.
+        cells up to 4 times as wide, until `sharpen` asks for narrow ones.
         """
         grid = make_grid(scores, *ends, per_h, unit.most_cells)
-        may_widen = self.smooth and self.finer == 1.0 and not unit.in_order
-        if may_widen and grid and grid.position.size * unit.n_codes > CACHED_ENTRIES:
-            grid = make_grid(scores, *ends, per_h / 2.0, unit.most_cells)
+        if self.smooth and self.finer == 1.0 and not unit.in_order:
+            most = CACHED_ENTRIES // (unit.n_codes * len(unit.weight))
+            for wider in WIDER:
+                if grid and grid.position.size > most:
+                    grid = make_grid(scores, *ends, per_h / wider, unit.most_cells)
         return grid
 
 
