@@ -28,8 +28,7 @@ class Passage:
             dropped = np.ones(self.n_rows, dtype=bool)
             dropped[levels.row_of] = False
             self._place_of[dropped] = np.arange(n_kept, self.n_rows, dtype=np.int32)
-        places = np.arange(n_kept, dtype=np.int32)
-        layout.scatter(places, levels.row_of, self._place_of)
+        self._place_of[levels.row_of] = np.arange(n_kept, dtype=np.int32)
 
     def to_layout(self, values: FloatArray) -> FloatArray:
         """Return values (n_rows,) in the order of the layout, (n_kept,)."""
