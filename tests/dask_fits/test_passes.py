@@ -75,7 +75,7 @@ def test_a_pass_merges_the_results_of_every_block_in_order(client, rows, persist
     assert sum(labels for _, _, labels, *_ in found) == y.sum()
     assert [weight for *_, weight, _ in found] == sizes
     assert {shared for *_, shared in found} == {"shared"}
-    assert passes.prepare(dask_tasks.keep_labels, 2.0) == sizes
+    assert list(passes.prepare(dask_tasks.keep_labels, 2.0)) == sizes
     before = passes.n_passes
     for _ in range(2):
         check = passes.reduce(dask_tasks.gradient, SHARED, dask_tasks.add)
@@ -91,7 +91,7 @@ def test_features_of_known_lengths_load_before_the_first_pass(client, rows):
         "reread": passes_over(client, cut(X), cut(y), False),
         "unknown": passes_over(client, frame[["a", "b", "c"]], frame["y"]),
     }
-    assert {name: len(passes._features) for name, passes in loading.items()} == {
+    assert {name: len(passes._kept) for name, passes in loading.items()} == {
         "known": sum(size > 0 for size in CHUNKS), "reread": 0, "unknown": 0,
     }  # fmt: skip
     check_gradient(loading["known"], X, y)
@@ -312,7 +312,7 @@ def faulty(rows):
 def test_bad_rows_are_an_error_that_names_the_partition(client, rows, name):
     X, y, layout, message = faulty(rows)[name]
     with pytest.raises(PairrankError, match=message):
-        passes_over(client, X, y, **layout).describe(dask_tasks.describe_rows, None)
+        passes_over(client, X, y, **layout).describe(dask_tasks.count_threads, None)
 
 
 def test_collections_without_rows_are_an_error(client):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -13,6 +13,7 @@ from pairrank._protocols import FloatArray
 from pairrank.preferences import Differences, Levels, Pairs
 
 Part = TypeVar("Part")
+Other = TypeVar("Other")
 
 
 class RowBlock(NamedTuple):
@@ -88,6 +89,25 @@ class Passes(Protocol):
         an interrupt or a lost cluster ends raises.
         """
 
+    def reduce_twice(
+        self,
+        task: Callable[[int, Any, Any, Any], Part],
+        shared: Any,
+        merge: Callable[[Part, Part], Part],
+        finish: Callable[[Part, Any], tuple[Part, Any]],
+        second: Callable[[int, Any, Any, Any], Other],
+        add: Callable[[Other, Other], Other],
+        conclude: Callable[[Part, Other], Part],
+        *,
+        anywhere: bool,
+    ) -> Part:
+        """Return the results of two passes, the second of which needs those of the first.
+
+        `finish(part, shared)` gets the merged results of `task` and returns them without what no
+        one needs any more, and what the second pass shares. `conclude(part, other)` adds the merged
+        results of `second`. With `anywhere` each machine can finish; else this process does.
+        """
+
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass.
 
@@ -96,12 +116,13 @@ class Passes(Protocol):
 
     def prepare(
         self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
-    ) -> list[Part]:
+    ) -> Sequence[Part]:
         """Set the state of each block, a `BlockLayout` as a rule; return a report of each in order.
 
         `task(index, row_block, shared)` returns the state, which stays with the block, and the
         report, which travels. It sees the block without X (None) where the first pass has kept the
-        rest. A fit prepares its blocks once; a later call replaces the states.
+        rest. A fit prepares its blocks once; a later call replaces the states. Reports that nobody
+        reads need not be waited for.
         """
 
 
@@ -166,6 +187,10 @@ class CrossingSum(Protocol):
 
     smooth: bool
     """Whether the loss has a curvature."""
+
+    @property
+    def finishes_anywhere(self) -> bool:
+        """Whether a copy that was pickled can finish: no rows are exchanged."""
 
     def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Any:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""

@@ -152,6 +152,8 @@ def prepare(
             plan.exchanged[:] = True
             plan.exchanged[crossing.numbers] = False
     reports = passes.prepare(lay_out, plan)
+    if catalog.n_crossing == catalog.n_queries and not plan.exchanged.any():
+        reports = []  # without whole queries and exchanged rows they say nothing
     n_pairs += sum(report.n_pairs for report in reports)
     if not n_pairs:
         labels = np.arange(2) if catalog.labels is None else catalog.labels

@@ -14,6 +14,7 @@ from pairrank.blocks.checking import Checked, Checks, digest_of
 from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
 from pairrank.blocks.sources import Source
+from pairrank.blocks.two_passes import two_passes
 from pairrank.exceptions import NoPairsError, PairrankError
 
 if TYPE_CHECKING:
@@ -143,6 +144,10 @@ class LocalPasses:
                 part = task(index, checked.rows.X, states[index], shared)
                 merged = part if merged is _NOTHING else merge(merged, part)
         return merged
+
+    def reduce_twice(self, *stages: Any, anywhere: bool) -> Any:
+        """Return the results of two passes, see `Passes.reduce_twice`."""
+        return two_passes(self, *stages)
 
     def labels(self, index: int) -> RowBlock:
         """Return what the first pass has kept of a block: all but X."""

@@ -156,6 +156,23 @@ def crossing_gradient(
     return design.transposed_rows(by_row), square
 
 
+def finish_tables(sums: Summed, asked: Asked) -> tuple[Summed, Given]:
+    """Return the sums with the values of crossing queries, and what the second pass is sent."""
+    assert asked.crossing is not None
+    tables = [asked.crossing.finish(summary) for summary in sums.summaries]
+    for at, table in enumerate(tables):
+        sums.value[at] += table.value
+        sums.error[at] += table.error
+        sums.gradient_error[at] += table.gradient_error
+    return sums._replace(summaries=[]), Given(asked.origin, asked.coefs, tables)
+
+
+def add_crossing(sums: Summed, parts: tuple[FloatArray, FloatArray]) -> Summed:
+    """Return the sums with the gradients of crossing rows."""
+    add_arrays((sums.gradient, sums.square), parts)
+    return sums
+
+
 def add_arrays(
     first: tuple[FloatArray, ...], second: tuple[FloatArray, ...]
 ) -> tuple[FloatArray, ...]:
