@@ -28,6 +28,8 @@ Persist = Literal["auto"] | bool
 MERGED_TOGETHER = 8
 """The results of so many tasks are merged by one: fewer tasks, and a tree that is not deep."""
 SHARE_OF_MEMORY = 0.5
+SMALL = 1 << 18
+"""At most so many bytes travel with tasks to spare them a task of their own."""
 LARGE_PASS = 1e9
 """A pass in which more bytes than these may travel gives a warning."""
 
@@ -89,11 +91,12 @@ class DaskPasses:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
         if not self._kept:
             self._keep_blocks(self.n_rows * self.partitions.features.row_bytes)
-        graph, shared_key = self._new_graph(shared)
+        graph: Graph = {}
+        given = self._shared_in(graph, shared, self.n_blocks)
         keys = []
         for index, block in enumerate(self._blocks_in(graph)):
             key = self._key("describe", index)
-            graph[key] = (tasks.describe, index, block, task, shared_key)
+            graph[key] = (tasks.describe, index, block, task, given)
             keys.append(key)
         found: list[tasks.Described] = self._computed(graph, keys)
         self._facts = [each.facts for each in found]
@@ -111,14 +114,15 @@ class DaskPasses:
 
         The workers start at once. Reading the reports waits for them.
         """
-        graph, shared_key = self._new_graph(shared)
+        graph: Graph = {}
+        given = self._shared_in(graph, shared, len(self._groups))
         rows = self._kept or self._labels
         keys = []
         for number, indices in enumerate(self._groups):
             key = self._key("prepare", number)
             group = tasks.Group(indices, tuple(self._facts[index].digest for index in indices))
             loaded = [rows[index] for index in indices]
-            graph[key] = (tasks.prepare, (literal(group),), loaded, task, shared_key)
+            graph[key] = (tasks.prepare, _data(group), loaded, task, given)
             keys.append(key)
         self._prepared = kept(self.client, graph, keys)
         return _Reports(functools.partial(self._reports, self._prepared))
@@ -133,9 +137,10 @@ class DaskPasses:
         parcels: list[Any] | None = None
         if hasattr(shared, "of_block"):
             shared, parcels = parcels_of(shared.of_block, self.n_blocks)
-        graph, shared_key = self._new_graph(shared)
-        merged = self._evaluated_in(graph, task, shared_key, merge, parcels)
+        graph: Graph = {}
+        given = self._shared_in(graph, shared, len(self._groups))
         last = self._key("result", 0)
+        merged = self._evaluated_in(graph, task, given, merge, parcels)
         graph[last] = (tasks.whole, merged)
         sent = pickled_bytes(shared), sum(map(pickled_bytes, parcels or ()))
         return self._result(graph, last, *sent)
@@ -155,41 +160,41 @@ class DaskPasses:
         """Return the results of two passes, in one round trip if a worker can finish the first."""
         if not anywhere:
             return two_passes(self, task, shared, merge, finish, second, add, conclude)
-        graph, shared_key = self._new_graph(shared)
-        merged = self._evaluated_in(graph, task, shared_key, merge)
+        graph: Graph = {}
+        given = self._shared_in(graph, shared, len(self._groups) + 1)
         finished, last = self._key("finish", 0), self._key("result", 0)
-        graph[finished] = (tasks.finish, (literal(finish),), shared_key, merged)
+        merged = self._evaluated_in(graph, task, given, merge)
+        graph[finished] = (tasks.finish, _data(finish), given, merged)
         others = self._evaluated_in(graph, second, finished, add)
-        graph[last] = (tasks.conclude, (literal(conclude),), finished, others)
+        graph[last] = (tasks.conclude, _data(conclude), finished, others)
         return self._result(graph, last, pickled_bytes(shared))
 
     def _evaluated_in(
-        self, graph: Graph, task: Any, shared: str, merge: Any, parcels: list[Any] | None = None
-    ) -> str:
-        """Add the tasks of a pass to a graph; return the key of the merged result."""
+        self, graph: Graph, task: Any, shared: Any, merge: Any, parcels: list[Any] | None = None
+    ) -> Any:
+        """Add the tasks of a pass to a graph; return the key of the merged result, or its task."""
         blocks = self._blocks_in(graph, labelled=False)
-        merge_key = self._key("merge", 0)
-        graph[merge_key] = (literal(merge),)
-        keys = []
+        merge = self._shared_in(graph, merge, len(self._groups))
+        keys: list[Any] = []
         for number, indices in enumerate(self._groups):
             key = self._key("evaluate", number)
             group = tasks.Group(indices, tuple(self._digests[index] for index in indices))
-            own = None if parcels is None else (literal([parcels[index] for index in indices]),)
+            own = None if parcels is None else _data([parcels[index] for index in indices])
             graph[key] = (
                 tasks.evaluate,
-                (literal(group),),
+                _data(group),
                 self.n_blocks,
                 [blocks[index] for index in indices],
                 self._prepared[number] if self._prepared else None,
                 task,
-                merge_key,
+                merge,
                 shared,
                 own,
             )
             keys.append(key)
-        while len(keys) > 1:
-            keys = self._merged_in(graph, keys, merge_key)
-        return keys[0]
+        while len(keys) > MERGED_TOGETHER:
+            keys = self._merged_in(graph, keys, merge)
+        return keys[0] if len(keys) == 1 else (tasks.merge_groups, merge, self.n_blocks, keys)
 
     def _result(self, graph: Graph, key: str, to_each: int, to_one: int = 0) -> Any:
         """Compute the counted result of a pass; warn if many bytes travel."""
@@ -272,7 +277,7 @@ class DaskPasses:
         if self._kept:
             self._groups = groups_of(*holders(self.client, self._kept))
 
-    def _merged_in(self, graph: Graph, keys: list[str], merge: str) -> list[str]:
+    def _merged_in(self, graph: Graph, keys: list[Any], merge: Any) -> list[Any]:
         """Add one level of a tree of merges to the graph; return its keys."""
         merged = []
         for start in range(0, len(keys), MERGED_TOGETHER):
@@ -296,10 +301,13 @@ class DaskPasses:
         graph = {self._key(name, at): (function, future) for at, future in enumerate(futures)}
         return self._computed(graph, list(graph))
 
-    def _new_graph(self, shared: Any) -> tuple[Graph, str]:
-        """Return a graph with one node, which holds what all tasks of a pass share."""
+    def _shared_in(self, graph: Graph, shared: Any, n_tasks: int) -> Any:
+        """Return what tasks share: with each task if it is small, else the key of a task."""
+        if n_tasks * pickled_bytes(shared) <= SMALL:
+            return _data(shared)
         key = self._key("shared", 0)
-        return {key: (literal(shared),)}, key
+        graph[key] = _data(shared)
+        return key
 
     def _key(self, name: str, index: int) -> str:
         """Return a key that no other task has, by which Dask's dashboard groups tasks."""
@@ -341,6 +349,11 @@ class _Reports(Sequence[Any]):
 
     def __len__(self) -> int:
         return len(self._found)
+
+
+def _data(value: Any) -> tuple[Any]:
+    """Return a value as a part of a graph in which dask looks for no keys."""
+    return (literal(value),)
 
 
 def _check_kinds(places: list[int], facts: list[tasks.Facts]) -> None:
