@@ -147,6 +147,11 @@ def crossing_gradient(
     if not layout.rows.size:
         return np.zeros((n_points, n_features)), square
     design, places = design_of(X, given.origin), crossing_places(layout)
+    if n_points == 1 and isinstance(places, slice):
+        (table,) = given.tables
+        own = table.gradient(index, scores_at(design, layout, given.coefs[0]), layout)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return design.transposed(own)[np.newaxis], np.array([own @ own])
     by_row = np.zeros((n_points, design.n_rows))
     for at, (w, table) in enumerate(zip(given.coefs, given.tables, strict=True)):
         own = table.gradient(index, scores_at(design, layout, w)[places], layout)

@@ -115,8 +115,8 @@ def load_features(number: int, features: Features, X: Any) -> Loaded:
     if features.names is not None:
         columns.feature_names_in_ = np.asarray(features.names, dtype=object)
     with _named(number):
-        X = check_features(columns, X, reset=False)
-    return Loaded(RowBlock(X), of_features=digest_of(X))
+        X = check_features(columns, X, reset=False, finite=False)
+        return Loaded(RowBlock(X), of_features=digest_of(X, finite=True))
 
 
 def join(number: int, n_rows: int | None, features: Loaded, labels: Loaded) -> Loaded:
