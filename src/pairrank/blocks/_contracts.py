@@ -13,7 +13,6 @@ from pairrank._protocols import FloatArray
 from pairrank.preferences import Differences, Levels, Pairs
 
 Part = TypeVar("Part")
-Other = TypeVar("Other")
 
 
 class RowBlock(NamedTuple):
@@ -62,6 +61,20 @@ class BlockLayout:
         return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
 
+class SecondPass(NamedTuple):
+    """A pass that needs the merged results of a first one; functions as for `Passes.reduce`."""
+
+    finish: Callable[[Any, Any], tuple[Any, Any]]
+    """From the results of the first pass and what it shared: the results that are needed at the
+    end, and what this pass shares."""
+    task: Callable[[int, Any, Any, Any], Any]
+    merge: Callable[[Any, Any], Any]
+    conclude: Callable[[Any, Any], Any]
+    """From the results of the first pass and of this one: the result of both."""
+    anywhere: bool
+    """Whether each machine can finish the first pass; else this process does."""
+
+
 class Passes(Protocol):
     """Blocks that a fit goes over again and again: in memory, on disk or on a cluster."""
 
@@ -94,19 +107,9 @@ class Passes(Protocol):
         task: Callable[[int, Any, Any, Any], Part],
         shared: Any,
         merge: Callable[[Part, Part], Part],
-        finish: Callable[[Part, Any], tuple[Part, Any]],
-        second: Callable[[int, Any, Any, Any], Other],
-        add: Callable[[Other, Other], Other],
-        conclude: Callable[[Part, Other], Part],
-        *,
-        anywhere: bool,
+        second: SecondPass,
     ) -> Part:
-        """Return the results of two passes, the second of which needs those of the first.
-
-        `finish(part, shared)` gets the merged results of `task` and returns them without what no
-        one needs any more, and what the second pass shares. `conclude(part, other)` adds the merged
-        results of `second`. With `anywhere` each machine can finish; else this process does.
-        """
+        """Return what `second` concludes from the merged results of `task` and from its own."""
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass.

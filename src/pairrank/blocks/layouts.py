@@ -181,7 +181,7 @@ def counted_groups(passes: Passes, catalog: Catalog, plan: LayoutPlan) -> Crossi
     """Return the rows of crossing queries of all blocks by query and label."""
     if catalog.groups is not None:
         return catalog.groups
-    return merge_groups(passes.prepare(count_crossing, plan))
+    return merge_groups(list(passes.prepare(count_crossing, plan)))
 
 
 def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None, CrossingGroups]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Sigmoidal
-from pairrank.blocks._contracts import CrossingSum, Passes
+from pairrank.blocks._contracts import CrossingSum, Passes, SecondPass
 from pairrank.blocks.gathered import GatheredRows
 from pairrank.blocks.hessian import BlockHessian
 from pairrank.blocks.sums import (
@@ -173,13 +173,14 @@ class BlockObjective:
         asked = self.asked(coefs)._replace(gathers=gathers)
         crossing = problem.crossing
         merge = functools.partial(merge_sums, crossing)
-        first = evaluate_block, asked, merge
         if crossing is None:
-            sums = problem.passes.reduce(*first)
+            sums = problem.passes.reduce(evaluate_block, asked, merge)
         else:
-            second = finish_tables, crossing_gradient, add_arrays, add_crossing
-            where = crossing.finishes_anywhere
-            sums = problem.passes.reduce_twice(*first, *second, anywhere=where)
+            anywhere = crossing.finishes_anywhere
+            second = SecondPass(
+                finish_tables, crossing_gradient, add_arrays, add_crossing, anywhere
+            )
+            sums = problem.passes.reduce_twice(evaluate_block, asked, merge, second)
         self.n_passes += 1 if crossing is None else 2
         if problem.gathered is not None:
             self._add_gathered(sums, coefs)

@@ -1,14 +1,13 @@
-"""Two passes, the second of which needs what the first one gives."""
+"""Two passes, one after the other."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from pairrank.blocks._contracts import Passes
+from pairrank.blocks._contracts import Passes, SecondPass
 
 Part = TypeVar("Part")
-Other = TypeVar("Other")
 
 
 def two_passes(
@@ -16,11 +15,9 @@ def two_passes(
     task: Callable[[int, Any, Any, Any], Part],
     shared: Any,
     merge: Callable[[Part, Part], Part],
-    finish: Callable[[Part, Any], tuple[Part, Any]],
-    second: Callable[[int, Any, Any, Any], Other],
-    add: Callable[[Other, Other], Other],
-    conclude: Callable[[Part, Other], Part],
+    second: SecondPass,
 ) -> Part:
-    """Return the results of `Passes.reduce_twice`, one pass after the other."""
-    part, given = finish(passes.reduce(task, shared, merge), shared)
-    return conclude(part, passes.reduce(second, given, add))
+    """Return the result of `Passes.reduce_twice`, where this process finishes the first pass."""
+    part, given = second.finish(passes.reduce(task, shared, merge), shared)
+    result: Part = second.conclude(part, passes.reduce(second.task, given, second.merge))
+    return result

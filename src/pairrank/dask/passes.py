@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar, overload
 import distributed
 from dask.core import literal
 
-from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks._contracts import RowBlock, SecondPass
 from pairrank.blocks.two_passes import two_passes
 from pairrank.dask import tasks
 from pairrank.dask.clients import computed, holders, kept, worker_memory
@@ -22,7 +22,6 @@ from pairrank.dask.sharing import parcels_of, pickled_bytes
 from pairrank.exceptions import LargeTransferWarning, NoPairsError, PairrankError
 
 Part = TypeVar("Part")
-Other = TypeVar("Other")
 Persist = Literal["auto"] | bool
 
 MERGED_TOGETHER = 8
@@ -150,23 +149,18 @@ class DaskPasses:
         task: Callable[[int, Any, Any, Any], Part],
         shared: Any,
         merge: Callable[[Part, Part], Part],
-        finish: Callable[[Part, Any], tuple[Part, Any]],
-        second: Callable[[int, Any, Any, Any], Other],
-        add: Callable[[Other, Other], Other],
-        conclude: Callable[[Part, Other], Part],
-        *,
-        anywhere: bool,
+        second: SecondPass,
     ) -> Part:
-        """Return the results of two passes, in one round trip if a worker can finish the first."""
-        if not anywhere:
-            return two_passes(self, task, shared, merge, finish, second, add, conclude)
+        """Return the result of two passes, in one round trip if a worker can finish the first."""
+        if not second.anywhere:
+            return two_passes(self, task, shared, merge, second)
         graph: Graph = {}
         given = self._shared_in(graph, shared, len(self._groups) + 1)
         finished, last = self._key("finish", 0), self._key("result", 0)
         merged = self._evaluated_in(graph, task, given, merge)
-        graph[finished] = (tasks.finish, _data(finish), given, merged)
-        others = self._evaluated_in(graph, second, finished, add)
-        graph[last] = (tasks.conclude, _data(conclude), finished, others)
+        graph[finished] = (tasks.finish, _data(second.finish), given, merged)
+        others = self._evaluated_in(graph, second.task, finished, second.merge)
+        graph[last] = (tasks.conclude, _data(second.conclude), finished, others)
         return self._result(graph, last, pickled_bytes(shared))
 
     def _evaluated_in(
