@@ -21,6 +21,7 @@ from scipy import sparse  # noqa: E402
 
 import dask_tasks  # noqa: E402
 from pairrank import Pairs  # noqa: E402
+from pairrank.blocks._contracts import SecondPass  # noqa: E402
 from pairrank.dask import passes as dask_passes  # noqa: E402
 from pairrank.dask.clients import client_of  # noqa: E402
 from pairrank.dask.partitions import partitions_of  # noqa: E402
@@ -81,6 +82,53 @@ def test_a_pass_merges_the_results_of_every_block_in_order(client, rows, persist
         check = passes.reduce(dask_tasks.gradient, SHARED, dask_tasks.add)
         np.testing.assert_array_equal(check[0], 2.0 * X.T @ y)
     assert passes.n_passes == before + 2
+
+
+@pytest.mark.parametrize("persist", [True, False])
+@pytest.mark.parametrize("anywhere", [True, False])
+def test_a_second_pass_gets_what_the_first_one_gives(client, rows, persist, anywhere):
+    """One round trip where a worker can finish the first pass, else two."""
+    X, y = rows
+    passes = passes_over(client, cut(X), cut(y), persist)
+    passes.describe(dask_tasks.describe_rows, None)
+    passes.prepare(dask_tasks.keep_labels, 1.0)
+    second = SecondPass(
+        dask_tasks.shift_by_total,
+        dask_tasks.add_total,
+        dask_tasks.add,
+        dask_tasks.together,
+        anywhere,
+    )
+    before = passes.n_passes
+    found = passes.reduce_twice(dask_tasks.gradient, SHARED, dask_tasks.add, second)
+    assert passes.n_passes == before + (1 if anywhere else 2)
+    np.testing.assert_array_equal(found[0], X.T @ y)
+    assert found[1] == (X @ SHARED).sum()
+    assert found[2] == len(X) * ((X.T @ y).sum() + SHARED[0])
+    assert [(index, sent) for index, sent, _ in found[4]] == [(at, at) for at in range(4)]
+    assert os.getpid() not in {process for *_, process in found[4]}
+
+
+def test_blocks_of_one_worker_share_a_task(client, rows):
+    X, y = rows
+    chunks = (2,) * 100
+    passes = passes_over(client, cut(X, chunks), cut(y, chunks))
+    check_gradient(passes, X, y)
+    assert len(passes._groups) < passes.n_blocks // 2
+    reread = passes_over(client, cut(X), cut(y), False)
+    check_gradient(reread, X, y)
+    assert reread._groups == [(index,) for index in range(reread.n_blocks)]
+
+
+def test_reports_that_nobody_reads_cost_no_round_trip(client, rows):
+    X, y = rows
+    passes = passes_over(client, cut(X), cut(y))
+    passes.describe(dask_tasks.describe_rows, None)
+    before = passes.n_passes
+    reports = passes.prepare(dask_tasks.keep_labels, 1.0)
+    assert passes.n_passes == before
+    assert (reports[0], list(reports)) == (CHUNKS[0], [size for size in CHUNKS if size])
+    assert passes.n_passes == before + 1
 
 
 def test_features_of_known_lengths_load_before_the_first_pass(client, rows):
