@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks._contracts import RowBlock, SecondPass
 
 
 class MemoryPasses:
@@ -54,6 +54,16 @@ class MemoryPasses:
             odd = parts[-1:] if len(parts) % 2 else []
             parts = [merge(first, second) for first, second in pairs] + odd
         return parts[0]
+
+    def reduce_twice(
+        self,
+        task: Callable[[int, Any, Any, Any], Any],
+        shared: Any,
+        merge: Callable[[Any, Any], Any],
+        second: SecondPass,
+    ) -> Any:
+        part, given = second.finish(self.reduce(task, shared, merge), shared)
+        return second.conclude(part, self.reduce(second.task, given, second.merge))
 
 
 def cut_rows(X: Any, y: Any, ends: Iterable[int], **aligned: Any) -> MemoryPasses:

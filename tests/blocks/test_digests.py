@@ -12,6 +12,7 @@ from scipy import sparse
 
 from pairrank.blocks.checking import digest_of
 from pairrank.compiled.checksums import KEYS, STRIP, checksum
+from pairrank.exceptions import PairrankError
 
 ODD = 0x9E3779B97F4A7C15
 CRC_OF_KEYS = 2465551521
@@ -95,3 +96,21 @@ def test_two_changed_bits_change_the_digest(n_rows, n_features, data):
     for bit in bits:
         other.reshape(-1).view(np.uint64)[bit // 64] ^= np.uint64(1) << np.uint64(bit % 64)
     assert digest_of(X) != digest_of(other)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_digest_finds_values_that_are_not_finite(wrong, order, dtype):
+    X = np.array(np.random.default_rng(0).normal(size=(40, 3)), dtype=dtype, order=order)
+    assert digest_of(X, finite=True) == digest_of(X)
+    X[17, 2] = wrong
+    digest_of(X)
+    for matrix in (X, sparse.csr_array(X)):
+        with pytest.raises(PairrankError, match="in row 17, feature 2"):
+            digest_of(matrix, finite=True)
+
+
+def test_a_digest_takes_values_whose_sum_overflows():
+    X = np.full((5, 2), 1e308)
+    assert digest_of(X, finite=True) == digest_of(X)

@@ -19,7 +19,7 @@ from pairrank.blocks.sample import Ranked, draw_rows, hashed, numbers_below
 from pairrank.blocks.sampled import origin_of, sampled_levels
 from pairrank.losses import SquaredHinge
 from pairrank.pair_sums import bind
-from pairrank.preferences import Levels
+from pairrank.preferences import Levels, _codes
 
 
 def sampled(monkeypatch, n_rows, y, borders, *, seed=0, hides_number=False, **aligned):
@@ -209,3 +209,35 @@ def test_few_rows_draw_each_with_the_same_probability(n_rows):
     for _ in range(n_draws):
         drawn[numbers_below(0.3, n_rows, generator)[0]] += 1
     assert (abs(drawn / n_draws - 0.3) <= 5.0 * np.sqrt(0.3 * 0.7 / n_draws)).all()
+
+
+@given(st.lists(st.integers(0, 12), max_size=200), st.integers(1, 40))
+def test_counts_of_codes_are_those_of_any_pieces(codes, piece):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_codes, "_PIECE", piece)
+        found = _codes.counts_of(np.array(codes, dtype=np.int32), 13)
+    assert_array_equal(found, [codes.count(code) for code in range(13)])
+
+
+@given(st.lists(st.integers(-5, 9), min_size=1, max_size=100), st.integers(0, 99))
+def test_labels_are_whole_numbers_in_every_piece(labels, at):
+    y = np.array(labels, dtype=np.float64)
+    y[at % y.size] += 0.25
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_codes, "_PIECE", 7)
+        found, codes = _codes.level_codes(y)
+    assert_array_equal(found, np.unique(y))
+    assert_array_equal(found[codes], y)
+
+
+@pytest.mark.parametrize("n_rows", [1, 300, 4096])
+@pytest.mark.parametrize("n_features", [1, 7, 5000])
+def test_far_features_are_found_in_any_row(n_rows, n_features):
+    """A feature is far where its values are large against their spread."""
+    X = np.random.default_rng(0).normal(size=(n_rows, n_features))
+    assert origin_of(X) is None
+    if n_rows > 1:
+        X[:, -1] += 1e9
+        assert_array_equal(origin_of(X), X[0])
+        X[-1, -1] = -1e9
+        assert origin_of(X) is None

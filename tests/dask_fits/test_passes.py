@@ -21,6 +21,7 @@ from scipy import sparse  # noqa: E402
 
 import dask_tasks  # noqa: E402
 from pairrank import Pairs  # noqa: E402
+from pairrank.blocks._contracts import SecondPass  # noqa: E402
 from pairrank.dask import passes as dask_passes  # noqa: E402
 from pairrank.dask.clients import client_of  # noqa: E402
 from pairrank.dask.partitions import partitions_of  # noqa: E402
@@ -75,12 +76,59 @@ def test_a_pass_merges_the_results_of_every_block_in_order(client, rows, persist
     assert sum(labels for _, _, labels, *_ in found) == y.sum()
     assert [weight for *_, weight, _ in found] == sizes
     assert {shared for *_, shared in found} == {"shared"}
-    assert passes.prepare(dask_tasks.keep_labels, 2.0) == sizes
+    assert list(passes.prepare(dask_tasks.keep_labels, 2.0)) == sizes
     before = passes.n_passes
     for _ in range(2):
         check = passes.reduce(dask_tasks.gradient, SHARED, dask_tasks.add)
         np.testing.assert_array_equal(check[0], 2.0 * X.T @ y)
     assert passes.n_passes == before + 2
+
+
+@pytest.mark.parametrize("persist", [True, False])
+@pytest.mark.parametrize("anywhere", [True, False])
+def test_a_second_pass_gets_what_the_first_one_gives(client, rows, persist, anywhere):
+    """One round trip where a worker can finish the first pass, else two."""
+    X, y = rows
+    passes = passes_over(client, cut(X), cut(y), persist)
+    passes.describe(dask_tasks.describe_rows, None)
+    passes.prepare(dask_tasks.keep_labels, 1.0)
+    second = SecondPass(
+        dask_tasks.shift_by_total,
+        dask_tasks.add_total,
+        dask_tasks.add,
+        dask_tasks.together,
+        anywhere,
+    )
+    before = passes.n_passes
+    found = passes.reduce_twice(dask_tasks.gradient, SHARED, dask_tasks.add, second)
+    assert passes.n_passes == before + (1 if anywhere else 2)
+    np.testing.assert_array_equal(found[0], X.T @ y)
+    assert found[1] == (X @ SHARED).sum()
+    assert found[2] == len(X) * ((X.T @ y).sum() + SHARED[0])
+    assert [(index, sent) for index, sent, _ in found[4]] == [(at, at) for at in range(4)]
+    assert os.getpid() not in {process for *_, process in found[4]}
+
+
+def test_blocks_of_one_worker_share_a_task(client, rows):
+    X, y = rows
+    chunks = (2,) * 100
+    passes = passes_over(client, cut(X, chunks), cut(y, chunks))
+    check_gradient(passes, X, y)
+    assert len(passes._groups) < passes.n_blocks // 2
+    reread = passes_over(client, cut(X), cut(y), False)
+    check_gradient(reread, X, y)
+    assert reread._groups == [(index,) for index in range(reread.n_blocks)]
+
+
+def test_reports_that_nobody_reads_cost_no_round_trip(client, rows):
+    X, y = rows
+    passes = passes_over(client, cut(X), cut(y))
+    passes.describe(dask_tasks.describe_rows, None)
+    before = passes.n_passes
+    reports = passes.prepare(dask_tasks.keep_labels, 1.0)
+    assert passes.n_passes == before
+    assert (reports[0], list(reports)) == (CHUNKS[0], [size for size in CHUNKS if size])
+    assert passes.n_passes == before + 1
 
 
 def test_features_of_known_lengths_load_before_the_first_pass(client, rows):
@@ -91,7 +139,7 @@ def test_features_of_known_lengths_load_before_the_first_pass(client, rows):
         "reread": passes_over(client, cut(X), cut(y), False),
         "unknown": passes_over(client, frame[["a", "b", "c"]], frame["y"]),
     }
-    assert {name: len(passes._features) for name, passes in loading.items()} == {
+    assert {name: len(passes._kept) for name, passes in loading.items()} == {
         "known": sum(size > 0 for size in CHUNKS), "reread": 0, "unknown": 0,
     }  # fmt: skip
     check_gradient(loading["known"], X, y)
@@ -312,7 +360,7 @@ def faulty(rows):
 def test_bad_rows_are_an_error_that_names_the_partition(client, rows, name):
     X, y, layout, message = faulty(rows)[name]
     with pytest.raises(PairrankError, match=message):
-        passes_over(client, X, y, **layout).describe(dask_tasks.describe_rows, None)
+        passes_over(client, X, y, **layout).describe(dask_tasks.count_threads, None)
 
 
 def test_collections_without_rows_are_an_error(client):

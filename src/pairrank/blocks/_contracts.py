@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, NamedTuple, Protocol, TypeVar
 
@@ -61,6 +61,20 @@ class BlockLayout:
         return type(self), tuple(getattr(self, each.name) for each in fields(self) if each.init)
 
 
+class SecondPass(NamedTuple):
+    """A pass that needs the merged results of a first one; functions as for `Passes.reduce`."""
+
+    finish: Callable[[Any, Any], tuple[Any, Any]]
+    """From the results of the first pass and what it shared: the results that are needed at the
+    end, and what this pass shares."""
+    task: Callable[[int, Any, Any, Any], Any]
+    merge: Callable[[Any, Any], Any]
+    conclude: Callable[[Any, Any], Any]
+    """From the results of the first pass and of this one: the result of both."""
+    anywhere: bool
+    """Whether each machine can finish the first pass; else this process does."""
+
+
 class Passes(Protocol):
     """Blocks that a fit goes over again and again: in memory, on disk or on a cluster."""
 
@@ -88,6 +102,15 @@ class Passes(Protocol):
         an interrupt or a lost cluster ends raises.
         """
 
+    def reduce_twice(
+        self,
+        task: Callable[[int, Any, Any, Any], Part],
+        shared: Any,
+        merge: Callable[[Part, Part], Part],
+        second: SecondPass,
+    ) -> Part:
+        """Return what `second` concludes from the merged results of `task` and from its own."""
+
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass.
 
@@ -96,12 +119,13 @@ class Passes(Protocol):
 
     def prepare(
         self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
-    ) -> list[Part]:
+    ) -> Sequence[Part]:
         """Set the state of each block, a `BlockLayout` as a rule; return a report of each in order.
 
         `task(index, row_block, shared)` returns the state, which stays with the block, and the
         report, which travels. It sees the block without X (None) where the first pass has kept the
-        rest. A fit prepares its blocks once; a later call replaces the states.
+        rest. A fit prepares its blocks once; a later call replaces the states. Reports that nobody
+        reads need not be waited for.
         """
 
 
@@ -166,6 +190,10 @@ class CrossingSum(Protocol):
 
     smooth: bool
     """Whether the loss has a curvature."""
+
+    @property
+    def finishes_anywhere(self) -> bool:
+        """Whether a copy that was pickled can finish: no rows are exchanged."""
 
     def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Any:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""

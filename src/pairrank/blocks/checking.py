@@ -12,7 +12,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from pairrank import threads
-from pairrank._validation import ALIGNED, check_features, check_labels, check_numbers, check_weights
+from pairrank._validation import (
+    ALIGNED,
+    check_features,
+    check_finite_matrix,
+    check_labels,
+    check_numbers,
+    check_weights,
+)
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.sources import Source, as_row_block, has_rows
 from pairrank.exceptions import PairrankError
@@ -171,28 +178,45 @@ class _named:
             error.add_note(f"while {self._place} was read")
 
 
-def digest_of(X: Any) -> int:
-    """Return a checksum of the values and the shape of a block; threads share its bytes."""
+def digest_of(X: Any, *, finite: bool = False) -> int:
+    """Return a checksum of the values and the shape of a block; threads share its bytes.
+
+    With `finite` a PairrankError names the first value that is not finite: checksum and check then
+    read X from memory once.
+    """
     parts: list[Any]
     if sparse.issparse(X):
         parts = [X.data, X.indices, X.indptr]
     else:
         parts = [X.T if X.flags.f_contiguous and not X.flags.c_contiguous else X]
-    digest = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode())
+    digest, may_be_infinite = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode()), False
     for part in parts:
-        content: Any = np.ascontiguousarray(part).reshape(-1).view(np.uint8)
-        pieces = [content[piece] for piece in threads.blocks(content.size, _DIGEST_BYTES)]
-        digest = zlib.crc32(repr(threads.run(_checksum, pieces)).encode(), digest)
+        content: Any = np.ascontiguousarray(part).reshape(-1)
+        size = max(1, _DIGEST_BYTES // content.itemsize)
+        pieces = [content[piece] for piece in threads.blocks(content.size, size)]
+        found = threads.run(_checked if finite and part is parts[0] else _checksum, pieces)
+        digest = zlib.crc32(repr([(total, rest) for total, rest, _ in found]).encode(), digest)
+        may_be_infinite |= not all(is_finite for *_, is_finite in found)
+    if may_be_infinite:
+        check_finite_matrix(X)
     return digest
 
 
-def _checksum(content: NDArray[np.uint8]) -> tuple[int, bytes]:
+def _checked(values: NDArray[Any]) -> tuple[int, bytes, bool]:
+    """Return the checksum of some values, and whether their sum is finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        is_finite = bool(np.isfinite(np.einsum("i->", values)))
+    return (*_checksum(values)[:2], is_finite)
+
+
+def _checksum(values: NDArray[Any]) -> tuple[int, bytes, bool]:
     """Return a checksum of the words of 4 bytes, and the bytes that remain."""
     from pairrank.compiled.checksums import checksum
 
+    content = values.view(np.uint8)
     whole = content.size // _WORD * _WORD
     words = np.require(content[:whole].view(np.uint32), requirements="A")
-    return int(checksum(words)), content[whole:].tobytes()
+    return int(checksum(words)), content[whole:].tobytes(), True
 
 
 def _checked_labels(y: Any, n_rows: int) -> Any:

@@ -111,6 +111,11 @@ class BlockedSum:
     def __init__(self, parts: list[Part | None], numbers: IntArray, smooth: bool) -> None:
         self.parts, self.numbers, self.smooth = parts, numbers, smooth
 
+    @property
+    def finishes_anywhere(self) -> bool:
+        """Whether a copy that was pickled can finish: no rows are exchanged."""
+        return not isinstance(self.parts[0], RowExchange)
+
     def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Summary:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""
         found = _rows_of(self.numbers, scores, layout)

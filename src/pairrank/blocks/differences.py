@@ -139,7 +139,7 @@ def prepare_differences(
     )
     n_pairs, n_queries, squares, weights, crossing = 0, 0, [], [], None
     if catalog.n_crossing:
-        totals = merge_label_sums(passes.prepare(sum_crossing_labels, plan))
+        totals = merge_label_sums(list(passes.prepare(sum_crossing_labels, plan)))
         n_pairs = int((totals.n_rows**2).sum())
         n_queries = totals.query.size
         squares, weights = [totals.square.sum(axis=0)], [float(totals.weight.sum())]

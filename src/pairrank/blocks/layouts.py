@@ -152,6 +152,8 @@ def prepare(
             plan.exchanged[:] = True
             plan.exchanged[crossing.numbers] = False
     reports = passes.prepare(lay_out, plan)
+    if catalog.n_crossing == catalog.n_queries and not plan.exchanged.any():
+        reports = []  # without whole queries and exchanged rows they say nothing
     n_pairs += sum(report.n_pairs for report in reports)
     if not n_pairs:
         labels = np.arange(2) if catalog.labels is None else catalog.labels
@@ -179,7 +181,7 @@ def counted_groups(passes: Passes, catalog: Catalog, plan: LayoutPlan) -> Crossi
     """Return the rows of crossing queries of all blocks by query and label."""
     if catalog.groups is not None:
         return catalog.groups
-    return merge_groups(passes.prepare(count_crossing, plan))
+    return merge_groups(list(passes.prepare(count_crossing, plan)))
 
 
 def count_crossing(index: int, block: RowBlock, plan: LayoutPlan) -> tuple[None, CrossingGroups]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from scipy import sparse
 
 from pairrank import threads
-from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks._contracts import RowBlock, SecondPass
 from pairrank.blocks.checking import Checked, Checks, digest_of
 from pairrank.blocks.kept import KeptRows
 from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
 from pairrank.blocks.sources import Source
+from pairrank.blocks.two_passes import two_passes
 from pairrank.exceptions import NoPairsError, PairrankError
 
 if TYPE_CHECKING:
@@ -143,6 +144,16 @@ class LocalPasses:
                 part = task(index, checked.rows.X, states[index], shared)
                 merged = part if merged is _NOTHING else merge(merged, part)
         return merged
+
+    def reduce_twice(
+        self,
+        task: Callable[[int, Any, Any, Any], Part],
+        shared: Any,
+        merge: Callable[[Part, Part], Part],
+        second: SecondPass,
+    ) -> Part:
+        """Return what `second` concludes from the merged results of `task` and from its own."""
+        return two_passes(self, task, shared, merge, second)
 
     def labels(self, index: int) -> RowBlock:
         """Return what the first pass has kept of a block: all but X."""

@@ -9,16 +9,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray, LinearMap, PairLoss, Point, Sigmoidal
-from pairrank.blocks._contracts import CrossingSum, Passes
+from pairrank.blocks._contracts import CrossingSum, Passes, SecondPass
 from pairrank.blocks.gathered import GatheredRows
 from pairrank.blocks.hessian import BlockHessian
 from pairrank.blocks.sums import (
     Asked,
-    Given,
     Summed,
     add_arrays,
+    add_crossing,
     crossing_gradient,
     evaluate_block,
+    finish_tables,
     merge_sums,
 )
 from pairrank.objective import PairObjective
@@ -170,13 +171,19 @@ class BlockObjective:
         problem = self.problem
         gathers = problem.gathered is not None and self._gathered is None
         asked = self.asked(coefs)._replace(gathers=gathers)
-        merge = functools.partial(merge_sums, problem.crossing)
-        sums = problem.passes.reduce(evaluate_block, asked, merge)
-        self.n_passes += 1
+        crossing = problem.crossing
+        merge = functools.partial(merge_sums, crossing)
+        if crossing is None:
+            sums = problem.passes.reduce(evaluate_block, asked, merge)
+        else:
+            anywhere = crossing.finishes_anywhere
+            second = SecondPass(
+                finish_tables, crossing_gradient, add_arrays, add_crossing, anywhere
+            )
+            sums = problem.passes.reduce_twice(evaluate_block, asked, merge, second)
+        self.n_passes += 1 if crossing is None else 2
         if problem.gathered is not None:
             self._add_gathered(sums, coefs)
-        if problem.crossing is not None:
-            self._add_crossing(sums, coefs)
         self._has_error = bool(sums.error.any() or sums.gradient_error.any())
         return [self._total(sums, at, not w.any()) for at, w in enumerate(coefs)]
 
@@ -200,20 +207,6 @@ class BlockObjective:
             with np.errstate(over="ignore", invalid="ignore"):
                 sums.gradient[at] += gradient
                 sums.square[at] += found.gradient @ found.gradient
-
-    def _add_crossing(self, sums: Summed, coefs: FloatArray) -> None:
-        """Add the pairs of crossing queries, by a second pass."""
-        problem = self.problem
-        assert problem.crossing is not None
-        tables = [problem.crossing.finish(summary) for summary in sums.summaries]
-        given = Given(problem.origin, coefs, tables)
-        parts = problem.passes.reduce(crossing_gradient, given, add_arrays)
-        self.n_passes += 1
-        for at, table in enumerate(tables):
-            sums.value[at] += table.value
-            sums.error[at] += table.error
-            sums.gradient_error[at] += table.gradient_error
-        add_arrays((sums.gradient, sums.square), parts)
 
     @functools.cached_property
     def _most_sharper(self) -> int:

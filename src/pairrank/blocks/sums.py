@@ -147,6 +147,11 @@ def crossing_gradient(
     if not layout.rows.size:
         return np.zeros((n_points, n_features)), square
     design, places = design_of(X, given.origin), crossing_places(layout)
+    if n_points == 1 and isinstance(places, slice):
+        (table,) = given.tables
+        own = table.gradient(index, scores_at(design, layout, given.coefs[0]), layout)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return design.transposed(own)[np.newaxis], np.array([own @ own])
     by_row = np.zeros((n_points, design.n_rows))
     for at, (w, table) in enumerate(zip(given.coefs, given.tables, strict=True)):
         own = table.gradient(index, scores_at(design, layout, w)[places], layout)
@@ -154,6 +159,23 @@ def crossing_gradient(
         with np.errstate(over="ignore", invalid="ignore"):
             square[at] = own @ own
     return design.transposed_rows(by_row), square
+
+
+def finish_tables(sums: Summed, asked: Asked) -> tuple[Summed, Given]:
+    """Return the sums with the values of crossing queries, and what the second pass is sent."""
+    assert asked.crossing is not None
+    tables = [asked.crossing.finish(summary) for summary in sums.summaries]
+    for at, table in enumerate(tables):
+        sums.value[at] += table.value
+        sums.error[at] += table.error
+        sums.gradient_error[at] += table.gradient_error
+    return sums._replace(summaries=[]), Given(asked.origin, asked.coefs, tables)
+
+
+def add_crossing(sums: Summed, parts: tuple[FloatArray, FloatArray]) -> Summed:
+    """Return the sums with the gradients of crossing rows."""
+    add_arrays((sums.gradient, sums.square), parts)
+    return sums
 
 
 def add_arrays(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
@@ -58,21 +58,22 @@ def worker_memory(client: distributed.Client) -> float:
     return float(sum(limits)) if all(limits) else float("inf")
 
 
-def n_workers(client: distributed.Client) -> int:
-    """Return the number of workers now."""
-    return len(client.nthreads())
+def holders(
+    client: distributed.Client, futures: list[distributed.Future]
+) -> tuple[list[str], Mapping[str, int]]:
+    """Return the worker that keeps the value of each future, and the threads of each worker.
 
-
-def kept(
-    client: distributed.Client, graph: Graph, keys: list[Any], priority: int = 0
-) -> list[distributed.Future]:
-    """Start to compute keys of a graph, which workers keep while the futures live.
-
-    Tasks of a higher priority come first.
+    The worker is "" where none keeps it now.
     """
+    keeping = client.who_has(futures)
+    homes = [min(keeping.get(future.key, ()), default="") for future in futures]
+    return homes, client.nthreads()
+
+
+def kept(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[distributed.Future]:
+    """Start to compute keys of a graph, which workers keep while the futures live."""
     with dask.config.set(_ANY_SIZE):
-        futures = client.get(graph, keys, sync=False, priority=priority)
-    return list(futures)
+        return list(client.get(graph, keys, sync=False))
 
 
 def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[Any]:

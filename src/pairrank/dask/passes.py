@@ -6,15 +6,17 @@ import functools
 import itertools
 import uuid
 import warnings
-from collections.abc import Callable
-from typing import Any, Literal, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, TypeVar, overload
 
 import distributed
 from dask.core import literal
 
-from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks._contracts import RowBlock, SecondPass
+from pairrank.blocks.two_passes import two_passes
 from pairrank.dask import tasks
-from pairrank.dask.clients import computed, kept, n_workers, worker_memory
+from pairrank.dask.clients import computed, holders, kept, worker_memory
+from pairrank.dask.grouping import groups_of
 from pairrank.dask.partitions import Graph, Partitions, check_lengths
 from pairrank.dask.sharing import parcels_of, pickled_bytes
 from pairrank.exceptions import LargeTransferWarning, NoPairsError, PairrankError
@@ -23,10 +25,10 @@ Part = TypeVar("Part")
 Persist = Literal["auto"] | bool
 
 MERGED_TOGETHER = 8
-"""So many results of a pass are merged by one task: fewer tasks, and a tree that is not deep."""
+"""The results of so many tasks are merged by one: fewer tasks, and a tree that is not deep."""
 SHARE_OF_MEMORY = 0.5
-_AFTER_LABELS = -1
-"""The client waits for facts about labels while the workers load features."""
+SMALL = 1 << 18
+"""At most so many bytes travel with tasks to spare them a task of their own."""
 LARGE_PASS = 1e9
 """A pass in which more bytes than these may travel gives a warning."""
 
@@ -34,17 +36,18 @@ LARGE_PASS = 1e9
 class DaskPasses:
     """Passes over rows on a cluster; implements `Passes` of `pairrank.blocks._contracts`.
 
-    A block is a partition that has rows; `n_blocks` of them are found at once. Blocks stay on the
-    workers if `persist` says so, as tasks that are computed again if a worker dies. No task is
-    bound to a worker.
+    A block is a partition that has rows. Blocks stay on the workers if `persist` says so, as tasks
+    that are computed again if a worker dies. No task is bound to a worker. Blocks that one worker
+    keeps share the tasks of a pass, because a task costs the client and the scheduler as much time
+    as 100,000 rows.
 
     Parameters
     ----------
     partitions : Partitions
     client : distributed.Client
     persist : "auto", True or False
-        Whether features stay in the memory of the workers: "auto" if they fit in half of it.
-        If not, each pass reads them again.
+        Whether blocks stay in the memory of the workers: "auto" if their features fit in half of
+        it. If not, each pass reads these again.
     """
 
     is_remote = True
@@ -58,16 +61,20 @@ class DaskPasses:
         self._token = uuid.uuid4().hex[:12]
         self._numbers = itertools.count()
         self._labels: list[Any] = []
-        self._features: list[Any] = []
+        self._kept: list[Any] = []
+        """Features and labels of each block, if workers keep them."""
+        self._groups: list[tuple[int, ...]] = []
         self._prepared: list[Any] = []
+        self._facts: list[tasks.Facts] = []
         self._digests: list[int] = []
         self._warned = False
         lengths = partitions.X.lengths
-        self._places = [at for at, n_rows in enumerate(lengths or ()) if n_rows]
-        labels = self._keep_labels()
-        if lengths is not None and self._places:
-            self._keep_features(sum(lengths) * partitions.features.row_bytes)
-        self._measure(labels)
+        if lengths is None:
+            self._measure()
+            return
+        self._set_places([at for at, n_rows in enumerate(lengths) if n_rows], lengths)
+        if not self._keep_blocks(self.n_rows * partitions.features.row_bytes):
+            self._measure()
 
     @property
     def n_rows(self) -> int:
@@ -81,33 +88,43 @@ class DaskPasses:
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
-        if not self._features:
-            self._keep_features(self.n_rows * self.partitions.features.row_bytes)
-        graph, shared_key = self._new_graph(shared)
+        if not self._kept:
+            self._keep_blocks(self.n_rows * self.partitions.features.row_bytes)
+        graph: Graph = {}
+        given = self._shared_in(graph, shared, self.n_blocks)
         keys = []
-        rows = zip(self._places, self._features_in(graph), self._labels, strict=True)
-        for index, of_block in enumerate(rows):
+        for index, block in enumerate(self._blocks_in(graph)):
             key = self._key("describe", index)
-            graph[key] = (tasks.describe, index, *of_block, task, shared_key)
+            graph[key] = (tasks.describe, index, block, task, given)
             keys.append(key)
-        found = self._computed(graph, keys)
-        self._digests = [digest for _, digest, _ in found]
-        if not self._features:
-            self._keep_features(sum(size for *_, size in found), last=True)
-        return [part for part, *_ in found]
+        found: list[tasks.Described] = self._computed(graph, keys)
+        self._facts = [each.facts for each in found]
+        _check_kinds(self._places, self._facts)
+        self._digests = [each.digest for each in found]
+        if not self._kept:
+            self._keep_blocks(sum(each.n_bytes for each in found), last=True)
+        self._group()
+        return [each.part for each in found]
 
     def prepare(
         self, task: Callable[[int, RowBlock, Any], tuple[Any, Part]], shared: Any
-    ) -> list[Part]:
-        """Set the state of each block; return a report of each in order."""
-        graph, shared_key = self._new_graph(shared)
-        states = [self._key("prepare", index) for index in range(self.n_blocks)]
-        for index, key in enumerate(states):
-            digest = self._facts[index].digest
-            labels = self._labels[index]
-            graph[key] = (tasks.prepare, index, labels, digest, task, shared_key)
-        self._prepared = kept(self.client, graph, states)
-        return self._each("report", tasks.report_of, self._prepared)
+    ) -> Sequence[Part]:
+        """Set the state of each block; return a report of each in order.
+
+        The workers start at once. Reading the reports waits for them.
+        """
+        graph: Graph = {}
+        given = self._shared_in(graph, shared, len(self._groups))
+        rows = self._kept or self._labels
+        keys = []
+        for number, indices in enumerate(self._groups):
+            key = self._key("prepare", number)
+            group = tasks.Group(indices, tuple(self._facts[index].digest for index in indices))
+            loaded = [rows[index] for index in indices]
+            graph[key] = (tasks.prepare, _data(group), loaded, task, given)
+            keys.append(key)
+        self._prepared = kept(self.client, graph, keys)
+        return _Reports(functools.partial(self._reports, self._prepared))
 
     def reduce(
         self,
@@ -116,63 +133,109 @@ class DaskPasses:
         merge: Callable[[Part, Part], Part],
     ) -> Part:
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass."""
-        parcels: list[Any] = [None] * self.n_blocks
+        parcels: list[Any] | None = None
         if hasattr(shared, "of_block"):
             shared, parcels = parcels_of(shared.of_block, self.n_blocks)
-        graph, shared_key = self._new_graph(shared)
-        keys = []
-        states = self._prepared or [None] * self.n_blocks
-        for index, features in enumerate(self._features_in(graph)):
-            key = self._key("evaluate", index)
-            of_block = features, self._digests[index], states[index]
-            graph[key] = (tasks.evaluate, index, *of_block, task, shared_key, parcels[index])
+        graph: Graph = {}
+        given = self._shared_in(graph, shared, len(self._groups))
+        last = self._key("result", 0)
+        merged = self._evaluated_in(graph, task, given, merge, parcels)
+        graph[last] = (tasks.whole, merged)
+        sent = pickled_bytes(shared), sum(map(pickled_bytes, parcels or ()))
+        return self._result(graph, last, *sent)
+
+    def reduce_twice(
+        self,
+        task: Callable[[int, Any, Any, Any], Part],
+        shared: Any,
+        merge: Callable[[Part, Part], Part],
+        second: SecondPass,
+    ) -> Part:
+        """Return the result of two passes, in one round trip if a worker can finish the first."""
+        if not second.anywhere:
+            return two_passes(self, task, shared, merge, second)
+        graph: Graph = {}
+        given = self._shared_in(graph, shared, len(self._groups) + 1)
+        finished, last = self._key("finish", 0), self._key("result", 0)
+        merged = self._evaluated_in(graph, task, given, merge)
+        graph[finished] = (tasks.finish, _data(second.finish), given, merged)
+        others = self._evaluated_in(graph, second.task, finished, second.merge)
+        graph[last] = (tasks.conclude, _data(second.conclude), finished, others)
+        return self._result(graph, last, pickled_bytes(shared))
+
+    def _evaluated_in(
+        self, graph: Graph, task: Any, shared: Any, merge: Any, parcels: list[Any] | None = None
+    ) -> Any:
+        """Add the tasks of a pass to a graph; return the key of the merged result, or its task."""
+        blocks = self._blocks_in(graph, labelled=False)
+        merge = self._shared_in(graph, merge, len(self._groups))
+        keys: list[Any] = []
+        for number, indices in enumerate(self._groups):
+            key = self._key("evaluate", number)
+            group = tasks.Group(indices, tuple(self._digests[index] for index in indices))
+            own = None if parcels is None else _data([parcels[index] for index in indices])
+            graph[key] = (
+                tasks.evaluate,
+                _data(group),
+                self.n_blocks,
+                [blocks[index] for index in indices],
+                self._prepared[number] if self._prepared else None,
+                task,
+                merge,
+                shared,
+                own,
+            )
             keys.append(key)
-        merge_key = self._key("merge", 0)
-        graph[merge_key] = (literal(merge),)
-        while len(keys) > 1:
-            keys = self._merged_in(graph, keys, merge_key)
-        (counted,) = self._computed(graph, keys)
-        sent = n_workers(self.client) * pickled_bytes(shared) + sum(map(pickled_bytes, parcels))
-        self._warn_of_bytes(counted.n_bytes + sent)
+        while len(keys) > MERGED_TOGETHER:
+            keys = self._merged_in(graph, keys, merge)
+        return keys[0] if len(keys) == 1 else (tasks.merge_groups, merge, self.n_blocks, keys)
+
+    def _result(self, graph: Graph, key: str, to_each: int, to_one: int = 0) -> Any:
+        """Compute the counted result of a pass; warn if many bytes travel."""
+        (counted,) = self._computed(graph, [key])
+        self._warn_of_bytes(counted.n_bytes + to_one + len(self._groups) * to_each)
         return counted.part
 
-    def _keep_labels(self) -> list[Any]:
-        """Have the workers load and keep the labels of each partition."""
+    def _measure(self) -> None:
+        """Have the workers load and keep labels; ask for the rows of each partition."""
         columns = self.partitions.rest.values()
-        names, several = tuple(self.partitions.rest), self.partitions.several
-        load = functools.partial(tasks.load_labels, names, several)
         graph: Graph = {}
         for column in columns:
             graph |= column.graph
         keys = [self._key("labels", number) for number in range(self.partitions.n_partitions)]
         for number, key in enumerate(keys):
-            parts = [column.keys[number] for column in columns]
-            graph[key] = (load, number, *parts)
-        return kept(self.client, graph, keys)
-
-    def _measure(self, labels: list[Any]) -> None:
-        """Ask for the rows of each partition; leave out empty partitions."""
+            graph[key] = self._load_labels(number)
+        labels = kept(self.client, graph, keys)
         facts = self._each("facts", tasks.facts_of, labels)
-        for number, (length, one) in enumerate(
-            zip(self.partitions.X.lengths or (), facts, strict=False)
+        n_rows_of = [one.n_rows for one in facts]
+        for number, (length, n_rows) in enumerate(
+            zip(self.partitions.X.lengths or (), n_rows_of, strict=False)
         ):
-            check_lengths(number, "y", one.n_rows, "X", int(length))
-        self._places = [number for number, one in enumerate(facts) if one.n_rows]
+            check_lengths(number, "y", n_rows, "X", int(length))
+        self._set_places([number for number, n_rows in enumerate(n_rows_of) if n_rows], n_rows_of)
         self._labels = [labels[number] for number in self._places]
-        self._facts = [facts[number] for number in self._places]
-        self.n_rows_of = [one.n_rows for one in self._facts]
-        self.n_blocks = len(self._facts)
-        if not self._facts:
-            raise NoPairsError("the collections have no rows: there is nothing to learn")
-        _check_kinds(self._places, self._facts)
+        _check_kinds(self._places, [facts[number] for number in self._places])
 
-    def _keep_features(self, n_bytes: float, *, last: bool = False) -> None:
-        """Have the workers keep the features, if they should and the bytes fit."""
+    def _set_places(self, places: list[int], n_rows_of: list[int]) -> None:
+        """Keep which partitions have rows, and how many."""
+        if not places:
+            raise NoPairsError("the collections have no rows: there is nothing to learn")
+        self._places, self.n_blocks = places, len(places)
+        self.n_rows_of = [int(n_rows_of[place]) for place in places]
+
+    def _load_labels(self, number: int) -> Any:
+        """Return the task that loads the labels of a partition."""
+        names, several = tuple(self.partitions.rest), self.partitions.several
+        load = functools.partial(tasks.load_labels, names, several, number)
+        return (load, *(column.keys[number] for column in self.partitions.rest.values()))
+
+    def _keep_blocks(self, n_bytes: float, *, last: bool = False) -> bool:
+        """Have the workers keep the blocks, if they should and the bytes fit; return whether."""
         fits = n_bytes <= SHARE_OF_MEMORY * worker_memory(self.client)
         if self.persist is True or (self.persist == "auto" and fits):
             graph: Graph = {}
-            keys = self._features_in(graph)
-            self._features = kept(self.client, graph, keys, priority=_AFTER_LABELS)
+            self._kept = kept(self.client, graph, self._blocks_in(graph))
+            self._labels = []
         elif last and self.persist == "auto":
             warnings.warn(
                 f"X has {n_bytes / 1e9:.3g} GB, more than half of the memory of the workers, so "
@@ -181,37 +244,64 @@ class DaskPasses:
                 LargeTransferWarning,
                 stacklevel=2,
             )
+        return bool(self._kept)
 
-    def _features_in(self, graph: Graph) -> list[Any]:
-        """Return the features of each block: those kept, or tasks added to the graph."""
-        if self._features:
-            return self._features
-        column, keys = self.partitions.X, []
+    def _blocks_in(self, graph: Graph, *, labelled: bool = True) -> list[Any]:
+        """Return the blocks that are kept, or else keys of tasks that are added to the graph."""
+        if self._kept:
+            return self._kept
+        column, features, keys = self.partitions.X, self.partitions.features, []
         graph |= column.graph
-        for place in self._places:
-            key = self._key("features", place)
-            graph[key] = (tasks.load_features, place, self.partitions.features, column.keys[place])
+        if labelled and not self._labels:
+            for other in self.partitions.rest.values():
+                graph |= other.graph
+        for index, place in enumerate(self._places):
+            key = self._key("block", place)
+            graph[key] = (tasks.load_features, place, features, column.keys[place])
+            if labelled:
+                n_rows = self.n_rows_of[index]
+                labels = self._labels[index] if self._labels else self._load_labels(place)
+                graph[key] = (tasks.join, place, n_rows, graph[key], labels)
             keys.append(key)
         return keys
 
-    def _merged_in(self, graph: Graph, keys: list[str], merge: str) -> list[str]:
+    def _group(self) -> None:
+        """Decide which blocks share the tasks of a pass: those that one worker keeps."""
+        self._groups = [(index,) for index in range(self.n_blocks)]
+        if self._kept:
+            self._groups = groups_of(*holders(self.client, self._kept))
+
+    def _merged_in(self, graph: Graph, keys: list[Any], merge: Any) -> list[Any]:
         """Add one level of a tree of merges to the graph; return its keys."""
         merged = []
         for start in range(0, len(keys), MERGED_TOGETHER):
             key = self._key("merge", start)
-            graph[key] = (tasks.merge, merge, keys[start : start + MERGED_TOGETHER])
+            together = keys[start : start + MERGED_TOGETHER]
+            graph[key] = (tasks.merge_groups, merge, self.n_blocks, together)
             merged.append(key)
         return merged
+
+    def _reports(self, prepared: list[Any]) -> list[Any]:
+        """Return the reports of prepared blocks, in order."""
+        reports: list[Any] = [None] * self.n_blocks
+        found = self._each("report", tasks.reports_of, prepared)
+        for indices, several in zip(self._groups, found, strict=True):
+            for index, report in zip(indices, several, strict=True):
+                reports[index] = report
+        return reports
 
     def _each(self, name: str, function: Callable[[Any], Any], futures: list[Any]) -> list[Any]:
         """Return the function of each value that workers keep."""
         graph = {self._key(name, at): (function, future) for at, future in enumerate(futures)}
         return self._computed(graph, list(graph))
 
-    def _new_graph(self, shared: Any) -> tuple[Graph, str]:
-        """Return a graph with one node, which holds what all tasks of a pass share."""
+    def _shared_in(self, graph: Graph, shared: Any, n_tasks: int) -> Any:
+        """Return what tasks share: with each task if it is small, else the key of a task."""
+        if n_tasks * pickled_bytes(shared) <= SMALL:
+            return _data(shared)
         key = self._key("shared", 0)
-        return {key: (literal(shared),)}, key
+        graph[key] = _data(shared)
+        return key
 
     def _key(self, name: str, index: int) -> str:
         """Return a key that no other task has, by which Dask's dashboard groups tasks."""
@@ -232,6 +322,32 @@ class DaskPasses:
             LargeTransferWarning,
             stacklevel=2,
         )
+
+
+class _Reports(Sequence[Any]):
+    """Reports that are asked for when they are read."""
+
+    def __init__(self, ask: Callable[[], list[Any]]) -> None:
+        self._ask = ask
+
+    @functools.cached_property
+    def _found(self) -> list[Any]:
+        return self._ask()
+
+    @overload
+    def __getitem__(self, at: int) -> Any: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Any]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        return self._found[at]
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+
+def _data(value: Any) -> tuple[Any]:
+    """Return a value as a part of a graph in which dask looks for no keys."""
+    return (literal(value),)
 
 
 def _check_kinds(places: list[int], facts: list[tasks.Facts]) -> None:

@@ -26,10 +26,11 @@ from pairrank.exceptions import PairrankError
 
 
 class Loaded(NamedTuple):
-    """Checked rows of a partition and a checksum of them."""
+    """Checked rows of a partition: labels, features or both, and a checksum of each."""
 
     block: RowBlock
-    digest: int
+    of_labels: int = 0
+    of_features: int = 0
 
 
 class Facts(NamedTuple):
@@ -41,10 +42,44 @@ class Facts(NamedTuple):
     """The kind of each array: "numbers", "text" or "objects"."""
 
 
-class Counted(NamedTuple):
-    """A result of a pass, and the bytes of all the results that were merged to it."""
+class Described(NamedTuple):
+    """What a partition reports in the first pass."""
 
     part: Any
+    facts: Facts
+    digest: int
+    """The checksum of the features."""
+    n_bytes: int
+    """The bytes of the features."""
+
+
+class Group(NamedTuple):
+    """The blocks of one task: their numbers, and the checksums of the first pass."""
+
+    indices: tuple[int, ...]
+    digests: tuple[int, ...]
+
+
+class Merged(NamedTuple):
+    """Results of a pass by their place in the tree of merges, see `merged_in_order`."""
+
+    parts: dict[tuple[int, int], Any]
+    n_bytes: int
+    """The bytes of all the results that were merged."""
+
+
+class Counted(NamedTuple):
+    """The merged result of a pass, and the bytes of all the results that were merged to it."""
+
+    part: Any
+    n_bytes: int
+
+
+class Finished(NamedTuple):
+    """The merged result of a first pass, and what the second one shares."""
+
+    part: Any
+    given: Any
     n_bytes: int
 
 
@@ -69,7 +104,7 @@ def load_labels(names: tuple[str, ...], several: bool, number: int, *parts: Any)
             check_lengths(number, name, len(part), first, len(y))
         checked = {name: _check(name, part) for name, part in zip(others, parts[1:], strict=True)}
     block = RowBlock(None, y, **checked)
-    return Loaded(block, _digest_of_labels(block))
+    return Loaded(block, of_labels=_digest_of_labels(block))
 
 
 @alone
@@ -80,70 +115,141 @@ def load_features(number: int, features: Features, X: Any) -> Loaded:
     if features.names is not None:
         columns.feature_names_in_ = np.asarray(features.names, dtype=object)
     with _named(number):
-        X = check_features(columns, X, reset=False)
-    return Loaded(RowBlock(X), digest_of(X))
+        X = check_features(columns, X, reset=False, finite=False)
+        return Loaded(RowBlock(X), of_features=digest_of(X, finite=True))
+
+
+def join(number: int, n_rows: int | None, features: Loaded, labels: Loaded) -> Loaded:
+    """Return features and labels of a partition together; `n_rows` is what dask knows of it."""
+    X, y = features.block.X, labels.block.y
+    assert y is not None
+    if n_rows is not None:
+        check_lengths(number, "y", len(y), "X", n_rows)
+    check_lengths(number, "X", X.shape[0], "y", len(y))
+    return Loaded(labels.block._replace(X=X), labels.of_labels, features.of_features)
 
 
 def facts_of(labels: Loaded) -> Facts:
     """Return what the client needs to know of a partition's labels."""
-    parts = {name: part for name, part in labels.block._asdict().items() if part is not None}
+    block = labels.block._replace(X=None)
+    parts = {name: part for name, part in block._asdict().items() if part is not None}
     kinds = {name: _KINDS.get(part.dtype.kind, "numbers") for name, part in parts.items()}
-    return Facts(len(parts["y"]), labels.digest, kinds)
+    return Facts(len(parts["y"]), labels.of_labels, kinds)
 
 
 @alone
-def describe(
-    index: int, number: int, features: Loaded, labels: Loaded, call: Any, shared: Any
-) -> Any:
-    """Return a block's description, and the checksum and the bytes of its features."""
-    assert labels.block.y is not None
-    check_lengths(number, "X", features.block.X.shape[0], "y", len(labels.block.y))
-    block = labels.block._replace(X=features.block.X)
-    return call(index, block, shared), features.digest, bytes_of(features.block.X)
+def describe(index: int, loaded: Loaded, call: Any, shared: Any) -> Described:
+    """Return a block's description, facts about its labels and the size of its features."""
+    X = loaded.block.X
+    part = call(index, loaded.block, shared)
+    return Described(part, facts_of(loaded), loaded.of_features, bytes_of(X))
 
 
 @alone
-def prepare(index: int, labels: Loaded, digest: int, call: Any, shared: Any) -> Any:
-    """Return a block's state and its report."""
-    _check_digest(index, labels, digest)
-    return call(index, labels.block, shared)
+def prepare(group: Group, loaded: list[Loaded], call: Any, shared: Any) -> list[Any]:
+    """Return the state and the report of each block of a group."""
+    prepared = []
+    for index, digest, labels in zip(*group, loaded, strict=True):
+        _check_digest(index, labels.of_labels, digest)
+        prepared.append(call(index, labels.block._replace(X=None), shared))
+    return prepared
 
 
-def report_of(prepared: Any) -> Any:
-    """Return what travels of a prepared block."""
-    return prepared[1]
+def reports_of(prepared: list[Any]) -> list[Any]:
+    """Return what travels of prepared blocks."""
+    return [report for _, report in prepared]
 
 
 @alone
 def evaluate(
-    index: int,
-    features: Loaded,
-    digest: int,
-    prepared: Any,
+    group: Group,
+    n_blocks: int,
+    loaded: list[Loaded],
+    prepared: list[Any] | None,
     call: Any,
+    merge: Any,
     shared: Any,
-    parcel: Parcel | None,
-) -> Counted:
-    """Return the result of a pass for one block; `parcel` has what the block alone is sent."""
-    _check_digest(index, features, digest)
-    if parcel is not None:
-        shared = opened(parcel, shared)
-    part = call(index, features.block.X, None if prepared is None else prepared[0], shared)
-    return Counted(part, pickled_bytes(part))
+    parcels: list[Parcel] | None,
+) -> Merged:
+    """Return the results of a pass for a group of blocks, merged as far as the group reaches.
+
+    `parcels` has what each block alone is sent.
+    """
+    parts = {}
+    for at, (index, digest, features) in enumerate(zip(*group, loaded, strict=True)):
+        _check_digest(index, features.of_features, digest)
+        state = None if prepared is None else prepared[at][0]
+        given = shared if parcels is None else opened(parcels[at], shared)
+        if isinstance(given, Finished):
+            given = given.given.of_block(index)
+        parts[0, index] = call(index, features.block.X, state, given)
+    n_bytes = sum(map(pickled_bytes, parts.values()))
+    return Merged(merged_in_order(merge, n_blocks, parts), n_bytes)
 
 
 @alone
-def merge(call: Callable[[Any, Any], Any], counted: list[Counted]) -> Counted:
-    """Return the merged results of a pass, which `call` merges two by two.
+def merge_groups(call: Any, n_blocks: int, groups: list[Merged]) -> Merged:
+    """Return the results of several groups, merged as far as they reach.
 
     `call` may write into its first argument, which the worker may need again: it gets a copy.
     """
-    if len(counted) == 1:
-        return counted[0]
-    merged = functools.reduce(
-        call, (each.part for each in counted[1:]), copy.deepcopy(counted[0].part)
-    )
-    return Counted(merged, sum(each.n_bytes for each in counted))
+    parts = {place: part for group in groups for place, part in group.parts.items()}
+    n_bytes = sum(group.n_bytes for group in groups)
+    return Merged(merged_in_order(call, n_blocks, parts, copies=True), n_bytes)
+
+
+def whole(merged: Merged) -> Counted:
+    """Return the result of all blocks."""
+    (part,) = merged.parts.values()
+    return Counted(part, merged.n_bytes)
+
+
+@alone
+def finish(call: Any, shared: Any, merged: Merged) -> Finished:
+    """Return the merged result of a first pass, and what the second one shares."""
+    counted = whole(merged)
+    part, given = call(copy.deepcopy(counted.part), shared)
+    return Finished(part, given, counted.n_bytes + pickled_bytes(given))
+
+
+@alone
+def conclude(call: Any, first: Finished, second: Merged) -> Counted:
+    """Return the result of both passes."""
+    counted = whole(second)
+    part = call(copy.deepcopy(first.part), counted.part)
+    return Counted(part, first.n_bytes + counted.n_bytes)
+
+
+def merged_in_order(
+    call: Callable[[Any, Any], Any],
+    n_blocks: int,
+    parts: dict[tuple[int, int], Any],
+    *,
+    copies: bool = False,
+) -> dict[tuple[int, int], Any]:
+    """Return the results of some blocks, merged two by two in a binary tree over all blocks.
+
+    The key of a result is its level in the tree and its place there; (0, index) is a block. Two
+    neighbours are merged if both are known, so the order of merges depends on the number of blocks
+    only, not on the tasks that do them. With `copies` the results given are not written into.
+    """
+    parts, own, level = dict(parts), set() if copies else set(parts), 0
+    while n_blocks > 1:
+        for place in sorted(at for known, at in parts if known == level and at % 2 == 0):
+            left, right = (level, place), (level, place + 1)
+            above = level + 1, place // 2
+            if place + 1 == n_blocks:
+                is_own, parts[above] = left in own, parts.pop(left)
+            elif right in parts:
+                first = parts.pop(left)
+                first = first if left in own else copy.deepcopy(first)
+                is_own, parts[above] = True, call(first, parts.pop(right))
+            else:
+                continue
+            if is_own:
+                own.add(above)
+        n_blocks, level = -(-n_blocks // 2), level + 1
+    return parts
 
 
 _KINDS = {"U": "text", "S": "text", "O": "objects"}
@@ -177,8 +283,8 @@ def _check(name: str, part: Any) -> Any:
     return check_weights(part, len(part), name, all_zero=True)
 
 
-def _check_digest(index: int, loaded: Loaded, digest: int) -> None:
-    if loaded.digest != digest:
+def _check_digest(index: int, digest: int, known: int) -> None:
+    if digest != known:
         raise PairrankError(
             f"block {index} differs from the first pass: the rows must stay the same during a fit "
             "(no random numbers without a seed, no files that change)"

@@ -15,6 +15,9 @@ FloatArray = NDArray[np.float64]
 _SMALL_SPAN = 1 << 16
 _ROWS_A_BLOCK = 1 << 17
 """Threads share the rows in blocks of so many."""
+_PIECE = 1 << 13
+"""Temporary arrays of so many numbers are reused by the allocator. Larger ones may be new pages of
+memory each time, as on dask's workers, which costs more than what is computed in them."""
 _LARGEST_SCALE = 1e200
 """The largest factor on pairs: their sums and squares must not overflow."""
 
@@ -31,9 +34,9 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
         if high - low < min(_SMALL_SPAN, max(1024, y.size)) and _are_whole(y, blocks):
             offsets, span = np.empty(y.size, dtype=np.int32), int(high - low) + 1
 
-            def shift(rows: slice) -> NDArray[np.intp]:
+            def shift(rows: slice) -> NDArray[np.int64]:
                 np.subtract(y[rows], low, out=offsets[rows], dtype=np.float64, casting="unsafe")
-                return np.bincount(offsets[rows], minlength=span)
+                return counts_of(offsets[rows], span)
 
             present = np.sum(threads.run(shift, blocks), axis=0) > 0
             codes = np.cumsum(present, dtype=np.int32) - 1
@@ -44,8 +47,28 @@ def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     return labels, inverse.astype(np.int32)
 
 
+def counts_of(codes: NDArray[np.int32], size: int) -> NDArray[np.int64]:
+    """Return how often each code below `size` occurs; O(m + size)."""
+    step = max(_PIECE, size)
+    total = np.zeros(size, dtype=np.int64)
+    for start in range(0, codes.size, step):
+        total += np.bincount(codes[start : start + step], minlength=size)
+    return total
+
+
 def _are_whole(y: NDArray[Any], blocks: list[slice]) -> bool:
-    return all(threads.run(lambda rows: bool((y[rows] == np.rint(y[rows])).all()), blocks))
+    if y.dtype.kind != "f":
+        return True
+
+    def is_whole(rows: slice) -> bool:
+        whole = np.empty(min(_PIECE, rows.stop - rows.start), dtype=y.dtype)
+        for start in range(rows.start, rows.stop, _PIECE):
+            piece = y[start : min(start + _PIECE, rows.stop)]
+            if not np.array_equal(piece, np.rint(piece, out=whole[: piece.size])):
+                return False
+        return True
+
+    return all(threads.run(is_whole, blocks))
 
 
 def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:
