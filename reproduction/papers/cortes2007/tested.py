@@ -18,9 +18,9 @@ WEAKER = Reason(
     by_cell("search"),
 )
 ROUNDS = Reason(
-    "The paper prints neither RankBoost's rounds, nor its thresholds, nor what its weak rankings "
-    "make of gaps. Scores grow with the rounds, and tied scores, which count as wrong, depend on "
-    "all three (Table boost).",
+    "The paper prints neither RankBoost's rounds nor its thresholds, and weak rankings may have "
+    "the default of Freund et al. for gaps in place of medians. Scores grow with the rounds, and "
+    "tied scores, which count as wrong, depend on all three (Table boost).",
     by_cell("boost", column=""),
 )
 
@@ -39,9 +39,9 @@ def _out_of_reach(readings: Readings, place: Difference) -> Verdict:
 
 
 OUT_OF_REACH = Reason(
-    "The paper's reviewers or protocol are others in what it does not print: no width and strength "
-    "of the kernel, up to interpolation, gives its figures of this row together on the reviewers "
-    "here (Tables search and reach).",
+    "The paper's reviewers or protocol are others in something that it does not print: none of the "
+    "searched widths and strengths of the kernel, up to interpolation of the training ratings, "
+    "gives its figures of this row together on the reviewers here (Tables search and reach).",
     _out_of_reach,
 )
 FEWER_RATINGS = Reason(
@@ -195,7 +195,7 @@ THINNED = Table(
     name="thinned",
     title="RankBoost where references have as few ratings as in the paper",
     cells=_THINNED,
-    tiny=Cell(GENERATED, "", nearest_boost, BOOSTED.tiny.config | {"thinned": [4, 8]}),
+    tiny=Cell(GENERATED, "", nearest_boost, BOOSTED.tiny.config | {"thinned": [10, 30]}),
     quantities=_quantities(_THINNED, _SHOWN),
     note="As Table boost. The reviewers of the group, who have 36 to 39 ratings here, keep 20 to "
     "35 at random: those of the ten jokes that everyone rates, then others.",
