@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank import RankBoost
-from pairrank._protocols import FloatArray
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from pairrank.recommend import RatingsTable, UserProblem
 from reproduction.papers.cortes2007.judging import (
@@ -121,7 +121,7 @@ def _accuracy(*args: Any, **kwargs: Any) -> Any:
     return pairwise_accuracy(*args, **kwargs, ties="error")
 
 
-def _stages(problem: UserProblem, numbers: list[int]) -> FloatArray:
+def _stages(problem: UserProblem, numbers: list[int]) -> NDArray[np.float64]:
     """Return the scores of the test rows after each number of rounds, (n_numbers, n_rows)."""
     ranker = RankBoost(numbers[-1]).fit(problem.X_train, problem.y_train)
     scores = np.zeros((ranker.n_estimators_ + 1, problem.y_test.size))
@@ -140,7 +140,8 @@ def thin(
     """
     generator = np.random.default_rng([seed, 2])
     kept = np.ones(table.n_ratings, dtype=bool)
-    for user in np.flatnonzero((table.counts >= group[0]) & (table.counts < group[1])):
+    in_group = (table.counts >= group[0]) & (table.counts < group[1])
+    for user in np.flatnonzero(in_group).tolist():
         places = generator.permutation(table.counts[user])
         gauge = np.isin(table.item_ids[table.items_of(user)[places]], GAUGE)
         order = np.concatenate([places[gauge], places[~gauge]])

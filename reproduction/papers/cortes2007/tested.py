@@ -146,7 +146,9 @@ REACH = Table(
     name="reach",
     title="whether any parameters give the paper's figures",
     cells=_REACHES,
-    tiny=Cell(GENERATED, MP, nearest, SEARCHED.tiny.config | {"widths": [1.0], "strengths": [9.0]}),
+    tiny=Cell(
+        GENERATED, MP, nearest, dict(SEARCHED.tiny.config) | {"widths": [1.0], "strengths": [9.0]}
+    ),
     quantities=_quantities(_REACHES, ("msd", "m1d", "misranking", "distance", "tried", "chosen")),
     note="As Table search, from strong regularisation to interpolation of the training ratings. "
     "Jester's first third, which is here, has no reviewer with fewer than 36 ratings; most of the "
@@ -195,7 +197,7 @@ THINNED = Table(
     name="thinned",
     title="RankBoost where references have as few ratings as in the paper",
     cells=_THINNED,
-    tiny=Cell(GENERATED, "", nearest_boost, BOOSTED.tiny.config | {"thinned": [10, 30]}),
+    tiny=Cell(GENERATED, "", nearest_boost, dict(BOOSTED.tiny.config) | {"thinned": [10, 30]}),
     quantities=_quantities(_THINNED, _SHOWN),
     note="As Table boost. The reviewers of the group, who have 36 to 39 ratings here, keep 20 to "
     "35 at random: those of the ten jokes that everyone rates, then others.",
