@@ -114,9 +114,11 @@ def _differences(studies: Sequence[tuple[Study, Mapping[str, Record]]]) -> str:
         "",
         f"{n_agreed + total.total()} figures are compared with the papers': {n_agreed} agree, "
         f"{total.total()} differ. A test changes what a reason names, and confirms it if the "
-        f"figure then agrees with the paper's: {total['holds']} differences have a confirmed "
-        f"reason, {total['does not hold']} one that its test did not confirm, {total['not run']} "
-        "one that was not tested. The figures of the tests are below the tables. Where a test "
+        "figure then agrees with the paper's, or, if the reason says that nothing gives the "
+        f"paper's figure, if a search finds nothing that does: {total['holds']} differences have a "
+        f"confirmed reason, {total['does not hold']} one that its test did not confirm, "
+        f"{total['not run']} one that was not tested. The figures of the tests are below the "
+        "tables. Where a test "
         "searches for the paper's figures, it shows that the reason can explain them, not that "
         "ours agree.",
         "",

@@ -152,7 +152,8 @@ class Reason:
     ----------
     text : str
     test : function of Readings and Difference to Verdict
-        The reason holds if the changed computation gives the paper's figure. It raises NotRun (as
+        The reason holds if the changed computation gives the paper's figure, or, of a reason that
+        says that nothing gives it, if a search finds nothing that does. It raises NotRun (as
         Readings does) if the cells that it needs are not there.
     """
 

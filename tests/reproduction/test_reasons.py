@@ -7,14 +7,11 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from pairrank import RankBoost
 from pairrank.datasets import discretize
-from pairrank.recommend import evaluate_users
 from reproduction import __main__ as command
 from reproduction.agreement import by_cell, check_reason, compared, moved
 from reproduction.page import write_page
-from reproduction.papers import STUDIES, cortes2007, load_study
-from reproduction.papers.cortes2007 import judging, searching
+from reproduction.papers import STUDIES, load_study
 from reproduction.papers.lee2014 import models, reasons, variants
 from reproduction.papers.lee2014.problems import problem, quality
 from reproduction.papers.raykar2007 import first_column
@@ -153,40 +150,6 @@ def test_every_column_is_tried_as_the_target():
     assert found["M"] == pairs[2, "width"]
     assert found["column"] == "3, bins of equal width"
     assert len(found["wmw"]) == 5
-
-
-def test_the_nearest_parameters_have_the_least_of_the_largest_distance():
-    config = {name: cortes2007.SMALL[name] for name in ("n_users", "n_references", "activity")}
-    paper = {"msd": (2.0, 0.5), "misranking": (0.4, 0.02)}
-    group = cortes2007.SMALL["group"]
-    found = searching.nearest(
-        dataset=judging.GENERATED, group=group, method=judging.BOOST, paper=paper, **config
-    )
-    protocol = judging.replace(judging.PROTOCOLS["cortes"], group=group, **config)
-    problems = judging.drawn(protocol, judging.ratings_of(judging.GENERATED), 100)
-    distances = {}
-    for n in searching.ROUNDS:
-        evaluation = evaluate_users(problems, RankBoost(n), n_jobs=1)
-        distances[n] = max(
-            abs(evaluation.mean(metric) - mean) / sd for metric, (mean, sd) in paper.items()
-        )
-    best = min(distances, key=distances.__getitem__)
-    assert found["chosen"] == f"n_estimators {best}"
-    assert found["distance"] == distances[best]
-
-
-@pytest.mark.parametrize("method", [judging.MP, judging.SV])
-def test_searched_parameters_regularise_less_than_those_that_are_chosen(method):
-    chosen = judging.methods(300.0, 2.0)[method].grid["C"]
-    assert min(point["C"] for point in searching.points(method, 300.0, 2.0)) > max(chosen)
-
-
-def test_the_nearest_figures_are_within_what_the_paper_prints_of_a_row():
-    assert cortes2007._figures("MovieLens 20-40", judging.SV) == {
-        "msd": [2.43, 0.13],
-        "m1d": [1.17, 0.03],
-    }
-    assert set(cortes2007._figures("Jester 20-40", judging.MP)) == {"msd", "m1d", "misranking"}
 
 
 def test_few_and_many_trees_are_stages_of_one_fit():

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from reproduction.agreement import by_cell
 from reproduction.papers.cortes2007.judging import (
     BOOST,
     CONSTANT,
@@ -15,13 +14,24 @@ from reproduction.papers.cortes2007.judging import (
     KERNEL_RIDGE,
     MP,
     RIDGE,
+    SMALL,
     SV,
+    TINY,
     books,
     by_width,
     judge,
 )
-from reproduction.papers.cortes2007.printed import BOOKS, M1D, MISRANKING, MSD
-from reproduction.papers.cortes2007.searching import nearest
+from reproduction.papers.cortes2007.printed import (
+    BOOKS,
+    GROUPS,
+    M1D,
+    MISRANKING,
+    MSD,
+    PAPERS,
+    SETS,
+    beside,
+)
+from reproduction.papers.cortes2007.tested import BOOSTED, REACH, REASONS, SEARCHED, THINNED
 from reproduction.pictures import draw_curves, new_figure
 from reproduction.readings import Readings
 from reproduction.study import (
@@ -29,39 +39,15 @@ from reproduction.study import (
     Cell,
     Claim,
     NotRun,
-    Place,
-    Printed,
     Quantity,
-    Reason,
     Study,
     Table,
     Verdict,
     verdict,
 )
 
-GROUPS = {"20-40": (20, 40), "40-60": (40, 60), "60-80": (60, 80)}
-SETS = {"MovieLens": "ml-1m", "Jester": "jester"}
-PAPERS = (MP, SV, BOOST)
 METHODS = (*PAPERS, RIDGE, KERNEL_RIDGE, CONSTANT)
 BOOKS_RULE = {"min_user_ratings": 20, "min_item_ratings": 3}
-SMALL: dict[str, Any] = {
-    "n_repeats": 1,
-    "n_users": 6,
-    "n_references": 8,
-    "n_held": 4,
-    "activity": [10, 100],
-    "group": [5, 100],
-}
-
-
-def _printed(
-    figures: Mapping[str, tuple[tuple[float, float], ...]], methods: tuple[str, ...]
-) -> dict[Place, Printed]:
-    return {
-        (row, method): Printed(*figure)
-        for row, line in figures.items()
-        for method, figure in zip(methods, line, strict=True)
-    }
 
 
 def _cells(methods: tuple[str, ...], rows: tuple[str, ...]) -> Iterator[Cell]:
@@ -81,26 +67,6 @@ PART = (
     "The paper has the whole Book-Crossing, here is a part: reviewers with 20 ratings, books "
     "with 3."
 )
-WEAKER = Reason(
-    "The paper's parameters are others, which regularise less; ours are chosen on held-out "
-    "reviewers (Table search).",
-    by_cell("search"),
-)
-ROUNDS = Reason(
-    "RankBoost's scores grow with its rounds, which the paper does not print: their scale is no "
-    "rating, and tied scores, which count as wrong, become fewer (Table search).",
-    by_cell("search"),
-)
-WEAKER_OR_USERS = Reason(
-    f"{WEAKER.text} What that does not reach may be due to other users: the paper has 73,496, "
-    "of whom the first 24,983 are here.",
-    by_cell("search"),
-)
-_REASONS = {
-    (ANY, ANY): WEAKER,
-    **{(f"Jester {group}", method): WEAKER_OR_USERS for group in GROUPS for method in (MP, SV)},
-    (ANY, BOOST): ROUNDS,
-}
 _NOT_COMPARED = {(BOOKS, ANY): PART}
 
 MAGNITUDES = Table(
@@ -112,19 +78,19 @@ MAGNITUDES = Table(
         Quantity(
             "msd",
             "mean squared difference",
-            _printed(MSD, PAPERS),
+            beside(MSD, PAPERS),
             form=".2f",
             tolerance=0.01,
-            reasons=_REASONS,
+            reasons=REASONS,
             not_compared=_NOT_COMPARED,
         ),
         Quantity(
             "m1d",
             "mean 1-norm difference",
-            _printed(M1D, PAPERS),
+            beside(M1D, PAPERS),
             form=".2f",
             tolerance=0.01,
-            reasons=_REASONS,
+            reasons=REASONS,
             not_compared=_NOT_COMPARED,
         ),
         Quantity("chosen", "parameters"),
@@ -144,8 +110,8 @@ ORDERS = Table(
         Quantity(
             "misranking",
             "share of pairs in the wrong order; tied scores are wrong",
-            _printed(MISRANKING, (MP, BOOST)),
-            reasons=_REASONS,
+            beside(MISRANKING, (MP, BOOST)),
+            reasons=REASONS,
             tolerance=0.01,
         ),
     ),
@@ -153,64 +119,6 @@ ORDERS = Table(
 )
 
 
-_RATED = {
-    "msd": {place: each for place, each in _printed(MSD, PAPERS).items() if place[0] != BOOKS},
-    "m1d": {place: each for place, each in _printed(M1D, PAPERS).items() if place[0] != BOOKS},
-    "misranking": _printed(MISRANKING, (MP, BOOST)),
-}
-"""Metric -> what the paper prints, without Books."""
-
-
-def _figures(row: str, method: str) -> dict[str, list[float]]:
-    """Return what the paper prints of a method: metric -> mean and standard deviation."""
-    return {
-        metric: [printed[row, method].mean or 0.0, printed[row, method].spread or 0.0]
-        for metric, printed in _RATED.items()
-        if (row, method) in printed
-    }
-
-
-SEARCHED = Table(
-    name="search",
-    title="the parameters whose figures are nearest the paper's",
-    cells=tuple(
-        Cell(
-            f"{name} {group}",
-            method,
-            nearest,
-            {
-                "dataset": dataset,
-                "group": list(bounds),
-                "method": method,
-                "paper": _figures(f"{name} {group}", method),
-                "n_users": 60 if method == SV else 100,
-            },
-            seconds=900.0,
-            full=method != MP,
-        )
-        for name, dataset in SETS.items()
-        for group, bounds in GROUPS.items()
-        for method in PAPERS
-    ),
-    tiny=Cell(
-        GENERATED,
-        BOOST,
-        nearest,
-        {"dataset": GENERATED, "method": BOOST, "paper": {"msd": [1.0, 0.5], "m1d": [1.0, 0.5]}}
-        | {name: SMALL[name] for name in ("n_users", "n_references", "activity", "group")},
-    ),
-    quantities=(
-        Quantity("msd", "mean squared difference", _RATED["msd"], form=".2f"),
-        Quantity("m1d", "mean 1-norm difference", _RATED["m1d"], form=".2f"),
-        Quantity("misranking", "misrankings", _RATED["misranking"]),
-        Quantity("distance", "largest distance, in the paper's standard deviations", form=".1f"),
-        Quantity("chosen", "parameters"),
-    ),
-    note="A test of the reasons of Tables 1 and 2, not an agreement: one draw of 100 test "
-    "reviewers (SVRank: 60), and parameters that are searched for the paper's figures, with "
-    "weaker regularisation than ours are chosen from.",
-    row_title="data",
-)
 WIDE = Table(
     name="widths",
     title="MPRank by the width of its kernel, C = 30",
@@ -229,8 +137,7 @@ WIDE = Table(
         GENERATED,
         "",
         by_width,
-        {"dataset": GENERATED}
-        | {name: SMALL[name] for name in ("n_users", "n_references", "activity", "group")},
+        {"dataset": GENERATED} | TINY,
     ),
     quantities=(
         Quantity("least", "least MSD", form=".2f"),
@@ -301,7 +208,7 @@ STUDY = Study(
     title="Cortes et al. 2007",
     citation="C. Cortes, M. Mohri and A. Rastogi, *Magnitude-preserving ranking algorithms*, "
     "technical report TR2007-887, Courant Institute, 2007.",
-    tables=(MAGNITUDES, ORDERS, SEARCHED, WIDE),
+    tables=(MAGNITUDES, ORDERS, SEARCHED, REACH, BOOSTED, THINNED, WIDE),
     claims=(
         Claim(
             "MPRank is the best in mean squared difference.",

@@ -23,6 +23,16 @@ from reproduction.data import load_ratings
 N_REPEATS, N_USERS, N_REFERENCES, N_HELD = 10, 300, 300, 60
 ACTIVITY = (50, 300)
 GENERATED = "generated"
+SMALL: dict[str, Any] = {
+    "n_repeats": 1,
+    "n_users": 6,
+    "n_references": 8,
+    "n_held": 4,
+    "activity": [10, 100],
+    "group": [5, 100],
+}
+TINY = {name: SMALL[name] for name in ("n_users", "n_references", "activity", "group")}
+"""What the cells of the tests take on generated ratings: with choice and repeats, and without."""
 METRICS = ("msd", "m1d", "misranking")
 
 

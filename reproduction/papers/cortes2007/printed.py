@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from reproduction.papers.cortes2007.judging import BOOST, MP, SV
+from reproduction.study import Place, Printed
+
+GROUPS = {"20-40": (20, 40), "40-60": (40, 60), "60-80": (60, 80)}
+SETS = {"MovieLens": "ml-1m", "Jester": "jester"}
+PAPERS = (MP, SV, BOOST)
 BOOKS = "Books"
 MSD = {
     "MovieLens 20-40": ((2.01, 0.02), (2.43, 0.13), (12.88, 2.15)),
@@ -28,3 +36,31 @@ MISRANKING = {
     "Jester 40-60": ((0.418, 0.007), (0.432, 0.005)),
     "Jester 60-80": ((0.400, 0.017), (0.417, 0.008)),
 }
+
+
+def beside(
+    figures: Mapping[str, tuple[tuple[float, float], ...]], methods: tuple[str, ...]
+) -> dict[Place, Printed]:
+    """Return figures by row and method."""
+    return {
+        (row, method): Printed(*figure)
+        for row, line in figures.items()
+        for method, figure in zip(methods, line, strict=True)
+    }
+
+
+RATED = {
+    "msd": {place: each for place, each in beside(MSD, PAPERS).items() if place[0] != BOOKS},
+    "m1d": {place: each for place, each in beside(M1D, PAPERS).items() if place[0] != BOOKS},
+    "misranking": beside(MISRANKING, (MP, BOOST)),
+}
+"""Metric -> what the paper prints, without Books."""
+
+
+def figures_of(row: str, method: str) -> dict[str, list[float]]:
+    """Return what the paper prints of a method: metric -> mean and standard deviation."""
+    return {
+        metric: [printed[row, method].mean or 0.0, printed[row, method].spread or 0.0]
+        for metric, printed in RATED.items()
+        if (row, method) in printed
+    }

@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from pairrank.recommend import evaluate_users
 from reproduction.papers.cortes2007.judging import (
     ACTIVITY,
-    BOOST,
     METRICS,
     MP,
     N_REFERENCES,
@@ -23,11 +22,9 @@ from reproduction.papers.cortes2007.judging import (
     ratings_of,
 )
 
-WIDTHS = {MP: (0.3, 1.0, 3.0, 10.0, 100.0, 1e3, 3e3, 5e3, 1e4), SV: (1.0, 10.0)}
-STRENGTHS = {MP: (1e3, 1e4, 1e5, 1e6), SV: (1e3, 3e3, 1e4, 3e4, 1e5)}
+WIDTHS = {MP: (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1e3, 3e3, 5e3, 1e4), SV: (1.0, 10.0)}
+STRENGTHS = {MP: (1e3, 1e4, 1e5, 1e6, 1e8), SV: (1e3, 3e3, 1e4, 3e4, 1e5)}
 """Weaker regularisation than `judging.methods` chooses from, which ends at 300 and 125."""
-
-ROUNDS = (20, 30, 50, 70, 85, 100, 110, 125, 150, 200, 300)
 
 
 def nearest(
@@ -36,6 +33,8 @@ def nearest(
     group: tuple[int, int],
     method: str,
     paper: Mapping[str, tuple[float, float]],
+    widths: tuple[float, ...] = (),
+    strengths: tuple[float, ...] = (),
     n_users: int = 100,
     n_references: int = N_REFERENCES,
     activity: tuple[int, int] = ACTIVITY,
@@ -44,15 +43,18 @@ def nearest(
     """Return the metrics on one draw at the parameters that are nearest the paper's figures.
 
     Nearest has the least of the largest distance over the metrics, in the paper's standard
-    deviations, which `paper` gives as metric -> (mean, standard deviation).
+    deviations, which `paper` gives as metric -> (mean, standard deviation). `widths` and
+    `strengths`, in the units of the data, take the place of those of `WIDTHS` and `STRENGTHS`.
     """
     table = ratings_of(dataset)
     protocol = cortes_protocol(group, n_references, n_users, activity)
     problems = drawn(protocol, table, 100 + seed)
     variance = float(table.rating.var())
-    make = methods(n_references * variance, variance**0.5)[method].make
+    size, deviation = n_references * variance, variance**0.5
+    make = methods(size, deviation)[method].make
     best: dict[str, Any] = {"distance": float("inf")}
-    for params in points(method, n_references * variance, variance**0.5):
+    tried = points(method, size, deviation, widths, strengths)
+    for params in tried:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             evaluation = evaluate_users(problems, make(**params), n_jobs=1)
@@ -61,15 +63,21 @@ def nearest(
         if distance < best["distance"]:
             shown = ", ".join(f"{name} {value:.3g}" for name, value in params.items())
             best = found | {"distance": distance, "chosen": shown}
-    return best
+    return best | {"tried": len(tried)}
 
 
-def points(method: str, size: float, deviation: float) -> list[dict[str, float]]:
+def points(
+    method: str,
+    size: float,
+    deviation: float,
+    widths: tuple[float, ...] = (),
+    strengths: tuple[float, ...] = (),
+) -> list[dict[str, float]]:
     """Return the parameters that are tried, in the units of the data."""
-    if method == BOOST:
-        return [{"n_estimators": n} for n in ROUNDS]
     found = []
-    for width, strength in itertools.product(WIDTHS[method], STRENGTHS[method]):
+    for width, strength in itertools.product(
+        widths or WIDTHS[method], strengths or STRENGTHS[method]
+    ):
         params = {"gamma": width / size, "C": strength}
         if method == SV:
             params |= {"C": strength * deviation, "epsilon": 0.1 * deviation}
