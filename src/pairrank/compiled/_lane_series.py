@@ -1,4 +1,4 @@
-"""Chebyshev series of many groups at once, eight lanes in one vector."""
+"""Chebyshev series of many groups or rows at once, eight lanes in one vector."""
 
 from __future__ import annotations
 
@@ -112,3 +112,42 @@ def add_back(typing_context, twice, here, later, stride, size, lane, series, at)
 
     index = types.int64
     return types.void(twice, here, later, *3 * (index,), series, index), generate
+
+
+@intrinsic
+def times_table(typing_context, vector, first, size, table, start, stride, out):
+    """Write the products of a vector with the columns of a table, sixteen columns at once.
+
+    out[p] is the sum of vector[first + q] * table[start + q * stride + p] over q < size, for p below
+    the next multiple of 16. All arrays are flat.
+    """
+
+    def generate(context, builder, signature, arguments):
+        vector, first, size, table, start, stride, out = arguments
+        kinds = [signature.args[k] for k in (0, 3, 6)]
+        load, store = _reader(builder, context, kinds, [vector, table, out])
+        times, plus, _ = _arithmetic(builder)
+        numbers = context.make_array(kinds[0])(context, builder, vector).data
+        zeros = ir.Constant(_EIGHT, [0.0] * LANES)
+        spread = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
+        sums = [cgutils.alloca_once_value(builder, zeros) for _ in range(2)]
+        width = ir.Constant(_SIZE, 2 * LANES)
+        with cgutils.for_range_slice(builder, _SIZE(0), size, width, intp=_SIZE) as (column, _):
+            for total in sums:
+                builder.store(zeros, total)
+            with cgutils.for_range(builder, size, intp=_SIZE) as loop:
+                number = builder.load(builder.gep(numbers, [builder.add(first, loop.index)]))
+                one = ir.Constant(_EIGHT, ir.Undefined)
+                one = builder.insert_element(one, number, ir.IntType(32)(0))
+                factor = builder.shuffle_vector(one, one, spread)
+                at = builder.add(builder.add(start, builder.mul(loop.index, stride)), column)
+                for total in sums:
+                    product = times(factor, load(1, at))
+                    builder.store(plus(builder.load(total), product), total)
+                    at = builder.add(at, _SIZE(LANES))
+            for k, total in enumerate(sums):
+                store(builder.load(total), 2, builder.add(column, _SIZE(k * LANES)))
+        return context.get_dummy_value()
+
+    index = types.int64
+    return types.void(vector, index, index, table, index, index, out), generate

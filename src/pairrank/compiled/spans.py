@@ -1,7 +1,8 @@
 """Sigmoidal sums of queries of medium size: a Chebyshev series over one interval of scores.
 
 With u = (s - centre)/radius in [-1, 1], k(s_i - s_j) is a short double series in T_p(u_i) T_q(u_j),
-so the sums over the rows of other levels need only the sums of T_q per level.
+so the sums over the rows of other levels need only the sums of T_q per level. Eight rows of a level
+are in one vector.
 """
 
 from __future__ import annotations
@@ -9,67 +10,104 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pairrank.compiled._jit import compiled
-from pairrank.compiled.box_grid import add_multiple, dot
+from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled._lane_series import LANES, STEP, add_back, add_terms, times_table
+from pairrank.compiled.box_grid import dot
 
-
-@compiled
-def _fill(scores, centre, radius, n, degree, terms):
-    """Write T_0 .. T_(degree - 1) of every row, term by term."""
-    for k in range(n):
-        terms[k] = 1.0
-        terms[n + k] = (scores[k] - centre) / radius
-    u = terms[n : 2 * n]
-    for q in range(2, degree):
-        before, last, new = terms[(q - 2) * n :], terms[(q - 1) * n :], terms[q * n : (q + 1) * n]
-        for k in range(len(new)):
-            new[k] = 2.0 * u[k] * last[k] - before[k]
+FloatArray = NDArray[np.float64]
 
 
 @compiled
-def _moments(terms, weights, n, begin, end, degree, result):
+def _gather(first, n, group, n_here, group_start, row_of, values, weight, v, scores, q, own_v):
+    """Lay out a query: every level fills whole vectors, the rest with its first row and weight 0.
+
+    Return the number of places, the least and the greatest score, and the mean of v.
+    """
+    lowest, highest, mean, place = np.inf, -np.inf, 0.0, 0
+    for g in range(group, group + n_here):
+        start, end = group_start[g], group_start[g + 1]
+        for k in range(start, end):
+            row = row_of[k]
+            scores[place] = values[row]
+            q[place] = weight[k] if len(weight) else 1.0
+            if len(v):
+                own_v[place] = v[row]
+                mean += v[row] / n
+            lowest, highest = min(lowest, values[row]), max(highest, values[row])
+            place += 1
+        for _ in range((start - end) % LANES):
+            scores[place], q[place], own_v[place] = values[row_of[start]], 0.0, 0.0
+            place += 1
+    return place, lowest, highest, mean
+
+
+@compiled
+def _start(scores, centre, radius, sums, twice, later):
+    """Write u, 2 u and 2 u^2 - 1, from which the recurrence of T_q starts."""
+    for k in range(len(scores)):
+        u = (scores[k] - centre) / radius
+        sums[k], twice[k], later[k] = u, 2.0 * u, 2.0 * u * u - 1.0
+
+
+@compiled
+def _weigh(mean, own_v, q):
+    for k in range(len(q)):
+        own_v[k] -= mean
+        q[k] *= own_v[k]
+
+
+@compiled_reassociating
+def _total(lanes):
+    total = 0.0
+    for lane in range(LANES):
+        total += lanes[lane]
+    return total
+
+
+@compiled
+def _moments(twice, q, sums, later, begin, end, degree, lanes, result):
     """Write the sums of weight times T_q over the rows of a level."""
-    here = weights[begin:end]
-    for q in range(degree):
-        result[q] = dot(here, terms[q * n + begin : q * n + end])
-
-
-@compiled
-def _add_series(terms, n, begin, end, series, degree, result):
-    """Add a series to the rows of a level."""
-    here = result[begin:end]
-    for q in range(degree):
-        add_multiple(series[q], terms[q * n + begin : q * n + end], here)
-
-
-@compiled
-def _collect(moments, n_groups, degree, below, above):
-    """Write the sums of the moments of the levels below and above each level."""
-    below[0] = 0.0
-    above[n_groups - 1] = 0.0
-    for g in range(1, n_groups):
-        for q in range(degree):
-            below[g, q] = below[g - 1, q] + moments[g - 1, q]
-    for g in range(n_groups - 2, -1, -1):
-        for q in range(degree):
-            above[g, q] = above[g + 1, q] + moments[g + 1, q]
-
-
-@compiled
-def _transform(table, degree, one, other, both, result):
-    """Write the series whose coefficients are the table times the sum of two sets of moments."""
-    for q in range(degree):
-        both[q] = one[q] + other[q]
-    moments = both[:degree]
+    for p in range(0, LANES * degree, LANES * STEP):
+        add_terms(twice, q, sums, later, LANES, end, begin, lanes, p)
     for p in range(degree):
-        result[p] = dot(table[p, :degree], moments)
+        result[p] = _total(lanes[p * LANES : (p + 1) * LANES])
+
+
+@compiled
+def _add_series(twice, sums, later, begin, end, degree, series, lanes):
+    """Write the values of a series at the rows of a level."""
+    for p in range(degree):
+        for lane in range(LANES):
+            lanes[p * LANES + lane] = series[p]
+    for k in range(begin, end):
+        sums[k] = later[k] = 0.0
+    for p in range(LANES * (degree - STEP), -1, -LANES * STEP):
+        add_back(twice, sums, later, LANES, end, begin, lanes, p)
+    for k in range(begin, end):
+        sums[k] -= 0.5 * twice[k] * later[k]
+
+
+@compiled
+def _collect(moments, n_groups, degree, below, both):
+    """Write the sums of the moments of the levels below each level, and of all other levels."""
+    for q in range(degree):
+        total = 0.0
+        for g in range(n_groups - 1, -1, -1):
+            both[g, q] = total
+            total += moments[g, q]
+        total = 0.0
+        for g in range(n_groups):
+            below[g, q] = total
+            both[g, q] += total
+            total += moments[g, q]
 
 
 @compiled
 def sums_in_spans(
     order, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
-    tables, costs, degrees, most, wide, result,
+    tables, costs, degrees, most, work, of_levels, terms, wide, result,
 ):  # fmt: skip
     """Add sums of k over the rows of other levels; return the value if there are `costs`.
 
@@ -81,38 +119,30 @@ def sums_in_spans(
 
     queries, scale (n_chosen,): the queries and their factors. values, v, known, result (n_all,):
     in the user's order; `v` and `known` may be empty. weight (n_rows,): in layout order, empty if
-    all are 1. tables, costs (n_tables, size, size): coefficients of k and of phi, [t, p, q] that
+    all are 1. tables, costs (n_tables, size, size): coefficients of k and of phi, [t, q, p] that
     of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs` empty if the value is not needed. Table t is for
     radii up to 2**((least + t) / 2) and needs degrees[t] terms. most (n_chosen,): the largest
     number of terms of a query. wide (n_chosen,): set for queries that are left out, because no
     table covers the spread of their scores or they need too many terms.
+
+    Scratch memory, for the largest query: work (5, rows, with whole vectors per level); of_levels
+    (3, levels, size); terms ((LANES + 1) * size,).
     """
-    n_rows, n_groups = 0, 0
-    for at in range(len(queries)):
-        first, last = query_group[queries[at]], query_group[queries[at] + 1]
-        n_groups = max(n_groups, last - first)
-        n_rows = max(n_rows, group_start[last] - group_start[first])
+    twice, q, sums, later, own_v = work[0], work[1], work[2], work[3], work[4]
+    moments, below, both = of_levels[0], of_levels[1], of_levels[2]
     size = tables.shape[1]
-    terms, work = np.empty(max(size, 2) * n_rows), np.empty((4, n_rows))
-    scores, weights, here_v, sums = work[0], work[1], work[2], work[3]
-    moments, below, above = (
-        np.empty((n_groups, size)), np.empty((n_groups, size)), np.empty((n_groups, size)),
-    )  # fmt: skip
-    zero, both, series = np.zeros(size), np.empty(size), np.empty(size)
+    table, cost = tables.reshape(tables.size), costs.reshape(costs.size)
+    lanes, series = terms[: LANES * size], terms[LANES * size :]
+    flat_below, flat_both = below.reshape(below.size), both.reshape(both.size)
     total = 0.0
     for at in range(len(queries)):
         group = query_group[queries[at]]
         n_here = query_group[queries[at] + 1] - group
         first = group_start[group]
         n = group_start[group + n_here] - first
-        lowest, highest, mean = np.inf, -np.inf, 0.0
-        for k in range(n):
-            scores[k] = values[row_of[first + k]]
-            weights[k] = weight[first + k] if len(weight) else 1.0
-            if len(v):
-                here_v[k] = v[row_of[first + k]]
-                mean += here_v[k] / n
-            lowest, highest = min(lowest, scores[k]), max(highest, scores[k])
+        places, lowest, highest, mean = _gather(
+            first, n, group, n_here, group_start, row_of, values, weight, v, sums, q, own_v
+        )
         radius = 0.5 * highest - 0.5 * lowest
         if not radius <= 2.0 ** (0.5 * (least + len(degrees) - 1)):
             wide[at] = True
@@ -126,29 +156,48 @@ def sums_in_spans(
             wide[at] = True
             continue
         radius = 2.0 ** (0.5 * (least + t))
-        _fill(scores, 0.5 * lowest + 0.5 * highest, radius, n, degree, terms)
-        sums[:n] = 0.0
+        here = sums[:places]
+        _start(here, 0.5 * lowest + 0.5 * highest, radius, here, twice, later)
         if len(v):
-            for k in range(n):
-                here_v[k] -= mean
-                weights[k] *= here_v[k]
+            _weigh(mean, own_v[:places], q[:places])
+        end = 0
         for g in range(n_here):
-            begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
-            _moments(terms, weights, n, begin, end, degree, moments[g])
-        _collect(moments, n_here, degree, below, above)
-        value = 0.0
+            begin, end = end, end + _whole(group_start, group + g)
+            _moments(twice, q, sums, later, begin, end, degree, lanes, moments[g])
+        _collect(moments, n_here, degree, below, both)
+        value, end = 0.0, 0
         for g in range(n_here):
-            begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
-            _transform(tables[t], degree, below[g], above[g], both, series)
+            begin, end = end, end + _whole(group_start, group + g)
+            if len(costs):
+                times_table(
+                    flat_below, g * size, degree, cost, t * size * size, size, series
+                )
+                value += dot(series[:degree], moments[g, :degree])
+            times_table(flat_both, g * size, degree, table, t * size * size, size, series)
             if order == 1:
                 series[0] -= below[g, 0]
-            _add_series(terms, n, begin, end, series, degree, sums)
-            if len(costs):
-                _transform(costs[t], degree, below[g], zero, both, series)
-                value += dot(series[:degree], moments[g, :degree])
+            _add_series(twice, sums, later, begin, end, degree, series, lanes)
         total += scale[at] * value
-        for k in range(n):
-            row = row_of[first + k]
-            own = scale[at] * (weight[first + k] if len(weight) else 1.0) * sums[k]
-            result[row] += known[row] * here_v[k] - own if len(v) else own
+        place = 0
+        for g in range(group, group + n_here):
+            for k in range(group_start[g], group_start[g + 1]):
+                row = row_of[k]
+                own = scale[at] * (weight[k] if len(weight) else 1.0) * sums[place]
+                result[row] += known[row] * own_v[place] - own if len(v) else own
+                place += 1
+            place += (group_start[g] - group_start[g + 1]) % LANES
     return total
+
+
+@compiled
+def _whole(group_start, g):
+    """Return the number of places of a level."""
+    return (group_start[g + 1] - group_start[g] + LANES - 1) // LANES * LANES
+
+
+def scratch(rows: int, levels: int, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return scratch memory for queries of up to so many rows and levels."""
+    places = rows + (LANES - 1) * levels
+    return (
+        np.empty((5, places)), np.empty((3, levels, size)), np.empty((LANES + 1) * size),
+    )  # fmt: skip

@@ -13,7 +13,7 @@ from pairrank.pair_sums.costs import boxed_cost, direct_cost, most_terms
 from pairrank.pair_sums.exact_pairs import SigmoidPairs
 from pairrank.pair_sums.profiles import COST, CURVATURE, SIGMOID
 from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative, QuerySum, batches
-from pairrank.pair_sums.span_tables import LEAST, span_tables
+from pairrank.pair_sums.span_tables import LEAST, MOST_TERMS, span_tables
 from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
@@ -80,13 +80,17 @@ class SpannedQueries:
         levels, known_terms = self.levels, self._tables[order]
         wide = np.zeros(self.queries.size, dtype=bool)
 
+        rows, groups = np.diff(levels.query_start), np.diff(levels.query_group)
+
         def add_batch(batch: slice) -> float:
+            here = self.queries[batch]
+            scratch = spans.scratch(rows[here].max(), groups[here].max(), MOST_TERMS)
             return float(
                 spans.sums_in_spans(
-                    order, self.queries[batch], levels.query_group, levels.group_start,
+                    order, here, levels.query_group, levels.group_start,
                     levels.row_of, self._scale[batch], scores, self._weight, v, known, LEAST,
                     known_terms.tables[0], costs, known_terms.degrees, self._most[batch],
-                    wide[batch], result,
+                    *scratch, wide[batch], result,
                 )
             )  # fmt: skip
 
