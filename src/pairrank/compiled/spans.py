@@ -12,96 +12,120 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from pairrank.compiled._jit import compiled, compiled_reassociating
-from pairrank.compiled._lane_series import LANES, STEP, add_back, add_terms, times_table
+from pairrank.compiled._jit import compiled
+from pairrank.compiled._lane_series import (
+    LANES,
+    STEP,
+    add_folded_terms,
+    add_spread_back,
+    times_table,
+)
 from pairrank.compiled.box_grid import dot
 
 FloatArray = NDArray[np.float64]
 
 
 @compiled
-def _gather(first, n, group, n_here, group_start, row_of, values, weight, v, scores, q, own_v):
+def _gather(group, n_here, group_start, row_of, values, weight, v, scores, q, own_v):
     """Lay out a query: every level fills whole vectors, the rest with its first row and weight 0.
 
-    Return the number of places, the least and the greatest score, and the mean of v.
+    Return the number of places.
     """
-    lowest, highest, mean, place = np.inf, -np.inf, 0.0, 0
+    place = 0
     for g in range(group, group + n_here):
-        start, end = group_start[g], group_start[g + 1]
-        for k in range(start, end):
-            row = row_of[k]
+        start = group_start[g]
+        for k in range(_whole(group_start, g)):
+            inside = start + k < group_start[g + 1]
+            row = row_of[start + k if inside else start]
             scores[place] = values[row]
-            q[place] = weight[k] if len(weight) else 1.0
+            q[place] = 1.0 if inside else 0.0
+            if len(weight) and inside:
+                q[place] = weight[start + k]
             if len(v):
                 own_v[place] = v[row]
-                mean += v[row] / n
-            lowest, highest = min(lowest, values[row]), max(highest, values[row])
             place += 1
-        for _ in range((start - end) % LANES):
-            scores[place], q[place], own_v[place] = values[row_of[start]], 0.0, 0.0
-            place += 1
-    return place, lowest, highest, mean
+    return place
 
 
 @compiled
-def _start(scores, centre, radius, sums, twice, later):
+def _widen(here, lowest, highest):
+    for lane in range(LANES):
+        lowest[lane] = min(lowest[lane], here[lane])
+        highest[lane] = max(highest[lane], here[lane])
+
+
+@compiled
+def _ends(scores, lanes):
+    """Return the least and the greatest score; there are some whole vectors."""
+    lowest, highest = lanes[:LANES], lanes[LANES : 2 * LANES]
+    for lane in range(LANES):
+        lowest[lane] = highest[lane] = scores[lane]
+    for at in range(LANES, len(scores), LANES):
+        _widen(scores[at : at + LANES], lowest, highest)
+    least, greatest = lowest[0], highest[0]
+    for lane in range(1, LANES):
+        least, greatest = min(least, lowest[lane]), max(greatest, highest[lane])
+    return least, greatest
+
+
+@compiled
+def _start(scores, centre, per_radius, sums, twice, later):
     """Write u, 2 u and 2 u^2 - 1, from which the recurrence of T_q starts."""
     for k in range(len(scores)):
-        u = (scores[k] - centre) / radius
+        u = (scores[k] - centre) * per_radius
         sums[k], twice[k], later[k] = u, 2.0 * u, 2.0 * u * u - 1.0
 
 
 @compiled
-def _weigh(mean, own_v, q):
+def _weigh(own_v, q):
+    """Subtract from v about its mean, and multiply the weights by it."""
+    mean = 0.0
+    for k in range(len(q)):
+        mean += own_v[k] / len(q)
     for k in range(len(q)):
         own_v[k] -= mean
         q[k] *= own_v[k]
 
 
-@compiled_reassociating
-def _total(lanes):
-    total = 0.0
-    for lane in range(LANES):
-        total += lanes[lane]
-    return total
-
-
 @compiled
-def _moments(twice, q, sums, later, begin, end, degree, lanes, result):
-    """Write the sums of weight times T_q over the rows of a level."""
-    for p in range(0, LANES * degree, LANES * STEP):
-        add_terms(twice, q, sums, later, LANES, end, begin, lanes, p)
-    for p in range(degree):
-        result[p] = _total(lanes[p * LANES : (p + 1) * LANES])
-
-
-@compiled
-def _add_series(twice, sums, later, begin, end, degree, series, lanes):
-    """Write the values of a series at the rows of a level."""
-    for p in range(degree):
-        for lane in range(LANES):
-            lanes[p * LANES + lane] = series[p]
-    for k in range(begin, end):
+def _zero(sums, later):
+    for k in range(len(sums)):
         sums[k] = later[k] = 0.0
-    for p in range(LANES * (degree - STEP), -1, -LANES * STEP):
-        add_back(twice, sums, later, LANES, end, begin, lanes, p)
-    for k in range(begin, end):
+
+
+@compiled
+def _settle(twice, later, sums):
+    """Turn the last numbers of Clenshaw's recurrence into the values of the series."""
+    for k in range(len(sums)):
         sums[k] -= 0.5 * twice[k] * later[k]
 
 
 @compiled
-def _collect(moments, n_groups, degree, below, both):
+def _add(total, one, result):
+    """Write the total so far, and add to it."""
+    for q in range(len(total)):
+        result[q] = total[q]
+        total[q] += one[q]
+
+
+@compiled
+def _add_other(total, one, result):
+    """Add the total so far, and add to it."""
+    for q in range(len(total)):
+        result[q] += total[q]
+        total[q] += one[q]
+
+
+@compiled
+def _collect(moments, n_groups, below, both, total):
     """Write the sums of the moments of the levels below each level, and of all other levels."""
-    for q in range(degree):
-        total = 0.0
-        for g in range(n_groups - 1, -1, -1):
-            both[g, q] = total
-            total += moments[g, q]
-        total = 0.0
-        for g in range(n_groups):
-            below[g, q] = total
-            both[g, q] += total
-            total += moments[g, q]
+    total[:] = 0.0
+    for g in range(n_groups - 1, -1, -1):
+        _add(total, moments[g, : len(total)], both[g, : len(total)])
+    total[:] = 0.0
+    for g in range(n_groups):
+        below[g, : len(total)] = total
+        _add_other(total, moments[g, : len(total)], both[g, : len(total)])
 
 
 @compiled
@@ -126,23 +150,20 @@ def sums_in_spans(
     table covers the spread of their scores or they need too many terms.
 
     Scratch memory, for the largest query: work (5, rows, with whole vectors per level); of_levels
-    (3, levels, size); terms ((LANES + 1) * size,).
+    (3, levels, size); terms (size,).
     """
     twice, q, sums, later, own_v = work[0], work[1], work[2], work[3], work[4]
     moments, below, both = of_levels[0], of_levels[1], of_levels[2]
     size = tables.shape[1]
     table, cost = tables.reshape(tables.size), costs.reshape(costs.size)
-    lanes, series = terms[: LANES * size], terms[LANES * size :]
+    flat_moments = moments.reshape(moments.size)
     flat_below, flat_both = below.reshape(below.size), both.reshape(both.size)
     total = 0.0
     for at in range(len(queries)):
         group = query_group[queries[at]]
         n_here = query_group[queries[at] + 1] - group
-        first = group_start[group]
-        n = group_start[group + n_here] - first
-        places, lowest, highest, mean = _gather(
-            first, n, group, n_here, group_start, row_of, values, weight, v, sums, q, own_v
-        )
+        places = _gather(group, n_here, group_start, row_of, values, weight, v, sums, q, own_v)
+        lowest, highest = _ends(sums[:places], terms)
         radius = 0.5 * highest - 0.5 * lowest
         if not radius <= 2.0 ** (0.5 * (least + len(degrees) - 1)):
             wide[at] = True
@@ -156,27 +177,31 @@ def sums_in_spans(
             wide[at] = True
             continue
         radius = 2.0 ** (0.5 * (least + t))
-        here = sums[:places]
-        _start(here, 0.5 * lowest + 0.5 * highest, radius, here, twice, later)
+        its_sums, its_later = sums[:places], later[:places]
+        _start(its_sums, 0.5 * lowest + 0.5 * highest, 1.0 / radius, its_sums, twice, later)
         if len(v):
-            _weigh(mean, own_v[:places], q[:places])
+            _weigh(own_v[:places], q[:places])
         end = 0
         for g in range(n_here):
             begin, end = end, end + _whole(group_start, group + g)
-            _moments(twice, q, sums, later, begin, end, degree, lanes, moments[g])
-        _collect(moments, n_here, degree, below, both)
+            for p in range(0, degree, STEP):
+                add_folded_terms(
+                    twice, q, sums, later, LANES, end, begin, flat_moments, g * size + p
+                )
+        _collect(moments, n_here, below, both, terms[: (degree + 15) // 16 * 16])
+        _zero(its_sums, its_later)
         value, end = 0.0, 0
         for g in range(n_here):
             begin, end = end, end + _whole(group_start, group + g)
-            if len(costs):
-                times_table(
-                    flat_below, g * size, degree, cost, t * size * size, size, series
-                )
-                value += dot(series[:degree], moments[g, :degree])
-            times_table(flat_both, g * size, degree, table, t * size * size, size, series)
+            if len(costs) and g:
+                times_table(flat_below, g * size, degree, cost, t * size**2, size, terms)
+                value += dot(terms[:degree], moments[g, :degree])
+            times_table(flat_both, g * size, degree, table, t * size**2, size, terms)
             if order == 1:
-                series[0] -= below[g, 0]
-            _add_series(twice, sums, later, begin, end, degree, series, lanes)
+                terms[0] -= below[g, 0]
+            for p in range(degree - STEP, -1, -STEP):
+                add_spread_back(twice, sums, later, LANES, end, begin, terms, p)
+        _settle(twice, its_later, its_sums)
         total += scale[at] * value
         place = 0
         for g in range(group, group + n_here):
@@ -199,5 +224,5 @@ def scratch(rows: int, levels: int, size: int) -> tuple[FloatArray, FloatArray, 
     """Return scratch memory for queries of up to so many rows and levels."""
     places = rows + (LANES - 1) * levels
     return (
-        np.empty((5, places)), np.empty((3, levels, size)), np.empty((LANES + 1) * size),
+        np.empty((5, places)), np.zeros((3, levels, size)), np.empty(size),
     )  # fmt: skip
