@@ -21,30 +21,9 @@ from pairrank.compiled._lane_series import (
     times_table,
 )
 from pairrank.compiled.box_grid import dot
+from pairrank.compiled.layout import gather
 
 FloatArray = NDArray[np.float64]
-
-
-@compiled
-def _gather(group, n_here, group_start, row_of, values, weight, v, scores, q, own_v):
-    """Lay out a query: every level fills whole vectors, the rest with its first row and weight 0.
-
-    Return the number of places.
-    """
-    place = 0
-    for g in range(group, group + n_here):
-        start = group_start[g]
-        for k in range(_whole(group_start, g)):
-            inside = start + k < group_start[g + 1]
-            row = row_of[start + k if inside else start]
-            scores[place] = values[row]
-            q[place] = 1.0 if inside else 0.0
-            if len(weight) and inside:
-                q[place] = weight[start + k]
-            if len(v):
-                own_v[place] = v[row]
-            place += 1
-    return place
 
 
 @compiled
@@ -66,6 +45,26 @@ def _ends(scores, lanes):
     for lane in range(1, LANES):
         least, greatest = min(least, lowest[lane]), max(greatest, highest[lane])
     return least, greatest
+
+
+@compiled
+def _copy(values, result):
+    for k in range(len(values)):
+        result[k] = values[k]
+
+
+@compiled
+def _scatter(rows, factor, weight, sums, known, own_v, result):
+    """Add the sums of a query's rows; see `sums_in_spans`."""
+    if len(known):
+        for k in range(len(rows)):
+            own = known[rows[k]] * own_v[k] - factor * weight[k] * sums[k]
+            sums[k] = own if weight[k] != 0.0 else 0.0
+    else:
+        for k in range(len(rows)):
+            sums[k] = factor * weight[k] * sums[k]
+    for k in range(len(rows)):
+        result[rows[k]] += sums[k]
 
 
 @compiled
@@ -130,8 +129,8 @@ def _collect(moments, n_groups, below, both, total):
 
 @compiled
 def sums_in_spans(
-    order, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
-    tables, costs, degrees, most, work, of_levels, terms, wide, result,
+    order, query_level, level_start, rows, scale, values, weight, v, known, least, tables, costs,
+    degrees, most, work, of_levels, terms, wide, result,
 ):  # fmt: skip
     """Add sums of k over the rows of other levels; return the value if there are `costs`.
 
@@ -141,29 +140,34 @@ def sums_in_spans(
     of k (v_i - v_j): the Hessian product and the influence. Costs O(rows * degree + levels *
     degree**2).
 
-    queries, scale (n_chosen,): the queries and their factors. values, v, known, result (n_all,):
-    in the user's order; `v` and `known` may be empty. weight (n_rows,): in layout order, empty if
-    all are 1. tables, costs (n_tables, size, size): coefficients of k and of phi, [t, q, p] that
-    of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs` empty if the value is not needed. Table t is for
-    radii up to 2**((least + t) / 2) and needs degrees[t] terms. most (n_chosen,): the largest
-    number of terms of a query. wide (n_chosen,): set for queries that are left out, because no
-    table covers the spread of their scores or they need too many terms.
+    query_level (n_queries + 1,), level_start (n_levels + 1,): where the levels of each query and
+    the places of each level begin. rows (n_places,) uint32 (which saves a comparison per row) and
+    weight (n_places,): every level fills whole vectors; the places after its rows have its first
+    row and the weight 0. scale (n_queries,): factors. values, v, known, result (n_all,): in the
+    user's order; `v` and `known` may be empty. tables, costs (n_tables, size, size): coefficients
+    of k and of phi, [t, q, p] that of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs` empty if the value
+    is not needed. Table t is for radii up to 2**((least + t) / 2) and needs degrees[t] terms. most
+    (n_queries,): the largest number of terms of a query. wide (n_queries,): set for queries that
+    are left out, because no table covers the spread of their scores or they need too many terms.
 
-    Scratch memory, for the largest query: work (5, rows, with whole vectors per level); of_levels
-    (3, levels, size); terms (size,).
+    Scratch memory, for the largest query: work (5, places); of_levels (3, levels, size), finite
+    numbers; terms (size,).
     """
-    twice, q, sums, later, own_v = work[0], work[1], work[2], work[3], work[4]
     moments, below, both = of_levels[0], of_levels[1], of_levels[2]
     size = tables.shape[1]
     table, cost = tables.reshape(tables.size), costs.reshape(costs.size)
     flat_moments = moments.reshape(moments.size)
     flat_below, flat_both = below.reshape(below.size), both.reshape(both.size)
     total = 0.0
-    for at in range(len(queries)):
-        group = query_group[queries[at]]
-        n_here = query_group[queries[at] + 1] - group
-        places = _gather(group, n_here, group_start, row_of, values, weight, v, sums, q, own_v)
-        lowest, highest = _ends(sums[:places], terms)
+    for at in range(len(scale)):
+        level, n_levels = query_level[at], query_level[at + 1] - query_level[at]
+        first = level_start[level]
+        n = level_start[level + n_levels] - first
+        its_rows, its_weight = rows[first : first + n], weight[first : first + n]
+        twice, q, sums, later = work[0, :n], work[1, :n], work[2, :n], work[3, :n]
+        own_v = work[4, :n]
+        gather(values, its_rows, sums)
+        lowest, highest = _ends(sums, terms)
         radius = 0.5 * highest - 0.5 * lowest
         if not radius <= 2.0 ** (0.5 * (least + len(degrees) - 1)):
             wide[at] = True
@@ -177,22 +181,22 @@ def sums_in_spans(
             wide[at] = True
             continue
         radius = 2.0 ** (0.5 * (least + t))
-        its_sums, its_later = sums[:places], later[:places]
-        _start(its_sums, 0.5 * lowest + 0.5 * highest, 1.0 / radius, its_sums, twice, later)
+        _start(sums, 0.5 * lowest + 0.5 * highest, 1.0 / radius, sums, twice, later)
+        _copy(its_weight, q)
         if len(v):
-            _weigh(own_v[:places], q[:places])
-        end = 0
-        for g in range(n_here):
-            begin, end = end, end + _whole(group_start, group + g)
+            gather(v, its_rows, own_v)
+            _weigh(own_v, q)
+        for g in range(n_levels):
+            begin, end = level_start[level + g] - first, level_start[level + g + 1] - first
             for p in range(0, degree, STEP):
                 add_folded_terms(
                     twice, q, sums, later, LANES, end, begin, flat_moments, g * size + p
                 )
-        _collect(moments, n_here, below, both, terms[: (degree + 15) // 16 * 16])
-        _zero(its_sums, its_later)
-        value, end = 0.0, 0
-        for g in range(n_here):
-            begin, end = end, end + _whole(group_start, group + g)
+        _collect(moments, n_levels, below, both, terms[: (degree + 15) // 16 * 16])
+        _zero(sums, later)
+        value = 0.0
+        for g in range(n_levels):
+            begin, end = level_start[level + g] - first, level_start[level + g + 1] - first
             if len(costs) and g:
                 times_table(flat_below, g * size, degree, cost, t * size**2, size, terms)
                 value += dot(terms[:degree], moments[g, :degree])
@@ -201,28 +205,12 @@ def sums_in_spans(
                 terms[0] -= below[g, 0]
             for p in range(degree - STEP, -1, -STEP):
                 add_spread_back(twice, sums, later, LANES, end, begin, terms, p)
-        _settle(twice, its_later, its_sums)
+        _settle(twice, later, sums)
         total += scale[at] * value
-        place = 0
-        for g in range(group, group + n_here):
-            for k in range(group_start[g], group_start[g + 1]):
-                row = row_of[k]
-                own = scale[at] * (weight[k] if len(weight) else 1.0) * sums[place]
-                result[row] += known[row] * own_v[place] - own if len(v) else own
-                place += 1
-            place += (group_start[g] - group_start[g + 1]) % LANES
+        _scatter(its_rows, scale[at], its_weight, sums, known, own_v, result)
     return total
 
 
-@compiled
-def _whole(group_start, g):
-    """Return the number of places of a level."""
-    return (group_start[g + 1] - group_start[g] + LANES - 1) // LANES * LANES
-
-
-def scratch(rows: int, levels: int, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return scratch memory for queries of up to so many rows and levels."""
-    places = rows + (LANES - 1) * levels
-    return (
-        np.empty((5, places)), np.zeros((3, levels, size)), np.empty(size),
-    )  # fmt: skip
+def scratch(places: int, levels: int, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return scratch memory for queries of up to so many places and levels."""
+    return np.empty((5, places)), np.zeros((3, levels, size)), np.empty(size)
