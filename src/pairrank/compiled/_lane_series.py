@@ -58,7 +58,7 @@ def _places(numbers):
 
 
 def _folded(builder, vectors):
-    """Return the sums of the lanes of 2^k vectors as one vector of 2^k numbers, eight lanes each."""
+    """Return the sums of the eight lanes of each of 2^k vectors, as one vector."""
     lanes = LANES
     while lanes > 1:
         if len(vectors) > 1:
@@ -177,8 +177,8 @@ add_spread_back = _add_back(True)
 def times_table(typing_context, vector, first, size, table, start, stride, out):
     """Write the products of a vector with the columns of a table, sixteen columns at once.
 
-    out[p] is the sum of vector[first + q] * table[start + q * stride + p] over q < size, for p below
-    the next multiple of 16. All arrays are flat; `size` is a multiple of four.
+    out[p] is the sum of vector[first + q] * table[start + q * stride + p] over q < size, for p
+    below the next multiple of 16. All arrays are flat; `size` is a multiple of four.
     """
 
     def generate(context, builder, signature, arguments):

@@ -253,8 +253,8 @@ def tied_sums(
 
     tiles (n, 4) int64: where a tile's rows begin, where its groups begin, their number, and the
     rows of the longest. sizes (n_groups,) int64. eps (n,): the error of a row's sum as a multiple
-    of its group's weight. rows (n_laid,) uint32; weight (n_laid,), or empty if all are 1. values, v,
-    result (n_all,): in the user's order. lost (n_tables, n_steps): the error of STEP, 2 STEP, ..
+    of its group's weight. rows (n_laid,) uint32; weight (n_laid,), or empty if all are 1. values,
+    v, result (n_all,): in the user's order. lost (n_tables, n_steps): the error of STEP, 2 STEP, ..
     terms of a table for radii up to 2**((least + t) / 2). tables, even: the coefficients
     [t, p, q] of T_p(u_i) T_q(u_j) in K and in e. at_zero (2,): K(0) and e(0).
 
