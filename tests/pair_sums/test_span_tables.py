@@ -3,9 +3,13 @@
 import numpy as np
 import pytest
 
+from pairrank.compiled._lane_series import LANES, STEP
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
+from pairrank.pair_sums import costs
+from pairrank.pair_sums.plan import divide_queries
 from pairrank.pair_sums.profiles import COST, CURVATURE, SIGMOID
 from pairrank.pair_sums.span_tables import LEAST, MOST_TERMS, span_tables
+from pairrank.preferences import Levels
 
 pytestmark = pytest.mark.numeric
 
@@ -23,7 +27,7 @@ def test_a_series_over_one_interval_is_within_eps(kind, eps):
         terms = np.polynomial.chebyshev.chebvander(u, degree - 1)
         d = radius * np.subtract.outer(u, u)
         for profile, table in zip(PROFILES[kind], known.tables, strict=True):
-            found = terms @ table[t, :degree, :degree] @ terms.T
+            found = terms @ table[t, :degree, :degree].T @ terms.T
             assert np.abs(found - profile.function(d)).max() <= eps + 1e-14 * (1 + radius)
     assert radius >= 2.8
 
@@ -34,3 +38,17 @@ def test_wider_intervals_and_smaller_errors_take_more_terms():
     assert (tight > loose[: tight.size]).all()
     assert tight.size < loose.size
     assert tight.max() <= MOST_TERMS
+
+
+def test_degrees_fill_whole_steps_of_the_compiled_series():
+    degrees = span_tables(PROFILES[PROBIT], 1e-6).degrees
+    assert (degrees % STEP == 0).all()
+    assert MOST_TERMS % (2 * LANES) == 0
+    assert costs.VECTOR == LANES
+
+
+@pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
+def test_queries_of_a_hundred_rows_are_summed_in_one_interval(kind):
+    generator = np.random.default_rng(0)
+    levels = Levels.build(generator.integers(0, 5, 2000), np.arange(2000) // 100)
+    assert divide_queries(levels, kind, "auto")["spans"].size == 20

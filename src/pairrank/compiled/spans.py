@@ -1,7 +1,8 @@
 """Sigmoidal sums of queries of medium size: a Chebyshev series over one interval of scores.
 
 With u = (s - centre)/radius in [-1, 1], k(s_i - s_j) is a short double series in T_p(u_i) T_q(u_j),
-so the sums over the rows of other levels need only the sums of T_q per level.
+so the sums over the rows of other levels need only the sums of T_q per level. Eight rows of a level
+are in one vector.
 """
 
 from __future__ import annotations
@@ -9,67 +10,127 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pairrank.compiled._jit import compiled
-from pairrank.compiled.box_grid import add_multiple, dot
+from pairrank.compiled._lane_series import (
+    LANES,
+    STEP,
+    add_folded_terms,
+    add_spread_back,
+    times_table,
+)
+from pairrank.compiled.box_grid import dot
+from pairrank.compiled.layout import gather
+
+FloatArray = NDArray[np.float64]
 
 
 @compiled
-def _fill(scores, centre, radius, n, degree, terms):
-    """Write T_0 .. T_(degree - 1) of every row, term by term."""
-    for k in range(n):
-        terms[k] = 1.0
-        terms[n + k] = (scores[k] - centre) / radius
-    u = terms[n : 2 * n]
-    for q in range(2, degree):
-        before, last, new = terms[(q - 2) * n :], terms[(q - 1) * n :], terms[q * n : (q + 1) * n]
-        for k in range(len(new)):
-            new[k] = 2.0 * u[k] * last[k] - before[k]
+def _widen(here, lowest, highest):
+    for lane in range(LANES):
+        lowest[lane] = min(lowest[lane], here[lane])
+        highest[lane] = max(highest[lane], here[lane])
 
 
 @compiled
-def _moments(terms, weights, n, begin, end, degree, result):
-    """Write the sums of weight times T_q over the rows of a level."""
-    here = weights[begin:end]
-    for q in range(degree):
-        result[q] = dot(here, terms[q * n + begin : q * n + end])
+def _ends(scores, lanes):
+    """Return the least and the greatest score; there are some whole vectors."""
+    lowest, highest = lanes[:LANES], lanes[LANES : 2 * LANES]
+    for lane in range(LANES):
+        lowest[lane] = highest[lane] = scores[lane]
+    for at in range(LANES, len(scores), LANES):
+        _widen(scores[at : at + LANES], lowest, highest)
+    least, greatest = lowest[0], highest[0]
+    for lane in range(1, LANES):
+        least, greatest = min(least, lowest[lane]), max(greatest, highest[lane])
+    return least, greatest
 
 
 @compiled
-def _add_series(terms, n, begin, end, series, degree, result):
-    """Add a series to the rows of a level."""
-    here = result[begin:end]
-    for q in range(degree):
-        add_multiple(series[q], terms[q * n + begin : q * n + end], here)
+def _copy(values, result):
+    for k in range(len(values)):
+        result[k] = values[k]
 
 
 @compiled
-def _collect(moments, n_groups, degree, below, above):
-    """Write the sums of the moments of the levels below and above each level."""
-    below[0] = 0.0
-    above[n_groups - 1] = 0.0
-    for g in range(1, n_groups):
-        for q in range(degree):
-            below[g, q] = below[g - 1, q] + moments[g - 1, q]
-    for g in range(n_groups - 2, -1, -1):
-        for q in range(degree):
-            above[g, q] = above[g + 1, q] + moments[g + 1, q]
+def _scatter(rows, factor, weight, sums, known, own_v, result):
+    """Add the sums of a query's rows; see `sums_in_spans`."""
+    if len(known):
+        for k in range(len(rows)):
+            own = known[rows[k]] * own_v[k] - factor * weight[k] * sums[k]
+            sums[k] = own if weight[k] != 0.0 else 0.0
+    else:
+        for k in range(len(rows)):
+            sums[k] = factor * weight[k] * sums[k]
+    for k in range(len(rows)):
+        result[rows[k]] += sums[k]
 
 
 @compiled
-def _transform(table, degree, one, other, both, result):
-    """Write the series whose coefficients are the table times the sum of two sets of moments."""
-    for q in range(degree):
-        both[q] = one[q] + other[q]
-    moments = both[:degree]
-    for p in range(degree):
-        result[p] = dot(table[p, :degree], moments)
+def _start(scores, centre, per_radius, sums, twice, later):
+    """Write u, 2 u and 2 u^2 - 1, from which the recurrence of T_q starts."""
+    for k in range(len(scores)):
+        u = (scores[k] - centre) * per_radius
+        sums[k], twice[k], later[k] = u, 2.0 * u, 2.0 * u * u - 1.0
+
+
+@compiled
+def _weigh(own_v, q):
+    """Subtract from v about its mean, and multiply the weights by it."""
+    mean = 0.0
+    for k in range(len(q)):
+        mean += own_v[k] / len(q)
+    for k in range(len(q)):
+        own_v[k] -= mean
+        q[k] *= own_v[k]
+
+
+@compiled
+def _zero(sums, later):
+    for k in range(len(sums)):
+        sums[k] = later[k] = 0.0
+
+
+@compiled
+def _settle(twice, later, sums):
+    """Turn the last numbers of Clenshaw's recurrence into the values of the series."""
+    for k in range(len(sums)):
+        sums[k] -= 0.5 * twice[k] * later[k]
+
+
+@compiled
+def _add(total, one, result):
+    """Write the total so far, and add to it."""
+    for q in range(len(total)):
+        result[q] = total[q]
+        total[q] += one[q]
+
+
+@compiled
+def _add_other(total, one, result):
+    """Add the total so far, and add to it."""
+    for q in range(len(total)):
+        result[q] += total[q]
+        total[q] += one[q]
+
+
+@compiled
+def _collect(moments, n_groups, below, both, total):
+    """Write the sums of the moments of the levels below each level, and of all other levels."""
+    total[:] = 0.0
+    for g in range(n_groups - 1, -1, -1):
+        _add(total, moments[g, : len(total)], both[g, : len(total)])
+    total[:] = 0.0
+    for g in range(n_groups):
+        below[g, : len(total)] = total
+        _add_other(total, moments[g, : len(total)], both[g, : len(total)])
 
 
 @compiled
 def sums_in_spans(
-    order, queries, query_group, group_start, row_of, scale, values, weight, v, known, least,
-    tables, costs, degrees, most, wide, result,
+    order, query_level, level_start, rows, scale, values, weight, v, known, least, tables, costs,
+    degrees, most, work, of_levels, terms, wide, result,
 ):  # fmt: skip
     """Add sums of k over the rows of other levels; return the value if there are `costs`.
 
@@ -79,40 +140,34 @@ def sums_in_spans(
     of k (v_i - v_j): the Hessian product and the influence. Costs O(rows * degree + levels *
     degree**2).
 
-    queries, scale (n_chosen,): the queries and their factors. values, v, known, result (n_all,):
-    in the user's order; `v` and `known` may be empty. weight (n_rows,): in layout order, empty if
-    all are 1. tables, costs (n_tables, size, size): coefficients of k and of phi, [t, p, q] that
-    of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs` empty if the value is not needed. Table t is for
-    radii up to 2**((least + t) / 2) and needs degrees[t] terms. most (n_chosen,): the largest
-    number of terms of a query. wide (n_chosen,): set for queries that are left out, because no
-    table covers the spread of their scores or they need too many terms.
+    query_level (n_queries + 1,), level_start (n_levels + 1,): where the levels of each query and
+    the places of each level begin. rows (n_places,) uint32 (which saves a comparison per row) and
+    weight (n_places,): every level fills whole vectors; the places after its rows have its first
+    row and the weight 0. scale (n_queries,): factors. values, v, known, result (n_all,): in the
+    user's order; `v` and `known` may be empty. tables, costs (n_tables, size, size): coefficients
+    of k and of phi, [t, q, p] that of T_p(u_i) T_q(u_j) in k(s_i - s_j); `costs` empty if the value
+    is not needed. Table t is for radii up to 2**((least + t) / 2) and needs degrees[t] terms. most
+    (n_queries,): the largest number of terms of a query. wide (n_queries,): set for queries that
+    are left out, because no table covers the spread of their scores or they need too many terms.
+
+    Scratch memory, for the largest query: work (5, places); of_levels (3, levels, size), finite
+    numbers; terms (size,).
     """
-    n_rows, n_groups = 0, 0
-    for at in range(len(queries)):
-        first, last = query_group[queries[at]], query_group[queries[at] + 1]
-        n_groups = max(n_groups, last - first)
-        n_rows = max(n_rows, group_start[last] - group_start[first])
+    moments, below, both = of_levels[0], of_levels[1], of_levels[2]
     size = tables.shape[1]
-    terms, work = np.empty(max(size, 2) * n_rows), np.empty((4, n_rows))
-    scores, weights, here_v, sums = work[0], work[1], work[2], work[3]
-    moments, below, above = (
-        np.empty((n_groups, size)), np.empty((n_groups, size)), np.empty((n_groups, size)),
-    )  # fmt: skip
-    zero, both, series = np.zeros(size), np.empty(size), np.empty(size)
+    table, cost = tables.reshape(tables.size), costs.reshape(costs.size)
+    flat_moments = moments.reshape(moments.size)
+    flat_below, flat_both = below.reshape(below.size), both.reshape(both.size)
     total = 0.0
-    for at in range(len(queries)):
-        group = query_group[queries[at]]
-        n_here = query_group[queries[at] + 1] - group
-        first = group_start[group]
-        n = group_start[group + n_here] - first
-        lowest, highest, mean = np.inf, -np.inf, 0.0
-        for k in range(n):
-            scores[k] = values[row_of[first + k]]
-            weights[k] = weight[first + k] if len(weight) else 1.0
-            if len(v):
-                here_v[k] = v[row_of[first + k]]
-                mean += here_v[k] / n
-            lowest, highest = min(lowest, scores[k]), max(highest, scores[k])
+    for at in range(len(scale)):
+        level, n_levels = query_level[at], query_level[at + 1] - query_level[at]
+        first = level_start[level]
+        n = level_start[level + n_levels] - first
+        its_rows, its_weight = rows[first : first + n], weight[first : first + n]
+        twice, q, sums, later = work[0, :n], work[1, :n], work[2, :n], work[3, :n]
+        own_v = work[4, :n]
+        gather(values, its_rows, sums)
+        lowest, highest = _ends(sums, terms)
         radius = 0.5 * highest - 0.5 * lowest
         if not radius <= 2.0 ** (0.5 * (least + len(degrees) - 1)):
             wide[at] = True
@@ -126,29 +181,36 @@ def sums_in_spans(
             wide[at] = True
             continue
         radius = 2.0 ** (0.5 * (least + t))
-        _fill(scores, 0.5 * lowest + 0.5 * highest, radius, n, degree, terms)
-        sums[:n] = 0.0
+        _start(sums, 0.5 * lowest + 0.5 * highest, 1.0 / radius, sums, twice, later)
+        _copy(its_weight, q)
         if len(v):
-            for k in range(n):
-                here_v[k] -= mean
-                weights[k] *= here_v[k]
-        for g in range(n_here):
-            begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
-            _moments(terms, weights, n, begin, end, degree, moments[g])
-        _collect(moments, n_here, degree, below, above)
+            gather(v, its_rows, own_v)
+            _weigh(own_v, q)
+        for g in range(n_levels):
+            begin, end = level_start[level + g] - first, level_start[level + g + 1] - first
+            for p in range(0, degree, STEP):
+                add_folded_terms(
+                    twice, q, sums, later, LANES, end, begin, flat_moments, g * size + p
+                )
+        _collect(moments, n_levels, below, both, terms[: (degree + 15) // 16 * 16])
+        _zero(sums, later)
         value = 0.0
-        for g in range(n_here):
-            begin, end = group_start[group + g] - first, group_start[group + g + 1] - first
-            _transform(tables[t], degree, below[g], above[g], both, series)
+        for g in range(n_levels):
+            begin, end = level_start[level + g] - first, level_start[level + g + 1] - first
+            if len(costs) and g:
+                times_table(flat_below, g * size, degree, cost, t * size**2, size, terms)
+                value += dot(terms[:degree], moments[g, :degree])
+            times_table(flat_both, g * size, degree, table, t * size**2, size, terms)
             if order == 1:
-                series[0] -= below[g, 0]
-            _add_series(terms, n, begin, end, series, degree, sums)
-            if len(costs):
-                _transform(costs[t], degree, below[g], zero, both, series)
-                value += dot(series[:degree], moments[g, :degree])
+                terms[0] -= below[g, 0]
+            for p in range(degree - STEP, -1, -STEP):
+                add_spread_back(twice, sums, later, LANES, end, begin, terms, p)
+        _settle(twice, later, sums)
         total += scale[at] * value
-        for k in range(n):
-            row = row_of[first + k]
-            own = scale[at] * (weight[first + k] if len(weight) else 1.0) * sums[k]
-            result[row] += known[row] * here_v[k] - own if len(v) else own
+        _scatter(its_rows, scale[at], its_weight, sums, known, own_v, result)
     return total
+
+
+def scratch(places: int, levels: int, size: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return scratch memory for queries of up to so many places and levels."""
+    return np.empty((5, places)), np.zeros((3, levels, size)), np.empty(size)

@@ -16,6 +16,7 @@ import numpy as np
 from pairrank.compiled._jit import compiled, compiled_reassociating
 from pairrank.compiled._lane_series import LANES, STEP, add_back, add_terms
 from pairrank.compiled.box_grid import add_multiple, dot
+from pairrank.compiled.layout import gather
 from pairrank.compiled.sigmoid import LOGISTIC, curvature_at, decay, share_and_cost
 
 _NEAR_SPREAD = 64.0
@@ -181,9 +182,9 @@ def _pair_by_pair(kind, order, with_value, near, s, q, highest, n, lanes, a, sum
 
 
 @compiled
-def _gather(rows, values, result):
+def _scatter(rows, factor, w, sums, result):
     for k in range(len(rows)):
-        result[k] = values[rows[k]]
+        result[rows[k]] += factor * w[k] * sums[k]
 
 
 @compiled_reassociating
@@ -252,8 +253,8 @@ def tied_sums(
 
     tiles (n, 4) int64: where a tile's rows begin, where its groups begin, their number, and the
     rows of the longest. sizes (n_groups,) int64. eps (n,): the error of a row's sum as a multiple
-    of its group's weight. rows (n_laid,) int32; weight (n_laid,), or empty if all are 1. values, v,
-    result (n_all,): in the user's order. lost (n_tables, n_steps): the error of STEP, 2 STEP, ..
+    of its group's weight. rows (n_laid,) uint32; weight (n_laid,), or empty if all are 1. values,
+    v, result (n_all,): in the user's order. lost (n_tables, n_steps): the error of STEP, 2 STEP, ..
     terms of a table for radii up to 2**((least + t) / 2). tables, even: the coefficients
     [t, p, q] of T_p(u_i) T_q(u_j) in K and in e. at_zero (2,): K(0) and e(0).
 
@@ -280,11 +281,11 @@ def tied_sums(
         if len(v):
             for k in range(n_here):
                 s[k] = held_scores[first + k]
-            _gather(here, v, x)
+            gather(v, here, x)
             q = work[4, :n_here]
             _relative(n, w, x, q)
         else:
-            _gather(here, values, s)
+            gather(values, here, s)
         _ends(s, n, lowest, highest)
         spread = 0.0
         for g in range(n):
@@ -308,8 +309,7 @@ def tied_sums(
             for k in range(n_here):
                 sums[k] = x[k] * held_sums[first + k] - sums[k]
         if len(result):
-            for k in range(n_here):
-                result[here[k]] += factor * w[k] * sums[k]
+            _scatter(here, factor, w, sums, result)
         else:
             for k in range(n_here):
                 held_scores[first + k], held_sums[first + k] = s[k], sums[k]

@@ -25,6 +25,8 @@ ROUNDING = 1e-15
 COARSER, LARGEST_DIRECT = 8, 2000
 """The factor of LARGE_LEVELS where boxes are too many, and the largest level size that it gives."""
 _SAMPLE = 1000
+ROWS_A_BLOCK = 1 << 14
+"""Passes by numpy go over blocks of so many rows, which stay in the cache."""
 
 
 class BoxedQueries:
@@ -116,6 +118,7 @@ class BoxedQuery:
         self.row_of = levels.row_of[here]
         self._squares = float(np.square(plan.segment_weight).sum())
         self._balance_norm = float(np.abs(plan.balance).sum())
+        self._blocks = threads.blocks(self.row_of.size, ROWS_A_BLOCK)
         self._halved: HalvedQuery | None = None
         self._coarser: BoxedQuery | None = None
 
@@ -135,7 +138,7 @@ class BoxedQuery:
         )
         grid.add(self.scale, series, gradient)
         if plan.balance.size:
-            gradient[plan.rows] -= self.scale * plan.lower_weight
+            self._subtract_lower(gradient)
             value -= 0.5 * (linear + at_zero(EVEN[kind]) * self._squares)
         pairs = sum(part.value_and_gradient(scores, gradient) for part in self.singles)
         if self._ties:
@@ -172,9 +175,28 @@ class BoxedQuery:
 
         Scores are relative to their mean, because the balances sum to 0.
         """
-        with np.errstate(over="ignore", invalid="ignore"):
-            terms = (scores - scores.mean()) * self.plan.balance
-            return float(terms.sum()), float(np.abs(terms).sum())
+        mean, balance = scores.mean(), self.plan.balance
+
+        def sums_of(rows: slice) -> tuple[float, float]:
+            with np.errstate(over="ignore", invalid="ignore"):
+                terms = (scores[rows] - mean) * balance[rows]
+                return float(terms.sum()), float(np.abs(terms).sum())
+
+        linear, distance = zip(*threads.run(sums_of, self._blocks), strict=True)
+        return float(np.sum(linear)), float(np.sum(distance))
+
+    def _subtract_lower(self, gradient: FloatArray) -> None:
+        """Subtract the part of the gradient that does not depend on the scores."""
+        rows = self.plan.rows
+        if not isinstance(rows, slice):
+            gradient[rows] -= self.scale * self.plan.lower_weight
+            return
+        here = gradient[rows]
+
+        def subtract(block: slice) -> None:
+            here[block] -= self.scale * self.plan.lower_weight[block]
+
+        threads.run(subtract, self._blocks)
 
 
 class BoxedDerivative:

@@ -11,12 +11,12 @@ from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
-LARGE_LEVELS = [128, 128]
+LARGE_LEVELS = [250, 250]
 """Levels of at least so many rows have separate boxes, for logistic and for probit; smaller ones
 share those of a segment, and the pairs within them are subtracted."""
 LARGE_EDGE = 2_000
 """Edges of more pairs than this use boxes, others are summed pair by pair."""
-JOB_PAIR, JOB_ROW = (0.45, 1.5), 9.0
+JOB_PAIR, JOB_ROW = (0.25, 1.5), 9.0
 """Nanoseconds per pair of logistic (without row weights) and of probit, and per row, by jobs.
 
 All costs here are means of a gradient and a Hessian product.
@@ -29,13 +29,15 @@ BOXED_QUERY, BOXED_ROW, BOXED_LEVEL = 25_000.0, 4.0, 1_500.0
 All costs here were measured with normal scores at eps 1e-6: 500 rows of 2 levels took 34 us, 2000
 rows of 20 levels 65, and 5000 rows of 5 levels 46.
 """
-SPANNED_ROW, SPANNED_LEVEL = (6.0, 0.7), (50.0, 0.6)
+SPANNED_ROW, SPANNED_LEVEL = (4.0, 0.2), (40.0, 0.2)
 """Nanoseconds of a sum in one interval: per row, and per row and term; per level, and per level and
-squared number of terms.
+squared number of terms. The rows of a level count as whole vectors of eight.
 
-With 5 levels and 16 terms, 100 rows took 2.6 us (by pairs 5.2 for logistic and 12 for probit), 300
-rows 7 (by pairs 25 and 71), and 1000 rows 18 (by boxes 30).
+With 5 levels and 16 to 20 terms, 100 rows took 1.2 us (by pairs 1.7 for logistic and 6.5 for
+probit), 300 rows 2.6 (by pairs 9 and 47), and 1000 rows 7 (by boxes 30).
 """
+VECTOR = 8
+"""The rows of a vector; `compiled._lane_series.LANES`, without loading numba."""
 USUAL_TERMS = 16.0
 """The number of terms for scores of spread 6 at eps 1e-6."""
 EXACT = 1.3
@@ -104,9 +106,9 @@ def spanned_cost(levels: Levels, terms: float = USUAL_TERMS) -> FloatArray:
     """
     if levels.edges is not None:
         return np.full(levels.n_queries, np.inf)
-    rows, groups = np.diff(levels.query_start), np.diff(levels.query_group)
-    rows = np.where(rows <= MOST_SPANNED_ROWS, rows, np.inf)
-    of_rows = (SPANNED_ROW[0] + SPANNED_ROW[1] * terms) * rows
+    places, groups = _places_of_queries(levels), np.diff(levels.query_group)
+    places = np.where(np.diff(levels.query_start) <= MOST_SPANNED_ROWS, places, np.inf)
+    of_rows = (SPANNED_ROW[0] + SPANNED_ROW[1] * terms) * places
     return of_rows + (SPANNED_LEVEL[0] + SPANNED_LEVEL[1] * terms**2) * groups
 
 
@@ -115,10 +117,16 @@ def most_terms(levels: Levels, otherwise: FloatArray) -> FloatArray:
 
     The number of terms that is needed depends on the spread of the scores.
     """
-    rows, groups = np.diff(levels.query_start), np.diff(levels.query_group)
+    places, groups = _places_of_queries(levels), np.diff(levels.query_group)
     left = np.maximum(otherwise - spanned_cost(levels, 0.0), 0.0)
-    square, linear = SPANNED_LEVEL[1] * groups, SPANNED_ROW[1] * rows
+    square, linear = SPANNED_LEVEL[1] * groups, SPANNED_ROW[1] * places
     return 2.0 * left / (linear + np.sqrt(linear**2 + 4.0 * square * left))
+
+
+def _places_of_queries(levels: Levels) -> FloatArray:
+    """Return the rows of each query if every level fills whole vectors, (n_queries,)."""
+    sizes = np.diff(levels.group_start)
+    return _by_query(levels, -(-sizes // VECTOR) * float(VECTOR))
 
 
 def _by_query(levels: Levels, of_groups: FloatArray) -> FloatArray:

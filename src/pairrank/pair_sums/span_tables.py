@@ -26,10 +26,10 @@ class SpanTables(NamedTuple):
     """The coefficients of some functions, and the numbers of terms to use."""
 
     tables: tuple[FloatArray, ...]
-    """(n_tables, MOST_TERMS, MOST_TERMS) per function: [t, p, q] is the coefficient of
+    """(n_tables, MOST_TERMS, MOST_TERMS) per function: [t, q, p] is the coefficient of
     T_p(u_i) T_q(u_j) in k(radius_t (u_i - u_j))."""
     degrees: IntArray
-    """The number of terms of each table, (n_tables,)."""
+    """The number of terms of each table, (n_tables,): multiples of STEP."""
 
 
 @functools.lru_cache(maxsize=32)
@@ -48,11 +48,11 @@ def span_tables(profiles: tuple[Profile, ...], eps: float) -> SpanTables:
         degree = max(_terms(coefficients, eps) for coefficients in found)
         if degree > MOST_TERMS:
             break
-        degrees.append(max(degree, 2))
+        degrees.append(-(-degree // STEP) * STEP)
         for table, coefficients in zip(tables, found, strict=True):
             n_known = min(coefficients.shape[0], MOST_TERMS)
             table.append(np.zeros((MOST_TERMS, MOST_TERMS)))
-            table[-1][:n_known, :n_known] = coefficients[:n_known, :n_known]
+            table[-1][:n_known, :n_known] = coefficients[:n_known, :n_known].T
     return SpanTables(tuple(np.array(table) for table in tables), np.array(degrees))
 
 
@@ -60,7 +60,8 @@ class ShortTables(NamedTuple):
     """The coefficients of some functions, and the errors of their first terms."""
 
     tables: tuple[FloatArray, ...]
-    """(n_tables, MOST_SHORT, MOST_SHORT) per function; see `SpanTables`."""
+    """(n_tables, MOST_SHORT, MOST_SHORT) per function: [t, p, q] is the coefficient of
+    T_p(u_i) T_q(u_j)."""
     lost: FloatArray
     """The largest error of STEP, 2 STEP, .., MOST_SHORT terms of each table, (n_tables, n_steps)"""
 

@@ -62,7 +62,7 @@ class TiedGroups:
             self._sizes[lane : lane + high - low] = sizes[low:high]
             rows = slice(first, first + n_lanes * longest)
             place[rows] = _places(start[low:high], sizes[low:high], n_lanes).reshape(-1)
-        self._rows = levels.row_of[place]
+        self._rows = levels.row_of[place].view(np.uint32)
         self._weight = NONE if levels.weight is None else levels.weight[place]
         self._batches = batches(np.prod(self._tiles[:, 2:], axis=1), ROWS_A_BATCH)
 
