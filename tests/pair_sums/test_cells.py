@@ -197,18 +197,25 @@ def test_stated_errors_hold_for_weights_of_any_size(size):
 
 
 def test_the_stated_error_is_not_far_above_the_true_one():
-    slopes = []
+    """It adds up the pairs in doubt, whose true errors cancel like the square root of their count."""
+    values, slopes, in_doubt = [], [], []
     rng = np.random.default_rng(0)
     for _ in range(40):
-        n = 3000
+        n = int(rng.integers(600, 1500))
         y = rng.integers(0, 4, n).astype(float)
         scores = rng.normal(size=n)
         levels = Levels.build(y)
         found = cell_sum(levels, TERMS["squared hinge"], exact_sum(TERMS["squared hinge"]))
         by_cells = found.at(scores)
         exact = SortedSum(levels, 1.0, True).at(scores)
+        values.append(by_cells.error / abs(by_cells.value - exact.value))
         off = np.abs(by_cells.gradient - exact.gradient).sum()
         slopes.append(by_cells.gradient_error / off)
+        cell = np.floor(scores * 64.0)
+        apart = cell[:, None] - cell[None, :]
+        in_doubt.append(((y[:, None] > y[None, :]) & (apart == 64.0)).sum())
+    assert min(in_doubt) >= 1000
+    assert np.median(values) <= 100.0
     assert np.median(slopes) <= 100.0
 
 
