@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import tracemalloc
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from scipy.sparse.linalg import aslinearoperator
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
 from sklearn.base import clone
 
 from pairrank import (
@@ -23,7 +24,7 @@ from pairrank import (
     RankSVMCV,
     SVRank,
 )
-from pairrank.design import CompactDesign, Design, compacted, norm_of
+from pairrank.design import CompactDesign, Design, compacted, norm_of, rows_at
 from pairrank.kernels import Kernel
 from pairrank.objective.kernel_design import KernelDesign
 
@@ -201,6 +202,20 @@ def test_rows_that_gain_nothing_or_do_not_fit_are_not_compacted(X, least, monkey
     assert compacted(design) is design
 
 
+@pytest.mark.parametrize("form", [name for name in FORMS if name != "CSR"])
+def test_rows_are_gathered_without_a_copy_of_the_matrix(form, monkeypatch):
+    monkeypatch.setattr("pairrank.design._ROWS_IN_CACHE", 7)
+    X = FORMS[form](rows_of(4000))
+    places = np.random.default_rng(1).integers(0, len(X), 50)
+    tracemalloc.start()
+    found = rows_at(X, places)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, X[places])
+    assert found.flags.c_contiguous
+    assert peak < X.nbytes / 2
+
+
 def test_norms_neither_overflow_nor_underflow():
     for size in (0.0, 1e-300, 1e-90, 1.0, 1e90, 1e300):
         assert norm_of(np.array([3.0, -4.0]) * size) == pytest.approx(5.0 * size, rel=1e-15)
@@ -293,3 +308,9 @@ def test_a_kernel_matrix_is_multiplied_row_by_row():
     np.testing.assert_array_equal(KernelDesign(K).scores(a), expected)
     for form in (sparse.csr_array, aslinearoperator):
         np.testing.assert_allclose(KernelDesign(form(K)).scores(a), expected, rtol=1e-10)
+
+
+def test_scores_of_an_operator_that_returns_its_input_are_a_new_array():
+    a = np.ones(3)
+    identity = LinearOperator((3, 3), matvec=lambda v: v, dtype=np.float64)
+    assert not np.shares_memory(KernelDesign(identity).scores(a), a)
