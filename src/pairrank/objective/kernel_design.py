@@ -47,13 +47,13 @@ class KernelDesign:
         return np.zeros(self.n_features)
 
     def scores(self, a: FloatArray) -> FloatArray:
-        """Return K a, a new float64 array; raise a PairrankError where a'K a is negative."""
+        """Return K a, (n_rows,) float64; raise a PairrankError where a'K a is negative."""
         with np.errstate(over="ignore", invalid="ignore"):
             if self._design is not None:
                 result = self._design.scores(a)
             else:
                 product = self.K @ a.astype(self.dtype, copy=False)
-                result = np.array(product, dtype=np.float64)  # an operator may return its input
+                result = np.asarray(product, dtype=np.float64)
             if result.shape != (self.n_rows,):
                 raise PairrankError(
                     f"the kernel operator returned shape {result.shape} for a vector of "

@@ -29,7 +29,7 @@ _COARSER = 16
 _BLOCKS, _LARGE = 4, 1 << 18
 """A matrix X of at least so many entries is cut into so many blocks of features."""
 _ROWS_IN_CACHE = 1024
-_ROWS_A_BLOCK = 1 << 15
+_ROWS_A_BLOCK = 1 << 17
 _LINE_ROWS = 4096
 _FURTHEST = 1e3
 _MAX_SECANTS = 10
@@ -262,8 +262,8 @@ class LineSample:
         the secant method.
         """
         problem = self._problem
-        scores = problem.design.scores(step)  # the changes, which become the new scores in place
-        start, direction = point.scores[self._rows], scores[self._rows]
+        change = problem.design.scores(step)
+        start, direction = point.scores[self._rows], change[self._rows]
 
         def sampled(t: float) -> float:
             return float(self._pair_sum.at(start + t * direction).gradient @ direction)
@@ -276,12 +276,13 @@ class LineSample:
 
         multiple = _zero_of(derivative, first) if first < 0 else 1.0
 
-        def move(rows: slice) -> None:
-            moved = scores[rows]
-            moved *= multiple
-            moved += point.scores[rows]
+        scores = np.empty(change.size)
 
-        threads.run(move, threads.blocks(scores.size, _ROWS_A_BLOCK))
+        def move(rows: slice) -> None:
+            np.multiply(change[rows], multiple, out=scores[rows])
+            scores[rows] += point.scores[rows]
+
+        threads.run(move, threads.blocks(change.size, _ROWS_A_BLOCK))
         return multiple, scores
 
 
