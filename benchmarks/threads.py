@@ -1,9 +1,18 @@
-"""One thread against two, in turn: fits of three shapes of rows, and reading svmlight."""
+"""One thread against two, in turn: fits of three shapes of rows, and reading svmlight.
+
+Beside each ratio stands what the machine allowed in the same minute (two threads against one that
+compute, and that read the same X), and what the code allowed (the part of the time on one thread
+that threads would share).
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import functools
+import statistics
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +23,14 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from _harness import Timing, header, in_turn, ratio, table
-from pairrank import RankNCG, RankSVM
+from pairrank import RankNCG, RankSVM, threads
 from pairrank.io import Rows, read_svmlight, write_svmlight
 
 BAR = 1.6
+ALLOWED = ("the code allows", "computing", "reading X")
 _ROWS_AT_ONCE = 20_000
+_IN_CACHE, _STEPS = 4096, 1000
+_NUMBERS_READ = 1 << 16
 
 
 def dense(n_rows: int, n_features: int, n_levels: int) -> tuple[Any, Any]:
@@ -53,13 +65,34 @@ def write_file(path: Path, megabytes: float) -> None:
             rest -= file.write(piece)
 
 
-def calls(scale: float, megabytes: float, folder: Path) -> Iterator[tuple[str, Callable[[], Any]]]:
+def computing() -> None:
+    """Compute sines in the processor's cache: two items for threads to share."""
+
+    def compute(_: int) -> None:
+        numbers = np.linspace(0.0, 1.0, _IN_CACHE)
+        found = np.empty(_IN_CACHE)
+        for _ in range(_STEPS):
+            np.sin(numbers, out=found)
+
+    threads.run(compute, range(2))
+
+
+def reading(values: Any) -> None:
+    """Find the greatest of an array's numbers, in blocks that threads share."""
+    flat = values.reshape(-1)
+    threads.run(lambda part: flat[part].max(), threads.blocks(flat.size, _NUMBERS_READ))
+
+
+def calls(
+    scale: float, megabytes: float, folder: Path
+) -> Iterator[tuple[str, Any, Callable[[], Any]]]:
     """Make the rows of one case after another.
 
     Yields
     ------
-    tuple of str and callable
-        A name, and a function to time, which returns an array to compare.
+    tuple of str, ndarray and callable
+        A name, the numbers that the function reads, and a function to time, which returns an array
+        to compare.
     """
     for name, (X, y) in (
         ("1e6 x 20", dense(int(1e6 * scale), 20, 2)),
@@ -69,11 +102,13 @@ def calls(scale: float, megabytes: float, folder: Path) -> Iterator[tuple[str, C
         for estimator in (RankSVM, RankNCG):
             yield (
                 f"{estimator.__name__}().fit, {name}",
+                X.data if sparse.issparse(X) else X,
                 lambda X=X, y=y, made=estimator: made().fit(X, y).coef_,
             )
     path = folder / "rows.txt"
     write_file(path, megabytes)
-    yield f"read_svmlight, {megabytes:g} MB", lambda: read_svmlight(path).X
+    text = np.memmap(path, np.uint8, "r")
+    yield f"read_svmlight, {megabytes:g} MB", text, lambda: read_svmlight(path).X
 
 
 def limited(n_threads: int, call: Callable[[], Any]) -> Callable[[], None]:
@@ -84,6 +119,57 @@ def limited(n_threads: int, call: Callable[[], Any]) -> Callable[[], None]:
             call()
 
     return limited_call
+
+
+@contextlib.contextmanager
+def shared_seconds() -> Iterator[list[float]]:
+    """Collect the seconds of the calls of `threads.run` that threads could share.
+
+    Yields
+    ------
+    list of float
+        It grows by a number per call that is not within another.
+    """
+    run, found, is_inside = threads.run, [], False
+
+    def timed(work: Any, items: Any) -> Any:
+        nonlocal is_inside
+        items = list(items)
+        if is_inside or len(items) < 2:
+            return run(work, items)
+        is_inside, start = True, time.perf_counter()
+        try:
+            return run(work, items)
+        finally:
+            found.append(time.perf_counter() - start)
+            is_inside = False
+
+    threads.run = timed
+    try:
+        yield found
+    finally:
+        threads.run = run
+
+
+def shared_part(call: Callable[[], Any]) -> float:
+    """Return the part of a call's time on one thread that threads would share."""
+    with threadpool_limits(1), shared_seconds() as shared:
+        start = time.perf_counter()
+        call()
+        return sum(shared) / (time.perf_counter() - start)
+
+
+def allowed(values: Any, repeat: int) -> tuple[float, float]:
+    """Return how many times as fast two threads compute, and read the values, as one does."""
+    calls = {}
+    for name, call in (("computing", computing), ("reading", functools.partial(reading, values))):
+        calls |= {f"{name} by {n}": limited(n, call) for n in (1, 2)}
+    found = in_turn(calls, repeat=repeat)
+    gains = (
+        ratio(found[f"{name} by 1"], found[f"{name} by 2"]) for name in ("computing", "reading")
+    )
+    computed, read = (gain.median for gain in gains)
+    return computed, read
 
 
 def same_bits(call: Callable[[], Any]) -> None:
@@ -104,18 +190,25 @@ def main() -> None:
     options = parser.parse_args()
     lines = []
     with tempfile.TemporaryDirectory() as folder:
-        for name, call in calls(options.scale, options.megabytes, Path(folder)):
+        for name, values, call in calls(options.scale, options.megabytes, Path(folder)):
             same_bits(call)
+            computed, read = allowed(values, options.repeat)
+            shared = statistics.median(shared_part(call) for _ in range(options.repeat))
+            most = 1.0 / (1.0 - 0.5 * shared)
             found = in_turn(
                 {"one": limited(1, call), "two": limited(2, call)}, repeat=options.repeat
             )
             gain: Timing = ratio(found["one"], found["two"])
             lines.append(
-                (name, found["one"].median, found["two"].median, gain.median, gain.spread, BAR)
+                (
+                    *(name, found["one"].median, found["two"].median, gain.median, gain.spread),
+                    *(most, computed, read, BAR),
+                )
             )
     print(header("threadpoolctl").replace(", one thread", ", one thread and two"))
     print()
-    print(table(("", "one thread (s)", "two (s)", "ratio", "spread", "bar"), lines))
+    heads = ("", "one thread (s)", "two (s)", "ratio", "spread", *ALLOWED, "bar")
+    print(table(heads, lines))
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -23,7 +24,7 @@ from pairrank import (
     RankSVMCV,
     SVRank,
 )
-from pairrank.design import CompactDesign, Design, compacted, norm_of
+from pairrank.design import CompactDesign, Design, compacted, norm_of, rows_at
 from pairrank.kernels import Kernel
 from pairrank.objective.kernel_design import KernelDesign
 
@@ -199,6 +200,20 @@ def test_rows_that_gain_nothing_or_do_not_fit_are_not_compacted(X, least, monkey
     monkeypatch.setattr("pairrank.design._LEAST_COMPACT", least)
     design = Design(X)
     assert compacted(design) is design
+
+
+@pytest.mark.parametrize("form", [name for name in FORMS if name != "CSR"])
+def test_rows_are_gathered_without_a_copy_of_the_matrix(form, monkeypatch):
+    monkeypatch.setattr("pairrank.design._ROWS_IN_CACHE", 7)
+    X = FORMS[form](rows_of(4000))
+    places = np.random.default_rng(1).integers(0, len(X), 50)
+    tracemalloc.start()
+    found = rows_at(X, places)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    np.testing.assert_array_equal(found, X[places])
+    assert found.flags.c_contiguous
+    assert peak < X.nbytes / 2
 
 
 def test_norms_neither_overflow_nor_underflow():

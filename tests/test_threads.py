@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import multiprocessing
 import os
 import signal
@@ -64,7 +65,8 @@ def test_products_have_the_same_bits_on_any_number_of_threads(small_blocks, on, 
     design = Design(form(X))
     w, v = rows_of(6, 1)[:, 0], rows_of(700, 1)[:, 0]
     assert len(design._blocks()) > 20
-    for product in (lambda: design.scores(w), lambda: design.transposed(v)):
+    squares = functools.partial(design.squares_transposed, v)
+    for product in (lambda: design.scores(w), lambda: design.transposed(v), squares):
         one = on(1, product)
         for n in (2, 3):
             assert_array_equal(on(n, product), one)

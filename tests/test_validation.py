@@ -6,9 +6,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from pairrank import OrderGraph, Pairs, RankSVM, RankSVMCV, regularization_path
-from pairrank._validation import check_choice, check_labels, check_number, check_weights
+from pairrank._validation import (
+    check_choice,
+    check_features,
+    check_labels,
+    check_number,
+    check_weights,
+)
 from pairrank.exceptions import PairrankError
 from pairrank.metrics import pairwise_accuracy
 
@@ -87,3 +94,29 @@ def test_truth_values_of_numpy_and_python_are_parameters():
     for average in ("no", 1, None):
         with pytest.raises(PairrankError, match="average must be one of False, True"):
             RankSVM(average=average).fit(X, y)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64])
+def test_whole_numbers_become_the_same_floats_in_blocks(dtype, monkeypatch):
+    monkeypatch.setattr("pairrank._arrays._NUMBERS_A_BLOCK", 3)
+    numbers = np.arange(100).astype(dtype)[::3]
+    found = check_labels(numbers)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, numbers.astype(np.float64))
+
+
+@pytest.mark.parametrize(
+    ("part", "place", "value", "message"),
+    [
+        ("indices", 7, 4, "indices must be < 4"),
+        ("indices", 0, -1, "indices must be >= 0"),
+        ("indptr", 1, 9, "non-decreasing"),
+    ],
+)
+def test_a_sparse_matrix_that_points_outside_is_refused(part, place, value, message, monkeypatch):
+    monkeypatch.setattr("pairrank._validation._NUMBERS_A_BLOCK", 3)
+    matrix = sparse.csr_array(np.ones((3, 4)))
+    check_features(RankSVM(), matrix, reset=True)
+    getattr(matrix, part)[place] = value
+    with pytest.raises(PairrankError, match=f"X is a damaged sparse matrix: .*{message}"):
+        check_features(RankSVM(), matrix, reset=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,8 @@ _PIECE_ENTRIES, _EIGHT = 1 << 16, 8
 """About so many entries stay in the cache; products add eight rows at a time."""
 _ENTRIES_PER_FEATURE = 16
 """The least entries per feature in a block, so that adding blocks costs little."""
+_ROWS_IN_CACHE = 1024
+"""Threads gather rows in pieces of so many."""
 _UNITS = 2.0
 """The most rounding errors per term of a product that were observed to add up."""
 _LEAST_COMPACT = 1 << 20
@@ -127,8 +130,7 @@ class Design:
 
     def _multiply(self, rows: slice, w: FloatArray, out: FloatArray) -> None:
         """Set out to X w for some rows."""
-        from pairrank.compiled import products
-
+        products = _products()
         if self.is_sparse:
             products.sparse_row_products(*self._sparse_rows(rows), w, out)
         elif self._is_in_columns:
@@ -138,8 +140,7 @@ class Design:
 
     def _add_weighted(self, rows: slice, values: FloatArray, out: FloatArray) -> None:
         """Add X' v for some rows to out."""
-        from pairrank.compiled import products
-
+        products = _products()
         if self.is_sparse:
             products.add_weighted_sparse_rows(*self._sparse_rows(rows), values, out)
         elif self._is_in_columns:
@@ -170,7 +171,7 @@ class Design:
             return np.asarray(sums, dtype=np.float64)
 
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._sum([weighted_sum(rows) for rows in self._blocks()])
+            return self._sum(threads.run(weighted_sum, self._blocks()))
 
     def _sum(self, parts: list[FloatArray], *n_sums: int) -> FloatArray:
         """Return the sum of the blocks' results, added in order."""
@@ -228,6 +229,14 @@ class CompactDesign(Design):
         return self._data, self._indices, self.X.indptr[rows.start : rows.stop + 1]
 
 
+@functools.cache
+def _products() -> Any:
+    """Return the compiled products, imported when they are needed first."""
+    from pairrank.compiled import products
+
+    return products
+
+
 def compacted(design: Design) -> Design:
     """Return a `CompactDesign` if X is sparse, large and fits into one, else the given design."""
     if not design.is_sparse or design.n_features > _COMPACT_FEATURES:
@@ -236,6 +245,20 @@ def compacted(design: Design) -> Design:
         return design
     compact = CompactDesign(design.X)
     return compact if compact.largest < _COMPACT_VALUE else design
+
+
+def rows_at(X: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+    """Return some rows of a dense matrix in C order; threads share them."""
+    result = np.empty((rows.size, X.shape[1]), X.dtype)
+
+    def gather(places: slice) -> None:
+        if X.flags.c_contiguous:
+            np.take(X, rows[places], axis=0, out=result[places], mode="clip")
+        else:  # np.take would copy the whole matrix first
+            result[places] = X[rows[places]]
+
+    threads.run(gather, threads.blocks(rows.size, _ROWS_IN_CACHE))
+    return result
 
 
 def largest_of(values: NDArray[Any]) -> float:

@@ -68,3 +68,13 @@ def test_degrees_of_some_places_are_wins_and_losses(weighted, roles, reduction, 
     rows = levels.row_of[::7]
     found = levels.degrees_at(slice(None, None, 7))
     np.testing.assert_allclose(found, (wins + losses)[rows], rtol=1e-14)
+
+
+@given(swapped=st.none() | st.integers(0, 21))
+def test_rows_are_in_order_only_if_no_two_neighbours_are_swapped(swapped):
+    y = np.arange(23.0)
+    if swapped is not None:
+        y[[swapped, swapped + 1]] = y[[swapped + 1, swapped]]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pairrank.preferences.levels._ROWS_A_BLOCK", 5)
+        assert Levels.build(y).in_order == (swapped is None)

@@ -11,6 +11,7 @@ from scipy import linalg
 
 from pairrank import threads
 from pairrank._protocols import FloatArray, LinearMap, Point, Solution, Solver
+from pairrank.design import rows_at
 from pairrank.objective.hessians import ExactHessian, GivenInverse
 from pairrank.objective.pair_objective import PairObjective, Problem
 from pairrank.pair_sums import bind, bind_roughly
@@ -121,7 +122,9 @@ class SampledModel:
         assert not isinstance(problem.preferences, Differences)
         rows, drawn = draw_sample(problem.preferences, n_rows, self.generator)
         self.is_whole = drawn.n_pairs == problem.preferences.n_pairs
-        X = _rows_at(problem.features, rows)
+        features = problem.features
+        dense = not hasattr(features, "toarray")
+        X = rows_at(features, rows) if dense else np.asarray(features[rows].toarray())
         self._sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=1e-6)
         self._design = self._sample.design
         self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
@@ -138,19 +141,6 @@ def sampled_hessian_cost(sample: int, n_rows: int, n_features: int) -> float:
     """
     hessian = sample * n_features * (10 + n_features / 15)
     return hessian / (n_rows * (20 + 1.6 * n_features))
-
-
-def _rows_at(X: Any, rows: NDArray[Any]) -> NDArray[Any]:
-    """Return some rows of X as a dense array."""
-    if hasattr(X, "toarray"):
-        return np.asarray(X[rows].toarray())
-    result = np.empty((rows.size, X.shape[1]), X.dtype)
-
-    def take(places: slice) -> None:
-        np.take(X, rows[places], axis=0, out=result[places], mode="clip")
-
-    threads.run(take, threads.blocks(rows.size, _ROWS_IN_CACHE))
-    return result
 
 
 def _transposed(X: NDArray[Any]) -> FloatArray:

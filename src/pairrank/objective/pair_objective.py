@@ -19,7 +19,7 @@ from pairrank._protocols import (
     Squares,
     Tubes,
 )
-from pairrank.design import Design, compacted, largest_of, norm_of
+from pairrank.design import Design, compacted, largest_of, norm_of, rows_at
 from pairrank.losses import Square
 from pairrank.objective.hessians import (
     ENOUGH_ENTRIES,
@@ -123,8 +123,9 @@ class Problem:
         preferences, step = self.preferences, slice(None, None, self.stride)
         if self.stride == 1 or not isinstance(preferences, Levels):
             return Design(self.design.X[step]), wins_plus(1.0, preferences)[step].copy()
-        rows = preferences.row_of[step]
-        return Design(self.design.X[rows]), preferences.degrees_at(step)
+        rows, X = preferences.row_of[step], self.design.X
+        some = X[rows] if self.design.is_sparse else rows_at(X, rows)
+        return Design(some), preferences.degrees_at(step)
 
     @functools.cached_property
     def stride(self) -> int:

@@ -345,7 +345,9 @@ def _kept_rows(sample_weight: FloatArray | None) -> NDArray[np.int32] | None:
 
 
 def _is_ascending(rows: NDArray[np.int32]) -> bool:
-    return rows.size == 0 or bool((rows[1:] > rows[:-1]).all())
+    """Whether the rows are in order; it ends at the first block that is not."""
+    blocks = threads.blocks(max(0, rows.size - 1), _ROWS_A_BLOCK)
+    return all(bool((rows[1 + each.start : 1 + each.stop] > rows[each]).all()) for each in blocks)
 
 
 def _edges(
