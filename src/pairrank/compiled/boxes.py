@@ -28,7 +28,8 @@ _STRETCH = 4096
 def coarse_key(score, per_fine, children):
     """Return the key of the coarse box that holds a score, from the key of its fine box.
 
-    All keys come from this expression, which numpy rounds alike. floor(score / H) differs from it for a negative score that
+    All keys come from this expression, which numpy rounds alike. floor(score / H) differs from it
+    for a negative score that
     underflows to -0.0 when divided by H but not by h.
     """
     return np.floor(np.floor(score * per_fine) / children)
