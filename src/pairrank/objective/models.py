@@ -286,14 +286,12 @@ class LineSample:
 
         multiple = _zero_of(derivative, first) if first < 0 else 1.0
 
-        scores = np.empty(change.size)
-
         def move(rows: slice) -> None:
-            np.multiply(change[rows], multiple, out=scores[rows])
-            scores[rows] += point.scores[rows]
+            change[rows] *= multiple
+            change[rows] += point.scores[rows]
 
-        threads.run(move, threads.blocks(change.size, _ROWS_A_BLOCK))
-        return multiple, scores
+        threads.run(move, threads.blocks(change.size, _ROWS_IN_CACHE * 16))
+        return multiple, change
 
 
 def _zero_of(derivative: Callable[[float], float], at_zero: float) -> float:
