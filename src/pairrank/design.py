@@ -15,8 +15,8 @@ FloatArray = NDArray[np.float64]
 
 _BLOCK_ENTRIES = 1 << 19
 _ROWS_A_BLOCK = 1 << 17
-_PIECE_ENTRIES, _EIGHT = 1 << 16, 8
-"""About so many entries stay in the cache; products add eight rows at a time."""
+_PIECE_ENTRIES, _EIGHT, _DOUBLE_BYTES = 1 << 16, 8, 8
+"""About so many entries of float64 stay in the cache; products add eight rows at a time."""
 _ENTRIES_PER_FEATURE = 16
 """The least entries per feature in a block, so that adding blocks costs little."""
 _ROWS_IN_CACHE = 1024
@@ -126,7 +126,8 @@ class Design:
         """The rows that stay in the cache while they are used twice."""
         if self._is_in_columns:
             return self.n_rows
-        return _EIGHT * max(1, _PIECE_ENTRIES // (_EIGHT * self._width))
+        entries = _PIECE_ENTRIES * _DOUBLE_BYTES // self.dtype.itemsize
+        return _EIGHT * max(1, entries // (_EIGHT * self._width))
 
     def _multiply(self, rows: slice, w: FloatArray, out: FloatArray) -> None:
         """Set out to X w for some rows."""

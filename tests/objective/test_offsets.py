@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import linalg, sparse
 from sklearn.base import clone
 
 from pairrank import (
@@ -134,16 +134,34 @@ def test_digits_that_are_lost_in_the_rows_are_told(rows):
         RankSVM().fit(X + 1e9, y, qid=qid)
 
 
-def test_a_hessian_without_a_factorisation_gives_way_to_every_pair(rows):
+def test_a_hessian_without_a_factorisation_gives_way_to_every_pair(rows, monkeypatch):
+    def fail(matrix, **options):
+        raise linalg.LinAlgError
+
+    monkeypatch.setattr(linalg, "cho_factor", fail)
     X, y, qid = rows
     levels = Levels.build(y, qid)
-    far = sparse.csr_array(X + 1e12)
-    problem = Problem(far, levels, SquaredHinge(), penalty=1e-30)
+    problem = Problem(sparse.csr_array(X), levels, SquaredHinge(), penalty=1e-30)
     model = SampledModel(problem, 300, np.random.default_rng(0))
     w = np.zeros(4)
     assert model.hessian(w, np.zeros(300)) is None
     assert model.inverse(w) is None
     assert not model.refine()
+
+
+def test_a_sampled_hessian_does_not_depend_on_offsets(rows):
+    X, y, qid = rows
+    levels, w = Levels.build(y, qid), np.zeros(4)
+    near, far = (
+        SampledModel(Problem(sparse.csr_array(each), levels, SquaredHinge()), 300, generator)
+        for each, generator in (
+            (X, np.random.default_rng(0)),
+            (X + 2.0**30, np.random.default_rng(0)),
+        )
+    )
+    found = [model.hessian(w, np.zeros(300)).matvec(np.ones(4)) for model in (near, far)]
+    # X + 2^30 is rounded to 2^-22.
+    np.testing.assert_allclose(*found, rtol=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

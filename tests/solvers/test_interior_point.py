@@ -33,17 +33,20 @@ def make_objective(form=np.asarray, graph="chain", seed=0, n_features=3, nu=0.5)
     return HullObjective(form(X), make_levels(seed=seed, graph=graph), nu), X
 
 
-WAYS = ["kept", "in pieces", "pieces of many groups", "sparse", "float32", "more features"]
+WAYS = ["kept", "kept, by BLAS", "in pieces", "pieces of many groups, by BLAS"]
+WAYS += ["sparse", "float32", "more features"]
 
 
 @pytest.fixture(params=WAYS)
 def problem(request, monkeypatch):
     """An objective along each of its ways, and its rows as one dense centred matrix."""
     monkeypatch.setattr(hull_objective, "_SPARSE_PIECE_ROWS", 20)
+    if "BLAS" in request.param:
+        monkeypatch.setattr(hull_objective, "_FEW_FEATURES", 0)
     if "pieces" in request.param:
         monkeypatch.setattr(hull_objective, "_ENTRIES_TO_KEEP", 0)
         monkeypatch.setattr(hull_objective, "_PIECE_ROWS", 13)
-        few = 1 if request.param.endswith("groups") else 64
+        few = 1 if "groups" in request.param else 64
         monkeypatch.setattr(hull_objective, "_FEW_GROUPS", few)
     form = {"sparse": sparse.csr_array, "float32": np.float32}.get(request.param, np.asarray)
     n_features = 100 if request.param.startswith("more") else 3
@@ -82,10 +85,12 @@ def test_products_equal_those_of_the_centred_rows(problem):
     np.testing.assert_allclose(objective.scores(w), rows @ w, **tolerance)
     np.testing.assert_allclose(objective.transposed(v), rows.T @ v, **tolerance)
     sums = np.zeros((2, objective.n_groups, objective.n_features))
+    gram = np.zeros((objective.n_features, objective.n_features))
     totals = np.zeros((2, objective.n_groups))
     for piece in objective.pieces:
-        piece.add_rows_by_group(sides[:, piece.rows], objective.features(piece), sums)
+        objective.add_grams(piece, sides[:, piece.rows], gram, sums)
         piece.add_by_group(sides[:, piece.rows], totals)
+    np.testing.assert_allclose(gram, (rows.T * sides.sum(axis=0)) @ rows, **tolerance)
     np.testing.assert_allclose(totals, objective.by_group(sides))
     groups = group_of(objective)
     spread = np.concatenate([piece.by_row(totals) for piece in objective.pieces], axis=1)

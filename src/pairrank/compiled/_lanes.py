@@ -13,7 +13,7 @@ LANES = 8
 _INDEX = ir.IntType(32)
 _SIZE = ir.IntType(64)
 _DOUBLE = ir.DoubleType()
-_EIGHT = ir.VectorType(_DOUBLE, LANES)
+_FOUR, _EIGHT = ir.VectorType(_DOUBLE, 4), ir.VectorType(_DOUBLE, LANES)
 
 
 def _size(number):
@@ -32,6 +32,14 @@ def _first(builder, count):
     return builder.icmp_signed("<", ir.Constant(counts.type, list(range(LANES))), counts)
 
 
+def _masked(builder, name, result, arguments, kind):
+    """Return LLVM's load or store of the lanes of a mask."""
+    signature = ir.FunctionType(result, arguments)
+    return cgutils.get_or_insert_function(
+        builder.module, signature, f"llvm.masked.{name}.{kind}.p0"
+    )
+
+
 def _load(builder, data, at, mask):
     """Return eight numbers as float64; those outside a mask are 0."""
     kind = data.type.pointee
@@ -43,14 +51,26 @@ def _load(builder, data, at, mask):
         numbers.align = align
     else:
         arguments = [vector.as_pointer(), _INDEX, mask.type, vector]
-        masked = cgutils.get_or_insert_function(
-            builder.module,
-            ir.FunctionType(vector, arguments),
-            f"llvm.masked.load.v{LANES}f{8 * align}.p0",
-        )
+        masked = _masked(builder, "load", vector, arguments, f"v{LANES}f{8 * align}")
         zeros = ir.Constant(vector, [0.0] * LANES)
         numbers = builder.call(masked, [pointer, ir.Constant(_INDEX, align), mask, zeros])
     return numbers if kind == _DOUBLE else builder.fpext(numbers, _EIGHT)
+
+
+def _spread(builder, number):
+    """Return a vector of eight lanes with one number."""
+    one = builder.insert_element(ir.Constant(_EIGHT, ir.Undefined), number, ir.Constant(_INDEX, 0))
+    return builder.shuffle_vector(one, one, _places([0] * LANES))
+
+
+def _by_eights(builder, size, process):
+    """Call process(place) for every eight numbers, and process(place, mask) for those left."""
+    whole = builder.and_(size, _size(-LANES))
+    with cgutils.for_range_slice(builder, _size(0), whole, _size(LANES), intp=_SIZE) as (place, _):
+        process(place)
+    rest = builder.sub(size, whole)
+    with builder.if_then(builder.icmp_signed(">", rest, _size(0))):
+        process(whole, _first(builder, rest))
 
 
 def lane_sum(builder, vector):
@@ -66,8 +86,21 @@ def lane_sum(builder, vector):
     return builder.extract_element(vector, ir.Constant(_INDEX, 0))
 
 
+def _lane_sums(builder, vectors):
+    """Return the `lane_sum` of each of four vectors of eight lanes, to the bit, as one vector."""
+
+    def pairs(one, other, first, second):
+        """Return the sums of lanes `first` and lanes `second` of two vectors."""
+        parts = (builder.shuffle_vector(one, other, _places(lanes)) for lanes in (first, second))
+        return builder.fadd(*parts)
+
+    halves = [pairs(each, each, [0, 1, 2, 3], [4, 5, 6, 7]) for each in vectors]
+    twos = [pairs(*two, [0, 1, 4, 5], [2, 3, 6, 7]) for two in (halves[:2], halves[2:])]
+    return pairs(*twos, [0, 2, 4, 6], [1, 3, 5, 7])
+
+
 def _inner_products(n_together):
-    """Return an intrinsic for this many rows at once, with one order of additions for all."""
+    """Return an intrinsic for one row or four, with one order of additions for all."""
 
     @intrinsic
     def inner_products(typing_context, table, start, stride, vector, size, out, at):
@@ -94,18 +127,14 @@ def _inner_products(n_together):
                     product = builder.fmul(_load(builder, row, place, mask), factor)
                     builder.store(builder.fadd(builder.load(total), product), total)
 
-            whole = builder.and_(size, _size(-LANES))
-            with cgutils.for_range_slice(builder, _size(0), whole, _size(LANES), intp=_SIZE) as (
-                place,
-                _,
-            ):
-                add(place)
-            rest = builder.sub(size, whole)
-            with builder.if_then(builder.icmp_signed(">", rest, _size(0))):
-                add(whole, _first(builder, rest))
-            for k, total in enumerate(sums):
-                pointer = builder.gep(results, [builder.add(at, _size(k))])
-                builder.store(lane_sum(builder, builder.load(total)), pointer)
+            _by_eights(builder, size, add)
+            totals = [builder.load(total) for total in sums]
+            if n_together == 4:
+                pointer = builder.bitcast(builder.gep(results, [at]), _FOUR.as_pointer())
+                stored = builder.store(_lane_sums(builder, totals), pointer)
+                stored.align = 8
+            else:
+                builder.store(lane_sum(builder, totals[0]), builder.gep(results, [at]))
             return context.get_dummy_value()
 
         index = types.int64
@@ -116,6 +145,50 @@ def _inner_products(n_together):
 
 one_product = _inner_products(1)
 four_products = _inner_products(4)
+
+
+@intrinsic
+def add_eight_rows(typing_context, table, start, size, weights, at, out):
+    """Add eight consecutive rows, times weights[at : at + 8], to out (size,).
+
+    The first row is table[start : start + size]; arrays are flat and C-contiguous. The rows are
+    added as a binary tree, whose sum is added to out.
+    """
+
+    def generate(context, builder, signature, arguments):
+        _, start, size, _, at, _ = arguments
+        data, factors, results = (
+            context.make_array(signature.args[k])(context, builder, arguments[k]).data
+            for k in (0, 3, 5)
+        )
+        rows, weights = [builder.gep(data, [start])], []
+        for k in range(LANES):
+            weight = builder.load(builder.gep(factors, [builder.add(at, _size(k))]))
+            weights.append(_spread(builder, weight))
+        for _ in range(LANES - 1):
+            rows.append(builder.gep(rows[-1], [size]))
+
+        def add(place, mask=None):
+            terms = [
+                builder.fmul(_load(builder, row, place, mask), weight)
+                for row, weight in zip(rows, weights, strict=True)
+            ]
+            while len(terms) > 1:
+                terms = [builder.fadd(*two) for two in zip(terms[::2], terms[1::2], strict=True)]
+            total = builder.fadd(_load(builder, results, place, mask), terms[0])
+            pointer = builder.bitcast(builder.gep(results, [place]), _EIGHT.as_pointer())
+            if mask is None:
+                builder.store(total, pointer).align = 8
+                return
+            arguments = [_EIGHT, _EIGHT.as_pointer(), _INDEX, mask.type]
+            masked = _masked(builder, "store", ir.VoidType(), arguments, f"v{LANES}f64")
+            builder.call(masked, [total, pointer, ir.Constant(_INDEX, 8), mask])
+
+        _by_eights(builder, size, add)
+        return context.get_dummy_value()
+
+    index = types.int64
+    return types.void(table, index, index, weights, index, out), generate
 
 
 def _tile_sums(by_distance):
@@ -155,9 +228,7 @@ def _tile_sums(by_distance):
                     number = builder.load(builder.gep(data, [place]))
                     if number.type != _DOUBLE:
                         number = builder.fpext(number, _DOUBLE)
-                    one = ir.Constant(_EIGHT, ir.Undefined)
-                    one = builder.insert_element(one, number, ir.Constant(_INDEX, 0))
-                    factor = builder.shuffle_vector(one, one, _places([0] * LANES))
+                    factor = _spread(builder, number)
                     for column, total in zip(halves, sums[2 * r : 2 * r + 2], strict=True):
                         gap = builder.fsub(factor, column) if by_distance else None
                         term = builder.fmul(gap, gap) if gap else builder.fmul(factor, column)

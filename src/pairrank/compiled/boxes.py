@@ -28,7 +28,8 @@ _STRETCH = 4096
 def coarse_key(score, per_fine, children):
     """Return the key of the coarse box that holds a score, from the key of its fine box.
 
-    All keys come from this expression. floor(score / H) differs from it for a negative score that
+    All keys come from this expression, which numpy rounds alike. floor(score / H) differs from it
+    for a negative score that
     underflows to -0.0 when divided by H but not by h.
     """
     return np.floor(np.floor(score * per_fine) / children)
@@ -41,47 +42,41 @@ def _twice_place(score, per_fine, children):
     return beyond * (4.0 / children) - 2.0
 
 
-@compiled
 def occupied_boxes(scores, per_fine, children, slot):
     """Write each row's place in a list of the coarse boxes that hold rows to `slot` (m,) int32.
 
     Return the keys of that list, float64, in the order in which they were first met. By a hash
     table, O(m).
     """
-    keys = np.empty(_FIRST_TABLE)
-    table = _new_table(_FIRST_TABLE)
-    found = 0
-    for i in range(len(scores)):
-        key = coarse_key(scores[i], per_fine, children)
+    size, keys, progress = _FIRST_TABLE, np.empty(0), np.zeros(2, np.int64)
+    while progress[0] < len(scores):
+        known, keys = keys, np.empty(size // 2)
+        keys[: len(known)] = known
+        table = np.full(size, -1, np.int32)
+        _fill_table(scores, per_fine, children, table, keys, progress, slot)
+        size *= 4
+    return keys[: progress[1]]
+
+
+@compiled
+def _fill_table(scores, per_fine, children, table, keys, progress, slot):
+    """Continue `occupied_boxes` with an empty table, until there is no room for another key.
+
+    `progress` has the number of rows that were read, and that of the keys that were found.
+    """
+    row, found = progress[0], progress[1]
+    for place in range(found):
+        table[_find(table, keys, keys[place])] = place
+    while row < len(scores) and found < len(keys):
+        key = coarse_key(scores[row], per_fine, children)
         at = _find(table, keys, key)
         if table[at] < 0:
             table[at] = found
             keys[found] = key
             found += 1
-        slot[i] = table[at]
-        if 2 * found > len(table):
-            wider = np.empty(4 * len(table))
-            for k in range(found):
-                wider[k] = keys[k]
-            keys, table = wider, _table_of(wider, found, len(wider))
-    return keys[:found]
-
-
-@compiled
-def _new_table(size):
-    table = np.empty(size, np.int32)
-    for at in range(size):
-        table[at] = -1
-    return table
-
-
-@compiled
-def _table_of(keys, found, size):
-    """Return a table of a power of two that holds the places of the first keys."""
-    table = _new_table(size)
-    for place in range(found):
-        table[_find(table, keys, keys[place])] = place
-    return table
+        slot[row] = table[at]
+        row += 1
+    progress[0], progress[1] = row, found
 
 
 @compiled

@@ -12,6 +12,7 @@ import numpy as np
 from pairrank.compiled._jit import compiled
 from pairrank.compiled._lanes import (
     LANES,
+    add_eight_rows,
     add_tile_products,
     add_tile_squares,
     four_products,
@@ -82,13 +83,9 @@ def add_weighted_rows(X, g, out):
     """Add X' g to out, for C-contiguous X; eight rows at a time, O(size)."""
     n_rows, size = X.shape
     eights = n_rows // 8 * 8
+    flat = X.reshape(-1)
     for i in range(0, eights, 8):
-        a, b, c, d = g[i], g[i + 1], g[i + 2], g[i + 3]
-        e, f, h, k = g[i + 4], g[i + 5], g[i + 6], g[i + 7]
-        for j in range(size):
-            first = (X[i, j] * a + X[i + 1, j] * b) + (X[i + 2, j] * c + X[i + 3, j] * d)
-            second = (X[i + 4, j] * e + X[i + 5, j] * f) + (X[i + 6, j] * h + X[i + 7, j] * k)
-            out[j] += first + second
+        add_eight_rows(flat, i * size, size, g, i, out)
     for i in range(eights, n_rows):
         for j in range(size):
             out[j] += X[i, j] * g[i]

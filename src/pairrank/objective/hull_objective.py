@@ -20,6 +20,9 @@ _ENTRIES_TO_KEEP = 1 << 23
 _MAX_DENSE_FEATURES = 2000
 _MAX_ROWS_OF_A_BASIS = 4000
 _FEW_GROUPS = 32
+_FEW_FEATURES = 32
+"""So few features are multiplied faster by compiled loops than by BLAS."""
+_GRAM_ROWS = 1024
 _MOST_HEAVY_ROWS = 2000
 
 
@@ -40,6 +43,14 @@ class Piece:
     def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
         """Add values per row of the piece to the `sums` of the groups, (.., n_groups)."""
         sums[..., self.groups] += np.add.reduceat(values, self._start[:-1], axis=-1)
+
+    def add_grams(
+        self, columns: FloatArray, first: int, sides: FloatArray, gram: FloatArray, sums: FloatArray
+    ) -> None:
+        """Do what `HullObjective.add_grams` does, for X' in C order from the column `first` on."""
+        from pairrank.compiled import limit_grams
+
+        limit_grams.add_grams(columns, first, sides, self._start, self.groups.start, gram, sums)
 
     def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
         """Add rows times their `sides`, (2, n), to the sums of groups, (2, n_groups, width)."""
@@ -120,6 +131,23 @@ class HullObjective:
         indptr = X.indptr[piece.rows.start : piece.rows.stop + 1] - first
         shape = (indptr.size - 1, X.shape[1])
         return sparse.csr_array((X.data[first:last], X.indices[first:last], indptr), shape=shape)
+
+    def add_grams(
+        self, piece: Piece, sides: FloatArray, gram: FloatArray, sums: FloatArray
+    ) -> None:
+        """Add X' diag(a + b) X of a piece to `gram`, (n_features, n_features), for `sides` a and b.
+
+        Its rows times a and b are added to the sums of their groups, (2, n_groups, n_features).
+        """
+        if not self._is_sparse and self.n_features <= _FEW_FEATURES:
+            whole = self._rows is not None
+            columns = (self._rows if whole else self._centred(piece)).T
+            first = piece.rows.start if whole else 0
+            piece.add_grams(np.ascontiguousarray(columns), first, sides, gram, sums)
+            return
+        block = self.features(piece)
+        piece.add_rows_by_group(sides, block, sums)
+        gram += _weighted_gram(block, sides[0] + sides[1])
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return the rows' centred scores, (n_rows,)."""
@@ -255,6 +283,16 @@ class HullObjective:
             return rows
         self._basis, triangle = linalg.qr(rows.T, mode="economic")
         return np.ascontiguousarray(triangle.T)
+
+
+def _weighted_gram(block: Any, weights: FloatArray) -> FloatArray:
+    if sparse.issparse(block):
+        return (block.T @ (sparse.diags_array(weights) @ block)).toarray()
+    gram = np.zeros((block.shape[1], block.shape[1]))
+    for begin in range(0, weights.size, _GRAM_ROWS):
+        rows = block[begin : begin + _GRAM_ROWS]
+        gram += (rows * weights[begin : begin + _GRAM_ROWS, None]).T @ rows
+    return gram
 
 
 def edges_of(levels: Levels) -> NDArray[np.int64]:

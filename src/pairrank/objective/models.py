@@ -98,10 +98,14 @@ class SampledModel:
         """
         columns, curvature = self._columns, self._pair_sum.at(scores).curvature()
         result = np.empty((len(columns), len(columns)))
+        split = curvature.split(columns) if hasattr(curvature, "split") else None
 
         def multiply(features: slice) -> None:
-            first, stop = features.start, features.stop
-            result[features, first:] = curvature.matmat(columns[features]) @ columns[first:].T
+            first, stop, here = features.start, features.stop, columns[features]
+            weighted = curvature.matmat(here) if split is None else here * split[0]
+            result[features, first:] = weighted @ columns[first:].T
+            if split is not None:
+                result[features, first:] -= split[1][features, first:]
             result[stop:, features] = result[features, stop:].T
 
         n_blocks = _BLOCKS if columns.size >= _LARGE else 1
@@ -129,6 +133,8 @@ class SampledModel:
         self._design = self._sample.design
         self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
         self._columns = _transposed(X)
+        with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in `split`
+            self._columns -= self._columns.mean(axis=1, keepdims=True)
         self._cached = None
 
 

@@ -23,9 +23,9 @@ Code = NDArray[np.uint8] | NDArray[np.int32]
 NO_CODE = np.empty(0, dtype=np.uint8)
 _NO_SLOT = np.empty(0, dtype=np.int32)
 _NO_ROWS = np.empty(0, dtype=np.int64)
-FEW_BOXES = 1024
-"""All boxes between the extremes are used if there are at most this many, or a quarter of the
-points. Else only boxes with points are."""
+FEW_BOXES = 4096
+"""All fine boxes between the extremes are used if there are at most this many, or half as many as
+points: that is faster. Else only coarse boxes with points are used."""
 
 ROWS_A_BLOCK, MOST_BLOCKS = 1 << 16, 16
 """Threads share the points in at most so many blocks of at least so many points."""
@@ -79,13 +79,12 @@ class Boxes:
                 f"box sums need numbers between {-MOST:g} and {MOST:g}, got a range from {least:g} "
                 f"to {greatest:g}; scale the features down"
             )
-        width = 1.0 / rule.fine, rule.children
-        first, last = (boxes.coarse_key(extreme, *width) for extreme in (least, greatest))
+        first, last = _coarse_keys(np.array((least, greatest)), rule)
         far = _NO_ROWS if self._fits(last - first + 1.0) else _far_rows(points)
         if far.size:
             near = points.copy()
             near[far] = points[np.setdiff1d(np.arange(far.size + 1), far)[0]]
-            first, last = (boxes.coarse_key(extreme, *width) for extreme in range_of(near))
+            first, last = _coarse_keys(np.array(range_of(near)), rule)
         self.keys, below = np.empty(0), np.empty(0)
         self._dense = self._fits(last - first + 1.0 + far.size)
         if self._dense:
@@ -98,15 +97,14 @@ class Boxes:
             self._blocks = self._cut(self._fine[2] * 4)
         else:
             slot = np.empty(points.size, dtype=np.int32)
-            self.keys, place = np.unique(
-                boxes.occupied_boxes(points, *width, slot), return_inverse=True
-            )
+            keys = boxes.occupied_boxes(points, 1.0 / rule.fine, rule.children, slot)
+            self.keys, place = np.unique(keys, return_inverse=True)
             self._slot = place.astype(np.int32)[slot]
             self._blocks = self._cut(self.keys.size * rule.degree)
 
     def _fits(self, n_boxes: float) -> bool:
         """Return whether all of so many coarse boxes are used."""
-        most = max(FEW_BOXES, self.points.size // 4)
+        most = max(FEW_BOXES, self.points.size // 2)
         return n_boxes * self.n_codes * self.rule.children <= most
 
     def _move_near(
@@ -117,7 +115,7 @@ class Boxes:
         Return the true keys of the boxes below and above. `near` becomes the points.
         """
         children, place = float(self.rule.children), self.points[far] / self.rule.fine
-        key = np.floor(np.floor(place) / children)
+        key = _coarse_keys(self.points[far], self.rule)
         names = np.unique(key)
         below, above = names[names < first], names[names > last]
         moved = np.where(key < first, first - below.size + np.searchsorted(below, key), key)
@@ -181,6 +179,14 @@ class Boxes:
                 )  # fmt: skip
 
         threads.run(add_to, self._blocks)
+
+
+def _coarse_keys(points: FloatArray, rule: BoxRule) -> FloatArray:
+    """Return the keys of the coarse boxes of a few points, as `boxes.coarse_key` does.
+
+    The width of fine boxes is a power of 2, so that division and product are equal.
+    """
+    return np.floor(np.floor(points / rule.fine) / rule.children)
 
 
 def _far_rows(points: FloatArray) -> NDArray[np.int64]:

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import linalg, sparse
+from scipy import linalg
+from scipy.linalg import lapack
 from scipy.sparse.linalg import LinearOperator, cg
 
 from pairrank._protocols import FloatArray
 
 _CG_TOL = 1e-6
 _CG_STEPS = 500
-_GRAM_ROWS = 1024
 
 
 class Piece(Protocol):
@@ -27,9 +27,6 @@ class Piece(Protocol):
 
     def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
         """Add values per row of the piece to the sums of its groups, along the last axis."""
-
-    def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
-        """Add rows, multiplied by each of their two sides, to the sums of their groups."""
 
 
 class LimitProblem(Protocol):
@@ -49,6 +46,12 @@ class LimitProblem(Protocol):
 
     def features(self, piece: Any) -> Any:
         """Return the rows of a piece."""
+
+    def add_grams(self, piece: Any, sides: FloatArray, gram: FloatArray, sums: FloatArray) -> None:
+        """Add X' diag(a + b) X of a piece for `sides` a and b, and sums by group of its rows.
+
+        Rows are multiplied by a and by b in the sums by group, (2, n_groups, n_features).
+        """
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return X w."""
@@ -118,7 +121,7 @@ class SummedSystem:
 
     def _limits(self, values: FloatArray) -> FloatArray:
         """Return H^-1 times a vector or matrix."""
-        return linalg.cho_solve_banded((self._factor, True), values, check_finite=False)
+        return _solve_banded(self._factor, values)
 
 
 class LimitSystem:
@@ -166,9 +169,7 @@ class LimitSystem:
         gram = np.zeros((problem.n_features, problem.n_features))
         sums = np.zeros((2, problem.n_groups, problem.n_features))
         for piece in problem.pieces:
-            sides, block = _count(piece, curvature_of(piece), totals), problem.features(piece)
-            gram += _weighted_gram(block, sides[0] + sides[1])
-            piece.add_rows_by_group(sides, block, sums)
+            problem.add_grams(piece, _count(piece, curvature_of(piece), totals), gram, sums)
         return gram, sums
 
     def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -182,7 +183,7 @@ class LimitSystem:
 
     def _limits(self, values: FloatArray) -> FloatArray:
         """Return H^-1 times a vector or matrix."""
-        return linalg.cho_solve_banded((self._factor, True), values, check_finite=False)
+        return _solve_banded(self._factor, values)
 
     def _gather(self, scores: FloatArray) -> FloatArray:
         """Return B w of the scores X w."""
@@ -216,16 +217,6 @@ def _count(piece: Piece, rows: RowCurvature, totals: FloatArray) -> FloatArray:
     return rows.sides + 2.0 * rows.cross
 
 
-def _weighted_gram(block: Any, weights: FloatArray) -> FloatArray:
-    if sparse.issparse(block):
-        return (block.T @ (sparse.diags_array(weights) @ block)).toarray()
-    gram = np.zeros((block.shape[1], block.shape[1]))
-    for begin in range(0, weights.size, _GRAM_ROWS):
-        rows = block[begin : begin + _GRAM_ROWS]
-        gram += (rows * weights[begin : begin + _GRAM_ROWS, None]).T @ rows
-    return gram
-
-
 def _limit_matrix(
     problem: LimitGraph, totals: FloatArray, stiffness: FloatArray
 ) -> NDArray[np.float64]:
@@ -248,23 +239,26 @@ def _factor_banded(bands: FloatArray) -> FloatArray:
     diagonal = bands[0].copy()
     for nudge in (0.0, 1e-14, 1e-12, 1e-10):
         bands[0] = diagonal * (1 + nudge)
-        try:
-            return linalg.cholesky_banded(bands, lower=True, check_finite=False)
-        except linalg.LinAlgError:
-            continue
+        factor, failed = lapack.dpbtrf(bands, lower=1)
+        if not failed:
+            return np.asarray(factor)
     raise linalg.LinAlgError("the limits' matrix is not positive definite at this precision")
+
+
+def _solve_banded(factor: FloatArray, values: FloatArray) -> FloatArray:
+    """Return H^-1 times a vector or matrix. scipy's own checks would take longer than the work."""
+    return np.asarray(lapack.dpbtrs(factor, values, lower=1)[0]).reshape(values.shape)
 
 
 def _inverse(matrix: FloatArray) -> Callable[[FloatArray], FloatArray]:
     """Return the inverse of a matrix whose eigenvalues are at least 1, but for rounding."""
     _require_finite(matrix)
-    try:
-        factor = linalg.cho_factor(matrix, lower=True, check_finite=False)
-        return lambda right: linalg.cho_solve(factor, right, check_finite=False)
-    except linalg.LinAlgError:
-        values, vectors = linalg.eigh(matrix, check_finite=False)
-        values = np.maximum(values, 1.0)
-        return lambda right: vectors @ ((vectors.T @ right) / values)
+    factor, failed = lapack.dpotrf(matrix, lower=1)
+    if not failed:
+        return lambda right: np.asarray(lapack.dpotrs(factor, right, lower=1)[0]).reshape(-1)
+    values, vectors = linalg.eigh(matrix, check_finite=False)
+    values = np.maximum(values, 1.0)
+    return lambda right: vectors @ ((vectors.T @ right) / values)
 
 
 def _require_finite(matrix: FloatArray) -> None:
