@@ -11,6 +11,7 @@ from scipy import sparse
 
 from block_sources import all_rows, cut, joined, rows_of
 from pairrank import RankSVM, RowBlocks
+from pairrank.blocks.local_passes import INTERPRETER_BYTES
 from pairrank.exceptions import PairrankError
 
 X, Y, QID = rows_of(0)
@@ -189,3 +190,23 @@ def test_the_scales_are_folded_into_the_weights():
     raw = ranker.predict(X * scale + 5.0)
     assert np.array_equal(ranker.predict(rows), raw)
     assert np.array_equal(ranker.predict(rows.standardized()), raw)
+
+
+@pytest.mark.parametrize("room", [1e3, 3e6, 4e7, 6e8, 1e12])
+def test_blocks_take_at_most_an_eighth_of_a_small_memory_limit(room):
+    """An X of more than 64 MiB that is never read; the least block has 1 MiB."""
+    rows = np.broadcast_to(np.zeros(()), (1 << 22, 4))
+    limit = INTERPRETER_BYTES + room
+    source = RowBlocks.from_arrays(rows, memory_limit=limit)._source
+    size = len(next(source.read(0, labelled=False)).X) * 32
+    assert size <= max(1 << 20, min(1 << 26, room / 8))
+    assert size >= min(1 << 26, max(1 << 20, room / 16))
+
+
+def test_smaller_blocks_are_advised_only_where_they_help():
+    X = np.zeros((1 << 16, 16))
+    limit = INTERPRETER_BYTES + 12e6
+    with pytest.raises(PairrankError, match=r"too small: .* or take fewer rows per block"):
+        all_rows(RowBlocks.from_arrays(X, batch_rows=1 << 16, memory_limit=limit))
+    with pytest.raises(PairrankError, match=r"too small: .* libraries 400 MB; raise it$"):
+        RowBlocks.from_arrays(X, memory_limit=1e8).passes()

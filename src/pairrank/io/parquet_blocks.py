@@ -58,6 +58,9 @@ class ParquetBlocks:
         If a file is not Parquet or a column is unknown.
     """
 
+    _checks_pages = False
+    """Whether checksums of pages are compared, which costs time and which few files have."""
+
     def __init__(
         self,
         data: Any,
@@ -218,7 +221,12 @@ class ParquetBlocks:
         for path in self._files or ():
             filesystem = self._dataset.filesystem
             with filesystem.open_input_file(path) as opened:
-                file = pq.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+                file = pq.ParquetFile(
+                    opened,
+                    buffer_size=_BUFFER_BYTES,
+                    pre_buffer=False,
+                    page_checksum_verification=self._checks_pages,
+                )
                 self._check_columns(path, columns, file.schema_arrow.names)
                 sizes = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
                 ends = np.cumsum(sizes, dtype=int)
@@ -267,12 +275,16 @@ class ParquetBlocks:
             yield
         except PairrankError:
             raise
-        except FileNotFoundError as error:
-            raise FileAccessError(f"cannot read {self.name}: {error}; check the path") from error
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise FileFormatError(
-                f"{self.name}: not Parquet, damaged, or files of different columns ({error})"
-            ) from error
+            raise self._fault(error) from error
+
+    def _fault(self, error: Exception) -> PairrankError:
+        """Return the error about files that cannot be read."""
+        if isinstance(error, FileNotFoundError):
+            return FileAccessError(f"cannot read {self.name}: {error}; check the path")
+        return FileFormatError(
+            f"{self.name}: not Parquet, damaged, or files of different columns ({error})"
+        )
 
 
 class _Piece(NamedTuple):
