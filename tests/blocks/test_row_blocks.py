@@ -8,11 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from block_sources import all_rows, cut, joined, rows_of
 from pairrank import RankSVM, RowBlocks
 from pairrank.blocks.local_passes import INTERPRETER_BYTES
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import InputTypeError, PairrankError
 
 X, Y, QID = rows_of(0)
 
@@ -210,3 +213,25 @@ def test_smaller_blocks_are_advised_only_where_they_help():
         all_rows(RowBlocks.from_arrays(X, batch_rows=1 << 16, memory_limit=limit))
     with pytest.raises(PairrankError, match=r"too small: .* libraries 400 MB; raise it$"):
         RowBlocks.from_arrays(X, memory_limit=1e8).passes()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda rows: make_pipeline(StandardScaler(), RankSVM()).fit(rows),
+        lambda rows: make_pipeline(StandardScaler(), RankSVM()).fit(X, Y).predict(rows),
+        lambda rows: cross_val_score(RankSVM(), rows),
+        lambda rows: GridSearchCV(RankSVM(), {"C": [1.0, 2.0]}).fit(rows),
+        np.asarray,
+    ],
+    ids=["fit", "predict", "cross_val_score", "search", "asarray"],
+)
+def test_scikit_learn_says_how_to_prepare_blocks(use):
+    with pytest.raises(InputTypeError, match=r"not an array: .* \.map\(function\) or \.standard"):
+        use(cut([20], X, Y))
+
+
+def test_a_pipeline_of_a_ranker_alone_takes_blocks():
+    rows = cut([20], X, Y)
+    pipeline = make_pipeline(RankSVM()).fit(rows)
+    assert np.array_equal(pipeline.predict(rows), RankSVM().fit(rows).predict(rows))
