@@ -197,13 +197,13 @@ def test_the_scales_are_folded_into_the_weights():
 
 @pytest.mark.parametrize("room", [1e3, 3e6, 4e7, 6e8, 1e12])
 def test_blocks_take_at_most_an_eighth_of_a_small_memory_limit(room):
-    """An X of more than 64 MiB that is never read; the least block has 1 MiB."""
+    """An X of more than 64 MiB that is never read; the least block has 64 KiB."""
     rows = np.broadcast_to(np.zeros(()), (1 << 22, 4))
     limit = INTERPRETER_BYTES + room
     source = RowBlocks.from_arrays(rows, memory_limit=limit)._source
     size = len(next(source.read(0, labelled=False)).X) * 32
-    assert size <= max(1 << 20, min(1 << 26, room / 8))
-    assert size >= min(1 << 26, max(1 << 20, room / 16))
+    assert size <= max(1 << 16, min(1 << 26, room / 8))
+    assert size >= min(1 << 26, max(1 << 16, room / 16))
 
 
 def test_smaller_blocks_are_advised_only_where_they_help():

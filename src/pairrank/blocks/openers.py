@@ -13,9 +13,10 @@ from pairrank._validation import check_number
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.local_passes import INTERPRETER_BYTES
 from pairrank.blocks.sources import BLOCK_BYTES, ArraySource, Source
+from pairrank.io.rows import IN_BLOCKS
 
 MEMORY_LIMIT = 1e9
-_LEAST_BLOCK = 1 << 20
+_LEAST_BLOCK = 1 << 16
 
 
 class Openers(ABC):
@@ -76,16 +77,10 @@ class Openers(ABC):
         from pairrank.io.parquet_blocks import ParquetBlocks
 
         _check_rows_of_block(batch_rows)
-        columns = {
-            "label": label,
-            "qid": qid,
-            "weight": weight,
-            "winner_weight": winner_weight,
-            "loser_weight": loser_weight,
-        }
+        columns = (label, qid, weight, winner_weight, loser_weight)
         source = ParquetBlocks(
             data,
-            columns,
+            dict(zip(IN_BLOCKS, columns, strict=True)),
             features=features,
             drop=drop,
             drop_text=drop_text,
@@ -160,17 +155,11 @@ class Openers(ABC):
         from pairrank.io.csv_blocks import CsvBlocks
 
         _check_rows_of_block(batch_rows)
-        columns = {
-            "label": label,
-            "qid": qid,
-            "weight": weight,
-            "winner_weight": winner_weight,
-            "loser_weight": loser_weight,
-        }
+        columns = (label, qid, weight, winner_weight, loser_weight)
         source = CsvBlocks(
             paths,
             cache,
-            columns,
+            dict(zip(IN_BLOCKS, columns, strict=True)),
             features=features,
             drop=drop,
             drop_text=drop_text,

@@ -18,6 +18,7 @@ from pairrank.cli._models import flag_of
 from pairrank.cli._progress import ReadingLine
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import format_of
+from pairrank.io.rows import IN_BLOCKS
 
 if TYPE_CHECKING:
     from pairrank.blocks import RowBlocks
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from pairrank.blocks.local_passes import ReadingHook
     from pairrank.io import Rows
 
-_ROLES = ("label", "qid", "weight", "winner_weight", "loser_weight")
 _IN_MEMORY = ("query_sizes", "time", "event")
 """Options of columns that need all rows in memory."""
 
@@ -120,7 +120,7 @@ def _from_table(
     given = arguments_of(data, columns, docids=False)
     documents = [given["docid"]] if given["docid"] else []
     table: dict[str, Any] = {
-        **{role: given[role] for role in _ROLES},
+        **{role: given[role] for role in IN_BLOCKS},
         "features": features,
         "drop": [] if features else [*split_names(columns["drop"]), *documents],
         "drop_text": bool(given["drop_text"]),

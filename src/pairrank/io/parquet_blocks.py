@@ -14,11 +14,9 @@ import numpy as np
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io._arrow import Table, is_numeric
 from pairrank.io._block_memory import BlockMemory, Share, StartedBlock
-from pairrank.io.rows import check_dtype, named_columns, no_column
+from pairrank.io.rows import IN_BLOCKS, check_dtype, named_columns, no_column
 from pairrank.io.tables import Roles, feature_of, features_of, part_of
 
-_PARTS = ("label", "qid", "weight", "winner_weight", "loser_weight")
-"""The roles in the order of a block."""
 _ARROW_NAMES = {4: "float", 8: "double"}
 _BATCH_ROWS = 1 << 18
 _BUFFER_BYTES = 1 << 20
@@ -163,16 +161,16 @@ class ParquetBlocks:
         return cells.to_numpy()
 
     def _finished(self, block: StartedBlock, roles: Mapping[str, str]) -> tuple[Any, ...]:
-        """Return X and the parts of a block in the order of `_PARTS`."""
+        """Return X and the parts of a block in the order of `IN_BLOCKS`."""
         import pyarrow as pa
 
         X = block.X
         if block.n_filled < block.n_rows:
             X = np.asfortranarray(X[: block.n_filled])
         if not roles:
-            return X, *[None] * len(_PARTS)
+            return X, *[None] * len(IN_BLOCKS)
         table = self._table(pa.concat_tables(block.others), first=block.first)
-        parts = (part_of(table, role, roles[role]) if role in roles else None for role in _PARTS)
+        parts = (part_of(table, role, roles[role]) if role in roles else None for role in IN_BLOCKS)
         return X, *parts
 
     def _changed(self) -> FileFormatError:
