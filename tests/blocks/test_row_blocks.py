@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from block_sources import all_rows, cut, joined, rows_of
 from pairrank import RankSVM, RowBlocks
-from pairrank.exceptions import PairrankError
+from pairrank.blocks.local_passes import INTERPRETER_BYTES
+from pairrank.exceptions import InputTypeError, PairrankError
 
 X, Y, QID = rows_of(0)
 
@@ -189,3 +193,45 @@ def test_the_scales_are_folded_into_the_weights():
     raw = ranker.predict(X * scale + 5.0)
     assert np.array_equal(ranker.predict(rows), raw)
     assert np.array_equal(ranker.predict(rows.standardized()), raw)
+
+
+@pytest.mark.parametrize("room", [1e3, 3e6, 4e7, 6e8, 1e12])
+def test_blocks_take_at_most_an_eighth_of_a_small_memory_limit(room):
+    """An X of more than 64 MiB that is never read; the least block has 64 KiB."""
+    rows = np.broadcast_to(np.zeros(()), (1 << 22, 4))
+    limit = INTERPRETER_BYTES + room
+    source = RowBlocks.from_arrays(rows, memory_limit=limit)._source
+    size = len(next(source.read(0, labelled=False)).X) * 32
+    assert size <= max(1 << 16, min(1 << 26, room / 8))
+    assert size >= min(1 << 26, max(1 << 16, room / 16))
+
+
+def test_smaller_blocks_are_advised_only_where_they_help():
+    X = np.zeros((1 << 16, 16))
+    limit = INTERPRETER_BYTES + 12e6
+    with pytest.raises(PairrankError, match=r"too small: .* or take fewer rows per block"):
+        all_rows(RowBlocks.from_arrays(X, batch_rows=1 << 16, memory_limit=limit))
+    with pytest.raises(PairrankError, match=r"too small: .* libraries 400 MB; raise it$"):
+        RowBlocks.from_arrays(X, memory_limit=1e8).passes()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda rows: make_pipeline(StandardScaler(), RankSVM()).fit(rows),
+        lambda rows: make_pipeline(StandardScaler(), RankSVM()).fit(X, Y).predict(rows),
+        lambda rows: cross_val_score(RankSVM(), rows),
+        lambda rows: GridSearchCV(RankSVM(), {"C": [1.0, 2.0]}).fit(rows),
+        np.asarray,
+    ],
+    ids=["fit", "predict", "cross_val_score", "search", "asarray"],
+)
+def test_scikit_learn_says_how_to_prepare_blocks(use):
+    with pytest.raises(InputTypeError, match=r"not an array: .* \.map\(function\) or \.standard"):
+        use(cut([20], X, Y))
+
+
+def test_a_pipeline_of_a_ranker_alone_takes_blocks():
+    rows = cut([20], X, Y)
+    pipeline = make_pipeline(RankSVM()).fit(rows)
+    assert np.array_equal(pipeline.predict(rows), RankSVM().fit(rows).predict(rows))

@@ -94,6 +94,25 @@ def test_svmlight_is_parsed_into_the_named_folder(folder, tmp_path):
     assert "name the folder with --cache" in told
 
 
+def test_csv_is_parsed_into_the_named_folder(folder, tmp_path):
+    write_rows(tmp_path / "all.csv", make_rows(0, 600), label="grade", qid="query")
+    lines = (tmp_path / "all.csv").read_text().splitlines(keepends=True)
+    (tmp_path / "parts").mkdir()
+    for number, rows in enumerate((lines[1:251], lines[251:])):
+        (tmp_path / "parts" / f"{number}.csv").write_text("".join([lines[0], *rows]))
+    cache = ("--stream", "--cache", tmp_path / "cache")
+    parts = tmp_path / "parts/*.csv"
+    run("train", parts, *NAMES, *cache, "-o", tmp_path / "m", "-q", "--tol", "1e-8")
+    wanted, found = load_model(folder / "model"), load_model(tmp_path / "m")
+    assert np.abs(found.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
+    assert list(found.feature_names_in_) == list(wanted.feature_names_in_)
+    streamed = run("evaluate", tmp_path / "m", parts, *cache, "--json").stdout
+    plain = run("evaluate", tmp_path / "m", tmp_path / "all.csv", "--json").stdout
+    assert json.loads(streamed) == json.loads(plain)
+    told = run("predict", tmp_path / "m", parts, *cache, "--label", "grade").stdout
+    assert told == run("predict", tmp_path / "m", tmp_path / "all.csv", "--label", "grade").stdout
+
+
 def test_validation_rows_are_streamed_too(folder, tmp_path):
     valid = ("--valid", folder / "parts/2.parquet", "--metric", "ndcg@10")
     arguments = ("--stream", *NAMES, *valid, "-o", tmp_path / "m", "--json")
@@ -145,8 +164,11 @@ def test_errors_name_file_and_remedy(folder, tmp_path):
     assert "--label" in refused("train", folder / "parts", *stream)
     told = refused("train", folder / "parts", *stream, *NAMES, "--memory-limit", "100MB")
     assert "too small" in told
-    (tmp_path / "rows.csv").write_text("label,a\n1,2\n0,3\n")
-    assert "convert it to Parquet" in refused("train", tmp_path / "rows.csv", *stream)
+    (tmp_path / "rows.csv").write_text("grade,a\n1,2\n0,3\n")
+    told = misused("train", tmp_path / "rows.csv", *stream)
+    assert "CSV is parsed once into a folder: name the folder with --cache" in told
+    told = refused("train", tmp_path / "rows.csv", *stream, "--cache", tmp_path / "cache")
+    assert "no column 'label'; the columns are 'grade', 'a'; name the column" in told
 
 
 def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch):

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
-from pairrank.exceptions import FileFormatError
+from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import Rows, read_rows
 
 
@@ -107,3 +107,21 @@ def test_every_column_with_a_bad_cell_is_named_at_once():
 def test_columns_between_other_marks_than_commas_are_refused(mark):
     with pytest.raises(FileFormatError, match="is one column; separate columns with commas"):
         read_csv(mark.join(["label", "a"]) + "\n" + mark.join("12") + "\n")
+
+
+def test_a_column_of_text_with_the_name_of_a_role_is_told_by_its_option(tmp_path):
+    """As in a file that pairrank has written with documents."""
+    path = tmp_path / "rows.csv"
+    path.write_text("label,docid,a\n1,GX-1,2\n0,GX-2,3\n")
+    with pytest.raises(PairrankError, match=r"rows\.csv: column 'docid' would .* --docid docid"):
+        read_rows(path)
+    assert read_rows(path, docid="docid").feature_names == ["a"]
+
+
+def test_another_number_of_features_is_told_with_their_names(tmp_path):
+    path = tmp_path / "rows.csv"
+    path.write_text("label,a,b\n1,2,3\n")
+    with pytest.raises(PairrankError, match="are expected; they are 'a', 'b'; leave out those"):
+        read_rows(path, n_features=1)
+    with pytest.raises(PairrankError, match="'a', 'b'; the file is of another set of features"):
+        read_rows(path, n_features=3)

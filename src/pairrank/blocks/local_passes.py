@@ -216,12 +216,13 @@ class LocalPasses:
         state = n_bytes + STATE_BYTES * n_rows
         needed = INTERPRETER_BYTES + state + in_flight
         if needed > self.memory_limit:
+            room = self.memory_limit - INTERPRETER_BYTES
+            smaller = ", or take fewer rows per block (batch_rows)" * (in_flight > room / 2 > 0)
             raise PairrankError(
                 f"memory_limit={self.memory_limit:.3g} bytes is too small: {n_rows:,} rows "
                 f"need {state / 1e6:,.0f} MB for labels, queries and layout, blocks in flight "
                 f"{in_flight / 1e6:,.0f} MB, Python and its libraries "
-                f"{INTERPRETER_BYTES / 1e6:,.0f} MB; raise it, or take fewer rows per block "
-                "(batch_rows)"
+                f"{INTERPRETER_BYTES / 1e6:,.0f} MB; raise it{smaller}"
             )
         while self._cached and needed + self._bytes_cached > self.memory_limit:
             self._caches = False

@@ -1,4 +1,4 @@
-"""Openers: RowBlocks from Parquet, svmlight text, and arrays."""
+"""Openers: RowBlocks from Parquet, CSV, svmlight text, and arrays."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ import numpy as np
 
 from pairrank._validation import check_number
 from pairrank.blocks._contracts import RowBlock
+from pairrank.blocks.local_passes import INTERPRETER_BYTES
 from pairrank.blocks.sources import BLOCK_BYTES, ArraySource, Source
+from pairrank.io.rows import IN_BLOCKS
 
 MEMORY_LIMIT = 1e9
+_LEAST_BLOCK = 1 << 16
 
 
 class Openers(ABC):
@@ -52,7 +55,7 @@ class Openers(ABC):
         drop_text : bool
             Whether columns of text are left out as features; False refuses them.
         batch_rows : int, optional
-            The rows of a block; None: 64 MiB of them.
+            The rows of a block; None: 64 MiB of them, or less if `memory_limit` has little room.
         dtype : float64 or float32, optional
             The dtype of X; None: float32 if all features are, else float64.
         filesystem : filesystem of pyarrow or fsspec, optional
@@ -74,23 +77,96 @@ class Openers(ABC):
         from pairrank.io.parquet_blocks import ParquetBlocks
 
         _check_rows_of_block(batch_rows)
-        columns = {
-            "label": label,
-            "qid": qid,
-            "weight": weight,
-            "winner_weight": winner_weight,
-            "loser_weight": loser_weight,
-        }
+        columns = (label, qid, weight, winner_weight, loser_weight)
         source = ParquetBlocks(
             data,
-            columns,
+            dict(zip(IN_BLOCKS, columns, strict=True)),
             features=features,
             drop=drop,
             drop_text=drop_text,
             batch_rows=batch_rows,
             dtype=dtype,
             filesystem=filesystem,
-            block_bytes=BLOCK_BYTES,
+            block_bytes=_block_bytes(memory_limit),
+        )
+        return cls._of(source, memory_limit)
+
+    @classmethod
+    def from_csv(
+        cls,
+        paths: Any,
+        *,
+        cache: str | os.PathLike[str],
+        label: str | None = None,
+        qid: str | None = None,
+        weight: str | None = None,
+        winner_weight: str | None = None,
+        loser_weight: str | None = None,
+        features: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        drop_text: bool = False,
+        batch_rows: int | None = None,
+        dtype: Any = np.float64,
+        memory_limit: float = MEMORY_LIMIT,
+        callback: Callable[[int, int, int], object] | None = None,
+    ) -> Self:
+        """Return blocks of CSV files, which are parsed once into a folder of Parquet files.
+
+        The folder is used again as long as the files keep their sizes and digests, and the columns
+        are the same. The text is never in memory as a whole.
+
+        Parameters
+        ----------
+        paths : str, path-like or sequence of them
+            Files of UTF-8 text with a header, also compressed. Rows with the same query are one
+            query, in any file.
+        cache : str or path-like
+            A folder for the Parquet files, at most about as large as the text; it is made if there
+            is none.
+        label, qid, weight, winner_weight, loser_weight : str, optional
+            The columns of labels, queries and row weights.
+        features : sequence of str, optional
+            The feature columns, in this order; None: all other columns of the first file.
+        drop : sequence of str
+            Columns that are not features.
+        drop_text : bool
+            Whether columns of text are left out as features; False refuses them. A column is text
+            if the first 100 rows have more words than numbers.
+        batch_rows : int, optional
+            The rows of a block; None: 64 MiB of them, or less if `memory_limit` has little room.
+        dtype : float64 or float32
+            The dtype of X.
+        memory_limit : float
+            As in the constructor.
+        callback : callable, optional
+            Called while text is parsed, as in `pairrank.io.read_rows`.
+
+        Returns
+        -------
+        RowBlocks
+
+        Raises
+        ------
+        FileFormatError
+            If a cell or a column is not valid, or the cache is damaged.
+        FileAccessError
+            If a file cannot be read, or the folder cannot be written.
+        """
+        from pairrank.io.csv_blocks import CsvBlocks
+
+        _check_rows_of_block(batch_rows)
+        columns = (label, qid, weight, winner_weight, loser_weight)
+        source = CsvBlocks(
+            paths,
+            cache,
+            dict(zip(IN_BLOCKS, columns, strict=True)),
+            features=features,
+            drop=drop,
+            drop_text=drop_text,
+            batch_rows=batch_rows,
+            dtype=dtype,
+            block_bytes=_block_bytes(memory_limit),
+            callback=callback,
         )
         return cls._of(source, memory_limit)
 
@@ -147,7 +223,7 @@ class Openers(ABC):
             zero_based=zero_based,
             n_features=n_features,
             dtype=dtype,
-            block_bytes=BLOCK_BYTES,
+            block_bytes=_block_bytes(memory_limit),
             callback=callback,
         )
         return cls._of(source, memory_limit)
@@ -174,7 +250,7 @@ class Openers(ABC):
         y, qid, sample_weight, winner_weight, loser_weight : array of shape (n_rows,), optional
             With slices too.
         batch_rows : int, optional
-            The rows of a block; None: 64 MiB of them.
+            The rows of a block; None: 64 MiB of them, or less if `memory_limit` has little room.
         memory_limit : float
             As in the constructor.
 
@@ -184,7 +260,8 @@ class Openers(ABC):
         """
         _check_rows_of_block(batch_rows)
         arrays = RowBlock(X, y, qid, sample_weight, winner_weight, loser_weight)
-        return cls._of(ArraySource(arrays, batch_rows), memory_limit)
+        source = ArraySource(arrays, batch_rows, _block_bytes(memory_limit))
+        return cls._of(source, memory_limit)
 
     @classmethod
     def _of(cls, source: Source, memory_limit: float) -> Self:
@@ -195,6 +272,16 @@ class Openers(ABC):
     @abstractmethod
     def _set(self, source: Source, memory_limit: float) -> None:
         """Take the source and the memory limit as those of this object."""
+
+
+def _block_bytes(memory_limit: float) -> int:
+    """Return the bytes of X in a block: a power of 2, about an eighth of the room for blocks.
+
+    A power of 2, so that a small change of the limit does not convert text again.
+    """
+    check_number(memory_limit, "memory_limit")
+    room = max(_LEAST_BLOCK, int(min(BLOCK_BYTES, (memory_limit - INTERPRETER_BYTES) / 8)))
+    return min(BLOCK_BYTES, 1 << room.bit_length() - 1)
 
 
 def _check_rows_of_block(batch_rows: Any) -> None:

@@ -14,7 +14,7 @@ from pairrank.blocks.checking import Checks
 from pairrank.blocks.local_passes import LocalPasses, ReadingHook
 from pairrank.blocks.openers import MEMORY_LIMIT, Openers
 from pairrank.blocks.sources import FactorySource, MappedSource, Source
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import InputTypeError, PairrankError
 
 if TYPE_CHECKING:
     from sklearn.preprocessing import StandardScaler
@@ -41,6 +41,7 @@ class RowBlocks(Openers):
     memory_limit : float
         The most bytes of memory that a fit is planned to use, 4e8 for Python and its libraries
         included. Blocks for which there is room stay in memory, so that later passes read less.
+        Blocks of validation rows are planned by their own limit, in addition.
 
     Raises
     ------
@@ -142,6 +143,14 @@ class RowBlocks(Openers):
         blocks = copy.copy(self)
         blocks._report = report
         return blocks
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        """Refuse to become an array: what asks for one, as scikit-learn does, needs all rows."""
+        raise InputTypeError(
+            "RowBlocks are not an array: only rankers of pairrank read them, not transformers, "
+            "pipelines or searches of scikit-learn; prepare the features by .map(function) or "
+            ".standardized(), fit the ranker itself, and pass validation rows as X_val"
+        )
 
     @property
     def feature_names(self) -> list[str] | None:

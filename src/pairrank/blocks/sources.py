@@ -97,7 +97,9 @@ class ArraySource:
     name = "arrays"
     feature_names = None
 
-    def __init__(self, arrays: RowBlock, batch_rows: int | None) -> None:
+    def __init__(
+        self, arrays: RowBlock, batch_rows: int | None, block_bytes: int = BLOCK_BYTES
+    ) -> None:
         X = arrays.X.tocsr() if sparse.issparse(arrays.X) else arrays.X
         shape = getattr(X, "shape", ())
         if len(shape) != 2 or not hasattr(X, "__getitem__"):
@@ -108,12 +110,10 @@ class ArraySource:
         self.n_rows, self.n_features = map(int, shape)
         for name in ("y", *ALIGNED):
             part = getattr(arrays, name)
-            if part is not None and not hasattr(part, "__len__"):
-                raise InputTypeError(f"{name} must be an array, got {type(part).__name__}")
-            if part is not None and len(part) != self.n_rows:
-                raise PairrankError(f"{name} has {len(part)} entries for {self.n_rows} rows of X")
+            if part is not None and (length := _length(part, name)) != self.n_rows:
+                raise PairrankError(f"{name} has {length} entries for {self.n_rows} rows of X")
         self._arrays = arrays._replace(X=X)
-        self._batch_rows = batch_rows or rows_of_block(self.n_features, _item_bytes(X))
+        self._batch_rows = batch_rows or rows_of_block(self.n_features, _item_bytes(X), block_bytes)
 
     def read(self, start: int, *, labelled: bool) -> Generator[RowBlock, None, None]:
         """Yield slices of the arrays."""
@@ -166,9 +166,18 @@ def has_rows(block: RowBlock) -> bool:
     return np.shape(block.X)[:1] != (0,)
 
 
-def rows_of_block(n_features: int, item_bytes: int) -> int:
+def rows_of_block(n_features: int, item_bytes: int, block_bytes: int = BLOCK_BYTES) -> int:
     """Return how many rows of X fill a block."""
-    return max(1, BLOCK_BYTES // max(1, n_features * item_bytes))
+    return max(1, block_bytes // max(1, n_features * item_bytes))
+
+
+def _length(part: Any, name: str) -> int:
+    """Return the number of entries of an array or a list; arrays of zarr have no `len`."""
+    if shape := getattr(part, "shape", ()):
+        return int(shape[0])
+    if not hasattr(part, "__len__") or hasattr(part, "shape"):
+        raise InputTypeError(f"{name} must be an array, got {type(part).__name__}")
+    return len(part)
 
 
 def _item_bytes(X: Any) -> int:

@@ -190,8 +190,8 @@ Stream = Annotated[
     bool,
     option(
         "Data",
-        "Read DATA block by block, again in each pass: Parquet (a file, a folder, or a pattern in "
-        "quotes) or svmlight. Files larger than the memory are read so anyway.",
+        "Read DATA block by block, again in each pass: a file, a folder of Parquet files, or a "
+        "pattern in quotes. Files larger than the memory are read so anyway.",
         "--stream",
     ),
 ]
@@ -208,7 +208,7 @@ Cache = Annotated[
     str | None,
     option(
         "Data",
-        "--stream: the folder for the arrays of svmlight text, which is parsed once.",
+        "--stream: the folder for the arrays of svmlight text or CSV, which is parsed once.",
         metavar="FOLDER",
     ),
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -17,6 +18,7 @@ from pairrank.cli._models import flag_of
 from pairrank.cli._progress import ReadingLine
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io import format_of
+from pairrank.io.rows import IN_BLOCKS
 
 if TYPE_CHECKING:
     from pairrank.blocks import RowBlocks
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from pairrank.blocks.local_passes import ReadingHook
     from pairrank.io import Rows
 
-_ROLES = ("label", "qid", "weight", "winner_weight", "loser_weight")
 _IN_MEMORY = ("query_sizes", "time", "event")
 """Options of columns that need all rows in memory."""
 
@@ -46,7 +47,7 @@ def is_streamed(
     """
     paths = _files(data)
     size = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
-    is_large = size > memory_bytes() and with_format(data, columns)["format"] != "csv"
+    is_large = size > memory_bytes()
     if not streaming.stream and not is_large:
         if paths != [data] or Path(data).is_dir():
             raise UsageError(f"{data} names several files: read them with --stream.")
@@ -86,50 +87,63 @@ def streamed(
 
     columns = with_format(data, columns)
     kind = columns["format"]
-    given = arguments_of(data, columns, docids=False)
+    if kind == "svmlight":
+        _refuse_weights(data, columns)
+    if kind != "parquet" and streaming.cache is None:
+        name = "CSV" if kind == "csv" else "svmlight text"
+        raise UsageError(f"{name} is parsed once into a folder: name the folder with --cache.")
     shared: dict[str, Any] = {}
     if streaming.memory_limit is not None:
         shared["memory_limit"] = streaming.memory_limit
-    if kind == "parquet":
-        documents = [given["docid"]] if given["docid"] else []
-        drop = [] if features else [*split_names(columns["drop"]), *documents]
-        try:
-            blocks = RowBlocks.from_parquet(
-                data,
-                **{role: given[role] for role in _ROLES},
-                features=features,
-                drop=drop,
-                drop_text=bool(given["drop_text"]),
-                dtype=np.float32 if columns["dtype"] == "float32" else None,
+    with ReadingLine(data, quiet=quiet) if kind != "parquet" else nullcontext() as line:
+        if line is not None:
+            shared |= {"cache": streaming.cache, "callback": line if line.is_shown else None}
+        if kind == "svmlight":
+            blocks = RowBlocks.from_svmlight(
+                _files(data),
+                zero_based="auto" if zero_based is None else zero_based,
+                n_features=n_features,
+                dtype=columns["dtype"],
                 **shared,
             )
-        except FileFormatError as error:
-            raise with_label(error, columns) from None
-        if features is None:
-            check_features(blocks.feature_names or ())
-        return blocks.reporting(report)
-    if kind == "csv":
-        raise PairrankError(
-            f"{data}: CSV is not streamed; convert it to Parquet, such as with DuckDB or pandas"
-        )
+        else:
+            blocks = _from_table(data, columns, features, shared)
+    return blocks.reporting(report)
+
+
+def _from_table(
+    data: str, columns: options.Columns, features: Sequence[str] | None, shared: dict[str, Any]
+) -> RowBlocks:
+    """Return the rows of Parquet or CSV files as blocks."""
+    from pairrank.blocks import RowBlocks
+
+    given = arguments_of(data, columns, docids=False)
+    documents = [given["docid"]] if given["docid"] else []
+    table: dict[str, Any] = {
+        **{role: given[role] for role in IN_BLOCKS},
+        "features": features,
+        "drop": [] if features else [*split_names(columns["drop"]), *documents],
+        "drop_text": bool(given["drop_text"]),
+    }
+    try:
+        if columns["format"] == "csv":
+            blocks = RowBlocks.from_csv(_files(data), dtype=columns["dtype"], **table, **shared)
+        else:
+            dtype = np.float32 if columns["dtype"] == "float32" else None
+            blocks = RowBlocks.from_parquet(data, dtype=dtype, **table, **shared)
+    except FileFormatError as error:
+        raise with_label(error, columns) from None
+    if features is None:
+        check_features(blocks.feature_names or ())
+    return blocks
+
+
+def _refuse_weights(data: str, columns: options.Columns) -> None:
+    """Refuse options of columns that svmlight text cannot have."""
+    given = arguments_of(data, columns, docids=False)
     for role in ("weight", "winner_weight", "loser_weight"):
         if given[role]:
             raise PairrankError(f"{data}: svmlight text cannot hold {flag_of(role)}; give Parquet")
-    if streaming.cache is None:
-        raise UsageError(
-            "svmlight text is parsed once into a folder of arrays: name the folder with --cache."
-        )
-    with ReadingLine(data, quiet=quiet) as line:
-        blocks = RowBlocks.from_svmlight(
-            _files(data),
-            cache=streaming.cache,
-            zero_based="auto" if zero_based is None else zero_based,
-            n_features=n_features,
-            dtype=columns["dtype"],
-            callback=line if line.is_shown else None,
-            **shared,
-        )
-    return blocks.reporting(report)
 
 
 def memory_bytes() -> int:

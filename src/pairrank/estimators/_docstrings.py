@@ -88,7 +88,7 @@ validation_metric : str or None, default None
     `pairrank.model_selection.get_query_scorer`). None is the pairwise accuracy that `score` has.
 patience : int or None, default None
     Keep the weights of the best validation score, and stop after so many changes of the weights
-    without a better one; `fit` then needs X_val and y_val. None: validation rows only watch.
+    without a better one; this needs validation rows. None: validation rows only watch.
 validation_scores_ : ndarray of shape (n_iter_ + 1,)
     The metric on the validation rows at each iteration, where there are such rows; an error or a
     cost is negated.

@@ -206,20 +206,15 @@ class SolvedRanker(BaseRanker, ABC):
         """Return the function that solves for a target."""
 
     def _prepare_blocks(self, passes: Passes, catalog: Catalog) -> Any:
-        """Lay out blocks; return what `_block_solver` takes.
+        """Lay out blocks; return what has `n_targets`, `n_pairs` and `n_ties` (or None).
 
-        It has `n_targets`, `n_pairs` and `n_ties` (or None).
-
-        A ranker that learns from blocks defines both.
+        A ranker that learns from blocks defines this method, and `_block_solver(passes, prepared)`,
+        which returns the function that solves for a target, by number.
         """
         raise PairrankError(
             f"{type(self).__name__} cannot learn from RowBlocks: give it rows in memory, or take "
             "RankSVM, RankNCG or another linear ranker"
         )
-
-    def _block_solver(self, passes: Passes, prepared: Any) -> Solve:
-        """Return the function that solves for a target, by number, over prepared blocks."""
-        raise NotImplementedError
 
     def _conclude_blocks(self, prepared: Any, solutions: list[Any]) -> None:
         """Set further fitted attributes after a fit on blocks."""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import csv
 import io
 import itertools
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from pairrank.exceptions import FileFormatError
+from pairrank.io._csv_records import REMEDY, CsvRecords
 from pairrank.io._streams import ReadingCallback
 from pairrank.io.rows import (
     is_finite,
@@ -25,8 +25,8 @@ from pairrank.io.rows import (
 
 _MAGIC = b"PAR1"
 _UNIT_SEPARATOR = "\x1f"
-_RECORDS_SEEN = 100
-_REMEDY = "impute a value, drop the row, or drop the column"
+RECORDS_SEEN = 100
+"""The records of CSV text that show which columns may hold text."""
 
 
 class Table:
@@ -144,7 +144,7 @@ class Table:
     def _refuse(self, column: str, bad: np.ndarray[Any, Any], what: str) -> None:
         if bad.any():
             raise FileFormatError(
-                f"{self.place(int(np.argmax(bad)))}: column {column!r} {what}; {_REMEDY}"
+                f"{self.place(int(np.argmax(bad)))}: column {column!r} {what}; {REMEDY}"
             )
 
     def __len__(self) -> int:
@@ -251,7 +251,13 @@ class CsvText:
                 raise FileFormatError(f"{name} holds the control character 31; remove it")
             self.data = self.data.replace(separator.encode(), _UNIT_SEPARATOR.encode())
         self.separator = separator if self.quotes else _UNIT_SEPARATOR
-        self.first_line, self.first = next(self._records(), (0, []))
+        self.records = CsvRecords(
+            lambda: contextlib.nullcontext(io.BytesIO(self.data)),
+            name,
+            self.separator,
+            quotes=self.quotes,
+        )
+        self.first_line, self.first = next(self.records.read(), (0, []))
 
     def table(
         self, header: Sequence[str], numbers: Sequence[str], texts: Sequence[str], *, skip: bool
@@ -264,14 +270,14 @@ class CsvText:
         from pyarrow import csv as arrow_csv
 
         def explain() -> None:
-            self._explain(header, numbers, skip=skip)
+            self.records.explain(header, numbers, skip=skip)
 
         if self.quotes and self.data.count(b'"') % 2:
             explain()
         kinds = dict.fromkeys(numbers, pa.float64()) | dict.fromkeys(texts, pa.string())
-        if next(self._records(skip=skip), None) is None:
+        if next(self.records.read(skip=skip), None) is None:
             empty = {column: pa.array([], kind) for column, kind in kinds.items()}
-            return Table(self.name, pa.table(empty), self.place(skip=skip))
+            return Table(self.name, pa.table(empty), self.records.place(skip=skip))
         try:
             found = arrow_csv.read_csv(
                 _Reported(self.data, self.callback)
@@ -292,7 +298,7 @@ class CsvText:
         except pa.ArrowInvalid as error:
             explain()
             raise FileFormatError(f"{self.name}: {error}; correct the file") from error
-        return Table(self.name, found, self.place(skip=skip), explain)
+        return Table(self.name, found, self.records.place(skip=skip), explain)
 
     def text_columns(self, columns: Sequence[str]) -> list[str]:
         """Return the columns in which more cells are words than numbers.
@@ -302,7 +308,7 @@ class CsvText:
         import pyarrow.compute as pc
 
         words: set[str] = set()
-        for _, cells in itertools.islice(self._records(skip=True), _RECORDS_SEEN):
+        for _, cells in itertools.islice(self.records.read(skip=True), RECORDS_SEEN):
             words.update(itertools.compress(self.first, map(is_word, cells)))
         likely = [column for column in columns if column in words]
         if not likely:
@@ -317,70 +323,4 @@ class CsvText:
                 for text, count in zip(texts, counts, strict=True)
             )
             found += [column] if surplus > 0 else []
-        return found
-
-    def place(self, *, skip: bool) -> Callable[[int], str]:
-        """Return the function that says where the row of a number is, header left out."""
-
-        def of_row(row: int) -> str:
-            line, _ = next(itertools.islice(self._records(skip=skip), row, None))
-            return f"{self.name}, line {line}"
-
-        return of_row
-
-    def _records(self, *, skip: bool = False) -> Iterator[tuple[int, list[str]]]:
-        """Yield the line where each record ends, and its cells; blank lines are ignored."""
-        text = io.TextIOWrapper(io.BytesIO(self.data), encoding="utf-8", newline="")
-        quoting: Any = csv.QUOTE_MINIMAL if self.quotes else csv.QUOTE_NONE
-        reader = csv.reader(text, delimiter=self.separator, quoting=quoting, strict=True)
-        try:
-            records = ((reader.line_num, cells) for cells in reader if cells)
-            yield from itertools.islice(records, int(skip), None)
-        except UnicodeDecodeError as error:
-            raise FileFormatError(
-                f"{self.name} is not UTF-8 text ({error.reason}); save it as UTF-8"
-            ) from error
-        except csv.Error as error:
-            raise FileFormatError(
-                f"{self.name}, line {reader.line_num}: {error}; check its quotes"
-            ) from error
-
-    def _explain(self, header: Sequence[str], numbers: Sequence[str], *, skip: bool) -> None:
-        """Raise the error for the first record of another length, or without a finite number in one
-        of the columns `numbers`.
-        """
-        places = {column: header.index(column) for column in numbers}
-        for count, (line, cells) in enumerate(self._records(skip=skip)):
-            where = f"{self.name}, line {line}"
-            if len(cells) != len(header):
-                raise FileFormatError(
-                    f"{where}: {len(cells)} cells, {len(header)} are expected; correct the line"
-                )
-            bad = {column: cells[at] for column, at in places.items() if not is_finite(cells[at])}
-            if not bad:
-                continue
-            column, cell = next(iter(bad.items()))
-            words = [one for one, text in bad.items() if is_word(text)]
-            if count == 0 and 1 < len(bad) == len(words):
-                raise FileFormatError(
-                    f"{where}: the columns {listed(words)} hold text ({cell!r}), not "
-                    "numbers; drop or encode them"
-                )
-            what = f"{cell!r} is not a finite number" if cell.strip() else "an empty cell"
-            others = self._not_finite(places, skip=skip) - {column}
-            more = [name for name in header if name in others]
-            also = f" (the columns {listed(more)} have such cells too)" if more else ""
-            raise FileFormatError(f"{where}: column {column!r}: {what}{also}; {_REMEDY}")
-
-    def _not_finite(self, places: Mapping[str, int], *, skip: bool) -> set[str]:
-        """Return the columns with a cell that is not a finite number; O(cells)."""
-        left, found = dict(places), set()
-        for _, cells in self._records(skip=skip):
-            bad = {
-                column
-                for column, at in left.items()
-                if at < len(cells) and not is_finite(cells[at])
-            }
-            found |= bad
-            left = {column: at for column, at in left.items() if column not in bad} if bad else left
         return found

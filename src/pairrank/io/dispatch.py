@@ -12,7 +12,7 @@ from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._atomic import STANDARD_STREAM
 from pairrank.io._streams import COMPRESSED_SUFFIXES, ReadingCallback, name_of
 from pairrank.io.query_sizes import queries_of_sizes, query_sizes_of, read_query_sizes
-from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, named_columns
+from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, listed, named_columns
 
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
@@ -199,10 +199,13 @@ def _read_svmlight(
 
 
 def _check_width(source: Any, rows: Rows, n_features: int | None) -> None:
-    if n_features is not None and rows.X.shape[1] != n_features:
+    found = rows.X.shape[1]
+    if n_features is not None and found != n_features:
+        others = "; leave out those that are not features with --drop (in Python drop=)"
         raise PairrankError(
-            f"{name_of(source)}: {rows.X.shape[1]} feature columns, but {n_features} are expected; "
-            "name them with features, or leave the others out with drop"
+            f"{name_of(source)}: {found} feature columns, but {n_features} are expected; "
+            f"they are {listed(rows.feature_names or ())}"
+            + (others if found > n_features else "; the file is of another set of features")
         )
 
 

@@ -14,11 +14,9 @@ import numpy as np
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io._arrow import Table, is_numeric
 from pairrank.io._block_memory import BlockMemory, Share, StartedBlock
-from pairrank.io.rows import check_dtype, named_columns, no_column
+from pairrank.io.rows import IN_BLOCKS, check_dtype, named_columns, no_column
 from pairrank.io.tables import Roles, feature_of, features_of, part_of
 
-_PARTS = ("label", "qid", "weight", "winner_weight", "loser_weight")
-"""The roles in the order of a block."""
 _ARROW_NAMES = {4: "float", 8: "double"}
 _BATCH_ROWS = 1 << 18
 _BUFFER_BYTES = 1 << 20
@@ -57,6 +55,9 @@ class ParquetBlocks:
     FileFormatError
         If a file is not Parquet or a column is unknown.
     """
+
+    _checks_pages = False
+    """Whether checksums of pages are compared, which costs time and which few files have."""
 
     def __init__(
         self,
@@ -160,16 +161,16 @@ class ParquetBlocks:
         return cells.to_numpy()
 
     def _finished(self, block: StartedBlock, roles: Mapping[str, str]) -> tuple[Any, ...]:
-        """Return X and the parts of a block in the order of `_PARTS`."""
+        """Return X and the parts of a block in the order of `IN_BLOCKS`."""
         import pyarrow as pa
 
         X = block.X
         if block.n_filled < block.n_rows:
             X = np.asfortranarray(X[: block.n_filled])
         if not roles:
-            return X, *[None] * len(_PARTS)
+            return X, *[None] * len(IN_BLOCKS)
         table = self._table(pa.concat_tables(block.others), first=block.first)
-        parts = (part_of(table, role, roles[role]) if role in roles else None for role in _PARTS)
+        parts = (part_of(table, role, roles[role]) if role in roles else None for role in IN_BLOCKS)
         return X, *parts
 
     def _changed(self) -> FileFormatError:
@@ -218,7 +219,12 @@ class ParquetBlocks:
         for path in self._files or ():
             filesystem = self._dataset.filesystem
             with filesystem.open_input_file(path) as opened:
-                file = pq.ParquetFile(opened, buffer_size=_BUFFER_BYTES, pre_buffer=False)
+                file = pq.ParquetFile(
+                    opened,
+                    buffer_size=_BUFFER_BYTES,
+                    pre_buffer=False,
+                    page_checksum_verification=self._checks_pages,
+                )
                 self._check_columns(path, columns, file.schema_arrow.names)
                 sizes = [file.metadata.row_group(k).num_rows for k in range(file.num_row_groups)]
                 ends = np.cumsum(sizes, dtype=int)
@@ -267,12 +273,16 @@ class ParquetBlocks:
             yield
         except PairrankError:
             raise
-        except FileNotFoundError as error:
-            raise FileAccessError(f"cannot read {self.name}: {error}; check the path") from error
         except (pa.ArrowException, OSError, ValueError) as error:
-            raise FileFormatError(
-                f"{self.name}: not Parquet, damaged, or files of different columns ({error})"
-            ) from error
+            raise self._fault(error) from error
+
+    def _fault(self, error: Exception) -> PairrankError:
+        """Return the error about files that cannot be read."""
+        if isinstance(error, FileNotFoundError):
+            return FileAccessError(f"cannot read {self.name}: {error}; check the path")
+        return FileFormatError(
+            f"{self.name}: not Parquet, damaged, or files of different columns ({error})"
+        )
 
 
 class _Piece(NamedTuple):

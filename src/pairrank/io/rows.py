@@ -97,6 +97,9 @@ ROW_COLUMNS = {
 IN_SVMLIGHT = ("label", "qid", "docid")
 """The columns that svmlight text can hold; a docid is in the comment of its row."""
 
+IN_BLOCKS = ("label", "qid", "weight", "winner_weight", "loser_weight")
+"""The columns that blocks of rows hold beside X, in the order of a block."""
+
 
 def named_columns(columns: Mapping[str, str | None]) -> dict[str, str]:
     """Return the columns that have a name, by role; raise a PairrankError for an unknown role."""
@@ -131,13 +134,17 @@ def numbered_names(n_features: int, zero_based: bool | None = None) -> list[str]
     return [f"f{number}" for number in range(first, first + n_features)]
 
 
-def refuse_unnamed(names: Iterable[str]) -> None:
-    """Refuse columns with the name of a role that they are not given, but for labels."""
+def refuse_unnamed(names: Iterable[str], *, file: str = "") -> None:
+    """Refuse columns with the name of a role that they are not given, but for labels.
+
+    `file` is the file in the message, if the caller does not add it.
+    """
+    where = f"{file}: " if file else ""
     for name in names:
         if name in ROW_COLUMNS and name != "label":
             flag = f"--{name.replace('_', '-')}"
             raise PairrankError(
-                f"column {name!r} would be a feature; pass {flag} {name} or --drop {name} "
+                f"{where}column {name!r} would be a feature; pass {flag} {name} or --drop {name} "
                 "(rename it if it is a feature)"
             )
 

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import os
 import zipfile
-import zlib
 from collections.abc import Generator
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from pairrank.exceptions import FileAccessError, FileFormatError, InputTypeError
+from pairrank.exceptions import FileFormatError
 from pairrank.io._atomic import atomic_write
+from pairrank.io._converted import ConvertedFiles
 from pairrank.io._streams import ReadingCallback, open_source, position_in, whole_lines
-from pairrank.io.query_sizes import query_sizes_of
 from pairrank.io.rows import check_dtype
 from pairrank.io.svmlight import SvmlightReader, check_arguments, is_sparse, matrix_of
 
 _TEXT_BLOCK = 2 << 20
 _ENTRY_BYTES = 12
-_MANIFEST, _QUERIES = "manifest.json", "queries.npy"
+_QUERIES = "queries.npy"
 _ARRAYS = ("labels", "row_ends", "indices", "values")
 
 
@@ -61,22 +57,12 @@ class SvmlightBlocks:
         callback: ReadingCallback | None = None,
     ) -> None:
         check_arguments(n_features, zero_based=zero_based)
-        single = isinstance(paths, str | os.PathLike)
-        try:
-            self.paths = [os.path.abspath(path) for path in ([paths] if single else paths)]
-            cache = os.fspath(cache)
-        except TypeError as error:
-            raise InputTypeError(f"paths and cache must be names of files: {error}") from error
         n_features = None if n_features is None else int(n_features)
-        if not self.paths:
-            raise FileAccessError("no svmlight file is named: give at least one path")
-        more = len(self.paths) - 1
-        self.name = self.paths[0] + f" and {more} more" * bool(more)
         self.dtype, self.callback = check_dtype(dtype), callback
-        options = [self.paths, self.dtype.str, zero_based, n_features, block_bytes]
-        key = hashlib.blake2b(json.dumps(options).encode(), digest_size=12).hexdigest()
-        self.folder = Path(cache, key)
-        manifest = self._usable()
+        options = [self.dtype.str, zero_based, n_features, block_bytes]
+        self._files = ConvertedFiles(paths, cache, options, "svmlight")
+        self.name, self.folder = self._files.name, self._files.folder
+        manifest = self._files.manifest()
         if manifest is None:
             manifest = self._convert(zero_based, n_features, block_bytes)
         self._manifest = manifest
@@ -124,39 +110,12 @@ class SvmlightBlocks:
             with stored:
                 return {each: stored[each] for each in wanted}
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise FileFormatError(
-                f"{path}: the cache is damaged ({error}); delete the folder {self.folder}, it is "
-                "made again"
-            ) from error
-
-    def _usable(self) -> dict[str, Any] | None:
-        """Return the manifest of an earlier conversion of the same files, if there is one."""
-        try:
-            manifest: dict[str, Any] = json.loads((self.folder / _MANIFEST).read_text("utf-8"))
-            known = [(size, changed, digest) for size, changed, digest in manifest["files"]]
-        except (OSError, ValueError, KeyError, TypeError):
-            return None
-        for path, (size, changed, digest) in zip(self.paths, known, strict=True):
-            now = _stat(path)
-            if now.st_size != size:
-                return None
-            if now.st_mtime_ns != changed and _digest(path) != digest:
-                return None
-        return manifest
+            raise self._files.damaged(path, error) from error
 
     def _convert(self, zero_based: Any, n_features: int | None, limit: int) -> dict[str, Any]:
         """Parse the text, write the block files, and last of all the manifest; return it."""
-        for path in self.paths:
-            _stat(path)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileAccessError(
-                f"cannot make the cache {self.folder}: {error.strerror}; name another folder"
-            ) from error
-        files = [_identity(path) for path in self.paths]
-        (self.folder / _MANIFEST).unlink(missing_ok=True)  # blocks are no longer those it names
-        reader = SvmlightReader(self.paths[0], self.dtype, comments=False)
+        files = self._files.start()
+        reader = SvmlightReader(self._files.paths[0], self.dtype, comments=False)
         sizes: list[int] = []
         n_rows = n_entries = 0
         for _ in self._parsed(reader, limit):
@@ -165,7 +124,8 @@ class SvmlightBlocks:
         if not n_rows:
             raise FileFormatError(f"{self.name}: no rows; the files hold nothing, or comments only")
         has_queries = bool(reader.code_of)
-        self._refuse_side_files(has_queries)
+        if not has_queries:
+            self._files.refuse_side_files()
         shift = reader.shift(zero_based)
         width = reader.width(shift, n_features, n_rows, n_entries)
         if has_queries:
@@ -180,20 +140,11 @@ class SvmlightBlocks:
             "has_queries": has_queries,
             "sizes": sizes,
         }
-        with atomic_write(self.folder / _MANIFEST, "w") as text:
-            text.write(json.dumps(manifest))
-        self._delete_surplus({_file(number) for number in range(len(sizes))})
-        return manifest
-
-    def _delete_surplus(self, blocks: set[str]) -> None:
-        """Delete the blocks that an earlier conversion of longer files has left."""
-        for path in self.folder.glob("block-*.npz"):
-            if path.name not in blocks:
-                path.unlink(missing_ok=True)
+        return self._files.finish(manifest, {_file(number) for number in range(len(sizes))})
 
     def _parsed(self, reader: SvmlightReader, limit: int) -> Generator[None, None, None]:
         """Parse the files; yield where the reader holds a block, and at the end."""
-        for path in self.paths:
+        for path in self._files.paths:
             reader.name, reader.line, before = path, 1, reader.n_bytes
             with open_source(path) as stream:
                 blocks = whole_lines(stream, _TEXT_BLOCK)
@@ -216,39 +167,6 @@ class SvmlightBlocks:
             np.savez(file, **arrays)
         return path.stat().st_size
 
-    def _refuse_side_files(self, has_queries: bool) -> None:
-        side = None if has_queries else next(filter(None, map(query_sizes_of, self.paths)), None)
-        if side is not None:
-            raise FileFormatError(
-                f"{side}: rows per query in a file of their own are not read for blocks; write qid "
-                "into the rows (pairrank convert), or move the file away"
-            )
-
 
 def _file(number: int) -> str:
     return f"block-{number:06d}.npz"
-
-
-def _stat(path: str) -> os.stat_result:
-    try:
-        return os.stat(path)
-    except OSError as error:
-        raise FileAccessError(f"cannot read {path}: {error.strerror}; check the path") from error
-
-
-def _identity(path: str) -> tuple[int, int, int]:
-    """Return size, time of change and digest of a file."""
-    found = _stat(path)
-    return found.st_size, found.st_mtime_ns, _digest(path)
-
-
-def _digest(path: str) -> int:
-    """Return the CRC-32 of a file."""
-    digest = 0
-    try:
-        with open(path, "rb") as file:
-            while block := file.read(1 << 22):
-                digest = zlib.crc32(block, digest)
-    except OSError as error:
-        raise FileAccessError(f"cannot read {path}: {error.strerror}; check the path") from error
-    return digest

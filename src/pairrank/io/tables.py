@@ -155,6 +155,7 @@ def _without_text(content: Content, features: list[str], roles: Roles) -> list[s
     if not texts:
         return features
     if roles.features is None and not roles.drop_text:
+        refuse_unnamed(texts, file=content.name)
         raise FileFormatError(
             f"{content.name}: features must be numbers, but these columns hold text or dates: "
             f"{listed(texts)}; name those of queries (--qid) and documents (--docid), leave out "

@@ -1,0 +1,130 @@
+"""Folders of converted files: made once, and used again as long as the text stays the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pairrank.exceptions import FileAccessError, FileFormatError, InputTypeError
+from pairrank.io._atomic import atomic_write
+from pairrank.io.query_sizes import query_sizes_of
+
+_MANIFEST = "manifest.json"
+
+
+class ConvertedFiles:
+    """The files of a conversion in a folder of their own in `cache`.
+
+    A manifest, written last of all, holds size, time of change and digest of each text file.
+
+    Parameters
+    ----------
+    paths : str, path-like or sequence of them
+        The files of text.
+    cache : str or path-like
+        The folder of all conversions; it is made if there is none.
+    options : sequence
+        What else the conversion depends on; JSON can write it.
+    what : str
+        The format of the text, in messages.
+    """
+
+    def __init__(
+        self, paths: Any, cache: str | os.PathLike[str], options: Sequence[Any], what: str
+    ) -> None:
+        single = isinstance(paths, str | os.PathLike)
+        try:
+            self.paths = [os.path.abspath(path) for path in ([paths] if single else paths)]
+            cache = os.fspath(cache)
+        except TypeError as error:
+            raise InputTypeError(f"paths and cache must be names of files: {error}") from error
+        if not self.paths:
+            raise FileAccessError(f"no {what} file is named: give at least one path")
+        more = len(self.paths) - 1
+        self.name = self.paths[0] + f" and {more} more" * bool(more)
+        key = json.dumps([self.paths, *options]).encode()
+        self.folder = Path(cache, hashlib.blake2b(key, digest_size=12).hexdigest())
+
+    def manifest(self) -> dict[str, Any] | None:
+        """Return the manifest of an earlier conversion of the same text, if there is one."""
+        try:
+            manifest: dict[str, Any] = json.loads((self.folder / _MANIFEST).read_text("utf-8"))
+            known = [(size, changed, digest) for size, changed, digest in manifest["files"]]
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        for path, (size, changed, digest) in zip(self.paths, known, strict=True):
+            now = _stat(path)
+            if now.st_size != size:
+                return None
+            if now.st_mtime_ns != changed and _digest(path) != digest:
+                return None
+        return manifest
+
+    def start(self) -> list[tuple[int, int, int]]:
+        """Make the folder, delete the manifest, and return what identifies the text."""
+        for path in self.paths:
+            _stat(path)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileAccessError(
+                f"cannot make the cache {self.folder}: {error.strerror}; name another folder"
+            ) from error
+        files = [_identity(path) for path in self.paths]
+        (self.folder / _MANIFEST).unlink(missing_ok=True)  # files are no longer those it names
+        return files
+
+    def finish(self, manifest: dict[str, Any], written: set[str]) -> dict[str, Any]:
+        """Write the manifest, and delete what an earlier conversion of longer text has left."""
+        with atomic_write(self.folder / _MANIFEST, "w") as text:
+            text.write(json.dumps(manifest))
+        for path in self.folder.glob("block-*"):
+            if path.name not in written:
+                path.unlink(missing_ok=True)
+        return manifest
+
+    def refuse_side_files(self) -> None:
+        """Raise an error if a file of rows per query lies beside text without queries."""
+        side = next(filter(None, map(query_sizes_of, self.paths)), None)
+        if side is not None:
+            raise FileFormatError(
+                f"{side}: rows per query in a file of their own are not read for blocks; write qid "
+                "into the rows (pairrank convert), or move the file away"
+            )
+
+    def damaged(self, path: Path, error: BaseException) -> FileFormatError:
+        """Return the error about a damaged file or folder."""
+        return FileFormatError(
+            f"{path}: the cache is damaged ({error}); delete the folder {self.folder}, it is made "
+            "again"
+        )
+
+
+def _stat(path: str) -> os.stat_result:
+    try:
+        return os.stat(path)
+    except OSError as error:
+        raise FileAccessError(f"cannot read {path}: {error.strerror}; check the path") from error
+
+
+def _identity(path: str) -> tuple[int, int, int]:
+    """Return size, time of change and digest of a file."""
+    found = _stat(path)
+    return found.st_size, found.st_mtime_ns, _digest(path)
+
+
+def _digest(path: str) -> int:
+    """Return the CRC-32 of a file."""
+    digest = 0
+    try:
+        with open(path, "rb") as file:
+            while block := file.read(1 << 22):
+                digest = zlib.crc32(block, digest)
+    except OSError as error:
+        raise FileAccessError(f"cannot read {path}: {error.strerror}; check the path") from error
+    return digest

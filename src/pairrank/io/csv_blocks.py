@@ -1,0 +1,223 @@
+"""CsvBlocks: CSV files, converted once to Parquet files in a folder."""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+import numpy as np
+
+from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.io._arrow import RECORDS_SEEN, CsvText
+from pairrank.io._atomic import atomic_write
+from pairrank.io._converted import ConvertedFiles
+from pairrank.io._csv_records import CsvRecords
+from pairrank.io._streams import ReadingCallback, open_source, position_in
+from pairrank.io.parquet_blocks import ParquetBlocks
+from pairrank.io.rows import ROW_COLUMNS, check_dtype, named_columns, narrowed
+from pairrank.io.tables import Roles, features_of
+
+_TEXT_BYTES = 16 << 20
+"""Text that is parsed together, and becomes a row group."""
+_ROWS_TOLD = 10_000
+"""After a bad cell so many rows are searched for other columns with such cells."""
+
+
+class CsvBlocks(ParquetBlocks):
+    """A source of blocks of CSV files, which are parsed once.
+
+    A file becomes a Parquet file with the columns that are used: features in `dtype`, weights as
+    numbers, labels and queries as text. Parquet's checksums of pages show damage.
+
+    Parameters
+    ----------
+    paths : str, path-like or sequence of them
+        Files of UTF-8 text with a header; gzip, bzip2 and xz are decompressed.
+    cache : str or path-like
+        The folder; it is made if there is none.
+    columns, features, drop, drop_text, batch_rows
+        As for ParquetBlocks. Whether a column is text follows from the first rows of the first
+        file.
+    dtype : float64 or float32
+        The dtype of X.
+    block_bytes : int
+        As for ParquetBlocks.
+    callback : callable, optional
+        As for `read_rows`; called while text is parsed.
+    """
+
+    _checks_pages = True
+
+    def __init__(
+        self,
+        paths: Any,
+        cache: str | os.PathLike[str],
+        columns: Mapping[str, str | None],
+        *,
+        features: Sequence[str] | None = None,
+        drop: Sequence[str] = (),
+        drop_text: bool = False,
+        batch_rows: int | None = None,
+        dtype: Any = np.float64,
+        block_bytes: int = 1 << 26,
+        callback: ReadingCallback | None = None,
+    ) -> None:
+        dtype, self._callback = check_dtype(dtype), callback
+        named = named_columns(columns)
+        given = None if features is None else list(features)
+        options = [named, given, list(drop), drop_text, dtype.str]
+        self._text = ConvertedFiles(paths, cache, options, "CSV")
+        manifest = self._text.manifest()
+        if manifest is None:
+            manifest = self._convert(Roles(named, given, drop, drop_text=drop_text), dtype)
+        super().__init__(
+            [self._text.folder / _file(number) for number in range(len(self._text.paths))],
+            columns,
+            features=manifest["features"],
+            batch_rows=batch_rows,
+            dtype=dtype,
+            block_bytes=block_bytes,
+        )
+        self.name = self._text.name
+
+    def _fault(self, error: Exception) -> PairrankError:
+        return self._text.damaged(self._text.folder, error)
+
+    def _convert(self, roles: Roles, dtype: np.dtype[Any]) -> dict[str, Any]:
+        """Write the Parquet files, and last of all the manifest; return it."""
+        if "qid" not in roles.columns:
+            self._text.refuse_side_files()
+        files = self._text.start()
+        for number, path in enumerate(self._text.paths):
+            text = _CsvFile(path, roles, dtype)
+            if not number:  # other files need these columns, in any order
+                roles = roles._replace(features=text.features, drop=())
+            with atomic_write(self._text.folder / _file(number)) as target:
+                text.write(target, self._callback)
+        written = {_file(number) for number in range(len(self._text.paths))}
+        return self._text.finish({"files": files, "features": roles.features}, written)
+
+
+class _CsvFile:
+    """A CSV file, and the columns of it that are read."""
+
+    def __init__(self, path: str, roles: Roles, dtype: np.dtype[Any]) -> None:
+        self.path, self._dtype = path, dtype
+        self._records = CsvRecords(lambda: open_source(path), path)
+        start = CsvText(self._records.first_text(RECORDS_SEEN + 1), path)
+        if not start.first:
+            raise FileFormatError(f"{path}: empty; a header with the columns' names is needed")
+        self._header, self._first_line = start.first, start.first_line
+        if next(start.records.read(skip=True), None) is None:
+            raise FileFormatError(f"{path}: no rows below the header")
+        self.features = features_of(start, roles)
+        kinds = {column: ROW_COLUMNS[role].kind for role, column in roles.columns.items()}
+        self._texts = [column for column, kind in kinds.items() if kind != "numbers"]
+        self._weights = [column for column in kinds if column not in self._texts]
+
+    def write(self, target: IO[bytes], callback: ReadingCallback | None) -> None:
+        """Write the columns as a Parquet file."""
+        import pyarrow.parquet as pq
+
+        schema = self._schema()
+        with pq.ParquetWriter(
+            target, schema, use_dictionary=self._texts, write_page_checksum=True
+        ) as writer:
+            for batch in self._batches(schema, callback):
+                writer.write_batch(batch)
+
+    def _schema(self) -> Any:
+        import pyarrow as pa
+
+        kind = pa.from_numpy_dtype(self._dtype)
+        return pa.schema(
+            [
+                *((name, kind) for name in self.features),
+                *((name, pa.float64()) for name in self._weights),
+                *((name, pa.string()) for name in self._texts),
+            ]
+        )
+
+    def _batches(self, schema: Any, callback: ReadingCallback | None) -> Iterator[Any]:
+        """Yield the rows in parts, checked."""
+        import pyarrow as pa
+        from pyarrow import csv
+
+        kinds = {
+            name: pa.string() if name in self._texts else pa.float64() for name in schema.names
+        }
+        n_rows = 0
+        try:
+            with open_source(self.path) as stream:
+                watched = stream if callback is None else _Watched(stream, callback, lambda: n_rows)
+                parts = csv.open_csv(
+                    watched,
+                    csv.ReadOptions(
+                        column_names=self._header,
+                        skip_rows=self._first_line,
+                        block_size=_TEXT_BYTES,
+                    ),
+                    csv.ParseOptions(newlines_in_values=True),
+                    csv.ConvertOptions(
+                        column_types=kinds, include_columns=schema.names, null_values=[]
+                    ),
+                )
+                for part in parts:
+                    yield self._checked(part, schema, n_rows)
+                    n_rows += part.num_rows
+        except pa.ArrowInvalid as error:
+            self._explain(n_rows)
+            raise FileFormatError(f"{self.path}: {error}; correct the file") from error
+
+    def _checked(self, part: Any, schema: Any, n_before: int) -> Any:
+        """Return the rows of a part, with features in their dtype; refuse what is not finite."""
+        import pyarrow as pa
+
+        arrays = []
+        for name in schema.names:
+            cells = part.column(name)
+            if name not in self._texts:
+                values = cells.to_numpy()
+                if not np.isfinite(values).all():
+                    self._explain(n_before)
+                if name not in self._weights:
+                    cells = pa.array(narrowed(values, self._dtype, self._place(name, n_before)))
+            arrays.append(cells)
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _place(self, column: str, n_before: int) -> Callable[[int], str]:
+        def place(row: int) -> str:
+            return f"{self._records.place(skip=True)(n_before + row)}: column {column!r}"
+
+        return place
+
+    def _explain(self, n_valid: int) -> None:
+        """Raise the error for the first bad record after the rows that are valid."""
+        numbers = [*self.features, *self._weights]
+        self._records.explain(self._header, numbers, skip=True, first=n_valid, at_most=_ROWS_TOLD)
+
+
+class _Watched(io.RawIOBase):
+    """A stream; a callback hears how much of it has been read."""
+
+    def __init__(
+        self, stream: IO[bytes], callback: ReadingCallback, n_rows: Callable[[], int]
+    ) -> None:
+        self._stream, self._callback, self._n_rows, self._n_read = stream, callback, n_rows, 0
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Read some bytes and report the position."""
+        found = self._stream.read(size)
+        self._n_read += len(found)
+        self._callback(*position_in(self._stream, self._n_read), self._n_rows())
+        return found
+
+
+def _file(number: int) -> str:
+    return f"block-{number:06d}.parquet"
