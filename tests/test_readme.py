@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
+import subprocess
 import textwrap
 import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 import sklearn
 
@@ -22,6 +25,9 @@ EXTRAS = {"lightgbm", "xgboost", "torch", "dask"}
 """Libraries that make test-extras installs."""
 PEERS = {"sksurv", "choix", "rlscore"}
 """Libraries that a user comes from; blocks in them run where they are installed."""
+OF_RLSCORE = pytest.mark.filterwarnings("ignore:the matrix subclass")
+LIBLINEAR = "PAIRRANK_LIBLINEAR"
+"""Names the folder of LIBLINEAR-ranksvm's train and predict; their block runs if it is set."""
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 _DIRECTIVE = re.compile(
     r"^( *)\.\. code-block:: (\w+)\n((?:\1 +:.*\n)*)\n((?:\1   .*\n|\n)+)", flags=re.MULTILINE
@@ -59,6 +65,7 @@ def python_blocks() -> list[Any]:
     found = []
     for number, block in enumerate(block for block in BLOCKS if block.language == "python"):
         marks = [pytest.mark.extras] if block.needs & EXTRAS else []
+        marks += [OF_RLSCORE] if "rlscore" in block.needs else []
         found.append(pytest.param(block, marks=marks, id=f"{block.page}-{number}"))
     return found
 
@@ -80,15 +87,37 @@ def test_every_code_block_is_found():
     assert frozenset().union(*(block.needs for block in BLOCKS)) <= known
 
 
+def output_of(block: Block, capsys: Any) -> str:
+    """Run a Python block and return what it prints."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with sklearn.config_context():
+        exec(compile(block.text, block.page, "exec"), names)
+    return str(capsys.readouterr().out)
+
+
 @pytest.mark.parametrize("block", python_blocks())
 def test_each_python_block_runs_alone(block, capsys, tmp_path, monkeypatch):
     skip_without(block.needs)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "Agg")
-    names: dict[str, Any] = {"__name__": "__main__"}
-    with sklearn.config_context():
-        exec(compile(block.text, block.page, "exec"), names)
-    assert capsys.readouterr().out
+    assert output_of(block, capsys)
+
+
+def with_the_next(need: str) -> list[Block]:
+    """Return the block that needs a peer, and the next one, which does the same with pairrank."""
+    at = next(place for place, block in enumerate(BLOCKS) if need in block.needs)
+    return BLOCKS[at : at + 2]
+
+
+@OF_RLSCORE
+def test_the_block_of_rlscore_and_the_next_print_the_same_scores(capsys):
+    skip_without(frozenset({"rlscore"}))
+    theirs, ours = (
+        np.array(output_of(block, capsys).strip("[]\n").split(), float)
+        for block in with_the_next("rlscore")
+    )
+    # Both print eight decimals.
+    np.testing.assert_allclose(theirs, ours, rtol=0, atol=1.5e-8)
 
 
 def test_the_first_example_counts_every_pair(capsys):
@@ -137,6 +166,27 @@ def test_commands_run(page, folder):
     for words in commands_of(page):
         if "-o" in words:
             assert (folder / words[words.index("-o") + 1]).stat().st_size
+
+
+def test_the_programs_that_a_user_comes_from_give_the_same_scores(folder):
+    programs = os.environ.get(LIBLINEAR)
+    if not programs:
+        pytest.skip(f"{LIBLINEAR} names no folder with LIBLINEAR-ranksvm's train and predict")
+    theirs, ours = (block.text for block in with_the_next("liblinear"))
+    n_rows = len(Path("test.txt").read_text("utf-8").splitlines())
+    for tolerance in ("0.001", "1e-9"):
+        scores = []
+        for text in (theirs, ours):
+            for line in text.strip().replace("0.001", tolerance).splitlines():
+                name, *words = shlex.split(line)
+                if name == "pairrank":
+                    run(*words)
+                else:
+                    subprocess.run([Path(programs) / name, *words], check=True, capture_output=True)
+            scores.append(np.loadtxt("scores.txt"))
+        assert scores[0].shape == scores[1].shape == (n_rows,)
+    # predict writes six digits.
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5, atol=1e-6)
 
 
 def test_the_page_of_the_command_line_runs_every_kind_of_command(folder):

@@ -160,7 +160,7 @@ def test_figures_say_if_their_c_is_not_that_of_table_3():
 
 
 def test_weights_of_0_have_the_least_absolute_deviations_on_mq2008(data_home, monkeypatch):
-    """The reason why the paper's C of L1-loss SVR loses here, see `L1_SVR_STOPS`."""
+    """Why L1-loss SVR depends on the order of the rows, see Table 5-seeds."""
     monkeypatch.setenv("PAIRRANK_DATA", str(data_home))
     train = problems.problem("MQ2008").train
     assert (train.y == 0.0).mean() > 0.8

@@ -22,8 +22,8 @@ from reproduction.study import ANY, Cell, Quantity, Reason, Table
 ORDER_OF_SEXES = np.array([2.0, 0.0, 1.0])
 """The places of male, female and infant in alphabetical order: F, I, M."""
 
-BY_COUNT = ("pyrim", "triazines", "wisconsin", "machine_cpu", "housing")
-"""Sets in bins of equal count; others in bins of equal width: the nearer to the paper's pairs."""
+BY_COUNT = ("pyrim", "triazines", "housing")
+"""Sets in bins of equal count, which have the paper's pairs; others are in bins of equal width."""
 
 FAST, DIRECT, BOOST = "RankNCG fast", "RankNCG direct", "RankBoost"
 FEW_ROUNDS = "RankBoost, 10 rounds"
@@ -93,9 +93,9 @@ def _paper(field: str) -> dict[tuple[str, str], Any]:
 
 
 NOTE = (
-    "The target is the first column of the file, in bins of equal width or of equal count, "
-    "whichever has pairs nearer the paper's; Abalone's is the sex, in alphabetical order. The "
-    "usual target is a feature."
+    "The target is the first column of the file, in bins of equal width; those of Pyrimidines, "
+    "Triazines and Boston Housing are of equal count, which has pairs nearer the paper's. "
+    "Abalone's target is the sex, in alphabetical order. The usual target is a feature."
 )
 COUNTS = Table(
     name="1-first",
@@ -111,7 +111,10 @@ COUNTS = Table(
 )
 
 
-OTHER_PAIRS = "Not compared: the pairs of the first column are not the paper's (Table 1-first)."
+OTHER_PAIRS = (
+    "Not compared: five rows have most of the range of the first column, so that bins of equal "
+    "width leave folds without a pair, and bins of equal count have other pairs than the paper's."
+)
 ROUNDS = Reason(
     "The paper's RankBoost is stopped after another number of rounds, which it does not print "
     "by set (50 to 100).",
@@ -119,6 +122,7 @@ ROUNDS = Reason(
 )
 
 
+BOSTON = "7 Boston Housing"
 UNMATCHED_SOURCES = tuple(each for each in REAL if each.name in UNMATCHED)
 _PLACES = tuple((name, "") for name in UNMATCHED)
 COLUMNS = Table(
@@ -187,7 +191,7 @@ ACCURACIES = Table(
             },
             ".3f",
             tolerance=0.01,
-            not_compared={(row, ANY): OTHER_PAIRS for row in UNMATCHED},
+            not_compared={(BOSTON, ANY): OTHER_PAIRS},
             reasons={(ANY, BOOST): ROUNDS},
         ),
     ),
