@@ -201,7 +201,7 @@ def test_the_stated_error_is_not_far_above_the_true_one():
     values, slopes, in_doubt = [], [], []
     rng = np.random.default_rng(0)
     for _ in range(40):
-        n = int(rng.integers(600, 1500))
+        n = int(rng.integers(1000, 1400))
         y = rng.integers(0, 4, n).astype(float)
         scores = rng.normal(size=n)
         levels = Levels.build(y)
