@@ -197,7 +197,7 @@ def test_stated_errors_hold_for_weights_of_any_size(size):
 
 
 def test_the_stated_error_is_not_far_above_the_true_one():
-    """It adds up the pairs in doubt, whose true errors cancel like the square root of their count."""
+    """It adds up the pairs in doubt; true errors cancel like the square root of their count."""
     values, slopes, in_doubt = [], [], []
     rng = np.random.default_rng(0)
     for _ in range(40):
