@@ -244,7 +244,8 @@ def _limit_matrix(
     bands[0] += np.bincount(high, stiffness, bands.shape[1])
     bands[0, ~problem.bounded.T.ravel()] = 1.0
     bands[1, 0::2] = cross
-    np.add.at(bands, (np.abs(low - high), np.minimum(low, high)), -stiffness)
+    places = np.abs(low - high) * bands.shape[1] + np.minimum(low, high)
+    bands -= np.bincount(places, stiffness, bands.size).reshape(bands.shape)
     return bands
 
 
