@@ -10,11 +10,12 @@ from scipy import sparse
 
 from hull_definition import hull_by_clarabel
 from pairrank._protocols import Status
+from pairrank.compiled import limit_rows as passes
 from pairrank.objective import HullObjective, hull_objective
+from pairrank.objective.limit_rows import LimitRows
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.solvers.interior_point import minimize_with_limits
-from pairrank.solvers.limit_rows import LimitRows
-from pairrank.solvers.limit_system import LimitSystem, RowCurvature
+from pairrank.solvers.limit_system import LimitSystem
 
 pytestmark = pytest.mark.numeric
 
@@ -28,9 +29,9 @@ def make_levels(n_rows=90, seed=0, graph="chain", n_queries=4):
     return Levels.build(y, rng.integers(0, n_queries, n_rows), graph=graph, sample_weight=weight)
 
 
-def make_objective(form=np.asarray, graph="chain", seed=0, n_features=3, nu=0.5):
-    X = np.random.default_rng(seed).normal(size=(90, n_features)) + 5
-    return HullObjective(form(X), make_levels(seed=seed, graph=graph), nu), X
+def make_objective(form=np.asarray, graph="chain", seed=0, n_features=3, nu=0.5, n_rows=90):
+    X = np.random.default_rng(seed).normal(size=(n_rows, n_features)) + 5
+    return HullObjective(form(X), make_levels(n_rows, seed=seed, graph=graph), nu), X
 
 
 WAYS = ["kept", "kept, by BLAS", "in pieces", "pieces of many groups, by BLAS"]
@@ -86,12 +87,10 @@ def test_products_equal_those_of_the_centred_rows(problem):
     np.testing.assert_allclose(objective.transposed(v), rows.T @ v, **tolerance)
     sums = np.zeros((2, objective.n_groups, objective.n_features))
     gram = np.zeros((objective.n_features, objective.n_features))
-    totals = np.zeros((2, objective.n_groups))
+    totals = objective.by_group(sides)
     for piece in objective.pieces:
         objective.add_grams(piece, sides[:, piece.rows], gram, sums)
-        piece.add_by_group(sides[:, piece.rows], totals)
     np.testing.assert_allclose(gram, (rows.T * sides.sum(axis=0)) @ rows, **tolerance)
-    np.testing.assert_allclose(totals, objective.by_group(sides))
     groups = group_of(objective)
     spread = np.concatenate([piece.by_row(totals) for piece in objective.pieces], axis=1)
     np.testing.assert_array_equal(spread, totals[:, groups])
@@ -101,6 +100,7 @@ def test_products_equal_those_of_the_centred_rows(problem):
             sums[side, group], sides[side, inside] @ rows[inside], **tolerance
         )
         assert objective.by_group(v)[group] == pytest.approx(v[inside].sum())
+        assert totals[side, group] == pytest.approx(sides[side, inside].sum())
 
 
 def test_offsets_bring_the_scores_back(problem):
@@ -121,7 +121,7 @@ def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
     objective.takes_matrices = direct
     rng = np.random.default_rng(2)
     has = objective.by_row(objective.bounded)
-    rows = RowCurvature(rng.random(has.shape) * has, rng.random(has.shape[1]) * has.all(axis=0))
+    sides, cross = rng.random(has.shape) * has, rng.random(has.shape[1]) * has.all(axis=0)
     stiffness = rng.random(objective.edges.shape[0])
     rows_matrix = np.column_stack([objective.scores(one) for one in np.eye(3)])
     # One row's energy: upper (s - L)^2 + lower (U - s)^2 + cross ((s - L) - (U - s))^2, halved.
@@ -136,9 +136,9 @@ def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
         above, below = np.zeros(len(matrix)), np.zeros(len(matrix))
         above[:3], above[3 + n_groups + group] = rows_matrix[place], -1
         below[:3], below[3 + group] = -rows_matrix[place], 1
-        add(above, rows.sides[1, place])
-        add(below, rows.sides[0, place])
-        add(above - below, rows.cross[place])
+        add(above, sides[1, place])
+        add(below, sides[0, place])
+        add(above - below, cross[place])
     for (low, high), weight in zip(objective.edges, stiffness, strict=True):
         apart = np.zeros(len(matrix))
         apart[3 + high], apart[3 + n_groups + low] = 1, -1
@@ -147,41 +147,62 @@ def test_newton_s_system_equals_the_dense_one(graph, direct, form, monkeypatch):
     matrix[free, free] = 1.0
     right = rng.normal(size=len(matrix))
     expected = np.linalg.solve(matrix, right)
-    system = LimitSystem(
-        objective,
-        lambda piece: RowCurvature(rows.sides[:, piece.rows], rows.cross[piece.rows]),
-        stiffness,
-    )
+
+    def couple(piece, totals):
+        for total, values in zip(totals, (*sides, cross), strict=True):
+            np.add.at(total, group_of(objective)[piece.rows], values[piece.rows])
+        return sides[:, piece.rows] + 2 * cross[piece.rows]
+
+    system = LimitSystem(objective, couple, stiffness)
     weights, limits = system.solve(right[:3], right[3:].reshape(2, -1))
     tolerance = 1e-9 if direct else 1e-5
     np.testing.assert_allclose(weights, expected[:3], rtol=tolerance, atol=tolerance)
     np.testing.assert_allclose(limits.ravel(), expected[3:], rtol=tolerance, atol=tolerance)
 
 
+def pair_of(rows, line):
+    """Return a line of the passes' state for both limits, (2, n_rows)."""
+    return np.stack((rows.numbers(line), rows.numbers(line + 1)))
+
+
+def set_pair(rows, line, values):
+    for side in (0, 1):
+        rows.set_numbers(line + side, values[side])
+
+
 @pytest.mark.parametrize("graph", ["chain", "full"])
 @pytest.mark.parametrize("margins_grow", [False, True])
-def test_rows_move_as_newton_s_equations_say(graph, margins_grow, monkeypatch):
-    monkeypatch.setattr(hull_objective, "_PIECE_ROWS", 17)
-    objective, _ = make_objective(graph=graph)
+@pytest.mark.parametrize(("n_rows", "piece_rows"), [(90, 17), (3 * passes.BLOCK, 170)])
+def test_rows_move_as_newton_s_equations_say(graph, margins_grow, n_rows, piece_rows, monkeypatch):
+    monkeypatch.setattr(hull_objective, "_PIECE_ROWS", piece_rows)
+    objective, _ = make_objective(graph=graph, n_rows=n_rows)
     rng = np.random.default_rng(4)
     rows, groups = LimitRows(objective), group_of(objective)
     has = objective.by_row(objective.bounded)
-    rows._multipliers[:] *= rng.random(has.shape) + 0.5
-    rows._margins[:] = np.where(has, rng.random(has.shape) + 0.5, 1.0)
+    start = pair_of(rows, passes.MULTIPLIERS)
+    multipliers_now = start * (rng.random(has.shape) + 0.5)
+    margins_now = np.where(has, rng.random(has.shape) + 0.5, 1.0)
+    set_pair(rows, passes.MULTIPLIERS, multipliers_now)
+    set_pair(rows, passes.MARGINS, margins_now)
     weights, limits = rng.normal(size=3), rng.normal(size=(2, objective.n_groups))
     if margins_grow:
         weights, limits = 0.1 * weights, limits + np.array([[-9.0], [9.0]])
     scores, limit = objective.scores(weights), limits[:, groups]
     crossing = np.stack((limit[0] - scores, scores - limit[1]))
-    start = rows._share[:, groups] * objective.cost
+    np.testing.assert_allclose(start, 4.0 * has / has.sum(axis=0) * objective.cost)
+    stiffness, coupled = multipliers_now / margins_now, np.zeros((3, objective.n_groups))
+    inverse = 1.0 / (2 * objective.cost + stiffness.sum(axis=0))
+    sides, cross = 2 * objective.cost * inverse * stiffness, inverse * stiffness.prod(axis=0)
     for piece in objective.pieces:
-        rows.curvature_of(piece)
+        found = rows.couple(piece, coupled)
+        np.testing.assert_allclose(found, (sides + 2 * cross)[:, piece.rows])
+    np.testing.assert_allclose(coupled, objective.by_group(np.stack((*sides, cross))), atol=1e-12)
 
     def solved(asked, crossing):
         """Return multipliers' and margins' changes row by row, from the four equations."""
         multipliers, margins = np.zeros_like(asked), np.zeros_like(asked)
         for row, (u, v) in enumerate(has.T):
-            stiff = np.diag(rows._multipliers[:, row] / rows._margins[:, row])
+            stiff = np.diag(stiffness[:, row])
             sides = np.flatnonzero([u, v])
             share = np.full((sides.size, sides.size), 0.5 / objective.cost[row])
             inner = np.eye(sides.size) + stiff[np.ix_(sides, sides)] @ share
@@ -191,35 +212,47 @@ def test_rows_move_as_newton_s_equations_say(graph, margins_grow, monkeypatch):
         return multipliers, margins
 
     gradient, totals = rows.known(None)
-    multipliers, margins = solved(-rows._multipliers, 0 * crossing)
+    multipliers, margins = solved(-multipliers_now, 0 * crossing)
     np.testing.assert_allclose(gradient, objective.transposed(multipliers[1] - multipliers[0]))
     np.testing.assert_allclose(totals, objective.by_group(multipliers), atol=1e-12)
-    steepest, products = rows.predict(weights, limits)
-    multipliers, margins = solved(-rows._multipliers, crossing)
+    steepest, products = rows.step(weights, limits)
+    multipliers, margins = solved(-multipliers_now, crossing)
     falls = np.concatenate(
-        (multipliers[has] / rows._multipliers[has], margins[has] / rows._margins[has])
+        (multipliers[has] / multipliers_now[has], margins[has] / margins_now[has])
     )
     assert steepest == pytest.approx(np.min(falls))
     assert products == pytest.approx((multipliers * margins).sum())
-    after = (rows._multipliers + 0.3 * multipliers) * (rows._margins + 0.3 * margins)
+    after = (multipliers_now + 0.3 * multipliers) * (margins_now + 0.3 * margins)
     assert after.sum() == pytest.approx(
-        0.7 * (rows._multipliers * rows._margins).sum() + 0.09 * products
+        0.7 * (multipliers_now * margins_now).sum() + 0.09 * products
     )
 
-    asked = (0.1 * start - multipliers * margins) / rows._margins - rows._multipliers
+    asked = (0.1 * start - multipliers * margins) / margins_now - multipliers_now
     rows.known(0.1)
-    with np.errstate(invalid="ignore"):  # as the solver does: a side without a limit has 0/0
-        steepest = rows.step(weights, limits)
+    steepest = rows.step(weights, limits)[0]
     multipliers, margins = solved(asked, crossing)
-    np.testing.assert_allclose(rows._multiplier_steps, multipliers, atol=1e-12)
-    np.testing.assert_allclose(rows._margin_steps, margins, atol=1e-12)
+    np.testing.assert_allclose(pair_of(rows, passes.MULTIPLIER_STEPS), multipliers, atol=1e-12)
+    np.testing.assert_allclose(pair_of(rows, passes.MARGIN_STEPS), margins, atol=1e-12)
     falls = np.concatenate(
-        (multipliers[has] / rows._multipliers[has], margins[has] / rows._margins[has])
+        (multipliers[has] / multipliers_now[has], margins[has] / margins_now[has])
     )
     assert steepest == pytest.approx(np.min(falls))
-    before = rows._multipliers.copy()
-    rows.move(0.25)
-    np.testing.assert_allclose(rows._multipliers, before + 0.25 * multipliers, atol=1e-12)
+
+    sums = rows.move(0.25, weights, limits)
+    moved, apart = multipliers_now + 0.25 * multipliers, margins_now + 0.25 * margins
+    np.testing.assert_allclose(pair_of(rows, passes.MULTIPLIERS), moved, atol=1e-12)
+    np.testing.assert_allclose(pair_of(rows, passes.MARGINS), apart, atol=1e-12)
+    slack = np.where(has, crossing, 0.0).max(axis=0, initial=0.0)
+    assert sums.cost == pytest.approx(objective.cost @ slack**2)
+    assert sums.products == pytest.approx((moved * apart).sum())
+    np.testing.assert_allclose(sums.totals, objective.by_group(moved))
+    np.testing.assert_allclose(sums.gradient, objective.transposed(moved[1] - moved[0]))
+    shares = rng.random((2, objective.n_groups))
+    gradient, squares = rows.scaled(shares)
+    part = shares[:, groups] * moved
+    np.testing.assert_allclose(gradient, objective.transposed(part[1] - part[0]))
+    assert squares == pytest.approx((part.sum(axis=0) ** 2 / (4 * objective.cost)).sum())
+    np.testing.assert_array_equal(rows.numbers(passes.COST), objective.cost)
 
 
 @pytest.mark.parametrize("nu", [1e-2, 1.0, 1e2])

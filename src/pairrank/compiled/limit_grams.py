@@ -17,35 +17,38 @@ def add_grams(columns, first, sides, start, group, gram, sums):
     (2, n) are a and b, `start` (n_groups + 1,) where the rows of each group begin, the first of
     which is `group` in `sums` (2, .., n_features). O(n n_features^2).
     """
+    n_features, n_rows = columns.shape
     part = np.zeros_like(gram)
-    _add(columns, first, np.ascontiguousarray(sides), start, group, np.empty(_STRIP), part, sums)
+    by_group = np.zeros((len(start) - 1, n_features, 2))
+    _add(columns.reshape(-1)[first:], n_rows, sides, start, np.empty(_STRIP), part, by_group)
     gram += part
     gram += np.tril(part, -1).T
+    sums[:, group : group + len(by_group)] += by_group.transpose(2, 0, 1)
 
 
 @compiled_reassociating
-def _add(columns, first, sides, start, group, work, gram, sums):
-    n_features, n_rows = columns.shape[0], sides.shape[1]
+def _add(flat, stride, sides, start, work, gram, sums):
+    n_rows, n_features = sides.shape[1], gram.shape[0]
     for begin in range(0, n_rows, _STRIP):
-        stop = min(begin + _STRIP, n_rows)
-        a, b = sides[0, begin:stop], sides[1, begin:stop]
+        a, b = sides[0, begin:], sides[1, begin:]
+        size = min(_STRIP, n_rows - begin)
         for j in range(n_features):
-            x = columns[j, first + begin : first + stop]
-            for i in range(len(x)):
+            x = flat[begin + j * stride :]
+            for i in range(size):
                 work[i] = (a[i] + b[i]) * x[i]
             for k in range(j + 1):
-                y = columns[k, first + begin : first + stop]
+                y = flat[begin + k * stride :]
                 total = 0.0
-                for i in range(len(y)):
+                for i in range(size):
                     total += work[i] * y[i]
                 gram[j, k] += total
     for g in range(len(start) - 1):
-        a, b = sides[0, start[g] : start[g + 1]], sides[1, start[g] : start[g + 1]]
+        begin = start[g]
+        a, b = sides[0, begin:], sides[1, begin:]
         for j in range(n_features):
-            x = columns[j, first + start[g] : first + start[g + 1]]
+            x = flat[begin + j * stride :]
             low, high = 0.0, 0.0
-            for i in range(len(x)):
+            for i in range(start[g + 1] - begin):
                 low += a[i] * x[i]
                 high += b[i] * x[i]
-            sums[0, group + g, j] += low
-            sums[1, group + g, j] += high
+            sums[g, j, 0], sums[g, j, 1] = low, high

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,9 @@ from scipy import linalg, sparse
 
 from pairrank._protocols import FloatArray
 from pairrank.preferences import Levels
+
+if TYPE_CHECKING:
+    from pairrank.objective.limit_rows import LimitRows
 
 _PIECE_ENTRIES = 1 << 18
 _PIECE_ROWS = 1 << 15
@@ -33,16 +36,12 @@ class Piece:
     """
 
     def __init__(self, rows: slice, groups: slice, start: NDArray[np.int64]) -> None:
-        self.rows, self.groups = rows, groups
-        self._start, self._sizes = start, np.diff(start)
+        self.rows, self.groups, self.start = rows, groups, start
+        self._sizes = np.diff(start)
 
     def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values per group, (.., n_groups), at each row of the piece."""
         return np.repeat(values[..., self.groups], self._sizes, axis=-1)
-
-    def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
-        """Add values per row of the piece to the `sums` of the groups, (.., n_groups)."""
-        sums[..., self.groups] += np.add.reduceat(values, self._start[:-1], axis=-1)
 
     def add_grams(
         self, columns: FloatArray, first: int, sides: FloatArray, gram: FloatArray, sums: FloatArray
@@ -50,18 +49,18 @@ class Piece:
         """Do what `HullObjective.add_grams` does, for X' in C order from the column `first` on."""
         from pairrank.compiled import limit_grams
 
-        limit_grams.add_grams(columns, first, sides, self._start, self.groups.start, gram, sums)
+        limit_grams.add_grams(columns, first, sides, self.start, self.groups.start, gram, sums)
 
     def add_rows_by_group(self, sides: FloatArray, block: Any, sums: FloatArray) -> None:
         """Add rows times their `sides`, (2, n), to the sums of groups, (2, n_groups, width)."""
         first, last = self.groups.start, self.groups.stop
         if last - first <= _FEW_GROUPS and not sparse.issparse(block):
-            for group, (begin, end) in enumerate(pairwise(self._start.tolist()), first):
+            for group, (begin, end) in enumerate(pairwise(self.start.tolist()), first):
                 sums[:, group] += sides[:, begin:end] @ block[begin:end]
             return
         places, shape = np.arange(sides.shape[1]), (last - first, sides.shape[1])
         for side, values in enumerate(sides):
-            part = sparse.csr_array((values, places, self._start), shape=shape) @ block
+            part = sparse.csr_array((values, places, self.start), shape=shape) @ block
             sums[side, first:last] += part.toarray() if sparse.issparse(part) else part
 
 
@@ -117,6 +116,12 @@ class HullObjective:
         self._rows = self._rows_to_keep()
         self.n_features = X.shape[1] if self._rows is None else self._rows.shape[1]
         self.takes_matrices = self._basis is not None or self.n_features <= _MAX_DENSE_FEATURES
+
+    def start_rows(self) -> LimitRows:
+        """Return the rows' multipliers and margins at the start of the interior point method."""
+        from pairrank.objective.limit_rows import LimitRows
+
+        return LimitRows(self)
 
     def features(self, piece: Piece) -> Any:
         """Return the centred rows of a piece."""

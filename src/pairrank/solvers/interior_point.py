@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pairrank._protocols import FloatArray, Status
-from pairrank.solvers.limit_rows import LimitRows
 from pairrank.solvers.limit_run import BoundStep, LimitRun, LimitSolution
-from pairrank.solvers.limit_system import LimitProblem, LimitSystem
+from pairrank.solvers.limit_system import LimitProblem, LimitSystem, RowSums
 
 _PART_TO_BOUNDARY = 0.995
 
@@ -54,9 +53,10 @@ def minimize_with_limits(
 class _Run(LimitRun):
     """One run: the current point, the best so far and the history.
 
-    An edge has a force, its multiplier, and a gap, its margin; rows are in a `LimitRows`. The start
-    has w = 0, limits at 1 and -1, slacks of 2 and margins of 1. The products of multipliers and
-    margins keep the ratio that they have there, so a row of weight 2 equals two rows.
+    An edge has a force, its multiplier, and a gap, its margin; the problem's `Rows` have those of
+    rows. The start has w = 0, limits at 1 and -1, slacks of 2 and margins of 1. The products of
+    multipliers and margins keep the ratio that they have there, so a row of weight 2 equals two
+    rows.
     """
 
     patience = 8
@@ -69,22 +69,21 @@ class _Run(LimitRun):
         self._weights, self._limits = self._best
 
     def _start(self) -> None:
-        self._rows = LimitRows(self._problem)
-        sums = self._rows.measure(self._weights, self._limits)
+        self._rows = self._problem.start_rows()
+        self._sums = sums = self._rows.move(0.0, self._weights, self._limits)
         self._force = self._first_forces(sums.totals)
         self._gap = np.ones(self._force.size)
         self._ratio = self._force
         self._total = sums.products + float(self._force.sum())
 
     def _record(self, n_iter: int) -> Status | None:
-        self._residual = residual = self._measure()
+        self._residual = residual = self._measure(self._sums)
         if not np.isfinite(residual.value) or not np.isfinite(residual.products):
             return Status.OVERFLOW
         bound = residual.lower_bound
         return self._keep(n_iter, residual.value, bound, self._weights, self._limits)
 
-    def _measure(self) -> _Residual:
-        sums = self._rows.measure(self._weights, self._limits)
+    def _measure(self, sums: RowSums) -> _Residual:
         forces = self._forces(self._force)
         off = forces - sums.totals
         return _Residual(
@@ -103,21 +102,21 @@ class _Run(LimitRun):
     def _advance(self) -> None:
         """Take a predictor-corrector step that keeps multipliers and margins positive."""
         self._stiffness = self._force / self._gap
-        system = LimitSystem(self._problem, self._rows.curvature_of, self._stiffness)
+        system = LimitSystem(self._problem, self._rows.couple, self._stiffness)
         weights, limits, force, gap = self._direction(system, -self._force, None)
-        steepest, products = self._rows.predict(weights, limits)
+        steepest, products = self._rows.step(weights, limits)
         length, now = self._length(steepest, force, gap), self._residual.products
         after = (1.0 - length) * now + length**2 * (products + float(force @ gap))
         target = (now / self._total) * (after / now) ** 3
         asked = (target * self._ratio - force * gap) / self._gap - self._force
         weights, limits, force, gap = self._direction(system, asked, target)
-        length = self._length(self._rows.step(weights, limits), force, gap)
+        length = self._length(self._rows.step(weights, limits)[0], force, gap)
         length = min(1.0, _PART_TO_BOUNDARY * length)
-        self._rows.move(length)
         self._weights = self._weights + length * weights
         self._limits = self._limits + length * limits
         self._force = self._force + length * force
         self._gap = self._gap + length * gap
+        self._sums = self._rows.move(length, self._weights, self._limits)
 
     def _direction(
         self, system: LimitSystem, asked: FloatArray, target: float | None

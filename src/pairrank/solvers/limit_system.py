@@ -18,15 +18,9 @@ _CG_STEPS = 500
 
 
 class Piece(Protocol):
-    """Consecutive rows and their groups."""
+    """Consecutive rows."""
 
     rows: slice
-
-    def by_row(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values per group at each row of the piece, along the last axis."""
-
-    def add_by_group(self, values: FloatArray, sums: FloatArray) -> None:
-        """Add values per row of the piece to the sums of its groups, along the last axis."""
 
 
 class LimitProblem(Protocol):
@@ -44,8 +38,8 @@ class LimitProblem(Protocol):
     def pieces(self) -> Sequence[Piece]:
         """The rows in parts that fit into the processor's cache."""
 
-    def features(self, piece: Any) -> Any:
-        """Return the rows of a piece."""
+    def start_rows(self) -> Rows:
+        """Return the multipliers and margins of the rows at the start."""
 
     def add_grams(self, piece: Any, sides: FloatArray, gram: FloatArray, sums: FloatArray) -> None:
         """Add X' diag(a + b) X of a piece for `sides` a and b, and sums by group of its rows.
@@ -69,17 +63,36 @@ class LimitProblem(Protocol):
         """Return an approximate inverse of I + X' diag(values) X."""
 
 
-class RowCurvature(NamedTuple):
-    """The derivatives of the multipliers of some rows by scores s and limits.
+class RowSums(NamedTuple):
+    """Sums over the rows at a point."""
 
-    With alpha for the upper limit L, beta for the lower limit U:
-    d alpha = (upper + cross) d(s - L) - cross d(U - s) and
-    d beta = (lower + cross) d(U - s) - cross d(s - L).
-    """
+    cost: float
+    """The sum of c times the squared slack of the scores."""
+    gradient: FloatArray
+    """X' (alpha - beta), (n_features,)."""
+    totals: FloatArray
+    """The sums of beta (lower limits) and alpha (upper limits) by group, (2, n_groups)."""
+    products: float
+    """The sum of multipliers times margins."""
 
-    sides: FloatArray
-    """lower and upper, (2, n)."""
-    cross: FloatArray
+
+class Rows(Protocol):
+    """Each row's two multipliers and margins; see `pairrank.objective.limit_rows.LimitRows`."""
+
+    def move(self, length: float, weights: FloatArray, limits: FloatArray) -> RowSums:
+        """Take a part of the step; return the sums there, for the weights and limits there."""
+
+    def scaled(self, shares: FloatArray) -> tuple[FloatArray, float]:
+        """Return X' (alpha - beta) and the sum of (alpha + beta)^2/(4 c), both times `shares`."""
+
+    def couple(self, piece: Any, totals: FloatArray) -> FloatArray:
+        """Return the coupling of a piece's rows to their limits; see `LimitSystem`."""
+
+    def known(self, target: float | None) -> tuple[FloatArray, FloatArray]:
+        """Return X' times the multipliers' change at fixed scores, and its sums by group."""
+
+    def step(self, weights: FloatArray, limits: FloatArray) -> tuple[float, float]:
+        """Compute a step; return its steepest fall and the sum of its products."""
 
 
 class LimitGraph(Protocol):
@@ -132,8 +145,16 @@ class LimitSystem:
 
     with the limits l = (U_1, L_1, U_2, L_2, ...). H couples the two limits of a group and the two
     ends of an edge: it is banded, and tridiagonal for a chain. `stiffness` has each edge's
-    multiplier over its margin. Raises an OverflowError if a matrix is not finite, and a LinAlgError
-    if rounding leaves the limits' matrix not positive definite.
+    multiplier over its margin.
+
+    `couple` describes the rows of a piece by the derivatives of their multipliers, alpha for the
+    upper limit L and beta for the lower limit U: d alpha = (upper + cross) d(s - L)
+    - cross d(U - s) and d beta = (lower + cross) d(U - s) - cross d(s - L). It adds the sums by
+    group of lower, upper and cross to totals, (3, n_groups), and returns lower + 2 cross and
+    upper + 2 cross, (2, n).
+
+    Raises an OverflowError if a matrix is not finite, and a LinAlgError if rounding leaves the
+    limits' matrix not positive definite.
 
     With matrices O(n_rows n_features^2 + n_groups (b^2 + b n_features)), b the bandwidth (at most
     twice the groups of a query); else two products with X and one with the factor of H per step
@@ -143,17 +164,17 @@ class LimitSystem:
     def __init__(
         self,
         problem: LimitProblem,
-        curvature_of: Callable[[Any], RowCurvature],
+        couple: Callable[[Any, FloatArray], FloatArray],
         stiffness: FloatArray,
     ) -> None:
         self._problem = problem
         totals = np.zeros((3, problem.n_groups))
         if problem.takes_matrices:
-            gram, sums = self._matrices(curvature_of, totals)
+            gram, sums = self._matrices(couple, totals)
         else:
             self._sides_of_rows = np.empty((2, problem.n_rows))
             for piece in problem.pieces:
-                self._sides_of_rows[:, piece.rows] = _count(piece, curvature_of(piece), totals)
+                self._sides_of_rows[:, piece.rows] = couple(piece, totals)
         if problem.takes_matrices:
             self._summed = SummedSystem(problem, gram, sums, totals, stiffness)
         else:
@@ -162,14 +183,14 @@ class LimitSystem:
             self._precondition = problem.preconditioner(self._inner)
 
     def _matrices(
-        self, curvature_of: Callable[[Any], RowCurvature], totals: FloatArray
+        self, couple: Callable[[Any, FloatArray], FloatArray], totals: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
         """Return X' D X and the sums by group of rows times their sides; add to `totals`."""
         problem = self._problem
         gram = np.zeros((problem.n_features, problem.n_features))
         sums = np.zeros((2, problem.n_groups, problem.n_features))
         for piece in problem.pieces:
-            problem.add_grams(piece, _count(piece, curvature_of(piece), totals), gram, sums)
+            problem.add_grams(piece, couple(piece, totals), gram, sums)
         return gram, sums
 
     def solve(self, weights: FloatArray, limits: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -210,13 +231,6 @@ class LimitSystem:
         return cg(operator, right, rtol=_CG_TOL, maxiter=_CG_STEPS, M=inverse)[0]
 
 
-def _count(piece: Piece, rows: RowCurvature, totals: FloatArray) -> FloatArray:
-    """Add a piece to the totals of H; return the coupling of each row to its two limits."""
-    piece.add_by_group(rows.sides, totals[:2])
-    piece.add_by_group(rows.cross, totals[2])
-    return rows.sides + 2.0 * rows.cross
-
-
 def _limit_matrix(
     problem: LimitGraph, totals: FloatArray, stiffness: FloatArray
 ) -> NDArray[np.float64]:
@@ -230,7 +244,8 @@ def _limit_matrix(
     bands[0] += np.bincount(high, stiffness, bands.shape[1])
     bands[0, ~problem.bounded.T.ravel()] = 1.0
     bands[1, 0::2] = cross
-    np.add.at(bands, (np.abs(low - high), np.minimum(low, high)), -stiffness)
+    places = np.abs(low - high) * bands.shape[1] + np.minimum(low, high)
+    bands -= np.bincount(places, stiffness, bands.size).reshape(bands.shape)
     return bands
 
 
