@@ -33,7 +33,7 @@ _LN2_LOW = float.fromhex("0x1.ef35793c76730p-45")
 _BIASED = 2.0**52 + 1023.0
 _DENSITY = 1.0 / math.sqrt(2.0 * math.pi)
 _FARTHEST = 37.5
-"""Beyond this many deviations the normal density stays at its value there, 1e-306."""
+"""Margins of more deviations count as this one, where the normal density is 1e-306."""
 
 
 @compiled
@@ -53,7 +53,12 @@ def _power(n):
 @compiled_reassociating
 def decay(t):
     """Return exp(-t) for t >= 0 to a relative 4e-16 up to t = 708, and exp(-708) beyond."""
-    n, r = _reduced(t if t < _MOST else _MOST)
+    return _decay_up_to_most(t if t < _MOST else _MOST)
+
+
+@compiled_reassociating
+def _decay_up_to_most(t):
+    n, r = _reduced(t)
     y = 1.0 / 479001600.0
     y = y * r + 1.0 / 39916800.0
     y = y * r + 1.0 / 3628800.0
@@ -98,9 +103,8 @@ def log_one_plus(e):
 
 @compiled_reassociating
 def normal_density(x):
-    """Return the normal density at x >= 0."""
-    x = x if x < _FARTHEST else _FARTHEST
-    return _DENSITY * decay(0.5 * x * x)
+    """Return the normal density for 0 <= x <= `_FARTHEST`."""
+    return _DENSITY * _decay_up_to_most(0.5 * x * x)
 
 
 @compiled_reassociating
@@ -137,10 +141,10 @@ def share_and_cost(kind, d):
         small = e / (1.0 + e)
         bump = log_one_plus(e)
     else:
-        x = PROBIT_SCALE * x
+        x = min(PROBIT_SCALE * x, _FARTHEST)
         density = normal_density(x)
         small = density * mills_ratio(x)
-        bump = (density - min(x, 64.0) * small) * (1.0 / PROBIT_SCALE)
+        bump = (density - x * small) * (1.0 / PROBIT_SCALE)
     share = small if d >= 0.0 else 1.0 - small
     return share, bump + max(-d, 0.0)
 
@@ -158,7 +162,7 @@ def curvature_at(kind, d):
         e = decay(abs(d))
         large = 1.0 / (1.0 + e)
         return e * large * large
-    return PROBIT_SCALE * normal_density(PROBIT_SCALE * abs(d))
+    return PROBIT_SCALE * normal_density(min(PROBIT_SCALE * abs(d), _FARTHEST))
 
 
 @compiled_reassociating

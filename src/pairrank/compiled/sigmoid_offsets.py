@@ -1,7 +1,12 @@
-"""Sigmoidal sums over pairs of rows that lie near each other in the layout, offset by offset.
+"""Sigmoidal sums over pairs of rows that lie near each other in the layout, distance by distance.
 
-For each offset k, one loop over the rows i of a tile computes all pairs (i, i + k). Such a loop
-vectorises however small queries or levels are. The later row of a pair is the preferred one.
+For each distance, one loop over the rows i of a tile computes all pairs (i, i + k), where k is the
+distance times the tile's stride. Such a loop vectorises however small queries or levels are. The
+later row of a pair is the preferred one.
+
+A tile with stride 1 has a stretch of the layout. A tile with a larger stride has many short
+stretches, one in each lane: row p of the stretch of lane l is at p * stride + l. Its loops compute
+no pairs of rows of different stretches.
 
 Legend: s scores, w row weights, share = S(-d) = -phi'(d), a = exp(s - the highest score).
 """
@@ -15,8 +20,6 @@ import numpy as np
 from pairrank.compiled._jit import compiled, compiled_reassociating
 from pairrank.compiled.sigmoid import LOGISTIC, curvature_at, decay, share_and_cost, share_at
 
-_TILE = 512
-"""The loop over an offset runs over this many rows, whose arrays fit in the first-level cache."""
 _NEAR_SPREAD = 64.0
 """Logistic scores of a tile that spread no further need no exponential per pair."""
 _FACTORS = 900
@@ -24,7 +27,7 @@ _FACTORS = 900
 
 
 @compiled_reassociating
-def _add_near(k, n, low, end, s, a, own, other, product, ramp):
+def _add_near(distance, k, n, low, end, s, a, own, other, product, ramp):
     """Add the logistic gradients of the pairs (i, i + k), i < n; row weights 1.
 
     Shares are added to `own` at i and to `other` at i + k. `product` and `ramp` get the factor and
@@ -32,7 +35,7 @@ def _add_near(k, n, low, end, s, a, own, other, product, ramp):
     """
     s_j, a_j, other_j = s[k:], a[k:], other[k:]
     for i in range(n):
-        paired = (low[i] <= k) & (k < end[i])
+        paired = (low[i] <= distance) & (distance < end[i])
         share = a[i] / (a[i] + a_j[i]) if paired else 0.0
         own[i] += share
         other_j[i] += share
@@ -41,13 +44,12 @@ def _add_near(k, n, low, end, s, a, own, other, product, ramp):
 
 
 @compiled_reassociating
-def _add_gradients(kind, k, n, low, end, s, w, own, other, cost):
+def _add_gradients(kind, distance, k, n, low, end, s, w, own, other, cost):
     """Do the same for any scores, weights and loss; `cost` gets w_j phi(d)."""
     s_j, w_j, other_j = s[k:], w[k:], other[k:]
     for i in range(n):
-        paired = (low[i] <= k) & (k < end[i])
-        d = s_j[i] - s[i] if paired else 0.0
-        share, phi = share_and_cost(kind, d)
+        paired = (low[i] <= distance) & (distance < end[i])
+        share, phi = share_and_cost(kind, s_j[i] - s[i])
         weight = w_j[i] if paired else 0.0
         own[i] += weight * share
         other_j[i] += w[i] * share if paired else 0.0
@@ -55,7 +57,7 @@ def _add_gradients(kind, k, n, low, end, s, w, own, other, cost):
 
 
 @compiled_reassociating
-def _add_near_products(order, k, n, low, end, a, w, v, alone, own, other):
+def _add_near_products(order, distance, k, n, low, end, a, w, v, alone, own, other):
     """Add w_j part at i, and w_i part to `other` at i + k, of logistic pairs.
 
     A part is share (v_i - v_j) for order 1, phi'' (v_i - v_j) for order 2, or phi'' where `alone`
@@ -63,7 +65,7 @@ def _add_near_products(order, k, n, low, end, a, w, v, alone, own, other):
     """
     a_j, w_j, v_j, other_j = a[k:], w[k:], v[k:], other[k:]
     for i in range(n):
-        paired = (low[i] <= k) & (k < end[i])
+        paired = (low[i] <= distance) & (distance < end[i])
         inverse = 1.0 / (a[i] + a_j[i]) if paired else 0.0
         share = a[i] * inverse
         factor = share if order == 1 else (a_j[i] * inverse) * share
@@ -73,11 +75,11 @@ def _add_near_products(order, k, n, low, end, a, w, v, alone, own, other):
 
 
 @compiled_reassociating
-def _add_products(kind, order, k, n, low, end, s, w, v, alone, own, other):
+def _add_products(kind, order, distance, k, n, low, end, s, w, v, alone, own, other):
     """Do the same for any scores and loss."""
     s_j, w_j, v_j, other_j = s[k:], w[k:], v[k:], other[k:]
     for i in range(n):
-        paired = (low[i] <= k) & (k < end[i])
+        paired = (low[i] <= distance) & (distance < end[i])
         d = s_j[i] - s[i] if paired else 0.0
         factor = share_at(kind, d) if order == 1 else curvature_at(kind, d)
         part = factor * (alone + v[i] - v_j[i]) if paired else 0.0
@@ -94,15 +96,45 @@ def _exponentials(s, n, highest, a):
 
 
 @compiled
-def _copy(values, first, n, result):
-    """Copy n values, and write zeros after them; return the least and the greatest."""
-    lowest, highest = np.inf, -np.inf
+def _spread(s, n):
+    """Return the greatest of n scores, and its difference to the least."""
+    lowest, highest = s[0], s[0]
+    for i in range(1, n):
+        lowest, highest = min(lowest, s[i]), max(highest, s[i])
+    return highest, highest - lowest
+
+
+@compiled
+def _widen(distances, result):
+    """Copy int16 distances to int64, which loops over float64 compare faster; return the most."""
+    most = np.int64(0)
+    for i in range(len(distances)):
+        result[i] = distances[i]
+        most = max(most, result[i])
+    return most
+
+
+@compiled_reassociating
+def _weighted_sum(scale, w, cost, n):
+    total = 0.0
+    if len(scale) == 1:
+        for i in range(n):
+            total += w[i] * cost[i]
+        return scale[0] * total
     for i in range(n):
-        here = values[first + i]
-        result[i] = here
-        lowest, highest = min(lowest, here), max(highest, here)
-    result[n:] = 0.0
-    return lowest, highest
+        total += scale[i] * (w[i] * cost[i])
+    return total
+
+
+@compiled_reassociating
+def _add_own(scale, w, sign, own, other, result):
+    """Add the sums of a tile's rows, which are `own` plus or minus `other`, to the result."""
+    if len(scale) == 1:
+        for i in range(len(result)):
+            result[i] += (scale[0] * w[i]) * (own[i] + sign * other[i])
+    else:
+        for i in range(len(result)):
+            result[i] += (scale[i] * w[i]) * (own[i] + sign * other[i])
 
 
 @compiled
@@ -119,71 +151,70 @@ def _value_near(n, together, scale, product, ramp):
 
 
 @compiled
-def add_offsets(kind, order, nearest, farthest, scale, values, weight, v, result):
+def add_offsets(kind, order, tiles, nearest, farthest, scale, values, weight, v, result):
     """Add to each row i the sum of w_i w_j k (v_i - v_j) over its pairs; return their value.
 
-    The sums are those of `pairrank.compiled.sigmoid_pairs.add_pairs`, but all arrays are in layout
-    order. nearest, farthest (n_rows,) int16: row i is paired with the rows from i + nearest[i] to
-    i + farthest[i] - 1, which are preferred to it; there are none where both are 0. scale (1,) or
-    (n_rows,): the factor on the pairs of a row. Costs O(rows * largest distance).
+    The sums are those of `pairrank.compiled.sigmoid_pairs.add_pairs`, but all arrays are in the
+    order of the tiles.
+
+    tiles (n_tiles, 4) int64: the first row, the last + 1, the last + 1 with all rows that these are
+    paired with, and the stride. nearest, farthest (n_rows,) int16: row i is paired with the rows
+    from i + nearest[i] * stride to i + (farthest[i] - 1) * stride, which are preferred to it; there
+    are none where both are 0. scale (1,) or (n_rows,): the factor on the pairs of a row. Costs
+    O(rows * largest distance), and half of it where the stretches of a tile are equally long.
     """
     with_value = order == 1 and len(v) == 0
     alone = 0.0 if len(v) else 1.0
     sign = -1.0 if with_value or (order == 2 and len(v)) else 1.0
-    stop, most = len(farthest), 0
-    for i in range(stop):
-        most = max(most, np.int64(farthest[i]))
-    width = _TILE + most
-    work, bounds = np.zeros((8, width)), np.zeros((2, _TILE), np.int64)
+    width = 1
+    for tile in range(len(tiles)):
+        width = max(width, tiles[tile, 2] - tiles[tile, 0])
+    work, bounds = np.zeros((8, width)), np.zeros((2, width), np.int64)
     s, w, own_v, a = work[0], work[1], work[2], work[3]
     own, other, product, ramp = work[4], work[5], work[6], work[7]
     w[:] = 1.0
     total, total_low = 0.0, 0.0
-    for first in range(0, stop, _TILE):
-        n = min(_TILE, stop - first)
-        least, reach = most, 0
-        for i in range(n):
-            bounds[0, i], bounds[1, i] = nearest[first + i], farthest[first + i]
-            least = min(least, bounds[0, i]) if bounds[1, i] else least
-            reach = max(reach, bounds[1, i])
+    for tile in range(len(tiles)):
+        first, last, stop, stride = tiles[tile]
+        n, n_here = last - first, stop - first
+        low, end = bounds[0, :n], bounds[1, :n]
+        _widen(nearest[first:last], low)
+        reach = _widen(farthest[first:last], end)
         if reach == 0:
             continue
-        n_here = min(n + reach, stop - first)
-        lowest, highest = _copy(values, first, n_here, s)
+        s[:n_here] = values[first:stop]
         if len(weight):
-            w[:n_here] = weight[first : first + n_here]
-            w[n_here:] = 0.0
+            w[:n_here] = weight[first:stop]
         if len(v):
-            _copy(v, first, n_here, own_v)
-        near = kind == LOGISTIC and highest - lowest <= _NEAR_SPREAD
-        near = near and not (with_value and len(weight))
+            own_v[:n_here] = v[first:stop]
+        near, highest = False, 0.0
+        if kind == LOGISTIC and not (with_value and len(weight)):
+            highest, spread = _spread(s, n_here)
+            near = spread <= _NEAR_SPREAD
         if near:
             _exponentials(s, n_here, highest, a)
-        work[4:6] = 0.0
+        own[:], other[:] = 0.0, 0.0
         product[:], ramp[:] = 1.0, 0.0
-        low, end = bounds[0], bounds[1]
-        for k in range(least, reach):
+        for distance in range(1, reach):
+            k = distance * stride
+            m = min(n, n_here - k)
             if with_value and near:
-                _add_near(k, n, low, end, s, a, own, other, product, ramp)
+                _add_near(distance, k, m, low, end, s, a, own, other, product, ramp)
             elif with_value:
-                _add_gradients(kind, k, n, low, end, s, w, own, other, ramp)
+                _add_gradients(kind, distance, k, m, low, end, s, w, own, other, ramp)
             elif near:
-                _add_near_products(order, k, n, low, end, a, w, own_v, alone, own, other)
+                _add_near_products(order, distance, k, m, low, end, a, w, own_v, alone, own, other)
             else:
-                _add_products(kind, order, k, n, low, end, s, w, own_v, alone, own, other)
-        value = 0.0
-        own_scale = scale[first : first + n_here] if len(scale) > 1 else scale
+                _add_products(kind, order, distance, k, m, low, end, s, w, own_v, alone, own, other)
+        value, own_scale = 0.0, scale[first:stop] if len(scale) > 1 else scale
         if with_value and near:
             together = max(1, _FACTORS // reach) if len(scale) == 1 else 1
             value = _value_near(n, together, own_scale, product, ramp)
         elif with_value:
-            for i in range(n):
-                value += own_scale[i % len(own_scale)] * w[i] * ramp[i]
+            value = _weighted_sum(own_scale, w, ramp, n)
         new = total + value
         back = new - total
         total_low += (total - (new - back)) + (value - back)
         total = new
-        for i in range(n_here):
-            factor = own_scale[i if len(own_scale) > 1 else 0] * w[i]
-            result[first + i] += factor * (own[i] + sign * other[i])
+        _add_own(own_scale, w, sign, own, other, result[first:stop])
     return total + total_low

@@ -16,13 +16,18 @@ LARGE_LEVELS = [250, 250]
 share those of a segment, and the pairs within them are subtracted."""
 LARGE_EDGE = 2_000
 """Edges of more pairs than this use boxes, others are summed pair by pair."""
-JOB_PAIR, JOB_ROW = (0.25, 1.5), 9.0
-"""Nanoseconds per pair of logistic (without row weights) and of probit, and per row, by jobs.
+JOB_PAIR, JOB_ROW, JOB_LEVEL = (0.25, 1.0), 9.0, (25.0, 60.0)
+"""Nanoseconds by jobs: per pair of logistic (without row weights) and of probit; per row; and per
+level. Pairs of a row fill whole vectors of eight.
 
 All costs here are means of a gradient and a Hessian product.
 """
+LANE_DISTANCE, LANE_ROW = (0.3, 0.78), (7.0, 4.0)
+"""Nanoseconds of queries in lanes, of logistic and of probit: per row and other row of its query,
+and per row. With 5 levels, 10 rows took 0.10 us and 0.12 us (by jobs 0.28 and 0.41), 32 rows 0.48
+and 0.86 (by jobs 0.55 and 1.1), 64 rows 1.6 and 3.4 (by jobs 1.2 and 2.9)."""
 OFFSET, OFFSET_ROW = (0.5, 1.5), 8.0
-"""Nanoseconds per row and offset, of logistic and of probit, and per row, of pairs of near rows."""
+"""Nanoseconds per row and offset, of logistic and of probit, and per row, of edges of near rows."""
 BOXED_QUERY, BOXED_ROW, BOXED_LEVEL = 25_000.0, 4.0, 1_500.0
 """Nanoseconds of a box sum per query, per row, and per level (or edge) with separate boxes.
 
@@ -64,13 +69,27 @@ def pairs_of_queries(levels: Levels, edges: IntArray | None = None) -> FloatArra
 
 def direct_cost(levels: Levels, kind: int) -> FloatArray:
     """Return the approximate nanoseconds of each query pair by pair, (n_queries,)."""
-    rows = np.diff(levels.query_start).astype(np.float64)
-    a_pair = JOB_PAIR[kind] if levels.weight is None else JOB_PAIR[1]
     if levels.edges is None:
-        by_jobs = a_pair * pairs_of_queries(levels) + JOB_ROW * rows
-        by_offsets = (OFFSET_ROW + OFFSET[kind] * rows) * rows
-        return np.where(rows <= LARGEST_OFFSETS[kind] + 1, by_offsets, by_jobs)
+        return np.minimum(*_ways_of_queries(levels, kind))
     return _by_query_of(levels, levels.edges[:, 0], _edge_cost(levels, kind, levels.edges))
+
+
+def are_in_lanes(levels: Levels, kind: int) -> NDArray[np.bool_]:
+    """Return which queries cost less in lanes than by jobs under the full graph, (n_queries,)."""
+    in_lanes, by_jobs = _ways_of_queries(levels, kind)
+    return in_lanes < by_jobs
+
+
+def _ways_of_queries(levels: Levels, kind: int) -> tuple[FloatArray, FloatArray]:
+    """Return the approximate nanoseconds of each query in lanes, and by jobs, (n_queries,)."""
+    k = kind if levels.weight is None else 1
+    rows = np.diff(levels.query_start).astype(np.float64)
+    groups = np.diff(levels.query_group)
+    lower = levels.group_start[:-1] - np.repeat(levels.query_start[:-1], groups)
+    sizes = np.diff(levels.group_start)
+    pairs = _by_query(levels, sizes * (-(-lower // VECTOR) * float(VECTOR)))
+    in_lanes = (LANE_ROW[k] + LANE_DISTANCE[k] * rows) * rows
+    return in_lanes, JOB_PAIR[k] * pairs + JOB_ROW * rows + JOB_LEVEL[k] * groups
 
 
 def _edge_cost(levels: Levels, kind: int, edges: IntArray) -> FloatArray:

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.compiled.sigmoid_pairs import ALL_LOWER, EARLIER
 from pairrank.pair_sums import sigmoid_pairs
-from pairrank.pair_sums.costs import pairs_of_queries
+from pairrank.pair_sums.costs import are_in_lanes, pairs_of_queries
 from pairrank.pair_sums.near_pairs import (
     LARGEST_OFFSETS,
     IntArray,
@@ -44,15 +44,15 @@ class SigmoidPairs(ExactSum):
 
     def __init__(self, levels: Levels, queries: IntArray, kind: int, eps: float) -> None:
         scale = np.broadcast_to(np.asarray(levels.pair_scale, dtype=np.float64), levels.n_queries)
-        edges, largest = levels.edges, LARGEST_OFFSETS[kind]
+        edges = levels.edges
         parts: list[StatelessSum] = []
         if edges is None:
-            small = np.diff(levels.query_start)[queries] <= largest + 1
+            small = are_in_lanes(levels, kind)[queries]
             partners, queries = partners_in_queries(levels, queries[small]), queries[~small]
             is_some = small.any()
         else:
             edges = edges[_edges_of(levels, queries)]
-            partners, near = partners_by_edges(levels, edges, largest)
+            partners, near = partners_by_edges(levels, edges, LARGEST_OFFSETS[kind])
             is_some, edges = near.any(), np.ascontiguousarray(edges[~near])
         if is_some:
             parts.append(OffsetSum(levels, kind, partners, scale_by_group(levels, partners)))
