@@ -71,13 +71,12 @@ class ConvertedFiles:
             _stat(path)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / _MANIFEST).unlink(missing_ok=True)  # files will not be those it names
         except OSError as error:
             raise FileAccessError(
-                f"cannot make the cache {self.folder}: {error.strerror}; name another folder"
+                f"cannot write the cache {self.folder}: {error.strerror}; name another folder"
             ) from error
-        files = [_identity(path) for path in self.paths]
-        (self.folder / _MANIFEST).unlink(missing_ok=True)  # files are no longer those it names
-        return files
+        return [_identity(path) for path in self.paths]
 
     def finish(self, manifest: dict[str, Any], written: set[str]) -> dict[str, Any]:
         """Write the manifest, and delete what an earlier conversion of longer text has left."""
