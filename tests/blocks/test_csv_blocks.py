@@ -15,7 +15,7 @@ from pyarrow import parquet
 from block_sources import all_rows, joined
 from pairrank import RankSVM, RowBlocks
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io import csv_blocks, read_rows
+from pairrank.io import _converted, csv_blocks, read_rows
 
 NAMES = {"label": "grade", "qid": "query", "weight": "times"}
 
@@ -121,6 +121,15 @@ def test_the_text_is_parsed_once(tmp_path, monkeypatch):
     blocks_of(path, tmp_path / "cache", batch_rows=7)
     assert calls == []
     blocks_of(path, tmp_path / "cache", weight=None, drop=["times"])
+    assert calls == [str(path)]
+
+
+def test_folders_of_another_version_are_not_read(tmp_path, monkeypatch):
+    path = write(tmp_path / "rows.csv", lines_of(0))
+    blocks_of(path, tmp_path / "cache")
+    calls = parsed_by(monkeypatch)
+    monkeypatch.setattr(_converted, "_VERSION", _converted._VERSION + 1)
+    blocks_of(path, tmp_path / "cache")
     assert calls == [str(path)]
 
 
@@ -250,7 +259,7 @@ def test_a_cache_that_cannot_be_written_is_refused(tmp_path):
     manifest = next((tmp_path / "cache").rglob("*.json"))
     manifest.unlink()
     manifest.mkdir()
-    with pytest.raises(FileAccessError, match="cannot write the cache .*; name another folder"):
+    with pytest.raises(FileAccessError, match=r"cannot write the cache .*; name another folder"):
         blocks_of(path, tmp_path / "cache")
     with pytest.raises(FileAccessError, match="cannot write the cache"):
         blocks_of(path, path)

@@ -15,6 +15,8 @@ from pairrank.io._atomic import atomic_write
 from pairrank.io.query_sizes import query_sizes_of
 
 _MANIFEST = "manifest.json"
+_VERSION = 1
+"""To be raised if converted files or manifests change: folders of another version are not read."""
 
 
 class ConvertedFiles:
@@ -47,7 +49,7 @@ class ConvertedFiles:
             raise FileAccessError(f"no {what} file is named: give at least one path")
         more = len(self.paths) - 1
         self.name = self.paths[0] + f" and {more} more" * bool(more)
-        key = json.dumps([self.paths, *options]).encode()
+        key = json.dumps([_VERSION, self.paths, *options]).encode()
         self.folder = Path(cache, hashlib.blake2b(key, digest_size=12).hexdigest())
 
     def manifest(self) -> dict[str, Any] | None:
