@@ -265,6 +265,17 @@ def test_a_cache_that_cannot_be_written_is_refused(tmp_path):
         blocks_of(path, path)
 
 
+@pytest.mark.parametrize("open_", [RowBlocks.from_csv, RowBlocks.from_svmlight])
+def test_folders_and_pipes_are_refused(tmp_path, open_):
+    cache, pipe = tmp_path / "cache", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(FileAccessError, match="it is a pipe or a device, read once only; name"):
+        open_(pipe, cache=cache)
+    with pytest.raises(FileAccessError, match="it is a folder; name files"):
+        open_([tmp_path], cache=cache)
+    assert not cache.exists()
+
+
 def test_what_cannot_be_read_is_refused(tmp_path):
     cache = tmp_path / "cache"
     with pytest.raises(FileAccessError, match="check the path"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -108,9 +109,13 @@ class ConvertedFiles:
 
 def _stat(path: str) -> os.stat_result:
     try:
-        return os.stat(path)
+        found = os.stat(path)
     except OSError as error:
         raise FileAccessError(f"cannot read {path}: {error.strerror}; check the path") from error
+    if not stat.S_ISREG(found.st_mode):
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device, read once only"
+        raise FileAccessError(f"cannot read {path} for blocks: it is {what}; name files on a disk")
+    return found
 
 
 def _identity(path: str) -> tuple[int, int, int]:
