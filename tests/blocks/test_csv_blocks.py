@@ -6,14 +6,16 @@ import gzip
 import os
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pyarrow import parquet
 
 from block_sources import all_rows, joined
 from pairrank import RankSVM, RowBlocks
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io import csv_blocks, read_rows
+from pairrank.io import _converted, csv_blocks, read_rows
 
 NAMES = {"label": "grade", "qid": "query", "weight": "times"}
 
@@ -122,6 +124,15 @@ def test_the_text_is_parsed_once(tmp_path, monkeypatch):
     assert calls == [str(path)]
 
 
+def test_folders_of_another_version_are_not_read(tmp_path, monkeypatch):
+    path = write(tmp_path / "rows.csv", lines_of(0))
+    blocks_of(path, tmp_path / "cache")
+    calls = parsed_by(monkeypatch)
+    monkeypatch.setattr(_converted, "_VERSION", _converted._VERSION + 1)
+    blocks_of(path, tmp_path / "cache")
+    assert calls == [str(path)]
+
+
 def test_text_that_changes_is_parsed_again(tmp_path):
     lines = lines_of(0)
     path = write(tmp_path / "rows.csv", lines)
@@ -170,7 +181,8 @@ def test_a_changed_bit_is_an_error_or_changes_nothing(tmp_path, monkeypatch):
         ("1,q,t,1\n", "line 264: 4 cells, 6 are expected"),
         ('1,"q,t,1,1,1\n', "line 265: ',' expected after"),
         ("1,q,t,1e300,2,1\n", "line 264: column 'a': 1e[+]300 overflows float32"),
-        ("1,,t,1,2,1\n", r"row 129 \(from 0\): column 'query' is empty"),
+        ("1,,t,1,2,1\n", "line 264: column 'query' is empty"),
+        ("inf,q,t,1,2,1\n", "line 264: the label 'inf' is not a finite number"),
     ],
 )
 def test_errors_name_file_and_line(tmp_path, line, complaint):
@@ -180,9 +192,88 @@ def test_errors_name_file_and_line(tmp_path, line, complaint):
     cache = tmp_path / "cache"
     with pytest.raises(FileFormatError, match=rf"rows\.csv, {complaint}"):
         blocks_of(path, cache, dtype=np.float32).labels()
-    if "query" not in complaint:
+    if "query" not in complaint and "label" not in complaint:
         assert not list(cache.rglob("*.json"))
         assert not list(cache.rglob("*.parquet"))
+
+
+@pytest.mark.parametrize("drop", [[], ["title"]], ids=["query", "column_left_out"])
+def test_a_quote_that_is_never_closed_is_refused_in_later_rows_too(tmp_path, drop):
+    path = tmp_path / "rows.csv"
+    last = "title" if drop else "query"
+    lines = [f"a,{last}\n", *["1,q\n"] * 150, '1,"q\n', *["1,q\n"] * 150]
+    with pytest.raises(FileFormatError, match=r"rows\.csv, line 302: .* check its quotes"):
+        RowBlocks.from_csv(
+            write(path, lines),
+            cache=tmp_path / "cache",
+            qid=None if drop else "query",
+            drop=drop,
+            dtype=np.float32,
+        )
+    assert not list((tmp_path / "cache").rglob("*.parquet"))
+
+
+def test_a_quote_within_a_cell_is_a_character(tmp_path):
+    path = write(tmp_path / "rows.csv", ["a,query\n", *["1,q\n"] * 150, '2,19"\n'])
+    rows = RowBlocks.from_csv(path, cache=tmp_path / "cache", qid="query")
+    assert rows.labels().qid.tolist() == ["q"] * 150 + ['19"']
+
+
+def test_labels_that_are_bad_are_found_in_the_right_file(tmp_path):
+    first = write(tmp_path / "1.csv", ["a,b\n", "1,2\n", "\n", "1,3\n"])
+    second = write(tmp_path / "2.csv", ["a,b\n", "\n", "1,2\n", "1,nan\n"])
+    rows = RowBlocks.from_csv([first, second], cache=tmp_path / "cache", label="b")
+    with pytest.raises(FileFormatError, match=r"2\.csv, line 4: the label 'nan'"):
+        rows.labels()
+
+
+@pytest.mark.parametrize("text", ["1a", "01", "9223372036854775808"])
+@pytest.mark.parametrize("opener", ["csv", "parquet"])
+def test_queries_are_text_in_all_blocks_if_they_are_text_in_one(tmp_path, text, opener):
+    queries = ["10", "10", "7", "7", text, text]
+    path = tmp_path / f"rows.{opener}"
+    if opener == "csv":
+        write(path, ["y,query,a\n", *(f"{row % 2},{q},{row}\n" for row, q in enumerate(queries))])
+        rows = RowBlocks.from_csv(
+            path, cache=tmp_path / "cache", label="y", qid="query", batch_rows=2
+        )
+    else:
+        columns = {"y": [0.0, 1.0] * 3, "query": queries, "a": np.arange(6.0)}
+        parquet.write_table(pa.table(columns), path)
+        rows = RowBlocks.from_parquet(path, label="y", qid="query", batch_rows=2)
+    whole = read_rows(path, label="y", qid="query")
+    assert np.array_equal(rows.labels().qid, whole.qid)
+    assert RankSVM().fit(rows).n_pairs_ == 3
+
+
+def test_queries_of_whole_numbers_are_integers(tmp_path):
+    files = [write(tmp_path / f"{at}.csv", ["query,a\n", f"{at},1\n"]) for at in (7, 8)]
+    for _ in range(2):
+        rows = RowBlocks.from_csv(files, cache=tmp_path / "cache", qid="query", batch_rows=1)
+        assert rows.labels().qid.dtype == np.int64
+
+
+def test_a_cache_that_cannot_be_written_is_refused(tmp_path):
+    path = write(tmp_path / "rows.csv", lines_of(0))
+    blocks_of(path, tmp_path / "cache")
+    manifest = next((tmp_path / "cache").rglob("*.json"))
+    manifest.unlink()
+    manifest.mkdir()
+    with pytest.raises(FileAccessError, match=r"cannot write the cache .*; name another folder"):
+        blocks_of(path, tmp_path / "cache")
+    with pytest.raises(FileAccessError, match="cannot write the cache"):
+        blocks_of(path, path)
+
+
+@pytest.mark.parametrize("open_", [RowBlocks.from_csv, RowBlocks.from_svmlight])
+def test_folders_and_pipes_are_refused(tmp_path, open_):
+    cache, pipe = tmp_path / "cache", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(FileAccessError, match="it is a pipe or a device, read once only; name"):
+        open_(pipe, cache=cache)
+    with pytest.raises(FileAccessError, match="it is a folder; name files"):
+        open_([tmp_path], cache=cache)
+    assert not cache.exists()
 
 
 def test_what_cannot_be_read_is_refused(tmp_path):

@@ -173,7 +173,7 @@ def test_a_conversion_that_stops_in_the_middle_is_not_used(tmp_path, monkeypatch
 
 def test_arguments_that_name_no_file_are_refused(tmp_path):
     path = write(tmp_path / "rows.txt", lines_of(0))
-    with pytest.raises(FileAccessError, match="directory"):
+    with pytest.raises(FileAccessError, match="folder"):
         RowBlocks.from_svmlight(tmp_path, cache=tmp_path / "cache")
     for paths, cache in ((5, tmp_path), (path, None)):
         with pytest.raises(PairrankError, match="must be names of files"):

@@ -25,7 +25,7 @@ class RowBlocks(Openers):
 
     `fit`, `predict` and `score` take it in place of X; it holds labels, queries and weights too. A
     fit gives the same answer as on the same rows in memory. A thread reads the next block while one
-    is used. See also `from_parquet`, `from_svmlight` and `from_arrays`.
+    is used. See also `from_parquet`, `from_csv`, `from_svmlight` and `from_arrays`.
 
     Parameters
     ----------

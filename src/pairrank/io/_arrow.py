@@ -109,8 +109,13 @@ class Table:
             rows = ((int(row), str(text)) for row, text in zip(large, texts, strict=True))
             refuse_merged_labels(rows, self.place)
 
-    def names(self, column: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """Return the distinct names in a column of identifiers, and each row's index into them."""
+    def names(
+        self, column: str, *, as_text: bool = False
+    ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Return the distinct names in a column of identifiers, and each row's index into them.
+
+        With `as_text` texts that are whole numbers stay text.
+        """
         cells = self.columns[column]
         if is_numeric(cells.type) and str(cells.type) != "bool":
             values, exact = self.numbers(column), cells.to_numpy()
@@ -118,12 +123,13 @@ class Table:
                 values = exact if exact.dtype == np.uint64 else exact.astype(np.int64)
             return np.unique(values, return_inverse=True)
         chunks = self.texts(column).dictionary_encode().unify_dictionaries().chunks
-        names = names_of(self.name, column, chunks[-1].dictionary.to_pylist())
+        texts = chunks[-1].dictionary.to_pylist()
+        names = names_of(self.name, column, texts, as_text=as_text)
         return names, np.concatenate([chunk.indices.to_numpy() for chunk in chunks])
 
-    def identifiers(self, column: str) -> np.ndarray[Any, Any]:
-        """Return a column of identifiers."""
-        names, codes = self.names(column)
+    def identifiers(self, column: str, *, as_text: bool = False) -> np.ndarray[Any, Any]:
+        """Return a column of identifiers, see `names`."""
+        names, codes = self.names(column, as_text=as_text)
         return names[codes]
 
     def texts(self, column: str) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,8 @@ from pairrank.io._atomic import atomic_write
 from pairrank.io.query_sizes import query_sizes_of
 
 _MANIFEST = "manifest.json"
+_VERSION = 1
+"""To be raised if converted files or manifests change: folders of another version are not read."""
 
 
 class ConvertedFiles:
@@ -47,7 +50,7 @@ class ConvertedFiles:
             raise FileAccessError(f"no {what} file is named: give at least one path")
         more = len(self.paths) - 1
         self.name = self.paths[0] + f" and {more} more" * bool(more)
-        key = json.dumps([self.paths, *options]).encode()
+        key = json.dumps([_VERSION, self.paths, *options]).encode()
         self.folder = Path(cache, hashlib.blake2b(key, digest_size=12).hexdigest())
 
     def manifest(self) -> dict[str, Any] | None:
@@ -71,13 +74,12 @@ class ConvertedFiles:
             _stat(path)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / _MANIFEST).unlink(missing_ok=True)  # files will not be those it names
         except OSError as error:
             raise FileAccessError(
-                f"cannot make the cache {self.folder}: {error.strerror}; name another folder"
+                f"cannot write the cache {self.folder}: {error.strerror}; name another folder"
             ) from error
-        files = [_identity(path) for path in self.paths]
-        (self.folder / _MANIFEST).unlink(missing_ok=True)  # files are no longer those it names
-        return files
+        return [_identity(path) for path in self.paths]
 
     def finish(self, manifest: dict[str, Any], written: set[str]) -> dict[str, Any]:
         """Write the manifest, and delete what an earlier conversion of longer text has left."""
@@ -107,9 +109,13 @@ class ConvertedFiles:
 
 def _stat(path: str) -> os.stat_result:
     try:
-        return os.stat(path)
+        found = os.stat(path)
     except OSError as error:
         raise FileAccessError(f"cannot read {path}: {error.strerror}; check the path") from error
+    if not stat.S_ISREG(found.st_mode):
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or a device, read once only"
+        raise FileAccessError(f"cannot read {path} for blocks: it is {what}; name files on a disk")
+    return found
 
 
 def _identity(path: str) -> tuple[int, int, int]:

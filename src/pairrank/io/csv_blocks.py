@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,13 +11,13 @@ from typing import IO, Any
 import numpy as np
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._arrow import RECORDS_SEEN, CsvText
+from pairrank.io._arrow import RECORDS_SEEN, CsvText, Table
 from pairrank.io._atomic import atomic_write
 from pairrank.io._converted import ConvertedFiles
 from pairrank.io._csv_records import CsvRecords
 from pairrank.io._streams import ReadingCallback, open_source, position_in
 from pairrank.io.parquet_blocks import ParquetBlocks
-from pairrank.io.rows import ROW_COLUMNS, check_dtype, named_columns, narrowed
+from pairrank.io.rows import ROW_COLUMNS, check_dtype, named_columns, names_of, narrowed
 from pairrank.io.tables import Roles, features_of
 
 _TEXT_BYTES = 16 << 20
@@ -81,23 +82,38 @@ class CsvBlocks(ParquetBlocks):
             block_bytes=block_bytes,
         )
         self.name = self._text.name
+        self._text_queries = manifest["text_queries"]
 
     def _fault(self, error: Exception) -> PairrankError:
         return self._text.damaged(self._text.folder, error)
+
+    def _table(self, columns: Any, first: int) -> Table:
+        return Table(self.name, columns, lambda row: self._place(first + row))
+
+    def _place(self, row: int) -> str:
+        """Return the file of a row, and the line where it ends."""
+        for path in self._text.paths:
+            for line, _ in CsvRecords(functools.partial(open_source, path), path).read(skip=True):
+                if not row:
+                    return f"{path}, line {line}"
+                row -= 1
+        raise self._changed()
 
     def _convert(self, roles: Roles, dtype: np.dtype[Any]) -> dict[str, Any]:
         """Write the Parquet files, and last of all the manifest; return it."""
         if "qid" not in roles.columns:
             self._text.refuse_side_files()
-        files = self._text.start()
+        files, text_queries = self._text.start(), False
         for number, path in enumerate(self._text.paths):
             text = _CsvFile(path, roles, dtype)
             if not number:  # other files need these columns, in any order
                 roles = roles._replace(features=text.features, drop=())
             with atomic_write(self._text.folder / _file(number)) as target:
                 text.write(target, self._callback)
+            text_queries |= text.text_queries
         written = {_file(number) for number in range(len(self._text.paths))}
-        return self._text.finish({"files": files, "features": roles.features}, written)
+        manifest = {"files": files, "features": roles.features, "text_queries": text_queries}
+        return self._text.finish(manifest, written)
 
 
 class _CsvFile:
@@ -105,7 +121,7 @@ class _CsvFile:
 
     def __init__(self, path: str, roles: Roles, dtype: np.dtype[Any]) -> None:
         self.path, self._dtype = path, dtype
-        self._records = CsvRecords(lambda: open_source(path), path)
+        self._records = CsvRecords(functools.partial(open_source, path), path)
         start = CsvText(self._records.first_text(RECORDS_SEEN + 1), path)
         if not start.first:
             raise FileFormatError(f"{path}: empty; a header with the columns' names is needed")
@@ -116,6 +132,9 @@ class _CsvFile:
         kinds = {column: ROW_COLUMNS[role].kind for role, column in roles.columns.items()}
         self._texts = [column for column, kind in kinds.items() if kind != "numbers"]
         self._weights = [column for column in kinds if column not in self._texts]
+        self._queries = roles.columns.get("qid")
+        self.text_queries = False
+        """Whether queries are text, known after `write`; else they are whole numbers."""
 
     def write(self, target: IO[bytes], callback: ReadingCallback | None) -> None:
         """Write the columns as a Parquet file."""
@@ -151,7 +170,7 @@ class _CsvFile:
         n_rows = 0
         try:
             with open_source(self.path) as stream:
-                watched = stream if callback is None else _Watched(stream, callback, lambda: n_rows)
+                watched = _Watched(stream, callback, lambda: n_rows)
                 parts = csv.open_csv(
                     watched,
                     csv.ReadOptions(
@@ -167,6 +186,8 @@ class _CsvFile:
                 for part in parts:
                     yield self._checked(part, schema, n_rows)
                     n_rows += part.num_rows
+            if watched.n_quotes % 2:  # pyarrow accepts a last cell whose quote is never closed
+                self._explain(0)
         except pa.ArrowInvalid as error:
             self._explain(n_rows)
             raise FileFormatError(f"{self.path}: {error}; correct the file") from error
@@ -174,7 +195,11 @@ class _CsvFile:
     def _checked(self, part: Any, schema: Any, n_before: int) -> Any:
         """Return the rows of a part, with features in their dtype; refuse what is not finite."""
         import pyarrow as pa
+        import pyarrow.compute as pc
 
+        if self._queries is not None and not self.text_queries:
+            texts = pc.unique(part.column(self._queries)).to_pylist()
+            self.text_queries = names_of(self.path, self._queries, texts).dtype.kind == "U"
         arrays = []
         for name in schema.names:
             cells = part.column(name)
@@ -200,12 +225,13 @@ class _CsvFile:
 
 
 class _Watched(io.RawIOBase):
-    """A stream; a callback hears how much of it has been read."""
+    """A stream whose quotes are counted; a callback hears how much of it has been read."""
 
     def __init__(
-        self, stream: IO[bytes], callback: ReadingCallback, n_rows: Callable[[], int]
+        self, stream: IO[bytes], callback: ReadingCallback | None, n_rows: Callable[[], int]
     ) -> None:
         self._stream, self._callback, self._n_rows, self._n_read = stream, callback, n_rows, 0
+        self.n_quotes = 0
 
     def readable(self) -> bool:
         """Return True."""
@@ -215,7 +241,9 @@ class _Watched(io.RawIOBase):
         """Read some bytes and report the position."""
         found = self._stream.read(size)
         self._n_read += len(found)
-        self._callback(*position_in(self._stream, self._n_read), self._n_rows())
+        self.n_quotes += found.count(b'"')
+        if self._callback is not None:
+            self._callback(*position_in(self._stream, self._n_read), self._n_rows())
         return found
 
 

@@ -85,6 +85,8 @@ class ParquetBlocks:
         self.feature_names: list[str] = features_of(self, roles)
         self.n_features = len(self.feature_names)
         self._places = {name: at for at, name in enumerate(self.feature_names)}
+        queries = [column for role, column in self._columns.items() if role == "qid"]
+        self._text_queries = bool(self.text_columns(queries))
         self.dtype = self._own_dtype() if dtype is None else check_dtype(dtype)
         width = max(1, self.n_features * self.dtype.itemsize)
         self.batch_rows = batch_rows or max(1, block_bytes // width)
@@ -170,8 +172,17 @@ class ParquetBlocks:
         if not roles:
             return X, *[None] * len(IN_BLOCKS)
         table = self._table(pa.concat_tables(block.others), first=block.first)
-        parts = (part_of(table, role, roles[role]) if role in roles else None for role in IN_BLOCKS)
-        return X, *parts
+        return X, *(self._part(table, roles, role) for role in IN_BLOCKS)
+
+    def _part(self, table: Table, roles: Mapping[str, str], role: str) -> Any:
+        """Return the column of a role of ROW_COLUMNS, None if there is none.
+
+        Queries that are text stay text in all blocks, though some blocks may have whole numbers
+        only.
+        """
+        if role == "qid" and role in roles:
+            return table.identifiers(roles[role], as_text=self._text_queries)
+        return part_of(table, role, roles[role]) if role in roles else None
 
     def _changed(self) -> FileFormatError:
         return FileFormatError(

@@ -189,13 +189,16 @@ def check_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(dtype)
 
 
-def names_of(file: str, what: str, texts: Sequence[str]) -> np.ndarray[Any, Any]:
+def names_of(
+    file: str, what: str, texts: Sequence[str], *, as_text: bool = False
+) -> np.ndarray[Any, Any]:
     """Return distinct texts as int64 if all are whole numbers, else as text.
 
-    Only the form that `str(int)` writes is a whole number: "01" and "1" are two names.
+    Only the form that `str(int)` writes is a whole number: "01" and "1" are two names. With
+    `as_text` whole numbers stay text too.
     """
     stripped = [text.strip() for text in texts]
-    if all(map(_PLAIN_INTEGER.match, stripped)):
+    if not as_text and all(map(_PLAIN_INTEGER.match, stripped)):
         return np.array([int(text) for text in stripped], dtype=np.int64)
     for text in texts:
         if "\0" in text:
