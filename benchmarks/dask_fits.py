@@ -1,8 +1,13 @@
-"""Fits on a Dask cluster: bytes per pass, two workers against one, one worker against memory."""
+"""Fits on a Dask cluster: bytes per pass, two workers against one, one worker against memory.
+
+Beside the ratio of two workers stands what the machine allowed in the same minutes: two workers
+against one that share work in the processor's cache, and that only read the X that they keep.
+"""
 
 from __future__ import annotations
 
 import argparse
+import functools
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from _allowed import computing, reading
 from _harness import header, in_turn, one_thread, ratio, table
 from pairrank import RankNCG, RankSVM
 from pairrank.dask import DaskRankNCG, DaskRankSVM
@@ -18,6 +24,8 @@ N_PARTITIONS = 8
 SPEED_BAR, OVERHEAD_BAR, BYTES_BAR = 1.6, 1.5, 1.1
 OF_ROWS = ("pairrank_block", "pairrank_labels", "pairrank_prepare")
 """What a worker keeps of rows has names that begin so."""
+_COMPUTED = 8
+"""The items of work in the processor's cache that all workers share."""
 RANKERS = {"RankSVM": (DaskRankSVM, RankSVM), "RankNCG": (DaskRankNCG, RankNCG)}
 
 
@@ -151,8 +159,20 @@ def bytes_per_pass(sizes: list[int], n_features: int) -> list[tuple[Any, ...]]:
     return lines
 
 
+def compute_share(client: Any) -> None:
+    """Have each worker compute its share of the items."""
+    client.run(computing, _COMPUTED // len(client.nthreads()))
+
+
+def read_kept(dask_worker: Any) -> None:
+    """Read every X that a worker keeps."""
+    for value in dask_worker.data.values():
+        if np.ndim(value) == 2:
+            reading(value)
+
+
 def fits(n_rows: int, n_features: int, repeat: int) -> list[tuple[Any, ...]]:
-    """Return a line per ranker: seconds in memory, on one worker and on two."""
+    """Return a line per ranker: seconds in memory, on one worker and on two, and ratios."""
     lines = []
     with cluster(1) as one, cluster(2) as two:
         for name, (on_dask, in_memory) in RANKERS.items():
@@ -167,13 +187,22 @@ def fits(n_rows: int, n_features: int, repeat: int) -> list[tuple[Any, ...]]:
                 "one": lambda f=on_dask, rows=kept[0]: f(client=one).fit(*rows),
                 "two": lambda f=on_dask, rows=kept[1]: f(client=two).fit(*rows),
             }
+            timed = tuple(calls)
+            for number, client in (("one", one), ("two", two)):
+                calls[f"computing {number}"] = functools.partial(compute_share, client)
+                calls[f"reading {number}"] = functools.partial(client.run, read_kept)
             in_turn(calls, 1)
             found = in_turn(calls, repeat)
             overhead, gain = ratio(found["one"], found["memory"]), ratio(found["one"], found["two"])
-            medians = (found[each].median for each in calls)
-            lines.append(
-                (name, *medians, overhead.median, OVERHEAD_BAR, gain.median, gain.spread, SPEED_BAR)
+            medians = (found[each].median for each in timed)
+            allowed = (
+                ratio(found[f"{work} one"], found[f"{work} two"]).median
+                for work in ("computing", "reading")
             )
+            lines.append(
+                (name, *medians, overhead.median, OVERHEAD_BAR, gain.median, gain.spread, *allowed,
+                 SPEED_BAR)
+            )  # fmt: skip
     return lines
 
 
@@ -195,7 +224,7 @@ def main() -> None:
     print(f"\n{options.rows:g} x {options.features}, whole fits\n")
     lines = fits(int(options.rows), options.features, options.repeat)
     print(table(("", "memory (s)", "one worker (s)", "two (s)", "one/memory", "bar", "one/two",
-                 "spread", "bar"), lines))  # fmt: skip
+                 "spread", "computing", "reading X", "bar"), lines))  # fmt: skip
     del limit
 
 

@@ -22,6 +22,7 @@ from numpy.testing import assert_array_equal
 from scipy import sparse
 from threadpoolctl import threadpool_limits
 
+from _allowed import computing, reading
 from _harness import Timing, header, in_turn, ratio, table
 from pairrank import RankNCG, RankSVM, threads
 from pairrank.io import Rows, read_svmlight, write_svmlight
@@ -29,8 +30,6 @@ from pairrank.io import Rows, read_svmlight, write_svmlight
 BAR = 1.6
 ALLOWED = ("the code allows", "computing", "reading X")
 _ROWS_AT_ONCE = 20_000
-_IN_CACHE, _STEPS = 4096, 1000
-_NUMBERS_READ = 1 << 16
 
 
 def dense(n_rows: int, n_features: int, n_levels: int) -> tuple[Any, Any]:
@@ -63,24 +62,6 @@ def write_file(path: Path, megabytes: float) -> None:
         while rest > 0:
             piece = text if rest >= len(text) else text[: text.find(b"\n", rest) + 1 or None]
             rest -= file.write(piece)
-
-
-def computing() -> None:
-    """Compute sines in the processor's cache: two items for threads to share."""
-
-    def compute(_: int) -> None:
-        numbers = np.linspace(0.0, 1.0, _IN_CACHE)
-        found = np.empty(_IN_CACHE)
-        for _ in range(_STEPS):
-            np.sin(numbers, out=found)
-
-    threads.run(compute, range(2))
-
-
-def reading(values: Any) -> None:
-    """Find the greatest of an array's numbers, in blocks that threads share."""
-    flat = values.reshape(-1)
-    threads.run(lambda part: flat[part].max(), threads.blocks(flat.size, _NUMBERS_READ))
 
 
 def calls(
@@ -162,7 +143,10 @@ def shared_part(call: Callable[[], Any]) -> float:
 def allowed(values: Any, repeat: int) -> tuple[float, float]:
     """Return how many times as fast two threads compute, and read the values, as one does."""
     calls = {}
-    for name, call in (("computing", computing), ("reading", functools.partial(reading, values))):
+    for name, call in (
+        ("computing", functools.partial(computing, 2)),
+        ("reading", functools.partial(reading, values)),
+    ):
         calls |= {f"{name} by {n}": limited(n, call) for n in (1, 2)}
     found = in_turn(calls, repeat=repeat)
     gains = (

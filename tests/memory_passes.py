@@ -22,6 +22,7 @@ class MemoryPasses:
     def __init__(self, blocks: Iterable[RowBlock]) -> None:
         self.blocks = list(blocks)
         self.n_blocks = len(self.blocks)
+        self.n_rows = sum(block.X.shape[0] for block in self.blocks if block.X is not None)
         self.states: list[Any] = [None] * self.n_blocks
         self.n_described = self.n_prepared = self.n_reduced = 0
 

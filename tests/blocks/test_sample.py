@@ -22,26 +22,31 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Levels, _codes
 
 
-def sampled(monkeypatch, n_rows, y, borders, *, seed=0, hides_number=False, **aligned):
-    """Return the catalog of rows whose only feature is their number."""
+def sampled(monkeypatch, n_rows, y, borders, *, seed=0, hidden=(), **aligned):
+    """Return the catalog of rows whose only feature is their number.
+
+    `hidden` names what the passes do not know before the first one.
+    """
     monkeypatch.setattr(catalog, "SAMPLE_ROWS", n_rows)
     X = np.arange(y.size, dtype=np.float64)[:, None]
     passes = cut_rows(X, y, borders, **aligned)
-    if hides_number:
-        passes.n_blocks = 0
+    for name in hidden:
+        setattr(passes, name, 0)
     return passes, describe(passes, seed=seed)
 
 
-@pytest.mark.parametrize("hides_number", [False, True], ids=["known", "unknown"])
+@pytest.mark.parametrize(
+    "hidden", [(), ("n_rows",), ("n_rows", "n_blocks")], ids=["rows", "blocks", "unknown"]
+)
 @pytest.mark.parametrize("kind", ["one", "small", "large"])
-def test_every_row_is_drawn_with_its_rate(monkeypatch, kind, hides_number):
+def test_every_row_is_drawn_with_its_rate(monkeypatch, kind, hidden):
     """The counts of a block are sums of draws of probability p: five deviations are allowed."""
     n_rows, wanted = 20_000, 1000
     qid = {"one": None, "small": np.arange(n_rows) // 4, "large": np.arange(n_rows) // 5000}[kind]
     aligned = {} if qid is None else {"qid": qid}
     y = np.random.default_rng(0).integers(0, 2, n_rows).astype(np.float64)
     borders = [3000, 9000, 14_000]
-    options = {"hides_number": hides_number, **aligned}
+    options = {"hidden": hidden, **aligned}
     _, found = sampled(monkeypatch, wanted, y, borders, **options)
     rows = found.sample.rows.X[:, 0].astype(int)
     assert 0.5 * wanted < rows.size <= 1.3 * wanted
@@ -58,6 +63,24 @@ def test_every_row_is_drawn_with_its_rate(monkeypatch, kind, hides_number):
     assert_array_equal(again.sample.rows.X[:, 0], rows)
     _, other = sampled(monkeypatch, wanted, y, borders, seed=1, **options)
     assert set(other.sample.rows.X[:, 0]) != set(rows)
+
+
+def test_blocks_of_unequal_sizes_give_a_whole_sample_if_the_number_of_rows_is_known(monkeypatch):
+    """The rows drawn have a binomial distribution: five deviations are allowed."""
+    y = np.random.default_rng(0).integers(0, 2, 20_000).astype(np.float64)
+    borders = np.arange(100, 1000, 100)
+    _, known = sampled(monkeypatch, 1000, y, borders)
+    assert known.sample.n_rows >= 1000 - 5 * np.sqrt(1000)
+    _, unknown = sampled(monkeypatch, 1000, y, borders, hidden=("n_rows",))
+    assert unknown.sample.n_rows < 500  # two even shares of ten at the rate of the largest block
+
+
+def test_rows_of_weight_zero_take_no_place_in_the_sample(monkeypatch):
+    y = np.random.default_rng(0).integers(0, 2, 20_000).astype(np.float64)
+    weight = np.zeros(20_000)
+    weight[::10] = 1.0
+    _, found = sampled(monkeypatch, 1000, y, [5000, 10_000, 15_000], sample_weight=weight)
+    assert found.sample.n_rows >= 900
 
 
 def test_small_queries_are_whole_also_across_blocks(monkeypatch):
@@ -131,10 +154,12 @@ def test_an_origin_is_subtracted_where_offsets_are_large():
     assert origin_of(np.ones((5, 2))) is None
 
 
-def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks, seed):
+def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks, of_rows, seed):
     """Return the numbers, rates and places of the rows drawn, from a number and a rate per row."""
     wanted = 2.0 * n_rows / (n_blocks or index + 1)
     rate = min(1.0, wanted / max(1, kept.sum()))
+    if of_rows and kept.all():
+        rate = min(1.0, n_rows / of_rows)
     of_query = hashed(queries, seed)
     sizes = np.array([np.count_nonzero(kept & (query_of == k)) for k in range(queries.size)])
     thinned = kept & (sizes[query_of] > max(1, n_rows // 100))
@@ -160,10 +185,13 @@ def drawn_by_definition(index, block, kept, query_of, queries, n_rows, n_blocks,
     n_queries=st.sampled_from([1, 2, 40]),
     n_labels=st.sampled_from([1, 2, 5, 400]),
     n_blocks=st.integers(0, 3),
+    of_rows=st.sampled_from([0, 1500, 6000]),
     share=st.sampled_from([1.0, 0.7, 0.0]),
     knows=st.booleans(),
 )
-def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, share, knows):
+def test_rows_are_drawn_as_defined(
+    seed, n_rows, n_queries, n_labels, n_blocks, of_rows, share, knows
+):
     rng = np.random.default_rng(seed)
     size = 1500
     kept = rng.random(size) < share
@@ -172,7 +200,7 @@ def test_rows_are_drawn_as_defined(seed, n_rows, n_queries, n_labels, n_blocks, 
     y = np.floor(n_labels * rng.random(size) ** 3)
     block = RowBlock(np.arange(size, dtype=np.float64)[:, None], y)
     ranked = Ranked.of(y) if knows and kept.all() else None
-    options = {"n_rows": n_rows, "n_blocks": n_blocks, "seed": seed}
+    options = {"n_rows": n_rows, "n_blocks": n_blocks, "of_rows": of_rows, "seed": seed}
     found = draw_rows(2, block, kept, query_of, queries, **options, ranked=ranked)
     number, rates, thinned, places = drawn_by_definition(
         2, block, kept, query_of, queries, **options

@@ -86,6 +86,10 @@ class Passes(Protocol):
     def n_blocks(self) -> int:
         """The number of blocks; 0 where it is unknown before `describe`."""
 
+    @property
+    def n_rows(self) -> int:
+        """The number of rows of all blocks; 0 where it is unknown before `describe`."""
+
     def reduce(
         self,
         task: Callable[[int, Any, Any, Any], Part],

@@ -30,10 +30,11 @@ SAMPLE_ROWS, SAMPLE_ENTRIES = 50_000, 1 << 23
 class Request:
     """What the first pass is asked for: the seed of its sample, and which labels it collects.
 
-    `n_blocks` is 0 where it is unknown.
+    `n_blocks` and `n_rows` are 0 where they are unknown.
     """
 
     n_blocks: int
+    n_rows: int
     seed: int
     graph: Any
     sample_rows: int
@@ -98,7 +99,7 @@ class Catalog:
 
 def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     """Go over all blocks once and return their catalog; O(rows) and the sample's memory."""
-    request = Request(passes.n_blocks, seed, graph, SAMPLE_ROWS)
+    request = Request(passes.n_blocks, passes.n_rows, seed, graph, SAMPLE_ROWS)
     parts = passes.describe(describe_block, request)
     _require_alike(parts)
     n_queries, crossing = crossing_queries(parts)
@@ -141,6 +142,7 @@ def describe_block(index: int, block: RowBlock, request: Request) -> Description
         np.zeros(1, dtype=np.int64) if queries is None else queries,
         n_rows=_affordable_rows(block.X, request),
         n_blocks=request.n_blocks,
+        of_rows=request.n_rows,
         seed=request.seed,
         ranked=ranked,
     )

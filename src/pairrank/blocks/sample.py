@@ -15,7 +15,7 @@ from pairrank.blocks._contracts import RowBlock
 from pairrank.preferences._codes import counts_of, level_codes
 
 _SPARE = 2.0
-"""A block draws this many times its share, because blocks differ in size."""
+"""A block draws this many times an even share if it does not know its part of all rows."""
 _PARTS_OF_SAMPLE = 100
 """A query of more rows in a block than this part of the sample is thinned by rows."""
 _LEAST_SHARE = 4
@@ -88,11 +88,14 @@ def draw_rows(
     *,
     n_rows: int,
     n_blocks: int,
+    of_rows: int,
     seed: int,
     ranked: Ranked | None = None,
 ) -> DrawnRows:
     """Draw a block's share of a sample of about `n_rows` rows.
 
+    `of_rows` is the number of rows of all blocks, or 0 where it is unknown. A block whose rows are
+    all kept draws its part of the sample by it; any other block draws `_SPARE` times an even share.
     `n_blocks` is the number of blocks, or 0 where it is unknown: a block draws then as if it were
     the last one, so that all draw `n_rows` times the logarithm of their number.
     `query_of` numbers the query of each row among `queries`. A small query is drawn by a hash of
@@ -100,8 +103,10 @@ def draw_rows(
     (as many labels as rows are drawn alike). `ranked` are all labels, if they are known. O(rows),
     O(m log m) for real labels.
     """
-    wanted = _SPARE * n_rows / (n_blocks or index + 1)
-    rate = min(1.0, wanted / max(1, int(np.count_nonzero(kept))))
+    rate = min(1.0, n_rows / max(1, of_rows))
+    if not (of_rows and kept.all()):
+        wanted = _SPARE * n_rows / (n_blocks or index + 1)
+        rate = min(1.0, wanted / max(1, int(np.count_nonzero(kept))))
     is_large = sizes_of(query_of, kept, queries.size) > max(1, n_rows // _PARTS_OF_SAMPLE)
     of_query = hashed(queries, seed)
     thinned = kept if is_large.all() else kept & is_large[query_of]

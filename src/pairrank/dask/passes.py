@@ -7,7 +7,7 @@ import itertools
 import uuid
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeVar, overload
+from typing import Any, Literal, TypeVar
 
 import distributed
 from dask.core import literal
@@ -18,6 +18,7 @@ from pairrank.dask import tasks
 from pairrank.dask.clients import computed, holders, kept, worker_memory
 from pairrank.dask.grouping import groups_of
 from pairrank.dask.partitions import Graph, Partitions, check_lengths
+from pairrank.dask.reports import Reports
 from pairrank.dask.sharing import parcels_of, pickled_bytes
 from pairrank.exceptions import LargeTransferWarning, NoPairsError, PairrankError
 
@@ -124,7 +125,7 @@ class DaskPasses:
             graph[key] = (tasks.prepare, _data(group), loaded, task, given)
             keys.append(key)
         self._prepared = kept(self.client, graph, keys)
-        return _Reports(functools.partial(self._reports, self._prepared))
+        return Reports(functools.partial(self._reports, self._prepared))
 
     def reduce(
         self,
@@ -322,27 +323,6 @@ class DaskPasses:
             LargeTransferWarning,
             stacklevel=2,
         )
-
-
-class _Reports(Sequence[Any]):
-    """Reports that are asked for when they are read."""
-
-    def __init__(self, ask: Callable[[], list[Any]]) -> None:
-        self._ask = ask
-
-    @functools.cached_property
-    def _found(self) -> list[Any]:
-        return self._ask()
-
-    @overload
-    def __getitem__(self, at: int) -> Any: ...
-    @overload
-    def __getitem__(self, at: slice) -> list[Any]: ...
-    def __getitem__(self, at: int | slice) -> Any:
-        return self._found[at]
-
-    def __len__(self) -> int:
-        return len(self._found)
 
 
 def _data(value: Any) -> tuple[Any]:
