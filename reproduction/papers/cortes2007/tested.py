@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from reproduction.agreement import by_cell
+from reproduction.agreement import by_cell, by_search
 from reproduction.papers.cortes2007.boosting import LEVELS, nearest_boost
 from reproduction.papers.cortes2007.judging import BOOST, GENERATED, MP, SV, TINY
 from reproduction.papers.cortes2007.printed import GROUPS, RATED, SETS, figures_of
 from reproduction.papers.cortes2007.searching import nearest
-from reproduction.readings import Readings
-from reproduction.study import ANY, Cell, Difference, Quantity, Reason, Table, Verdict, verdict
+from reproduction.study import ANY, Cell, Quantity, Reason, Table
 
 WEAKER = Reason(
     "The paper's parameters are others, which regularise less; ours are chosen on held-out "
@@ -25,24 +24,22 @@ ROUNDS = Reason(
 )
 
 
-REACHES = ("search", "reach")
 AGREEING = 2.0
 """Of the paper's standard deviations, as agreement asks."""
 
-
-def _out_of_reach(readings: Readings, place: Difference) -> Verdict:
-    """Return whether no searched parameters give the paper's figures of a row together."""
-    found = [readings.mean(name, place.row, place.column, "distance") for name in REACHES]
-    tried = readings.mean("reach", place.row, place.column, "tried")
-    figure = f"{min(found):.1f} standard deviations at best, {tried:.0f} more parameters"
-    return verdict(min(found) > AGREEING, figure)
-
-
 OUT_OF_REACH = Reason(
-    "The paper's reviewers or protocol are others in something that it does not print: none of the "
-    "searched widths and strengths of the kernel, up to interpolation of the training ratings, "
-    "gives its figures of this row together on the reviewers here (Tables search and reach).",
-    _out_of_reach,
+    "The cause is unknown. None of the searched widths and strengths of the kernel, up to "
+    "interpolation of the training ratings, gives the paper's figures of this row together on the "
+    "reviewers here (Tables search and reach).",
+    by_search("search", "reach", within=AGREEING),
+    unknown=True,
+)
+NO_VARIANT = Reason(
+    "The cause is unknown. None of the searched variants of RankBoost gives the paper's figures of "
+    "this row together: 20 to 150 rounds, every threshold, and in gaps medians, the default of "
+    "Freund et al., the lowest or the highest rating (Table boost).",
+    by_search("boost", column="", within=AGREEING),
+    unknown=True,
 )
 FEWER_RATINGS = Reason(
     f"{ROUNDS.text} Besides, no reviewer here has fewer than 36 ratings, whereas most of the "
@@ -54,6 +51,7 @@ REASONS = {
     ("Jester 20-40", BOOST): FEWER_RATINGS,
     ("Jester 20-40", MP): OUT_OF_REACH,
     ("Jester 60-80", SV): OUT_OF_REACH,
+    ("MovieLens 60-80", BOOST): NO_VARIANT,
     (ANY, BOOST): ROUNDS,
 }
 
