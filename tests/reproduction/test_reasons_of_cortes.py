@@ -118,9 +118,14 @@ def test_levels_have_equal_width():
 def test_searches_ask_for_the_figures_of_a_row_together_as_agreement_does():
     """Agreement asks for two of the paper's standard deviations, the searches' unit."""
     assert allowed(Quantity("msd", ""), Printed(21.35, 2.71)) == tested.AGREEING * 2.71
-    row = next(each for each in tested.BOOSTED.cells if each.row == "MovieLens 60-80")
+    row = next(each for each in tested.REACH.cells if each.column == judging.BOOST)
+    assert row.row == "MovieLens 60-80"
+    assert row.digest in {each.digest for each in tested.BOOSTED.cells}
     assert set(row.config["paper"]) == set(judging.METRICS)
     assert at_place(tested.REASONS, row.row, judging.BOOST) is tested.NO_VARIANT
+    wide = tested.REACH.cells[0].config
+    for name, values in tested.NEAR_INTERPOLATION.items():
+        assert set(values) < set(wide[name])
     tried = len(boosting.variants(())) * sum(n <= 150 for n in boosting.ROUNDS)
     assert tried == 56
 
