@@ -33,7 +33,7 @@ folds or repeats; the lower line, in italics, is what the paper prints.
 | mark | meaning |
 | --- | --- |
 | ✓ | agrees: within two of the paper's standard deviations, or within the stated tolerance |
-| ✗ | differs; the reason, and what a test of it found, are below the table |
+| ✗ | differs; below the table is why, as far as this is known, and what a test of it found |
 | ★ | passed its limit of time or memory (in italics: the paper's star) |
 | ᵇ | timed while other processes used the machine |
 | absent | the data set, or an optional library, is not on this machine |
@@ -98,8 +98,18 @@ def _claims_in_short(studies: Sequence[tuple[Study, Mapping[str, Record]]]) -> s
     return "\n".join([*lines, ""])
 
 
+_STATES = {
+    "explained": "Changing what the reason names gives the paper's figure. Where the test searches "
+    "for this figure, it shows that the reason can explain it, not that ours agree.",
+    "cause unknown": "Nothing gives the paper's figures: the reason names what was searched, the "
+    "test says among how many alternatives, and what the nearest gives.",
+    "refuted": "The test contradicts the reason.",
+    "not tested": "The test was not run.",
+}
+
+
 def _differences(studies: Sequence[tuple[Study, Mapping[str, Record]]]) -> str:
-    """Return how many figures agree, and of each reason for how many its test confirms it."""
+    """Return how many figures agree, and for each reason what its test found of the others."""
     n_agreed, counts = 0, dict[tuple[str, str], Counter[str]]()
     for study, records in studies:
         readings = Readings(study, records)
@@ -107,27 +117,26 @@ def _differences(studies: Sequence[tuple[Study, Mapping[str, Record]]]) -> str:
             n_agreed += each.agrees
             if each.reason is not None:
                 found = counts.setdefault((study.title, each.reason.text), Counter())
-                found[check_reason(each.reason, readings, each.place).status] += 1
+                found[check_reason(each.reason, readings, each.place).state] += 1
     total = sum(counts.values(), Counter[str]())
     lines = [
         "## Differences",
         "",
         f"{n_agreed + total.total()} figures are compared with the papers': {n_agreed} agree, "
-        f"{total.total()} differ. A test changes what a reason names, and confirms it if the "
-        "figure then agrees with the paper's, or, if the reason says that nothing gives the "
-        f"paper's figure, if a search finds nothing that does: {total['holds']} differences have a "
-        f"confirmed reason, {total['does not hold']} one that its test did not confirm, "
-        f"{total['not run']} one that was not tested. The figures of the tests are below the "
-        "tables. Where a test "
-        "searches for the paper's figures, it shows that the reason can explain them, not that "
-        "ours agree.",
+        f"{total.total()} differ. Every reason of a difference has a test:",
         "",
-        "| paper | reason | differences | confirmed | not confirmed | not tested |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| state | differences | what the test found |",
+        "| --- | --- | --- |",
+        *(f"| {state} | {total[state]} | {text} |" for state, text in _STATES.items()),
+        "",
+        "The figures of the tests are below the tables.",
+        "",
+        f"| paper | reason | differences | {' | '.join(_STATES)} |",
+        "| --- " * (len(_STATES) + 3) + "|",
     ]
     lines += [
-        f"| {title} | {text} | {found.total()} | {found['holds']} | {found['does not hold']} | "
-        f"{found['not run']} |"
+        f"| {title} | {text} | {found.total()} | "
+        f"{' | '.join(str(found[state]) for state in _STATES)} |"
         for (title, text), found in counts.items()
     ]
     return "\n".join([*lines, ""])
@@ -240,19 +249,13 @@ def _entry(
             note = reason.text
             found = check_reason(reason, readings, Difference(row, column, quantity, printed))
             where = f"{row}, {column}" if column else row
-            notes.setdefault(note, []).append(f"_{where}: {_TESTED[found.status]}{found.figure}._")
+            shown = f"{found.state}: {found.figure}" if found.figure else found.state
+            notes.setdefault(note, []).append(f"_{where}: {shown}._")
     if note is not None and record is not None:
         notes.setdefault(note, [])
         marks += f" [{list(notes).index(note) + 1}]"
     shown = "" if printed is None else f"<br>_{_printed(printed, quantity.form)}_"
     return ours + marks + shown
-
-
-_TESTED = {
-    "holds": "tested, confirmed: ",
-    "does not hold": "tested, not confirmed: ",
-    "not run": "not tested",
-}
 
 
 def _ours(record: Record | None, quantity: Quantity) -> str:

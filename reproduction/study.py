@@ -146,19 +146,24 @@ class Difference(NamedTuple):
 
 @dataclass(frozen=True)
 class Reason:
-    """Why figures differ from the paper's, with a test that changes what the reason names.
+    """Why figures differ from the paper's, or that this is not known, with a test.
 
     Attributes
     ----------
     text : str
     test : function of Readings and Difference to Verdict
-        The reason holds if the changed computation gives the paper's figure, or, of a reason that
-        says that nothing gives it, if a search finds nothing that does. It raises NotRun (as
-        Readings does) if the cells that it needs are not there.
+        The test of an explanation changes what the text names: it holds if this gives the paper's
+        figure. The test of an unknown cause searches what the text names: it holds if nothing there
+        gives the paper's figure. It raises NotRun (as Readings does) if the cells that it needs are
+        not there.
+    unknown : bool
+        The text says what was searched without finding the paper's figure. Otherwise it explains
+        the difference.
     """
 
     text: str
     test: Callable[[Readings, Difference], Verdict]
+    unknown: bool = False
 
 
 def at_place(notes: Mapping[Place, Note], row: str, column: str) -> Note | None:

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from reproduction import __main__ as command
-from reproduction.agreement import agrees, unexplained
+from reproduction.agreement import agrees, without_reason
 from reproduction.page import judge, write_page
 from reproduction.papers import STUDIES, load_study
 from reproduction.readings import Readings
@@ -111,7 +111,7 @@ def test_what_cannot_be_compared_has_a_note_and_no_mark():
 def test_differences_without_a_reason_are_found():
     study = one_study(cell(), paper={("a", "x"): Printed(1.0)}, tolerance=0.1)
     readings = Readings(study, {cell().digest: record_of()})
-    assert list(unexplained(study, readings)) == ["small Table 1: a, x: a number"]
+    assert list(without_reason(study, readings)) == ["small Table 1: a, x: a number"]
 
 
 def test_text_and_nan_agree_with_nothing():
@@ -162,7 +162,7 @@ def test_the_committed_page_is_made_from_the_committed_results():
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_committed_difference_has_a_reason(name):
     study = load_study(name)
-    assert list(unexplained(study, Readings(study, Store(PLACES, study).published()))) == []
+    assert list(without_reason(study, Readings(study, Store(PLACES, study).published()))) == []
 
 
 @pytest.mark.parametrize("name", STUDIES)

@@ -5,8 +5,9 @@ import pytest
 
 from pairrank import MPRank, RankBoost
 from pairrank.recommend import UserProblem, evaluate_users
+from reproduction.agreement import allowed
 from reproduction.papers.cortes2007 import boosting, judging, printed, searching, tested
-from reproduction.study import Difference, Printed, Quantity
+from reproduction.study import Printed, Quantity, at_place
 
 PAPER = {"msd": (2.0, 0.5), "misranking": (0.4, 0.02)}
 
@@ -74,6 +75,7 @@ def test_the_nearest_variant_is_no_farther_than_the_medians():
     filled = [distance(evaluate_users(problems, RankBoost(n), n_jobs=1)) for n in (20, 30)]
     assert found["filled"] == pytest.approx(min(filled), rel=1e-12)
     assert found["distance"] <= found["filled"]
+    assert found["tried"] == 2 * len(boosting.variants((2,)))
     reached = max(abs(found[metric] - mean) / sd for metric, (mean, sd) in PAPER.items())
     assert found["distance"] == reached
 
@@ -113,24 +115,19 @@ def test_levels_have_equal_width():
     np.testing.assert_array_equal(found.X_train, [[0, 0, 1, 1, 2, 2]])
 
 
-class Distances:
-    """Readings of the two searches for one row."""
-
-    def __init__(self, search, reach):
-        self.found = {"search": search, "reach": reach}
-
-    def mean(self, table, row, column, value):
-        return 64.0 if value == "tried" else self.found[table]
-
-
-@pytest.mark.parametrize(
-    ("search", "reach", "status"), [(4.3, 2.1, "holds"), (4.3, 2.0, "does not hold")]
-)
-def test_a_row_is_out_of_reach_if_no_search_agrees(search, reach, status):
-    place = Difference("Jester 20-40", judging.MP, Quantity("msd", ""), Printed(51.34, 2.9))
-    found = tested.OUT_OF_REACH.test(Distances(search, reach), place)
-    assert found.status == status
-    assert found.figure.startswith(f"{reach:.1f} standard deviations at best")
+def test_searches_ask_for_the_figures_of_a_row_together_as_agreement_does():
+    """Agreement asks for two of the paper's standard deviations, the searches' unit."""
+    assert allowed(Quantity("msd", ""), Printed(21.35, 2.71)) == tested.AGREEING * 2.71
+    row = next(each for each in tested.REACH.cells if each.column == judging.BOOST)
+    assert row.row == "MovieLens 60-80"
+    assert row.digest in {each.digest for each in tested.BOOSTED.cells}
+    assert set(row.config["paper"]) == set(judging.METRICS)
+    assert at_place(tested.REASONS, row.row, judging.BOOST) is tested.NO_VARIANT
+    wide = tested.REACH.cells[0].config
+    for name, values in tested.NEAR_INTERPOLATION.items():
+        assert set(values) < set(wide[name])
+    tried = len(boosting.variants(())) * sum(n <= 150 for n in boosting.ROUNDS)
+    assert tried == 56
 
 
 def test_a_thinned_group_keeps_its_gauge_jokes_and_few_others():

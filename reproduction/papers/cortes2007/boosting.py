@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from pairrank import RankBoost
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from pairrank.recommend import RatingsTable, UserProblem
+from reproduction.agreement import farthest
 from reproduction.papers.cortes2007.judging import (
     ACTIVITY,
     METRICS,
@@ -53,8 +54,8 @@ def nearest_boost(
 
     A variant is a number of rounds, and either what a gap is, or the number of `levels` that
     ratings are rounded to. "filled" is the least distance of any number of rounds with medians in
-    gaps and every threshold, as in Tables 1 and 2. With `thinned`, ratings of the group are hidden,
-    see `thin`.
+    gaps and every threshold, as in Tables 1 and 2; "tried" is the number of variants. With
+    `thinned`, ratings of the group are hidden, see `thin`.
     """
     table = ratings_of(dataset)
     if thinned is not None:
@@ -62,20 +63,21 @@ def nearest_boost(
     protocol = cortes_protocol(group, n_references, n_users, activity)
     ends = float(table.rating.min()), float(table.rating.max())
     best: dict[str, Any] = {"distance": float("inf")}
-    filled = float("inf")
+    filled, tried = float("inf"), 0
     for gaps, n_levels in variants(levels):
         impute = "median" if gaps == MEDIAN else "missing"
         problems = drawn(replace(protocol, impute=impute), table, 100 + seed)
         rows = [changed(each, gaps, n_levels, ends) for each in problems]
         for n_rounds, found in by_round(rows, most_rounds):
-            distance = max(abs(found[name] - mean) / sd for name, (mean, sd) in paper.items())
+            tried += 1
+            distance = farthest(found, paper)
             if gaps == MEDIAN and n_levels == EVERY:
                 filled = min(filled, distance)
             if distance < best["distance"]:
                 rounded = "every threshold" if n_levels == EVERY else f"{n_levels} levels"
                 shown = f"{n_rounds} rounds, gaps {gaps}, {rounded}"
                 best = found | {"distance": distance, "chosen": shown}
-    return best | {"filled": filled}
+    return best | {"filled": filled, "tried": tried}
 
 
 def variants(levels: tuple[int, ...]) -> list[tuple[str, int]]:

@@ -10,6 +10,7 @@ from typing import Any
 from sklearn.exceptions import ConvergenceWarning
 
 from pairrank.recommend import evaluate_users
+from reproduction.agreement import farthest
 from reproduction.papers.cortes2007.judging import (
     ACTIVITY,
     METRICS,
@@ -59,7 +60,7 @@ def nearest(
             warnings.simplefilter("ignore", ConvergenceWarning)
             evaluation = evaluate_users(problems, make(**params), n_jobs=1)
         found = {metric: evaluation.mean(metric) for metric in METRICS}
-        distance = max(abs(found[metric] - mean) / sd for metric, (mean, sd) in paper.items())
+        distance = farthest(found, paper)
         if distance < best["distance"]:
             shown = ", ".join(f"{name} {value:.3g}" for name, value in params.items())
             best = found | {"distance": distance, "chosen": shown}

@@ -1,6 +1,14 @@
 """Raykar, Duraiswami & Krishnapuram 2007: RankNCG and the fast sum of erfc."""
 
-from reproduction.papers.raykar2007 import claims, erfc, first_column, movies, ranking, sets
+from reproduction.papers.raykar2007 import (
+    claims,
+    erfc,
+    first_column,
+    movies,
+    ranking,
+    searched,
+    sets,
+)
 from reproduction.study import Study
 
 STUDY = Study(
@@ -14,11 +22,12 @@ STUDY = Study(
         ranking.BY_EPS,
         sets.TABLE,
         first_column.COUNTS,
-        first_column.COLUMNS,
+        searched.COLUMNS,
         movies.TABLE,
         ranking.TIMES,
         ranking.ACCURACIES,
         first_column.ACCURACIES,
+        searched.VARIANTS,
         ranking.CHOSEN,
     ),
     claims=claims.CLAIMS,

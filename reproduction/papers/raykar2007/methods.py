@@ -14,6 +14,7 @@ from sklearn.svm import LinearSVC
 from pairrank import RankBoost, RankNCG, RankNCGCV, RankSVM, RankSVMCV
 from pairrank.metrics import wmw_score
 from reproduction.protocols import (
+    RANDOM,
     Fold,
     folds_of,
     preferences_of,
@@ -141,7 +142,9 @@ METHODS: dict[str, Method] = {
 }
 
 
-def judge_rows(how: Method, X: Any, y: Any, n_folds: int, seed: int) -> dict[str, Any]:
+def judge_rows(
+    how: Method, X: Any, y: Any, n_folds: int, seed: int, rows: str = RANDOM
+) -> dict[str, Any]:
     """Return WMW, seconds of a fit and the chosen parameter in each fold.
 
     The parameter is chosen by five folds of the training rows, which is not timed.
@@ -149,7 +152,7 @@ def judge_rows(how: Method, X: Any, y: Any, n_folds: int, seed: int) -> dict[str
     make, choose = how
     found: dict[str, list[float]] = {"wmw": [], "seconds": [], "parameter": []}
     with without_warnings():
-        for fold in folds_of(X, y, n_folds, seed):
+        for fold in folds_of(X, y, n_folds, seed, rows):
             parameter = 0.0 if choose is None else choose(fold.X, fold.y, seed)
             model = make(parameter)
             if not found["wmw"]:
@@ -161,5 +164,5 @@ def judge_rows(how: Method, X: Any, y: Any, n_folds: int, seed: int) -> dict[str
 
 
 def wmw_of(model: Any, fold: Fold) -> float:
-    """Return WMW on the test rows, with ties half."""
+    """Return WMW on the test rows; tied scores are right, as the paper defines it."""
     return float(wmw_score(fold.y_test, with_ties(model.predict(fold.X_test)), ties="correct"))

@@ -76,9 +76,10 @@ MINUTES = {
 """Cells of fewer rows, or of other methods, that take minutes: with --full only."""
 
 LEFT_IN = (
-    "Not compared: the paper's pairs are those of another target, the first column of the file "
-    "(Table 1-first), and Table 4-first has that target. The last column here leaves the usual "
-    "target among the features, a reading of the paper's d that its accuracies do not support."
+    "Not compared: the paper's target is another column, the first of most files (Table 1-first); "
+    "which one it is in three sets is not known (Table 1-columns). Table 4-first has the first "
+    "column as the target. The last column here leaves the usual target among the features, a "
+    "reading of the paper's d that its accuracies do not support."
 )
 GENERATED = "Generated data: the paper's draw is not known, so this is no agreement."
 
