@@ -128,7 +128,7 @@ def test_a_sparse_matrix_with_unsigned_indices_that_points_outside_is_refused():
     matrix.indices, matrix.indptr = matrix.indices.astype(np.uint8), matrix.indptr.astype(np.uint8)
     check_features(RankSVM(), matrix, reset=True)
     matrix.indptr[1] = 9
-    with pytest.raises(PairrankError, match="damaged sparse matrix: .*non-decreasing"):
+    with pytest.raises(PairrankError, match=r"damaged sparse matrix: .*non-decreasing"):
         check_features(RankSVM(), matrix, reset=True)
 
 

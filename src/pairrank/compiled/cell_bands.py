@@ -58,8 +58,8 @@ def gradient_of_bands(
 ):
     """Add each row's gradient to `gradient` (n,).
 
-    Returns the value, its error, the sum of the errors of the rows' gradients, and the size that the
-    rounding of the value is relative to.
+    Returns the value, its error, the sum of the errors of the rows' gradients, and the size that
+    the rounding of the value is relative to.
     """
     scratch = _scratch(bands, part_start, per_row, len(weight), 3, 3)
     return _gradient_of_bands(
