@@ -120,3 +120,22 @@ def test_a_sparse_matrix_that_points_outside_is_refused(part, place, value, mess
     getattr(matrix, part)[place] = value
     with pytest.raises(PairrankError, match=f"X is a damaged sparse matrix: .*{message}"):
         check_features(RankSVM(), matrix, reset=True)
+
+
+@pytest.mark.filterwarnings("ignore:ind.* array has non-integer dtype")
+def test_a_sparse_matrix_with_unsigned_indices_that_points_outside_is_refused():
+    matrix = sparse.csr_array(np.ones((3, 4)))
+    matrix.indices, matrix.indptr = matrix.indices.astype(np.uint8), matrix.indptr.astype(np.uint8)
+    check_features(RankSVM(), matrix, reset=True)
+    matrix.indptr[1] = 9
+    with pytest.raises(PairrankError, match=r"damaged sparse matrix: .*non-decreasing"):
+        check_features(RankSVM(), matrix, reset=True)
+
+
+def test_a_sparse_matrix_in_another_byte_order_becomes_native():
+    matrix = sparse.csr_array(np.ones((3, 4)))
+    for name in ("indices", "indptr"):
+        array = getattr(matrix, name)
+        setattr(matrix, name, array.astype(array.dtype.newbyteorder("S")))
+    found = check_features(RankSVM(), matrix, reset=True)
+    assert all(array.dtype.isnative for array in (found.data, found.indices, found.indptr))

@@ -82,6 +82,8 @@ def _check_indices(X: Any) -> None:
         X.check_format(full_check=False)
         if not _points_inside(X):
             X.check_format(full_check=True)
+            if (X.indptr[1:] < X.indptr[:-1]).any():  # scipy cannot see it of unsigned integers
+                raise ValueError("indptr must be a non-decreasing sequence")
     except ValueError as error:
         raise PairrankError(f"X is a damaged sparse matrix: {error}; build it again") from None
 
@@ -91,8 +93,8 @@ def _points_inside(X: Any) -> bool:
 
     Threads share the check. Where it is False, scipy says what is wrong, or changes X.
     """
-    native = X.indices.dtype == X.indptr.dtype and X.data.dtype.isnative
-    if X.format != "csr" or not native or not X.nnz:
+    native = all(array.dtype.isnative for array in (X.data, X.indices, X.indptr))
+    if X.format != "csr" or not native or X.indices.dtype != X.indptr.dtype or not X.nnz:
         return False
 
     def ends(part: slice) -> tuple[int, int]:

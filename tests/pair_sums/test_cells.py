@@ -246,6 +246,35 @@ def test_squares_just_beyond_the_margin_cost_nothing():
     assert found.error > 0.0
 
 
+@pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9])
+def test_stated_errors_include_the_rounding_of_excesses_far_below_a_cell(gap):
+    """Moments keep digits relative to a cell, so a sum of tiny excesses loses digits."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([0.0, 1.0], 150)
+    scores = np.where(y > 0.0, 1.0 - gap, 0.0) + 0.1 * gap * rng.random(300)
+    levels, terms = Levels.build(y), TERMS["squared hinge"]
+    found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    every = Every(terms, levels, y, None, "full", None, scores)
+    excess = np.maximum(1.0 - every.d, 0.0)
+    of_differences = 4.0 * np.finfo(float).eps * (every.weight * excess).sum()
+    assert abs(found.value - every.value()) <= found.error + of_differences
+
+
+@pytest.mark.parametrize("delta", [2.0**-25, 2.0**-30])
+def test_stated_errors_include_the_rounding_of_terms_that_cancel(delta):
+    """The sum of a Huberised hinge is far below those of its two terms."""
+    rng = np.random.default_rng(0)
+    y = np.arange(300) % 2 * 1.0
+    scores = rng.integers(-30, 30, 300) - 60.0 * y
+    terms = ((1.0, 2, 0.5 / delta), (1.0 - delta, 2, -0.5 / delta))
+    levels = Levels.build(y)
+    found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    every = Every(terms, levels, y, None, "full", None, scores)
+    over = every.weight * np.maximum(1.0 - delta / 2.0 - every.d, 0.0)
+    assert every.d.max() < 1.0 - delta
+    assert abs(found.value - over.sum()) <= found.error
+
+
 @pytest.mark.parametrize("dropped", [False, True])
 def test_values_move_to_the_layout_and_back(dropped):
     rng = np.random.default_rng(0)

@@ -62,8 +62,8 @@ def sweep_moments(
         by_side(moments), moments.shape[1], links, grid.per_h, grid.position, *terms,
         np.empty(3 * grid.position.size), by_side(table),
     )  # fmt: skip
-    value, error, gradient_error = (scale * np.array(sums)).tolist()
-    rounding = (additions + 8.0 * grid.position.size) * UNIT_ROUNDING * abs(value)
+    value, error, gradient_error, size = (scale * np.array(sums)).tolist()
+    rounding = (additions + 8.0 * grid.position.size) * UNIT_ROUNDING * size
     return table, (value, error, gradient_error, rounding)
 
 

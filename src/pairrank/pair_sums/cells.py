@@ -296,17 +296,17 @@ class _BandSum:
     def gradient(self, gradient: FloatArray, is_first: bool) -> Sums:
         """Add the rows' gradients, (n_rows,); return the sums."""
 
-        def add(block: slice) -> tuple[float, float, float]:
+        def add(block: slice) -> tuple[float, float, float, float]:
             start, scale = self.bands.part_start, self.bands.scale[block]
             which = (self.scores, self.weight, self.bands.bands[block], start, scale)
             if not self._grid:
-                return cell_parts.gradient_of_parts(*which, *self.terms, gradient), 0.0, 0.0
+                return cell_parts.gradient_of_parts(*which, *self.terms, gradient), 0.0, 0.0, 0.0
             return cell_bands.gradient_of_bands(*which, *self._grid, *self.terms, gradient)
 
-        found = np.reshape(threads.run(add, self.bands.blocks), (-1, 3))
-        value, error, gradient_error = found.sum(axis=0).tolist()
-        rows = self.scores.size / max(len(self.bands.bands), 1) if self._grid else 0.0
-        return value, error, gradient_error, rows * UNIT_ROUNDING * abs(value)
+        found = np.reshape(threads.run(add, self.bands.blocks), (-1, 4))
+        value, error, gradient_error, size = found.sum(axis=0).tolist()
+        rows = self.scores.size / max(len(self.bands.bands), 1)
+        return value, error, gradient_error, rows * UNIT_ROUNDING * size
 
     def add_partners(self, values: FloatArray, result: FloatArray) -> None:
         """Add 2 c times the sum of the values of each row's partners that are counted in."""
