@@ -87,9 +87,9 @@ def _weigh(own_v, q):
 
 
 @compiled
-def _zero(sums, later):
-    for k in range(len(sums)):
-        sums[k] = later[k] = 0.0
+def _clear(x):
+    for k in range(len(x)):
+        x[k] = 0.0
 
 
 @compiled
@@ -118,12 +118,12 @@ def _add_other(total, one, result):
 @compiled
 def _collect(moments, n_groups, below, both, total):
     """Write the sums of the moments of the levels below each level, and of all other levels."""
-    total[:] = 0.0
+    _clear(total)
     for g in range(n_groups - 1, -1, -1):
         _add(total, moments[g, : len(total)], both[g, : len(total)])
-    total[:] = 0.0
+    _clear(total)
     for g in range(n_groups):
-        below[g, : len(total)] = total
+        _copy(total, below[g, : len(total)])
         _add_other(total, moments[g, : len(total)], both[g, : len(total)])
 
 
@@ -193,7 +193,8 @@ def sums_in_spans(
                     twice, q, sums, later, LANES, end, begin, flat_moments, g * size + p
                 )
         _collect(moments, n_levels, below, both, terms[: (degree + 15) // 16 * 16])
-        _zero(sums, later)
+        _clear(sums)
+        _clear(later)
         value = 0.0
         for g in range(n_levels):
             begin, end = level_start[level + g] - first, level_start[level + g + 1] - first
