@@ -18,7 +18,7 @@ def test_a_rough_gradient_is_within_its_stated_error(n_levels, spread):
     y = rng.integers(0, n_levels, 3000).astype(float)
     levels = Levels.build(y)
     scores = spread * (rng.normal(size=3000) + y / n_levels)
-    found = bind_roughly(SquaredHinge(), levels).at(scores)
+    found = bind_roughly(SquaredHinge(), levels, levels).at(scores)
     summed = levels if n_levels < 256 else merge_levels(levels, 128)
     exact = bind(SquaredHinge(), summed, pair_sum="sorted").at(scores)
     off = np.abs(found.gradient - exact.gradient).sum()
@@ -32,7 +32,7 @@ def test_bands_change_the_direction_of_a_gradient_little():
     rng = np.random.default_rng(0)
     y = rng.normal(size=4096)
     levels, scores = Levels.build(y), rng.normal(size=4096) + y
-    found = bind_roughly(SquaredHinge(), levels).at(scores).gradient
+    found = bind_roughly(SquaredHinge(), levels, levels).at(scores).gradient
     exact = bind(SquaredHinge(), levels, pair_sum="sorted").at(scores).gradient
     # One pair in 128 is left out: a gradient that moves by 1/7 of its length has this cosine.
     cosine = found @ exact / (np.linalg.norm(found) * np.linalg.norm(exact))
@@ -42,8 +42,17 @@ def test_bands_change_the_direction_of_a_gradient_little():
 def test_small_queries_and_other_losses_are_summed_as_usual():
     y = np.random.default_rng(0).integers(0, 3, 3000)
     queries = Levels.build(y, np.repeat(np.arange(6), 500))
-    assert not isinstance(bind_roughly(SquaredHinge(), queries), RoughCellSum)
-    assert not isinstance(bind_roughly(Logistic(), Levels.build(y)), RoughCellSum)
+    assert not isinstance(bind_roughly(SquaredHinge(), queries, queries), RoughCellSum)
     chain = Levels.build(np.arange(3000) % 500, graph=OrderGraph(pairwise(range(500))))
-    assert not isinstance(bind_roughly(SquaredHinge(), chain), RoughCellSum)
-    assert isinstance(bind_roughly(SquaredHinge(), Levels.build(y)), RoughCellSum)
+    assert not isinstance(bind_roughly(SquaredHinge(), chain, chain), RoughCellSum)
+    levels = Levels.build(y)
+    assert isinstance(bind_roughly(SquaredHinge(), levels, levels), RoughCellSum)
+    assert "boxes" not in bind_roughly(Logistic(), levels, levels).queries
+
+
+def test_a_sample_of_one_large_query_is_summed_by_boxes_as_all_rows_are():
+    y = np.random.default_rng(0).integers(0, 3, 9000)
+    whole, sample = Levels.build(y), Levels.build(y[:3000])
+    assert list(bind(Logistic(), whole).queries) == ["boxes"]
+    assert list(bind_roughly(Logistic(), sample, whole).queries) == ["boxes"]
+    assert list(bind_roughly(Logistic(), sample, sample).queries) == ["spans"]

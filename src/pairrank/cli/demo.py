@@ -68,14 +68,15 @@ def demo(
 def make_queries(generator: np.random.Generator, popularity: NDArray[Any]) -> Rows:
     """Make queries whose clicks grow with their popularity, and whose first feature falls with it.
 
-    Within a query, clicks are linear in the features, with noise.
+    Within a query, clicks are linear in the features, with noise. X is float32 as in
+    `make_classes`, so that products are compiled once.
     """
     qid = np.repeat(np.arange(popularity.size), _QUERY_SIZE)
     X = generator.normal(size=(qid.size, _EFFECTS.size))
     noise = _NOISE * generator.normal(size=qid.size)
     y = _PER_POPULARITY * popularity[qid] + X @ _EFFECTS + noise
     X[:, 0] -= popularity[qid]
-    return Rows(X, y, qid)
+    return Rows(X.astype(np.float32), y, qid)
 
 
 def make_classes(generator: np.random.Generator, n_rows: int) -> Rows:

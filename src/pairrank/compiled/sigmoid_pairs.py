@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating, inlined_reassociating
-from pairrank.compiled.sigmoid import LOGISTIC, curvature_at, decay, share_and_cost, share_at
+from pairrank.compiled.sigmoid import curvature_at, decay, share_and_cost, share_at
 
 VECTOR = 8
 ALL_LOWER, EARLIER = -1, -2
@@ -186,7 +186,8 @@ def _exponentials(scores, n, highest, a):
     """Write exp(s - highest) of each row, and zeros to the vector after them."""
     for k in range(n):
         a[k] = decay(highest - scores[k])
-    a[n : n + VECTOR] = 0.0
+    for k in range(n, n + VECTOR):
+        a[k] = 0.0
 
 
 @compiled
@@ -210,13 +211,17 @@ def _settle(sums, low, end):
 
 @compiled
 def add_pairs(
-    kind, order, jobs, scale, edges, group_start, row_of, values, weight, v, work, result
-):
+    kind, order, jobs, scale, edges, group_start, row_of, values, weight, v, work, far, result
+):  # fmt: skip
     """Add to each row i the sum of w_i w_j k (v_i - v_j) over its pairs; return their value.
 
     By `order`, k is the derivative of phi by s_i or its second derivative. With v (n_all,) these
     are the influence and the Hessian product; with an empty v, the sum is of k alone: the gradient
     (only then there is a value) and the Hessian's diagonal. Costs O(pairs).
+
+    kind: of the loss; or None for the logistic without an exponential per pair, which is compiled
+    by itself. That leaves out the jobs of too wide a spread, and sets `far` (n_jobs,) for them.
+    Gradients are then without `weight`.
 
     jobs (n_jobs, 6) int64: first and last + 1 group; first and last + 1 of its edges, or twice
     ALL_LOWER or EARLIER; begin and end of the preferred rows that are summed, counted from the
@@ -234,22 +239,25 @@ def add_pairs(
         first = group_start[jobs[job, 0]]
         n = group_start[jobs[job, 1]] - first
         lowest, highest = _gather(first, n, row_of, values, weight, scores, weights, sums)
-        near = kind == LOGISTIC and highest - lowest <= _NEAR_SPREAD
-        near = near and not (with_value and len(weight))
-        if near:
-            _exponentials(scores, n, highest, a)
-        if not with_value:
-            for k in range(n):
-                own_v[k] = v[row_of[first + k]] if len(v) else 0.0
-            own_v[n : n + VECTOR] = 0.0
-        value, product, exponent = 0.0, 1.0, 0
-        n_held, touched, touched_end = 0, n, 0
         within = jobs[job, 2] == EARLIER
         by_edge = jobs[job, 2] >= 0
         n_blocks = jobs[job, 3] - jobs[job, 2] if by_edge else jobs[job, 1] - jobs[job, 0]
-        at_once = with_value and near and jobs[job, 2] == ALL_LOWER
-        if with_value and near:
-            _ends(jobs, job, group_start, first, own_v)
+        at_once = False
+        if not with_value:
+            for k in range(n):
+                own_v[k] = v[row_of[first + k]] if len(v) else 0.0
+            for k in range(n, n + VECTOR):
+                own_v[k] = 0.0
+        if kind is None:
+            if not highest - lowest <= _NEAR_SPREAD:
+                far[job] = True
+                continue
+            _exponentials(scores, n, highest, a)
+            if with_value:
+                _ends(jobs, job, group_start, first, own_v)
+                at_once = jobs[job, 2] == ALL_LOWER
+        value, product, exponent = 0.0, 1.0, 0
+        n_held, touched, touched_end = 0, n, 0
         for block in range(1 if at_once else n_blocks):
             low, low_end, begin, to = _block(jobs, job, block, edges, group_start, first)
             if at_once:
@@ -259,29 +267,20 @@ def add_pairs(
                 here = min(low_end - at, _COLUMNS)
                 for start in range(begin, to, _ROWS):
                     end = min(start + _ROWS, to)
-                    if with_value and near:
-                        power, product = _gradient_near(
-                            start, end, at, at + here, own_v, a, sums, product
-                        )
-                        exponent += power
+                    if kind is None:
+                        if with_value:
+                            power, product = _gradient_near(
+                                start, end, at, at + here, own_v, a, sums, product
+                            )
+                            exponent += power
+                        else:
+                            _product_near(
+                                order, alone, sign, start, end, at, here, within, a, weights,
+                                own_v, sums,
+                            )  # fmt: skip
                     elif with_value:
                         value += _gradient(
                             kind, start, end, at, here, within, scores, weights, sums
-                        )
-                    elif near:
-                        _product_near(
-                            order,
-                            alone,
-                            sign,
-                            start,
-                            end,
-                            at,
-                            here,
-                            within,
-                            a,
-                            weights,
-                            own_v,
-                            sums,
                         )
                     else:
                         _product(

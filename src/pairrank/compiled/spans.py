@@ -87,9 +87,9 @@ def _weigh(own_v, q):
 
 
 @compiled
-def _zero(sums, later):
-    for k in range(len(sums)):
-        sums[k] = later[k] = 0.0
+def _clear(x, y):
+    for k in range(len(x)):
+        x[k] = y[k] = 0.0
 
 
 @compiled
@@ -100,31 +100,24 @@ def _settle(twice, later, sums):
 
 
 @compiled
-def _add(total, one, result):
-    """Write the total so far, and add to it."""
-    for q in range(len(total)):
-        result[q] = total[q]
-        total[q] += one[q]
+def _add(x, y, result):
+    for q in range(len(result)):
+        result[q] = x[q] + y[q]
 
 
 @compiled
-def _add_other(total, one, result):
-    """Add the total so far, and add to it."""
-    for q in range(len(total)):
-        result[q] += total[q]
-        total[q] += one[q]
+def _collect(moments, n_groups, below, both, size):
+    """Write the sums of the moments of the levels below each level, and of all other levels.
 
-
-@compiled
-def _collect(moments, n_groups, below, both, total):
-    """Write the sums of the moments of the levels below each level, and of all other levels."""
-    total[:] = 0.0
-    for g in range(n_groups - 1, -1, -1):
-        _add(total, moments[g, : len(total)], both[g, : len(total)])
-    total[:] = 0.0
-    for g in range(n_groups):
-        below[g, : len(total)] = total
-        _add_other(total, moments[g, : len(total)], both[g, : len(total)])
+    For the first `size` terms.
+    """
+    last = n_groups - 1
+    _clear(below[0, :size], both[last, :size])
+    for g in range(last - 1, -1, -1):
+        _add(both[g + 1], moments[g + 1], both[g, :size])
+    for g in range(1, n_groups):
+        _add(below[g - 1], moments[g - 1], below[g, :size])
+        _add(both[g], below[g], both[g, :size])
 
 
 @compiled
@@ -192,8 +185,8 @@ def sums_in_spans(
                 add_folded_terms(
                     twice, q, sums, later, LANES, end, begin, flat_moments, g * size + p
                 )
-        _collect(moments, n_levels, below, both, terms[: (degree + 15) // 16 * 16])
-        _zero(sums, later)
+        _collect(moments, n_levels, below, both, (degree + 15) // 16 * 16)
+        _clear(sums, later)
         value = 0.0
         for g in range(n_levels):
             begin, end = level_start[level + g] - first, level_start[level + g + 1] - first

@@ -255,7 +255,7 @@ class LineSample:
         assert not isinstance(problem.preferences, Differences)
         self._problem = problem
         self._rows, drawn = draw_sample(problem.preferences, n_rows, generator)
-        self._pair_sum = bind_roughly(problem.loss, drawn)
+        self._pair_sum = bind_roughly(problem.loss, drawn, problem.preferences)
 
     def __call__(
         self, point: Point, step: FloatArray, slope: float, penalty: float

@@ -121,13 +121,17 @@ def bind(
     return _direct(loss, preferences, pair_sum)
 
 
-def bind_roughly(loss: PairLoss, preferences: Preferences) -> Any:
-    """Return a pair sum of a sample whose gradient may be off by a few percent.
+def bind_roughly(loss: PairLoss, preferences: Preferences, whole: Preferences) -> Any:
+    """Return a pair sum of a sample of `whole` whose gradient may be off by a few percent.
 
     A piecewise polynomial loss over Levels is summed by wide cells, and many levels are merged into
-    bands; any other sum is that of `bind`. Cells cost less than sorted scores, and their code is
-    compiled for the sums of all rows anyway.
+    bands; a sigmoidal loss over one large query by boxes. Any other sum is that of `bind`. Cells
+    cost less than sorted scores, and the code of cells and of boxes is compiled for the sums of all
+    rows anyway.
     """
+    if isinstance(loss.family, Sigmoidal) and isinstance(whole, Levels):
+        is_large = whole.n_queries == 1 and whole.n_rows > costs.MOST_SPANNED_ROWS
+        return bind(loss, preferences, pair_sum="boxes" if is_large else "auto")
     if not isinstance(loss.family, PiecewisePolynomial) or not isinstance(preferences, Levels):
         return bind(loss, preferences)
     if not has_large_queries(preferences, LEAST_ROUGH_ROWS):

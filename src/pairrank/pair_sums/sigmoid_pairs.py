@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank._protocols import FloatArray
+from pairrank.compiled.sigmoid import LOGISTIC
 from pairrank.compiled.sigmoid_pairs import VECTOR, add_pairs
 from pairrank.preferences import Levels
 
@@ -122,16 +123,24 @@ class JobSum(StatelessSum):
 
     def add(self, order: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
         """Add the sums of `Derivative`; see `StatelessSum.add`."""
-        levels = self._levels
+        levels, weight = self._levels, self._weight
+        near = self._kind == LOGISTIC and not (order == 1 and not v.size and weight.size)
 
         def add_batch(batch: slice) -> float:
             work = np.zeros((6, self._sizes[batch].max() + VECTOR))
-            return float(
-                add_pairs(
-                    self._kind, order, self.jobs[batch], self._scale[batch], self._edges,
-                    levels.group_start, levels.row_of, scores, self._weight, v, work, result,
-                )
-            )  # fmt: skip
+
+            def add_jobs(kind: int | None, jobs: IntArray, scale: FloatArray) -> float:
+                return float(
+                    add_pairs(
+                        kind, order, jobs, scale, self._edges, levels.group_start, levels.row_of,
+                        scores, weight, v, work, far, result,
+                    )
+                )  # fmt: skip
+
+            jobs, scale = self.jobs[batch], self._scale[batch]
+            far = np.full(len(jobs), not near)
+            value = add_jobs(None, jobs, scale) if near else 0.0
+            return value + add_jobs(self._kind, jobs[far], scale[far]) if far.any() else value
 
         if self._share_rows:
             return sum(map(add_batch, self.batches))
