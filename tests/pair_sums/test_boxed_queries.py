@@ -300,11 +300,11 @@ def test_sums_of_unequal_weights_lose_no_digits():
 @pytest.mark.parametrize("with_weights", [False, True])
 def test_split_gives_the_hessian_of_vectors(kind, with_weights):
     rng = np.random.default_rng(3)
-    y, qid = rng.integers(0, 3, 900), rng.integers(0, 2, 900)
-    weight = rng.random(900) if with_weights else None
+    y, qid = rng.integers(0, 3, 1800), rng.integers(0, 2, 1800)
+    weight = rng.random(1800) if with_weights else None
     levels = Levels.build(y.astype(float), qid, sample_weight=weight)
     loss = {LOGISTIC: Logistic(), PROBIT: Probit()}[kind]
-    scores, vectors = rng.normal(size=900), rng.normal(size=(4, 900))
+    scores, vectors = rng.normal(size=1800), rng.normal(size=(4, 1800))
     curvature = bind(loss, levels, pair_sum="boxes", eps=1e-6).at(scores).curvature()
     degrees, coupled = curvature.split(vectors)
     wanted = vectors @ curvature.matmat(vectors).T

@@ -110,6 +110,21 @@ def test_products_of_many_far_logistic_pairs_stay_in_range(n_losers, n_winners, 
         assert_within(gradient, exact.gradient, rounding * exact.row_weight)
 
 
+@pytest.mark.parametrize("far", [[], [1], [0, 2], [0, 1, 2]])
+def test_logistic_queries_of_near_and_far_scores_add_up(far):
+    """Queries whose scores spread beyond 170 are summed apart."""
+    problem = random_problem(600, 4)
+    qid = np.repeat(np.arange(3), 200)
+    scores = problem.scores * np.where(np.isin(qid, far), 300.0, 1.0)
+    problem = problem._replace(scores=scores, qid=qid)
+    levels = levels_of(problem)
+    exact = all_pairs(problem, levels, "logistic")
+    value, gradient = bind(Logistic(), levels, pair_sum="direct").at(scores)[:2]
+    rounding = 4.0 * np.finfo(float).eps * (np.ptp(scores) + 1.0)
+    assert abs(value - exact.value) <= rounding * exact.pair_weight
+    assert_within(gradient, exact.gradient, rounding * exact.row_weight)
+
+
 @pytest.mark.parametrize("route", ["auto", "boxes", "beaulieu"])
 def test_raykar_sharpens_both_its_sums(route):
     problem = random_problem(3000, 3)
