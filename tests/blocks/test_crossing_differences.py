@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blocks_definition import Crossed, cut_differences
+from pairrank.blocks.crossing_grid import block_grid
 from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery
 from pairrank.blocks.crossing_sum import crossing_sum
 from pairrank.losses import Square, Tube
@@ -71,6 +72,14 @@ def summed(loss, problem, seed, by_moments=True):
         )  # fmt: skip
         crossing = CrossingQueries(n_queries, queries, None)
     return Crossed(crossing_sum(loss, crossing), cut), differences
+
+
+@pytest.mark.parametrize("margin", [-0.25, 0.0])
+@pytest.mark.parametrize("equal", [[0.0], [0.3, 0.3], [-1e7]])
+def test_equal_scores_of_a_block_have_cells_no_wider_than_those_of_others(equal, margin):
+    scores, margins = np.random.default_rng(0).normal(size=1000), np.array([margin])
+    others, own = (block_grid(np.array(each), margins, 256.0, 1 << 20) for each in (scores, equal))
+    assert own.per_h >= others.per_h > 0.0
 
 
 @settings(max_examples=60)

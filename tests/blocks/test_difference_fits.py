@@ -81,6 +81,15 @@ def test_smooth_losses_have_the_coefficients_of_a_fit_in_memory(ranker, layout, 
     assert_same(*both(ranker, X, y, borders, **aligned))
 
 
+def test_a_block_of_one_row_does_not_widen_the_cells_of_a_large_query():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 3))
+    y = np.clip(np.round(X @ [1.0, 0.5, -0.5] + rng.normal(size=30_000)), -2, 2)
+    found, wanted = both(SVRank(tol=1e-3), X, y, [10_000, 10_001])
+    assert found.status_ == "gap_closed"
+    assert abs(found.objective_ - wanted.objective_) <= found.gap_ + wanted.gap_
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("ranker", GAPS.values(), ids=GAPS)
 def test_kinked_losses_are_within_the_sum_of_the_gaps(ranker, layout):

@@ -66,8 +66,10 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
     spread = windows[0] if windows[0][1] > windows[0][0] else (low, high)
     per_h = cells_per_score(*spread, margins, cells)
     furthest = max(abs(low), abs(high))
-    if not margins.max() > 0.0 and furthest > 0.0:
-        per_h = _at_most(per_h, LARGEST_CELL / furthest)
+    if not margins.max() > 0.0:
+        # Cells of equal scores are as narrow as can be, so that a merge keeps those of the others.
+        most_per_h = LARGEST_CELL / (max(furthest, -float(margins.max())) or 1.0)
+        per_h = _at_most(per_h if high > low else np.inf, most_per_h)
     if not np.isfinite(per_h) or furthest * per_h >= LARGEST_CELL:
         return None
     first, last = _first_that_fits(windows, per_h, most // 2)
