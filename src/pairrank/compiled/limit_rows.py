@@ -9,6 +9,9 @@ steepest fall of a step.
 `segments` (n, 4) are the rows of a piece by block and group: the place of the first in a line of
 `state`, the number of rows, the first row's place in the piece, and the group. Indices are
 unsigned, so that no loop tests for negative ones.
+
+Costs and multipliers may be so small that their squares are 0. So no product here has two of them,
+and what must be computed first is used twice, which keeps LLVM from another order.
 """
 
 from __future__ import annotations
@@ -42,11 +45,14 @@ def couple(state, segments, sides, totals):
             inverse = 1.0 / (twice + k + h)
             state[at + _INVERSE_P], state[at + _INVERSE_Q] = p, q
             state[at + _K], state[at + _L], state[at + _INVERSE] = k, h, inverse
-            lower, upper, cross = twice * inverse * k, twice * inverse * h, inverse * k * h
-            sides[0, row + i], sides[1, row + i] = lower + 2.0 * cross, upper + 2.0 * cross
-            low += lower
-            high += upper
-            across += cross
+            k_part, h_part = k * inverse, h * inverse
+            sides[0, row + i], sides[1, row + i] = (
+                k_part * (twice + 2.0 * h),
+                h_part * (twice + 2.0 * k),
+            )
+            low += k_part * twice
+            high += h_part * twice
+            across += k_part * h
         totals[0, g] += low
         totals[1, g] += high
         totals[2, g] += across
@@ -72,8 +78,10 @@ def ask(state, segments, aims, second, known, totals):
             u = u * state[at + _INVERSE_P] - state[at + _M]
             v = v * state[at + _INVERSE_Q] - state[at + _N]
             state[at + _DM], state[at + _DN] = u, v
-            lower = ((h + 2.0 * c) * u - k * v) * state[at + _INVERSE]
-            upper = ((k + 2.0 * c) * v - h * u) * state[at + _INVERSE]
+            inverse = state[at + _INVERSE]
+            k_part, h_part, c_part = k * inverse, h * inverse, 2.0 * c * inverse
+            lower = (h_part + c_part) * u - k_part * v
+            upper = (k_part + c_part) * v - h_part * u
             known[row + i] = upper - lower
             low += lower
             high += upper
@@ -101,7 +109,9 @@ def step(state, segments, is_bounded, scores, limits):
             inverse = state[at + _INVERSE]
             slack = (u + v) * inverse
             dp, dq = (slack - below) * has_lower, (slack - above) * has_upper
-            dm, dn = ((h + twice) * u - k * v) * inverse, ((k + twice) * v - h * u) * inverse
+            k_part, h_part, c_part = k * inverse, h * inverse, twice * inverse
+            dm = (h_part + c_part) * u - k_part * v
+            dn = (k_part + c_part) * v - h_part * u
             state[at + _DM], state[at + _DN] = dm, dn
             state[at + _DP], state[at + _DQ] = dp, dq
             products += dm * dp + dn * dq
@@ -143,7 +153,8 @@ def move(state, segments, length, scores, limits, shares, difference, totals):
             low += m
             high += n
             difference[row + i] = n - m
-            squares += (m + n) * (0.25 / c * (m + n))
+            slack = (m + n) / c
+            squares += 0.25 * c * slack * slack
             slack = max(max(lower - scores[row + i], scores[row + i] - upper), 0.0)
             cost += c * slack * slack
         totals[0, g] += low

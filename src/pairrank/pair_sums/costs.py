@@ -47,6 +47,8 @@ USUAL_TERMS = 16.0
 """The number of terms for scores of spread 6 at eps 1e-6."""
 EXACT = 1.3
 """The speed-up that a sum in one interval needs over pairs, which are exact."""
+LEAST_SPANNED_ROWS = 48
+"""Smaller queries are summed exactly, which takes about as long."""
 SMALL_LEVEL_ROW, TIED_ROW = 8.0, 6.0
 """Nanoseconds per row of levels that share boxes, and at most for the pairs within its level."""
 MOST_SPANNED_ROWS = 8192
@@ -120,13 +122,15 @@ def boxed_cost(levels: Levels, kind: int) -> FloatArray:
 def spanned_cost(levels: Levels, terms: float = USUAL_TERMS) -> FloatArray:
     """Return the approximate nanoseconds of each query in one interval, (n_queries,).
 
-    The cost is infinite for very large queries, and for graphs other than the full one, which such
+    The cost is infinite for small and very large queries, and for graphs other than the full one, which such
     sums do not support.
     """
     if levels.edges is not None:
         return np.full(levels.n_queries, np.inf)
     places, groups = _places_of_queries(levels), np.diff(levels.query_group)
-    places = np.where(np.diff(levels.query_start) <= MOST_SPANNED_ROWS, places, np.inf)
+    rows = np.diff(levels.query_start)
+    is_spanned = (rows >= LEAST_SPANNED_ROWS) & (rows <= MOST_SPANNED_ROWS)
+    places = np.where(is_spanned, places, np.inf)
     of_rows = (SPANNED_ROW[0] + SPANNED_ROW[1] * terms) * places
     return of_rows + (SPANNED_LEVEL[0] + SPANNED_LEVEL[1] * terms**2) * groups
 
