@@ -122,8 +122,8 @@ def boxed_cost(levels: Levels, kind: int) -> FloatArray:
 def spanned_cost(levels: Levels, terms: float = USUAL_TERMS) -> FloatArray:
     """Return the approximate nanoseconds of each query in one interval, (n_queries,).
 
-    The cost is infinite for small and very large queries, and for graphs other than the full one, which such
-    sums do not support.
+    The cost is infinite for small and very large queries, and for graphs other than the full one,
+    which such sums do not support.
     """
     if levels.edges is not None:
         return np.full(levels.n_queries, np.inf)
