@@ -237,6 +237,22 @@ def test_scores_at_the_ends_of_cells_attain_the_stated_error(power, place):
         assert 0.98 * found.error <= abs(found.value - exact.value) <= found.error
 
 
+def test_curvatures_count_a_share_of_the_pairs_at_the_margin_without_bias():
+    """Half the excess that is possible is positive: (1 + f)/2 of pairs K apart, f/2 of K + 1."""
+    rng = np.random.default_rng(0)
+    y, scores = np.arange(3000) % 2 * 1.0, rng.uniform(0.0, 2.0, 3000)
+    terms = TERMS["margin 0.7"]
+    found = cell_sum(Levels.build(y), terms, exact_sum(terms)).at(scores).curvature()
+    d = scores[y > 0.0][:, None] - scores[y == 0.0][None, :]
+    cell = np.floor(128.0 * scores)  # 0.7 is 89.6 cells
+    apart = cell[y > 0.0][:, None] - cell[y == 0.0][None, :]
+    for distance in (89.0, 90.0):
+        assert (apart == distance).sum() > 1000
+    least = min((apart == 89.0).sum(), (apart == 90.0).sum())
+    counted, exact = 0.5 * y @ found.matvec(y), (d < 0.7).sum()
+    assert abs(counted - exact) <= 0.2 * least
+
+
 def test_squares_just_beyond_the_margin_cost_nothing():
     """A fit of their excess is below 0 there; the sum of squares is not."""
     levels, terms = Levels.build(np.array([0.0, 1.0, 0.0, 1.0])), TERMS["squared hinge"]
