@@ -49,7 +49,7 @@ class CellsOfLevels:
 
     Value and errors are those of `CellSum`: computed from the weight of the pairs at the margin's
     distance. For squared hinges the gradient's error falls with the square of the cells' width. It
-    is about 2e-6 of the gradient at first, and below 1e-9 once `sharpen` returns False, unless many
+    is about 1e-7 of the gradient at first, and below 1e-9 once `sharpen` returns False, unless many
     pairs lie exactly at a margin. Scores that are not finite, or from 2^52 cells on, give the value
     infinity.
     """

@@ -27,8 +27,8 @@ _HOPS = 4
 """A row's score goes to the worker that merges and to the client, its gradient goes the same way
 back."""
 _CELLS = 1536
-"""About so many cells of 256 per margin hold the scores of a fitted query, which spread over six
-margins as a rule."""
+"""About so many cells of 256 per margin, those of hinges, hold the scores of a fitted query, which
+spread over six margins as a rule. Squared hinges have a quarter, so their estimate is high."""
 _CELL_BYTES = (24, 16)
 """Of the moments of a cell on the way to the client, and of its gradients on the way back."""
 _BOX_BYTES = 16 * 10 * SCORE_BYTES

@@ -12,7 +12,7 @@ from pairrank.compiled import cells as compiled
 
 CELLS_PER_MARGIN, CELLS_PER_HINGE = 64, 256
 """Cells per margin at first, of powers 2 and 1: of power 2 the relative error of the gradient is
-about 3e-6."""
+about 1e-7 for a million rows, more for few."""
 MARGINS_PER_SPREAD = 16
 """Where no margin is positive, the scores are as many margins wide."""
 LARGEST_CELL = 2.0**52
