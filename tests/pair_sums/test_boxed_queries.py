@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from definitions import Sums, logistic, preferences_of, probit, sums_over
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.exceptions import PairrankWarning
-from pairrank.losses import Logistic, Probit
+from pairrank.losses import Logistic
 from pairrank.pair_sums import bind, box_grid, box_halves, box_sum, boxes, costs
 from pairrank.pair_sums.box_grid import BoxGrid
 from pairrank.pair_sums.boxes import BoxedQueries
@@ -294,27 +294,3 @@ def test_sums_of_unequal_weights_lose_no_digits():
     for at in (1, 2, 1000, 150_000, 299_998):
         assert below[at] == pytest.approx(math.fsum(totals[:at]), rel=1e-14)
         assert above[at] == pytest.approx(math.fsum(totals[at + 1 :]), rel=1e-14)
-
-
-@pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
-@pytest.mark.parametrize("with_weights", [False, True])
-def test_split_gives_the_hessian_of_vectors(kind, with_weights):
-    rng = np.random.default_rng(3)
-    y, qid = rng.integers(0, 3, 1800), rng.integers(0, 2, 1800)
-    weight = rng.random(1800) if with_weights else None
-    levels = Levels.build(y.astype(float), qid, sample_weight=weight)
-    loss = {LOGISTIC: Logistic(), PROBIT: Probit()}[kind]
-    scores, vectors = rng.normal(size=1800), rng.normal(size=(4, 1800))
-    curvature = bind(loss, levels, pair_sum="boxes", eps=1e-6).at(scores).curvature()
-    degrees, coupled = curvature.split(vectors)
-    wanted = vectors @ curvature.matmat(vectors).T
-    size = np.abs(vectors * degrees) @ np.abs(vectors).T
-    # Both ways add the same terms in another order.
-    assert_within((vectors * degrees) @ vectors.T - coupled, wanted, ROUNDING * size)
-
-
-def test_pairs_outside_of_boxes_cannot_be_split(monkeypatch):
-    monkeypatch.setattr(costs, "LARGE_LEVELS", 2 * [10**9])
-    levels = Levels.build(np.repeat(np.arange(20.0), 5))
-    curvature = bind(Logistic(), levels, pair_sum="boxes", eps=1e-6).at(np.zeros(100)).curvature()
-    assert curvature.split(np.ones((2, 100))) is None

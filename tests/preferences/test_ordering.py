@@ -6,12 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from threadpoolctl import threadpool_limits
 
-from pairrank.preferences import Levels, OrderGraph, ordering
+from pairrank.preferences import Levels, OrderGraph, _codes, ordering
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
-    monkeypatch.setattr(ordering, "_ROWS_A_BLOCK", 5)
+    for module in (_codes, ordering):
+        monkeypatch.setattr(module, "ROWS_A_BLOCK", 5)
     monkeypatch.setattr(ordering, "_ROWS_PER_KEY", 0)
 
 

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from pairrank import threads
-from pairrank._protocols import FloatArray, LinearMap, Point, Solution, Solver
-from pairrank.design import rows_at
+from pairrank._protocols import FloatArray, LinearMap, PairSum, Point, Solution, Solver
+from pairrank.design import Design, rows_at
+from pairrank.objective.binned_pairs import BinnedPairs
 from pairrank.objective.hessians import ExactHessian, GivenInverse
 from pairrank.objective.pair_objective import PairObjective, Problem
 from pairrank.pair_sums import bind, bind_roughly
@@ -26,11 +27,11 @@ _CHEAP = 0.1
 _MOST_BANDS = 256
 _COARSER = 16
 """How much wider the cells of bands are than those of a precise sum."""
-_BLOCKS, _LARGE = 4, 1 << 18
-"""A matrix X of at least so many entries is cut into so many blocks of features."""
 _ROWS_IN_CACHE = 1024
 _ROWS_A_BLOCK = 1 << 17
 _LINE_ROWS = 4096
+_MOST_COPIED = 2
+"""A line sample keeps its rows of X where they have at most so many numbers per row of X."""
 _FURTHEST = 1e3
 _MAX_SECANTS = 10
 _ENOUGH = 0.02
@@ -41,15 +42,19 @@ class SampledModel:
     """The Hessian of a sample of rows; value and gradient still use every pair.
 
     At first `n_rows` are drawn, or all rows where that is half of them or more: `is_whole` then
-    says that the model is exact. `refine` draws four times as many, or uses the Hessian of every
-    pair. A matrix costs O(sample * n_features^2) and a factorisation O(n_features^3). Where the
-    factorisation fails, the Hessian of every pair is used from then on.
+    says that the model is exact. Otherwise scores are rounded to bins where that is faster (see
+    `BinnedPairs`), which costs less precision than the sampling. `refine` draws four times as many,
+    or uses the Hessian of every pair. A matrix costs O(sample * n_features^2) and a factorisation
+    O(n_features^3). Where the factorisation fails, the Hessian of every pair is used from then on.
     """
 
     def __init__(self, problem: Problem, n_rows: int, generator: np.random.Generator) -> None:
         self.problem, self.generator = problem, generator
         self._uses_every_pair = False
         self._cached: tuple[FloatArray, SymmetricMatrix] | None = None
+        self._last: FloatArray | None = None
+        self._binned: BinnedPairs | None = None
+        self._pair_sum: PairSum | None = None
         self._draw(n_rows)
 
     def start(self, solver: Solver, *, tol: float, max_iter: int) -> Solution:
@@ -81,7 +86,7 @@ class SampledModel:
         """Return the sample's factorised Hessian near `w`; None once every pair's is used."""
         if self._uses_every_pair:
             return None
-        if self._cached is None or not self._is_near(self._cached[0], w):
+        if self._cached is None or not self._is_near(w):
             matrix = self.problem.factor * self._products(self._design.scores(w))
             matrix.flat[:: matrix.shape[0] + 1] += self.problem.penalty
             try:
@@ -89,34 +94,27 @@ class SampledModel:
             except linalg.LinAlgError:
                 self._uses_every_pair = True
                 return None
+        self._last = w.copy()
         return self._cached[1]
 
     def _products(self, scores: FloatArray) -> FloatArray:
-        """Return X' H X for the curvature H at the scores; threads share blocks of features.
+        """Return X' H X for the curvature H at the scores, or near them."""
+        binned = None if self._binned is None else self._binned.at(scores)
+        if binned is not None:
+            return binned
+        if self._pair_sum is None:
+            self._pair_sum = bind(self.problem.loss, self._sample.preferences, eps=_ROUGH)
+        columns = _transposed(self._rows)
+        return np.asarray(self._pair_sum.at(scores).curvature().matmat(columns) @ self._rows)
 
-        A block is multiplied by its own features and those after it; the rest is symmetric.
-        """
-        columns, curvature = self._columns, self._pair_sum.at(scores).curvature()
-        result = np.empty((len(columns), len(columns)))
-        split = curvature.split(columns) if hasattr(curvature, "split") else None
-
-        def multiply(features: slice) -> None:
-            first, stop, here = features.start, features.stop, columns[features]
-            weighted = curvature.matmat(here) if split is None else here * split[0]
-            result[features, first:] = weighted @ columns[first:].T
-            if split is not None:
-                result[features, first:] -= split[1][features, first:]
-            result[stop:, features] = result[features, stop:].T
-
-        n_blocks = _BLOCKS if columns.size >= _LARGE else 1
-        size = max(1, -(-len(columns) // n_blocks))
-        threads.run(multiply, threads.blocks(len(columns), size))
-        return result
-
-    def _is_near(self, known: FloatArray, w: FloatArray) -> bool:
-        """Whether the scores differ by less than the error of sampling."""
+    def _is_near(self, w: FloatArray) -> bool:
+        """Whether the scores differ by less than the error of sampling from the Hessian's."""
+        assert self._cached is not None
+        known = self._cached[0]
         if self.is_whole or np.array_equal(known, w):
             return bool(np.array_equal(known, w))
+        if self._last is not None and np.array_equal(self._last, w):
+            return True
         design, change = self.problem.design, self._design.scores(w - known)
         cost = sampled_hessian_cost(self._design.n_rows, design.n_rows, design.n_features)
         return bool(change.std() <= (_NEAR if cost > _CHEAP else _NEARER))
@@ -130,11 +128,12 @@ class SampledModel:
         dense = not hasattr(features, "toarray")
         X = rows_at(features, rows) if dense else np.asarray(features[rows].toarray())
         self._sample = problem.changed(X=X, preferences=drawn, algorithm="auto", eps=1e-6)
-        self._design = self._sample.design
-        self._pair_sum = bind(problem.loss, drawn, eps=_ROUGH)
-        self._columns = _transposed(X)
-        with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in `split`
-            self._columns -= self._columns.mean(axis=1, keepdims=True)
+        self._design, self._pair_sum = self._sample.design, None
+        with np.errstate(over="ignore", invalid="ignore"):  # offsets cost digits in X' H X
+            self._rows = np.subtract(X, X.mean(axis=0, dtype=np.float64), dtype=np.float64)
+        self._binned = None
+        if not self.is_whole and isinstance(drawn, Levels):
+            self._binned = BinnedPairs(self._rows, drawn, problem.loss)
         self._cached = None
 
 
@@ -245,8 +244,9 @@ class LineSample:
 
     Along a line only scores change, one number per row. So a few thousand rows give the best step
     length, whatever the number of features. A Newton step of a hinge is much too short while most
-    pairs violate the margin. A search costs one product with X and about six pair sums over
-    `n_rows` rows.
+    pairs violate the margin. A search costs about six pair sums over `n_rows` rows, and their
+    product with the step. Where rows are so wide that a copy of the sample's would take more than
+    two numbers per row of X, it costs one product with X, which then gives the scores at the end.
     """
 
     def __init__(
@@ -256,20 +256,30 @@ class LineSample:
         self._problem = problem
         self._rows, drawn = draw_sample(problem.preferences, n_rows, generator)
         self._pair_sum = bind_roughly(problem.loss, drawn, problem.preferences)
+        self._own: Design | None = None
+        design = problem.design
+        is_small = self._rows.size * design.n_features <= _MOST_COPIED * design.n_rows
+        if is_small and isinstance(design, Design) and not design.is_sparse:
+            self._own = Design(rows_at(design.X, self._rows))
 
     def __call__(
         self, point: Point, step: FloatArray, slope: float, penalty: float
-    ) -> tuple[float, FloatArray]:
+    ) -> tuple[float, FloatArray | None]:
         """Return the multiple of the step that lowers the objective most, and the scores there.
 
-        `slope` is the exact derivative at the point. The sample gives only its change, so the
-        multiple is good also near the optimum, where the sample's error exceeds the derivative.
-        The zero of the increasing derivative is found by doubling, then by the Illinois variant of
-        the secant method.
+        The scores are None where they are not known. `slope` is the exact derivative at the point.
+        The sample gives only its change, so the multiple is good also near the optimum, where the
+        sample's error exceeds the derivative. The zero of the increasing derivative is found by
+        doubling, then by the Illinois variant of the secant method.
         """
         problem = self._problem
-        change = problem.design.scores(step)
-        start, direction = point.scores[self._rows], change[self._rows]
+        change = None
+        if self._own is None:
+            change = problem.design.scores(step)
+            direction = change[self._rows]
+        else:
+            direction = self._own.scores(step)
+        start = point.scores[self._rows]
 
         def sampled(t: float) -> float:
             return float(self._pair_sum.at(start + t * direction).gradient @ direction)
@@ -281,14 +291,15 @@ class LineSample:
             return first + sampled(t) - at_zero + curvature * t
 
         multiple = _zero_of(derivative, first) if first < 0 else 1.0
-
-        scores = np.empty(change.size)
+        if change is None:
+            return multiple, None
+        scores = change
 
         def move(rows: slice) -> None:
-            np.multiply(change[rows], multiple, out=scores[rows])
+            scores[rows] *= multiple
             scores[rows] += point.scores[rows]
 
-        threads.run(move, threads.blocks(change.size, _ROWS_A_BLOCK))
+        threads.run(move, threads.blocks(scores.size, _ROWS_A_BLOCK))
         return multiple, scores
 
 

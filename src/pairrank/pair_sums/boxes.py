@@ -81,15 +81,6 @@ class _ByQuery:
         """Add the sums of k."""
         self._run(lambda derivative: derivative.diagonal(result))
 
-    def split(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Do what `BoxedDerivative.split` does; None if some pairs are not in boxes."""
-        every = [derivative for query in self._queries for derivative in query]
-        boxed = [derivative for derivative in every if isinstance(derivative, BoxedDerivative)]
-        if len(boxed) < len(every):
-            return None
-        degrees, coupled = zip(*(derivative.split(vectors) for derivative in boxed), strict=True)
-        return np.sum(degrees, axis=0), np.sum(coupled, axis=0)
-
     def _run(self, add: Callable[[Derivative], None]) -> None:
         def add_query(derivatives: list[Derivative]) -> None:
             for derivative in derivatives:
@@ -236,27 +227,6 @@ class BoxedDerivative:
             sizes = np.diff(plan.level_start)
             below, below_v = (np.repeat(plan.around(w)[0], sizes) for w in (weight, weight * x))
             result[self._owner.row_of] -= scale * weight * (x * below - below_v)
-
-    def split(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the sums d of k by row and the matrix A for which v'Hw is v'(d * w) - A[v, w].
-
-        A = V K V' for the `vectors` V, (n_vectors, n_rows), takes the moments of each vector; sums
-        at the rows are not needed, which are two thirds of the time of `product`.
-        """
-        plan, grid, scale = self._plan, self._grid, self._owner.scale
-        degrees = np.zeros(vectors.shape[1])
-        grid.add(scale, self._series, degrees)
-
-        def sums_of(vector: FloatArray) -> tuple[FloatArray, FloatArray]:
-            own = vector[plan.rows]
-            if plan.weight.size:
-                own = own * plan.weight
-            moments = grid.boxes.moments(np.ascontiguousarray(own))
-            return moments, grid.meet(moments, self._profile, self._order)[0]
-
-        found = threads.run(sums_of, vectors)
-        moments, series = (np.stack(each) for each in zip(*found, strict=True))
-        return degrees, scale * (moments @ series.T)
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the sums of k, of order 2."""

@@ -116,17 +116,6 @@ class SigmoidCurvature(OneByOne):
             part.product(v, result)
         return result
 
-    def split(self, vectors: FloatArray) -> tuple[FloatArray, FloatArray] | None:
-        """Return d (n_rows,) and A = V diag(d) V' - V H V' of vectors V, (n_vectors, n_rows).
-
-        This is faster than `matmat`, and possible if all pairs are in boxes; else return None. An
-        offset of a vector costs digits.
-        """
-        if len(self.parts) != 1 or not hasattr(self.parts[0], "split"):
-            return None
-        found: tuple[FloatArray, FloatArray] | None = self.parts[0].split(vectors)
-        return found
-
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
         result = np.zeros(self.n_rows)

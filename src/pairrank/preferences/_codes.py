@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from pairrank.preferences.roles import Roles
 
 FloatArray = NDArray[np.float64]
 _SMALL_SPAN = 1 << 16
-_ROWS_A_BLOCK = 1 << 17
+ROWS_A_BLOCK = 1 << 17
 """Threads share the rows in blocks of so many."""
 _PIECE = 1 << 13
 """Temporary arrays of so many numbers are reused by the allocator. Larger ones may be new pages of
@@ -22,29 +22,62 @@ _LARGEST_SCALE = 1e200
 """The largest factor on pairs: their sums and squares must not overflow."""
 
 
+class LevelCodes(NamedTuple):
+    """The sorted distinct labels, each row's level (0 = lowest), and rows counted by level.
+
+    `counts` (n_blocks, n_levels) are those of blocks of `ROWS_A_BLOCK` rows, where they are known.
+    """
+
+    labels: NDArray[Any]
+    codes: NDArray[np.int32]
+    counts: NDArray[np.int64] | None = None
+
+
+def counted_levels(y: NDArray[Any]) -> LevelCodes:
+    """Return the labels, levels and counts of rows; O(m) as `level_codes`."""
+    if y.dtype.kind not in "biuf" or not y.size:
+        labels, inverse = np.unique(y, return_inverse=True)
+        return LevelCodes(labels, inverse.astype(np.int32))
+    blocks = threads.blocks(y.size, ROWS_A_BLOCK)
+    ends = threads.run(lambda rows: (y[rows].min(), y[rows].max()), blocks)
+    low, high = float(min(ends)[0]), float(max(end[1] for end in ends))
+    if high - low < min(_SMALL_SPAN, max(1024, y.size)):
+        found = _levels_of_whole(y, low, int(high - low) + 1, blocks)
+        if found is not None:
+            return found
+    return LevelCodes(*_sorted_codes(y.astype(np.float64, copy=False)))
+
+
 def level_codes(y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the sorted distinct labels and each row's level, 0 = lowest.
 
     O(m) for whole numbers of small span, else O(m log m).
     """
-    if y.dtype.kind in "biuf" and y.size:
-        blocks = threads.blocks(y.size, _ROWS_A_BLOCK)
-        ends = threads.run(lambda rows: (y[rows].min(), y[rows].max()), blocks)
-        low, high = float(min(ends)[0]), float(max(end[1] for end in ends))
-        if high - low < min(_SMALL_SPAN, max(1024, y.size)) and _are_whole(y, blocks):
-            offsets, span = np.empty(y.size, dtype=np.int32), int(high - low) + 1
+    return counted_levels(y)[:2]
 
-            def shift(rows: slice) -> NDArray[np.int64]:
-                np.subtract(y[rows], low, out=offsets[rows], dtype=np.float64, casting="unsafe")
-                return counts_of(offsets[rows], span)
 
-            present = np.sum(threads.run(shift, blocks), axis=0) > 0
-            codes = np.cumsum(present, dtype=np.int32) - 1
-            labels = np.flatnonzero(present) + low
-            return labels.astype(np.float64), codes[offsets] if not present.all() else offsets
-        return _sorted_codes(y.astype(np.float64, copy=False))
-    labels, inverse = np.unique(y, return_inverse=True)
-    return labels, inverse.astype(np.int32)
+def _levels_of_whole(
+    y: NDArray[Any], low: float, span: int, blocks: list[slice]
+) -> LevelCodes | None:
+    """Return the levels of whole numbers, or None where a label is none; threads share the rows."""
+    from pairrank.compiled.layout import count_whole
+
+    offsets = np.empty(y.size, dtype=np.int32)
+    counts = np.zeros((len(blocks), span), dtype=np.int64)
+
+    def count(block: int) -> bool:
+        rows = blocks[block]
+        own = y[rows].astype(np.float64, copy=False)
+        return bool(count_whole(own, low, offsets[rows], counts[block]))
+
+    if not all(threads.run(count, range(len(blocks)))):
+        return None
+    present = counts.any(axis=0)
+    labels = (np.flatnonzero(present) + low).astype(np.float64)
+    if present.all():
+        return LevelCodes(labels, offsets, counts)
+    codes = np.cumsum(present, dtype=np.int32) - 1
+    return LevelCodes(labels, codes[offsets], counts[:, present])
 
 
 def counts_of(codes: NDArray[np.int32], size: int) -> NDArray[np.int64]:
@@ -54,21 +87,6 @@ def counts_of(codes: NDArray[np.int32], size: int) -> NDArray[np.int64]:
     for start in range(0, codes.size, step):
         total += np.bincount(codes[start : start + step], minlength=size)
     return total
-
-
-def _are_whole(y: NDArray[Any], blocks: list[slice]) -> bool:
-    if y.dtype.kind != "f":
-        return True
-
-    def is_whole(rows: slice) -> bool:
-        whole = np.empty(min(_PIECE, rows.stop - rows.start), dtype=y.dtype)
-        for start in range(rows.start, rows.stop, _PIECE):
-            piece = y[start : min(start + _PIECE, rows.stop)]
-            if not np.array_equal(piece, np.rint(piece, out=whole[: piece.size])):
-                return False
-        return True
-
-    return all(threads.run(is_whole, blocks))
 
 
 def _sorted_codes(y: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int32]]:

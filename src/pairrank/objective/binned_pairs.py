@@ -1,0 +1,149 @@
+"""The Hessian of the pairs of dense rows whose scores are rounded to bins."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from pairrank import threads
+from pairrank._protocols import FloatArray, PairLoss
+from pairrank.preferences import Levels
+
+_WIDTH, _WIDEST = 0.125, 0.25
+"""The width of a bin, in units of the margin, doubled until the table is small enough."""
+_MOST_QUERIES = 32
+_BLOCKS, _LARGE = 4, 1 << 18
+"""A matrix X of at least so many entries is cut into so many blocks of features."""
+
+
+class BinnedPairs:
+    """X' H X for the second derivatives H of a pair loss at scores rounded to bins.
+
+    Rows of one level and one bin are one group. The second derivative of two groups is its mean
+    over rows that are spread evenly in their bins, which is the second difference of the loss. So
+    the result is the Hessian of other scores, near the given ones, and has no negative eigenvalue.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n_rows, n_features)
+    levels : Levels
+        Over the rows of X.
+    loss : PairLoss
+        Its value must be that of its gradient.
+
+    Notes
+    -----
+    It keeps the rows of X in the order of the levels. A matrix costs O(n_rows n_features^2), and
+    the product of a table of bins by bins with the sums of X over each level's bins; `at` gives
+    None where this would take longer, and for many queries.
+    """
+
+    def __init__(self, X: FloatArray, levels: Levels, loss: PairLoss) -> None:
+        self.levels, self.loss = levels, loss
+        self.is_possible = 0 < levels.n_queries <= _MOST_QUERIES
+        self.X = X[levels.row_of] if self.is_possible else X
+
+    def at(self, scores: FloatArray) -> FloatArray | None:
+        """Return X' H X at the scores (n_rows,), or None."""
+        if not self.is_possible:
+            return None
+        levels = self.levels
+        layout = scores[levels.row_of]
+        width = self._width(layout)
+        if width is None:
+            return None
+        degrees = np.empty(layout.size)
+        coupled = np.zeros((self.X.shape[1],) * 2)
+        scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
+        for query, start in enumerate(levels.query_start[:-1]):
+            rows = slice(start, levels.query_start[query + 1])
+            degrees[rows], of_pairs = self._of_query(query, rows, layout[rows], width)
+            degrees[rows] *= scale[query]
+            coupled += scale[query] * of_pairs
+        return weighted_gram(self.X, degrees) - coupled - coupled.T
+
+    def _width(self, layout: FloatArray) -> float | None:
+        """Return the width of the bins, or None where they would be too many."""
+        start = self.levels.query_start[:-1]
+        span = np.maximum.reduceat(layout, start) - np.minimum.reduceat(layout, start)
+        n_levels = np.diff(self.levels.query_group)
+        width = _WIDTH
+        while width <= _WIDEST:
+            if np.sum(n_levels * (span / width + 1.0) ** 2) <= self.X.size:
+                return width
+            width *= 2.0
+        return None
+
+    def _of_query(
+        self, query: int, rows: slice, scores: FloatArray, width: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the sums of second derivatives by row and the part of winners with losers.
+
+        The part is the sum over the pairs (i, j) of a second derivative times x_i x_j'.
+        """
+        levels, (first, last) = self.levels, self.levels.query_group[query : query + 2]
+        bins = ((scores - scores.min()) / width).astype(np.int32)
+        n_levels, n_bins = int(last - first), int(bins.max()) + 1
+        n_groups, shape = n_levels * n_bins, (n_levels, n_bins)
+        level = np.arange(n_levels, dtype=np.int32)
+        group = n_bins * np.repeat(level, np.diff(levels.group_start[first : last + 1])) + bins
+        won, lost = (np.ones(scores.size) if side is None else side[rows] for side in levels.sides)
+        winners, losers = (
+            np.bincount(group, side, n_groups).reshape(shape) for side in (won, lost)
+        )
+        above, table = self._joined(first, n_levels), self._table(n_bins, width)
+        degrees = won * (above @ (losers @ table.T)).reshape(-1)[group]
+        degrees += lost * (above.T @ (winners @ table)).reshape(-1)[group]
+        of_winners = _sums_by(group, won, self.X[rows], n_groups)
+        of_losers = of_winners
+        if levels.roles is not None:
+            of_losers = _sums_by(group, lost, self.X[rows], n_groups)
+        below = (above @ of_losers.reshape(n_levels, -1)).reshape(*shape, -1)
+        return degrees, of_winners.T @ np.matmul(table, below).reshape(n_groups, -1)
+
+    def _joined(self, first: int, n_levels: int) -> FloatArray:
+        """Return 1 where group first + i is preferred to group first + j, else 0."""
+        edges = self.levels.edges
+        if edges is None:
+            return np.tri(n_levels, k=-1)
+        joined = np.zeros((n_levels, n_levels))
+        here = edges[(edges[:, 0] >= first) & (edges[:, 0] < first + n_levels)] - first
+        joined[here[:, 1], here[:, 0]] = 1.0
+        return joined
+
+    def _table(self, n_bins: int, width: float) -> FloatArray:
+        """Return the second derivative of a winner's bin and a loser's, (n_bins, n_bins)."""
+        values = self.loss.phi(width * np.arange(-n_bins, n_bins + 1, dtype=np.float64))
+        second = np.diff(values, 2) / width**2
+        place = np.arange(n_bins)
+        return np.maximum(second, 0.0)[place[:, np.newaxis] - place + n_bins - 1]
+
+
+def _sums_by(
+    group: NDArray[np.int32], weight: FloatArray, X: FloatArray, n_groups: int
+) -> FloatArray:
+    """Return the weighted sums of the rows of each group, (n_groups, n_features)."""
+    starts = np.arange(group.size + 1, dtype=np.int32)
+    by_row = sparse.csc_array((weight, group, starts), (n_groups, group.size))
+    return np.asarray(by_row @ X)
+
+
+def weighted_gram(X: FloatArray, weight: FloatArray) -> FloatArray:
+    """Return X' diag(weight) X, (n_features, n_features); threads share blocks of features.
+
+    A block is multiplied by its own features and those after it; the rest is symmetric.
+    """
+    n_features = X.shape[1]
+    result = np.empty((n_features, n_features))
+
+    def multiply(features: slice) -> None:
+        first, stop = features.start, features.stop
+        weighted = X[:, features] * weight[:, np.newaxis]
+        result[features, first:] = weighted.T @ X[:, first:]
+        result[stop:, features] = result[features, stop:].T
+
+    n_blocks = _BLOCKS if X.size >= _LARGE else 1
+    size = max(1, -(-n_features // n_blocks))
+    threads.run(multiply, threads.blocks(n_features, size))
+    return result
