@@ -8,6 +8,7 @@ settings to run these alone; what follows "--" goes to pytest.
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import secrets
 import subprocess
@@ -28,14 +29,25 @@ except ImportError:  # numpy 1
 ROOT = Path(__file__).resolve().parents[1]
 PLANTED = ["-k", "planted", "tests/test_bounds.py"]
 IMPOSSIBLE = "not on this processor"
+PRINT_KERNELS = """import scipy.linalg
+from threadpoolctl import threadpool_info
+print(sorted(library.get("architecture", "") for library in threadpool_info()))"""
 
 
 class Setting(NamedTuple):
-    """Environment variables, whether this processor can obey them, whether numba must recompile."""
+    """Environment variables, why they would change nothing, whether numba must recompile."""
 
     environment: dict[str, str]
-    is_possible: bool = True
+    obstacle: str = ""
     new_cache: bool = False
+
+
+@functools.cache
+def kernels_for(**environment: str) -> str:
+    """Return which BLAS kernels numpy and scipy choose under environment variables."""
+    command = [sys.executable, "-c", PRINT_KERNELS]
+    done = subprocess.run(command, env=os.environ | environment, capture_output=True, check=True)
+    return done.stdout.decode()
 
 
 def settings() -> dict[str, Setting]:
@@ -43,14 +55,23 @@ def settings() -> dict[str, Setting]:
     dispatched = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
     wide = [name for name in dispatched if "512" in name or name == "X86_V4"]
     has_openblas = any(library["internal_api"] == "openblas" for library in threadpool_info())
+    setting_of = {kernels_for(): "plain"} if has_openblas else {}
 
     def blas(core: str, *needed: str) -> Setting:
-        """Return the setting of a processor by OpenBLAS's name, which needs one of numpy's."""
+        """Return the setting of a processor by OpenBLAS's name, which needs one of numpy's.
+
+        An OpenBLAS that was built without the kernels of a processor takes those of another.
+        """
+        environment = {"OPENBLAS_CORETYPE": core}
         runs_here = not needed or any(__cpu_features__.get(name) for name in needed)
-        return Setting({"OPENBLAS_CORETYPE": core}, has_openblas and runs_here)
+        if not (has_openblas and runs_here):
+            return Setting(environment, IMPOSSIBLE)
+        first = setting_of.setdefault(kernels_for(**environment), core)
+        return Setting(environment, "" if first == core else f"BLAS as in {first}")
 
     def without(features: list[str]) -> Setting:
-        return Setting({"NPY_DISABLE_CPU_FEATURES": " ".join(features)}, bool(features))
+        environment = {"NPY_DISABLE_CPU_FEATURES": " ".join(features)}
+        return Setting(environment, "" if features else IMPOSSIBLE)
 
     def threads(number: str) -> Setting:
         names = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
@@ -103,9 +124,9 @@ def main(words: list[str]) -> int:
     if unknown := set(asked.settings) - set(known):
         parser.error(f"unknown settings {sorted(unknown)}; --list names all")
     if asked.list:
-        for name, (environment, is_possible, _) in known.items():
+        for name, (environment, obstacle, _) in known.items():
             variables = [f"{key}={value!r}" for key, value in environment.items()]
-            print(name, *(variables if is_possible else [IMPOSSIBLE]))
+            print(name, *([obstacle] if obstacle else variables))
         return 0
     options = words[at + 1 :]
     if not asked.same:
@@ -114,8 +135,8 @@ def main(words: list[str]) -> int:
         options = ["--hypothesis-profile=fresh", f"--hypothesis-seed={seed}", *options]
     rows = []
     for name in asked.settings or known:
-        if not known[name].is_possible:
-            rows.append((name, IMPOSSIBLE, 0.0))
+        if known[name].obstacle:
+            rows.append((name, known[name].obstacle, 0.0))
             continue
         print(f"\n== {name}", flush=True)
         start = time.perf_counter()

@@ -74,7 +74,7 @@ def test_a_planted_index_out_of_bounds_is_found():
     [(add_boxes, 1), (read_boxes, 1), (read_rows, 4)],
     ids=["add", "read", "rows"],
 )
-def test_four_numbers_out_of_bounds_are_found(planted, last):
+def test_four_planted_numbers_out_of_bounds_are_found(planted, last):
     planted(np.zeros(8), last)
     for at in (last + 1, 200, -3):
         with pytest.raises(IndexError, match="four numbers"):

@@ -44,11 +44,26 @@ def test_settings_are_named_and_others_refused(capsys):
 def test_a_setting_that_the_processor_lacks_is_listed_and_not_run(monkeypatch, capsys):
     monkeypatch.setattr(portable, "threadpool_info", list)
     monkeypatch.setattr(subprocess, "run", None)
-    assert not portable.settings()["Haswell"].is_possible
+    assert portable.settings()["Haswell"].obstacle == portable.IMPOSSIBLE
     assert portable.main(["--list"]) == 0
     assert "Haswell not on this processor" in capsys.readouterr().out
     assert portable.main(["Haswell"]) == 0
     assert "not on this processor" in capsys.readouterr().out
+
+
+def test_kernels_of_blas_that_another_setting_has_are_not_run_again(monkeypatch):
+    chosen = {"plain": "SkylakeX", "Zen": "Haswell"}
+
+    def kernels_for(OPENBLAS_CORETYPE="plain"):
+        return chosen.get(OPENBLAS_CORETYPE, OPENBLAS_CORETYPE)
+
+    monkeypatch.setattr(portable, "threadpool_info", lambda: [{"internal_api": "openblas"}])
+    monkeypatch.setattr(portable, "__cpu_features__", {"AVX2": True, "AVX512_SKX": True})
+    monkeypatch.setattr(portable, "kernels_for", kernels_for)
+    known = portable.settings()
+    assert known["Haswell"].obstacle == known["Prescott"].obstacle == ""
+    assert known["Zen"].obstacle == "BLAS as in Haswell"
+    assert known["SkylakeX"].obstacle == "BLAS as in plain"
 
 
 def test_every_requirement_is_printed_at_its_lowest_version():

@@ -165,7 +165,7 @@ def test_leaving_comparisons_out_chooses_as_refits_do(by_query):
 @settings(max_examples=25)
 def test_errors_are_those_of_refits_on_awkward_rows(seed, kind):
     rng = np.random.default_rng(seed)
-    n_rows = int(rng.integers(2, 20))
+    n_rows = int(rng.integers(3, 20))
     X = rng.integers(0, 2, (n_rows, 4)).astype(float)
     if kind in ("offset", "float32"):
         X = rng.normal(size=X.shape) + (1e7 if kind == "offset" else 0.0)
@@ -173,7 +173,7 @@ def test_errors_are_those_of_refits_on_awkward_rows(seed, kind):
         X[:] = 0.1
     X = X.astype(np.float32) if kind == "float32" else X
     y, qid = rng.integers(0, 3, (n_rows, 1)).astype(float), rng.integers(0, 5, n_rows)
-    qid[:2] = 0, 1
+    qid[:3], y[:3, 0] = (0, 1, 0), (0.0, 1.0, 2.0)  # two queries, and labels that differ in one
     units = [np.flatnonzero(qid == query) for query in np.unique(qid)]
     centred, ones = X.astype(np.float64) - X[0].astype(np.float64), np.ones(n_rows)
     selector = GreedyRankRLS(3, ALPHA).fit(X, y, qid=qid)

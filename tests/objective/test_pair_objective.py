@@ -26,6 +26,8 @@ from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels
 from pairrank.solvers.tron import Tron
 
+pytestmark = pytest.mark.numeric
+
 LOSSES = [Square(), Tube(0.3, 2), Tube(0.0, 2)]
 RANKERS = [RankRLS(), MPRank(), MPRank(solver="cg"), MPRank(n=1), SVRank(), SVRank(n=2)]
 

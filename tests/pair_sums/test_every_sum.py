@@ -24,6 +24,8 @@ from sum_table import (
     sum_of,
 )
 
+pytestmark = pytest.mark.numeric
+
 NOT_EXPONENTIAL = [each for each in EVERY if each[0] != "exponential"]
 
 

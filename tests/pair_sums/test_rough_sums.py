@@ -10,6 +10,8 @@ from pairrank.pair_sums import bind, bind_roughly
 from pairrank.pair_sums.rough_cells import RoughCellSum
 from pairrank.preferences import Levels, OrderGraph, merge_levels
 
+pytestmark = pytest.mark.numeric
+
 
 @pytest.mark.parametrize("spread", [0.0, 0.01, 3.0, 1e4])
 @pytest.mark.parametrize("n_levels", [2, 5, 2000])

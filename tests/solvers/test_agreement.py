@@ -28,6 +28,8 @@ from pairrank.solvers.linear_cg import LinearCG
 from pairrank.solvers.nonlinear_cg import NonlinearCG
 from pairrank.solvers.tron import Tron
 
+pytestmark = pytest.mark.numeric
+
 SMOOTH = {
     "tron": lambda problem: Tron(),
     "tron, loose": lambda problem: Tron(cg_tol=0.3),
