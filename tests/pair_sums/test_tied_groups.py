@@ -88,6 +88,23 @@ def test_a_lower_error_needs_a_better_series(kind):
     assert 0.3 > found[0] > found[1] > found[2] > ROUNDING
 
 
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
+def test_a_tile_keeps_the_least_error_of_its_groups(kind, order):
+    """Groups share tiles by size, so their errors come in another order than they were given."""
+    sizes, errors = np.repeat([60, 20], 64), np.where(np.arange(128) % 2, 0.3, 1e-9)
+    errors[64:] = 0.3
+    y, scores, weight, v = made(3, sizes.tolist(), 1.0, True)
+    levels = Levels.build(y, sample_weight=weight)
+    ties = TiedGroups(levels, kind, 1.0, np.arange(128), {1: errors, 2: errors})
+    sums = np.zeros(y.size)
+    ties.derivative(order, scores).diagonal(sums)
+    _, wanted, _, group = double_loop(kind, order, y, scores, weight, v)
+    off = np.abs(sums - wanted) / group
+    assert (off <= errors[y.astype(int)] + ROUNDING).all()
+    assert off.max() > 1e-9
+
+
 def test_threads_and_tiles_do_not_change_sums(monkeypatch):
     y, scores, weight, _ = made(1, [*range(2, 60), *60 * [5]], 2.0, True)
     levels, n = Levels.build(y, sample_weight=weight), 118
