@@ -11,6 +11,7 @@ from scipy import sparse
 from hull_definition import hull_by_clarabel
 from pairrank._protocols import Status
 from pairrank.compiled import limit_rows as passes
+from pairrank.compiled.limit_grams import add_grams
 from pairrank.objective import HullObjective, hull_objective
 from pairrank.objective.limit_rows import LimitRows
 from pairrank.preferences import Levels, OrderGraph
@@ -101,6 +102,22 @@ def test_products_equal_those_of_the_centred_rows(problem):
         )
         assert objective.by_group(v)[group] == pytest.approx(v[inside].sum())
         assert totals[side, group] == pytest.approx(sides[side, inside].sum())
+
+
+def test_grams_of_more_rows_than_a_strip_equal_their_definition():
+    """Rows are a part of longer columns, and groups end within strips of 512 rows."""
+    rng = np.random.default_rng(0)
+    start, first = np.array([0, 300, 301, 1100, 1300]), 7
+    X, sides = rng.normal(size=(1320, 4)), rng.random((2, 1300))
+    gram, sums = rng.normal(size=(4, 4)), rng.normal(size=(2, 6, 4))
+    wanted, by_group = gram.copy(), sums.copy()
+    rows = X[first : first + 1300]
+    wanted += (rows.T * sides.sum(axis=0)) @ rows
+    for group, here in enumerate(itertools.starmap(slice, itertools.pairwise(start))):
+        by_group[:, 1 + group] += sides[:, here] @ rows[here]
+    add_grams(np.ascontiguousarray(X.T), first, sides, start, 1, gram, sums)
+    np.testing.assert_allclose(gram, wanted, atol=1e-9)
+    np.testing.assert_allclose(sums, by_group, atol=1e-9)
 
 
 def test_offsets_bring_the_scores_back(problem):
