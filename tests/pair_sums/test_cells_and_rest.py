@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank.pair_sums import bind, cell_plan
+from pairrank.pair_sums import bind, cell_plan, cells
 from pairrank.preferences import OrderGraph
 from strategies import Problem
 from sum_table import LOSSES, double_loop, levels_of
@@ -52,3 +52,30 @@ def test_small_and_large_queries_add_up(name, graph, n_levels, monkeypatch):
         diagonal = np.abs(found.curvature().diagonal() - wanted.diagonal)
         assert (diagonal[small] <= 1e-12 * wanted.diagonal[small]).all()
         assert np.linalg.norm(product) <= 0.05 * np.linalg.norm(wanted.product)
+
+
+@pytest.mark.parametrize("with_roles", [False, True])
+def test_tables_of_several_blocks_add_up(with_roles, monkeypatch):
+    """Blocks of rows have tables of their own; one table of all rows is the definition."""
+    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    rng = np.random.default_rng(0)
+    n = 6000
+    y, scores, v = rng.integers(0, 3, n) * 1.0, 0.5 * rng.normal(size=n), rng.normal(size=n)
+    roles = rng.exponential(size=(2, n)) if with_roles else (None, None)
+    levels = levels_of(Problem(y, None, "full", None, scores, v, *roles))
+    found, n_blocks = [], []
+    run = cells.threads.run
+    monkeypatch.setattr(
+        cells.threads, "run", lambda work, items: n_blocks.append(len(items)) or run(work, items)
+    )
+    for rows in (1 << 17, 100):
+        monkeypatch.setattr(cells, "ROWS_PER_BLOCK", rows)
+        monkeypatch.setattr(cells, "ROWS_PER_ENTRY", (1, 1))
+        found.append(bind(LOSSES["squared_hinge"].loss, levels, pair_sum="cells").at(scores))
+    assert 4 in n_blocks or 8 in n_blocks
+    one, several = found
+    assert several.value == pytest.approx(one.value, rel=1e-12)
+    np.testing.assert_allclose(several.gradient, one.gradient, rtol=1e-10)
+    product = one.curvature().matvec(v)
+    size = np.abs(product).max()
+    np.testing.assert_allclose(several.curvature().matvec(v), product, rtol=0, atol=1e-12 * size)
