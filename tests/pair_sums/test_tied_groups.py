@@ -105,6 +105,24 @@ def test_a_tile_keeps_the_least_error_of_its_groups(kind, order):
     assert off.max() > 1e-9
 
 
+@pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
+@pytest.mark.parametrize("eps", [1e-9, -1.0], ids=["series", "pairs"])
+def test_an_offset_of_a_vector_costs_no_digits(kind, eps):
+    y, scores, weight, v = made(4, 70 * [40], 1.0, True)
+    v = np.round(1024.0 * v) / 1024.0  # Exact after the offset.
+    errors = np.full(70, eps)
+    levels = Levels.build(y, sample_weight=weight)
+    ties = TiedGroups(levels, kind, FACTOR, np.arange(70), {1: errors, 2: errors})
+    for order in (1, 2):
+        near, far = np.zeros((2, y.size))
+        derivative = ties.derivative(order, scores)
+        derivative.product(v, near)
+        derivative.product(v + 2.0**20, far)
+        group = double_loop(kind, order, y, scores, weight, v)[3]
+        allowed = 4.0 * abs(FACTOR) * (max(eps, 0.0) + ROUNDING) * group * np.ptp(v)
+        assert (np.abs(far - near) <= allowed).all()
+
+
 def test_threads_and_tiles_do_not_change_sums(monkeypatch):
     y, scores, weight, _ = made(1, [*range(2, 60), *60 * [5]], 2.0, True)
     levels, n = Levels.build(y, sample_weight=weight), 118

@@ -16,6 +16,7 @@ from pairrank.objective import HullObjective, hull_objective
 from pairrank.objective.limit_rows import LimitRows
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.solvers.interior_point import minimize_with_limits
+from pairrank.solvers.limit_run import LimitRun
 from pairrank.solvers.limit_system import LimitSystem
 
 pytestmark = pytest.mark.numeric
@@ -328,3 +329,26 @@ def test_how_it_ends_is_told():
     assert [step.n_iter for step in seen] == [0, 1, 2]
     assert all(step.coef.shape == (3,) for step in seen)
     assert all(step.coef is None for step in stopped.history)
+
+
+def test_the_best_value_and_bound_are_kept():
+    class Scripted(LimitRun):
+        patience = 2
+
+        def _start(self):
+            self._steps = iter([(10.0, 1.0), (12.0, 0.5), (8.0, 2.0), (9.0, 1.5), (9.0, 1.0)])
+
+        def _record(self, n_iter):
+            value, bound = next(self._steps, (9.0, 0.0))
+            return self._keep(n_iter, value, bound, np.full(3, n_iter * 1.0), np.zeros((2, 4)))
+
+        def _advance(self):
+            return None
+
+    objective, _ = make_objective()
+    found = Scripted(objective, 1e-9, None).run(10)
+    assert [step.value for step in found.history] == [10.0, 10.0, *4 * [8.0]]
+    assert [step.lower_bound for step in found.history] == [1.0, 1.0, *4 * [2.0]]
+    assert found.lower_bound == 2.0
+    assert found.coef.tolist() == [2.0, 2.0, 2.0]
+    assert found.status is Status.NO_PROGRESS
