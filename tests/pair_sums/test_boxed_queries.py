@@ -302,7 +302,7 @@ def test_split_gives_the_hessian_of_vectors(kind, with_weights):
     rng = np.random.default_rng(3)
     y, qid = rng.integers(0, 3, 1800), rng.integers(0, 2, 1800)
     weight = rng.random(1800) if with_weights else None
-    levels = Levels.build(y.astype(float), qid, sample_weight=weight)
+    levels = Levels.build(y.astype(float), qid, sample_weight=weight).reduced("query")
     loss = {LOGISTIC: Logistic(), PROBIT: Probit()}[kind]
     scores, vectors = rng.normal(size=1800), rng.normal(size=(4, 1800))
     curvature = bind(loss, levels, pair_sum="boxes", eps=1e-6).at(scores).curvature()
