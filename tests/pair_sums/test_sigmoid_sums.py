@@ -211,10 +211,11 @@ def test_edges_of_a_job_may_come_in_any_order_of_their_losers(loss):
     assert abs(found.value - wanted.value) <= rounding * y.size
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("graph", ["full", "chain"])
-def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
+def test_work_in_batches_adds_up_to_the_same(graph, weighted, monkeypatch):
     """Between batches an interrupt is seen; a query of very many pairs is several of them."""
-    problem = random_problem(900, 4, queries=3, weighted=True)._replace(graph=graph)
+    problem = random_problem(900, 4, queries=3, weighted=weighted)._replace(graph=graph)
     levels = levels_of(problem, "rows")
     whole = bind(Logistic(), levels, pair_sum="direct")
     monkeypatch.setattr(sigmoid_pairs, "PAIRS_AT_ONCE", 8_000)
