@@ -123,6 +123,20 @@ def test_an_offset_of_a_vector_costs_no_digits(kind, eps):
         assert (np.abs(far - near) <= allowed).all()
 
 
+@pytest.mark.parametrize("spread", [0.0, 63.0, 900.0])
+def test_products_of_many_logistic_factors_stay_in_range(spread):
+    """2415 factors are 1/2 for equal scores; exponentials of scores 900 apart underflow."""
+    y, scores = np.zeros(70), np.linspace(0.0, spread, 70)
+    levels, errors = Levels.build(y), {1: np.array([-1.0]), 2: np.array([-1.0])}
+    ties, gradient = TiedGroups(levels, LOGISTIC, 1.0, np.arange(1), errors), np.zeros(70)
+    value = ties.value_and_gradient(scores, gradient)
+    wanted, sums, _, group = double_loop(LOGISTIC, 1, y, scores, None, y)
+    # The exponents of scores round with the spread, up to 64; above, those of differences do.
+    allowed = (ROUNDING + 4.0 * np.finfo(float).eps * min(spread, 64.0)) * group
+    assert abs(value - wanted) <= allowed.sum() + ROUNDING * wanted
+    assert (np.abs(gradient - sums) <= allowed).all()
+
+
 def test_threads_and_tiles_do_not_change_sums(monkeypatch):
     y, scores, weight, _ = made(1, [*range(2, 60), *60 * [5]], 2.0, True)
     levels, n = Levels.build(y, sample_weight=weight), 118
