@@ -197,6 +197,16 @@ def test_errors_name_file_and_line(tmp_path, line, complaint):
         assert not list(cache.rglob("*.parquet"))
 
 
+def test_a_bad_cell_is_found_wherever_a_part_of_the_text_begins(tmp_path):
+    """Parts of 500 bytes have 50 rows of 10 each, less the header."""
+    for row in (0, 1, *range(45, 55), 99):
+        lines = ["a,b\n", *["1.5,22.25\n"] * 100]
+        lines[1 + row] = "1.5,nan\n"
+        path = write(tmp_path / f"{row}.csv", lines)
+        with pytest.raises(FileFormatError, match=rf"{row}\.csv, line {row + 2}: column 'b'"):
+            RowBlocks.from_csv(path, cache=tmp_path / "cache", label="a")
+
+
 @pytest.mark.parametrize("drop", [[], ["title"]], ids=["query", "column_left_out"])
 def test_a_quote_that_is_never_closed_is_refused_in_later_rows_too(tmp_path, drop):
     path = tmp_path / "rows.csv"

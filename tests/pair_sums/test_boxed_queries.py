@@ -195,6 +195,21 @@ def random_levels(n_rows: int, n_levels: int, graph: Any = "full") -> tuple:
 
 
 @pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
+def test_an_offset_of_a_vector_costs_halves_no_digits(kind, monkeypatch):
+    make_plan(monkeypatch, "halves")
+    levels, scores, generator = random_levels(400, 5)
+    v = np.round(1024.0 * generator.normal(size=400)) / 1024.0  # Exact after the offset.
+    bound, pairs = boxed(levels, kind, 1e-9), sum(levels.wins_and_losses())
+    for order in (1, 2):
+        near, far = np.zeros((2, 400))
+        for each in bound.derivatives(order, scores):
+            each.product(v, near)
+            each.product(v + 2.0**20, far)
+        assert np.abs(near).max() > 1.0
+        assert_within(far, near, 1e-12 * pairs * np.ptp(v))
+
+
+@pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
 @pytest.mark.parametrize("n_levels", [2, 6, 900])
 def test_gradient_and_products_are_the_differences(kind, n_levels):
     levels, scores, generator = random_levels(1500, n_levels)

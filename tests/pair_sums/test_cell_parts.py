@@ -51,3 +51,22 @@ def test_parts_are_summed_pair_by_pair(kind, sides, power):
     np.testing.assert_allclose(found, value, rtol=1e-10)
     np.testing.assert_allclose(out, gradient, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(sums, product, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", GROUPS)
+def test_an_offset_of_all_scores_costs_no_digits(kind):
+    """Scores are exact at the offset, but a score less the margin would lose its last bits."""
+    rng = np.random.default_rng(0)
+    sizes = np.array(GROUPS[kind])
+    group_start = np.concatenate(([0], np.cumsum(sizes)))
+    n = int(group_start[-1])
+    parts = np.array([[0, sizes.size // 2], [sizes.size // 2, sizes.size]])
+    scores = np.round(512.0 * rng.normal(size=n)) / 512.0
+    terms = np.array([1.0 + 2.0**-12]), np.array([2]), np.array([1.0])
+    near, far = np.zeros((2, n))
+    values = [
+        gradient_of_parts(each, np.empty((1, 0)), parts, group_start, np.ones(2), *terms, out)
+        for each, out in ((scores, near), (scores + 2.0**43, far))
+    ]
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+    np.testing.assert_allclose(far, near, rtol=1e-12, atol=1e-12 * np.abs(near).max())

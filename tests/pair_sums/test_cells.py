@@ -251,6 +251,9 @@ def test_curvatures_count_a_share_of_the_pairs_at_the_margin_without_bias():
     least = min((apart == 89.0).sum(), (apart == 90.0).sum())
     counted, exact = 0.5 * y @ found.matvec(y), (d < 0.7).sum()
     assert abs(counted - exact) <= 0.2 * least
+    losers = 1.0 - y  # they count the same pairs
+    assert 0.5 * losers @ found.matvec(losers) == pytest.approx(counted, rel=1e-12)
+    assert -0.5 * losers @ found.matvec(y) == pytest.approx(counted, rel=1e-12)
 
 
 def test_squares_just_beyond_the_margin_cost_nothing():

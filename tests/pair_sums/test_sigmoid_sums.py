@@ -68,6 +68,22 @@ def test_hundreds_of_rows_equal_all_pairs(route, loss, n_levels, weighted, kind)
     assert_sums(loss, bound, problem.scores, problem.v, all_pairs(problem, levels, loss))
 
 
+@pytest.mark.parametrize("n_levels", [3, 40])
+@pytest.mark.parametrize(("route", "loss"), [each for each in EVERY if each[1] != "raykar"])
+def test_an_offset_of_a_vector_costs_no_digits(route, loss, n_levels):
+    """Products are of differences, whose errors are the same with an offset, but for rounding."""
+    problem = random_problem(600, n_levels, queries=2, weighted=True)
+    levels = levels_of(problem)
+    v = np.round(1024.0 * problem.v) / 1024.0  # Exact after the offset.
+    bound = sum_of(loss, route, levels, 1e-9)
+    weight = np.add(*levels.wins_and_losses())
+    curvature = bound.at(problem.scores).curvature()
+    off = np.abs(curvature.matvec(v + 2.0**20) - curvature.matvec(v))
+    assert (off <= 1e-12 * weight * np.ptp(v)).all()
+    near, far = bound.influence(problem.scores, np.stack((v, v + 2.0**20)))
+    assert (np.abs(far - near) <= 1e-12 * weight * np.ptp(v)).all()
+
+
 @pytest.mark.parametrize(("route", "loss"), [each for each in EVERY if each[0] != "direct"])
 def test_sharpening_lowers_eps_a_hundredfold_to_a_least(route, loss):
     problem = random_problem(3000, 3)
@@ -212,10 +228,11 @@ def test_edges_of_a_job_may_come_in_any_order_of_their_losers(loss):
     assert abs(found.value - wanted.value) <= rounding * y.size
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("graph", ["full", "chain"])
-def test_work_in_batches_adds_up_to_the_same(graph, monkeypatch):
+def test_work_in_batches_adds_up_to_the_same(graph, weighted, monkeypatch):
     """Between batches an interrupt is seen; a query of very many pairs is several of them."""
-    problem = random_problem(900, 4, queries=3, weighted=True)._replace(graph=graph)
+    problem = random_problem(900, 4, queries=3, weighted=weighted)._replace(graph=graph)
     levels = levels_of(problem, "rows")
     whole = bind(Logistic(), levels, pair_sum="direct")
     monkeypatch.setattr(sigmoid_pairs, "PAIRS_AT_ONCE", 8_000)

@@ -88,6 +88,55 @@ def test_a_lower_error_needs_a_better_series(kind):
     assert 0.3 > found[0] > found[1] > found[2] > ROUNDING
 
 
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
+def test_a_tile_keeps_the_least_error_of_its_groups(kind, order):
+    """Groups share tiles by size, so their errors come in another order than they were given."""
+    sizes, errors = np.repeat([60, 20], 64), np.where(np.arange(128) % 2, 0.3, 1e-9)
+    errors[64:] = 0.3
+    y, scores, weight, v = made(3, sizes.tolist(), 1.0, True)
+    levels = Levels.build(y, sample_weight=weight)
+    ties = TiedGroups(levels, kind, 1.0, np.arange(128), {1: errors, 2: errors})
+    sums = np.zeros(y.size)
+    ties.derivative(order, scores).diagonal(sums)
+    _, wanted, _, group = double_loop(kind, order, y, scores, weight, v)
+    off = np.abs(sums - wanted) / group
+    assert (off <= errors[y.astype(int)] + ROUNDING).all()
+    assert off.max() > 1e-9
+
+
+@pytest.mark.parametrize("kind", [LOGISTIC, PROBIT])
+@pytest.mark.parametrize("eps", [1e-9, -1.0], ids=["series", "pairs"])
+def test_an_offset_of_a_vector_costs_no_digits(kind, eps):
+    y, scores, weight, v = made(4, 70 * [40], 1.0, True)
+    v = np.round(1024.0 * v) / 1024.0  # Exact after the offset.
+    errors = np.full(70, eps)
+    levels = Levels.build(y, sample_weight=weight)
+    ties = TiedGroups(levels, kind, FACTOR, np.arange(70), {1: errors, 2: errors})
+    for order in (1, 2):
+        near, far = np.zeros((2, y.size))
+        derivative = ties.derivative(order, scores)
+        derivative.product(v, near)
+        derivative.product(v + 2.0**20, far)
+        group = double_loop(kind, order, y, scores, weight, v)[3]
+        allowed = 4.0 * abs(FACTOR) * (max(eps, 0.0) + ROUNDING) * group * np.ptp(v)
+        assert (np.abs(far - near) <= allowed).all()
+
+
+@pytest.mark.parametrize("spread", [0.0, 63.0, 900.0])
+def test_products_of_many_logistic_factors_stay_in_range(spread):
+    """2415 factors are 1/2 for equal scores; exponentials of scores 900 apart underflow."""
+    y, scores = np.zeros(70), np.linspace(0.0, spread, 70)
+    levels, errors = Levels.build(y), {1: np.array([-1.0]), 2: np.array([-1.0])}
+    ties, gradient = TiedGroups(levels, LOGISTIC, 1.0, np.arange(1), errors), np.zeros(70)
+    value = ties.value_and_gradient(scores, gradient)
+    wanted, sums, _, group = double_loop(LOGISTIC, 1, y, scores, None, y)
+    # The exponents of scores round with the spread, up to 64; above, those of differences do.
+    allowed = (ROUNDING + 4.0 * np.finfo(float).eps * min(spread, 64.0)) * group
+    assert abs(value - wanted) <= allowed.sum() + ROUNDING * wanted
+    assert (np.abs(gradient - sums) <= allowed).all()
+
+
 def test_threads_and_tiles_do_not_change_sums(monkeypatch):
     y, scores, weight, _ = made(1, [*range(2, 60), *60 * [5]], 2.0, True)
     levels, n = Levels.build(y, sample_weight=weight), 118

@@ -314,10 +314,14 @@ def test_a_heavy_row_costs_the_others_no_digits(heavy):
         np.array([True, True]),
         np.array([True, False]),
         np.array([-3.0, 1e3, 0.0], np.float32),
+        np.append(np.zeros(20_000), 0.5),
+        np.append(np.zeros(20_000), 3.0),
+        np.append(np.arange(20_000) % 2, 3).astype(np.int16),
     ],
     ids=lambda y: str(y.dtype) if y.any() != y.all() else f"{y.dtype}, all alike",
 )
 def test_labels_of_any_dtype_have_the_codes_of_their_order(y):
+    """A label may occur in the last of many rows only, and may alone be no whole number."""
     labels, codes = level_codes(y)
     wanted, inverse = np.unique(y.astype(np.float64), return_inverse=True)
     np.testing.assert_array_equal(labels, wanted)

@@ -11,10 +11,12 @@ from scipy import sparse
 from hull_definition import hull_by_clarabel
 from pairrank._protocols import Status
 from pairrank.compiled import limit_rows as passes
+from pairrank.compiled.limit_grams import add_grams
 from pairrank.objective import HullObjective, hull_objective
 from pairrank.objective.limit_rows import LimitRows
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.solvers.interior_point import minimize_with_limits
+from pairrank.solvers.limit_run import LimitRun
 from pairrank.solvers.limit_system import LimitSystem
 
 pytestmark = pytest.mark.numeric
@@ -101,6 +103,22 @@ def test_products_equal_those_of_the_centred_rows(problem):
         )
         assert objective.by_group(v)[group] == pytest.approx(v[inside].sum())
         assert totals[side, group] == pytest.approx(sides[side, inside].sum())
+
+
+def test_grams_of_more_rows_than_a_strip_equal_their_definition():
+    """Rows are a part of longer columns, and groups end within strips of 512 rows."""
+    rng = np.random.default_rng(0)
+    start, first = np.array([0, 300, 301, 1100, 1300]), 7
+    X, sides = rng.normal(size=(1320, 4)), rng.random((2, 1300))
+    gram, sums = rng.normal(size=(4, 4)), rng.normal(size=(2, 6, 4))
+    wanted, by_group = gram.copy(), sums.copy()
+    rows = X[first : first + 1300]
+    wanted += (rows.T * sides.sum(axis=0)) @ rows
+    for group, here in enumerate(itertools.starmap(slice, itertools.pairwise(start))):
+        by_group[:, 1 + group] += sides[:, here] @ rows[here]
+    add_grams(np.ascontiguousarray(X.T), first, sides, start, 1, gram, sums)
+    np.testing.assert_allclose(gram, wanted, atol=1e-9)
+    np.testing.assert_allclose(sums, by_group, atol=1e-9)
 
 
 def test_offsets_bring_the_scores_back(problem):
@@ -311,3 +329,26 @@ def test_how_it_ends_is_told():
     assert [step.n_iter for step in seen] == [0, 1, 2]
     assert all(step.coef.shape == (3,) for step in seen)
     assert all(step.coef is None for step in stopped.history)
+
+
+def test_the_best_value_and_bound_are_kept():
+    class Scripted(LimitRun):
+        patience = 2
+
+        def _start(self):
+            self._steps = iter([(10.0, 1.0), (12.0, 0.5), (8.0, 2.0), (9.0, 1.5), (9.0, 1.0)])
+
+        def _record(self, n_iter):
+            value, bound = next(self._steps, (9.0, 0.0))
+            return self._keep(n_iter, value, bound, np.full(3, n_iter * 1.0), np.zeros((2, 4)))
+
+        def _advance(self):
+            return None
+
+    objective, _ = make_objective()
+    found = Scripted(objective, 1e-9, None).run(10)
+    assert [step.value for step in found.history] == [10.0, 10.0, *4 * [8.0]]
+    assert [step.lower_bound for step in found.history] == [1.0, 1.0, *4 * [2.0]]
+    assert found.lower_bound == 2.0
+    assert found.coef.tolist() == [2.0, 2.0, 2.0]
+    assert found.status is Status.NO_PROGRESS

@@ -1,0 +1,87 @@
+"""The polynomials for pairs at the margin: off by what is stated, at most and somewhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pairrank.compiled import cell_sweeps
+from pairrank.pair_sums import cell_plan
+from pairrank.pair_sums.cells import cell_sum
+from pairrank.pair_sums.sorted import SortedTerms
+from pairrank.preferences import Levels
+
+pytestmark = pytest.mark.numeric
+
+WITHIN = np.linspace(-1.0, 1.0, 4001)[1:-1]
+
+
+def off_by(e, power):
+    """Return the excesses x, how much the fits are off there, and what is stated."""
+    (v1, v2, s0, s1, s2), of_value, of_slope = cell_sweeps.fit(e, power)
+    x = e + WITHIN
+    over = np.maximum(x, 0.0)
+    value = v1 * x + v2 * x * x - over**power
+    slope = s0 + s1 * x + s2 * x * x - (2.0 * over if power == 2 else x > 0.0)
+    return x, value, slope, of_value, of_slope
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("e", np.linspace(-1.0, 1.0, 41)[:-1])
+def test_fits_are_off_by_what_is_stated(e, power):
+    """4,000 places reach 97% of the largest error of a parabola, and all of a step's."""
+    _, value, slope, of_value, of_slope = off_by(e, power)
+    assert 0.97 * of_value <= np.abs(value).max() <= of_value + 1e-15
+    assert 0.97 * of_slope <= np.abs(slope).max() <= of_slope + 1e-15
+    if power == 2:  # no worse than to count all of the pairs, or none
+        assert of_value <= (1.0 - abs(e)) ** 2
+        assert of_slope <= 2.0 * (1.0 - abs(e))
+
+
+@pytest.mark.parametrize("power", [1, 2])
+@pytest.mark.parametrize("apart", [0, 1])
+@pytest.mark.parametrize("part", [0.1, 0.25, 0.5, 0.75, 0.9])
+def test_pairs_of_the_worst_excess_attain_the_stated_errors(part, apart, power, monkeypatch):
+    """The margin ends `part` of a cell beyond 64 or 256 cells; all pairs are `apart` beyond it."""
+    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    per_h = 64 if power == 2 else 256
+    terms = (((per_h + part) / per_h, power, 1.0),)
+    y = np.arange(60) % 2 * 1.0
+    levels = Levels.build(y)
+    x, value, slope, *_ = off_by(part - apart, power)
+    costs = np.maximum(x, 0.0) ** power + value >= 0.0  # Sums of squares are not below 0.
+    for off, is_value in ((np.where(costs, value, 0.0), True), (slope, False)):
+        away = x[np.abs(off).argmax()] - (part - apart)
+        loser, winner = max(away, 0.0), max(-away, 0.0)
+        scores = np.where(y > 0.0, per_h + apart + winner, loser) / per_h
+        found = cell_sum(levels, terms, lambda of: SortedTerms(of, terms)).at(scores)
+        exact = SortedTerms(levels, terms).at(scores)
+        if is_value:
+            true, stated = abs(found.value - exact.value), found.error
+        else:
+            true, stated = np.abs(found.gradient - exact.gradient).sum(), found.gradient_error
+        assert 0.98 * stated <= true <= stated * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("power", [1, 2])
+def test_far_rows_are_paired_where_no_cell_lies_at_the_margin(power, monkeypatch):
+    """Cells of far rows have gaps: of cells K and K + 1 apart, only the latter may exist."""
+    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    per_h = 64 if power == 2 else 256
+    terms = (((per_h + 0.5) / per_h, power, 1.0),)
+    y = np.repeat([0.0, 0.0, 1.0], [2000, 10, 10])
+    scores = np.append(np.linspace(-1.0, 1.0, 2000), np.repeat([1e3, 1e3 + 1.0 + 1.0 / per_h], 10))
+    scores[2000:2010] += 0.9 / per_h
+    levels = Levels.build(y)
+    bound = cell_sum(levels, terms, lambda of: SortedTerms(of, terms))
+    found, exact = bound.at(scores), SortedTerms(levels, terms).at(scores)
+    position = bound._states(scores)[0].grid.position
+    assert (position[-2:] - position[-3] > 1).all()
+    assert found.error > 0.0
+    assert 0.0 < abs(found.value - exact.value) <= found.error
+    off = np.abs(found.gradient - exact.gradient)
+    assert 0.0 < off.sum() <= found.gradient_error * (1.0 + 1e-9)
+    assert (found.gradient[2000:2010] > 0.0).all()
+    assert (found.gradient[2010:] < 0.0).all()
+    if power == 2:  # half of the pairs a cell beyond, 0.5 f, are within the margin
+        np.testing.assert_allclose(found.curvature().diagonal()[2000:], 2.0 * 10 * 0.25)

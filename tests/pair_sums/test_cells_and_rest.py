@@ -1,0 +1,81 @@
+"""Cell sums of large queries beside exact sums of small ones: scales, weights and graphs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from pairrank.pair_sums import bind, cell_plan, cells
+from pairrank.preferences import OrderGraph
+from strategies import Problem
+from sum_table import LOSSES, double_loop, levels_of
+
+pytestmark = pytest.mark.numeric
+
+SIZES = (30, 200, 1, 12, 150, 25)
+"""Of 100 rows on, a query has cells."""
+GRAPHS = {
+    "full": "full",
+    "chain": "chain",
+    "two further": OrderGraph([(low * 1.0, low + 2.0) for low in range(38)]),
+}
+
+
+@pytest.mark.parametrize("n_levels", [4, 40])
+@pytest.mark.parametrize("graph", GRAPHS)
+@pytest.mark.parametrize("name", ["squared_hinge", "hinge of margin 0.3"])
+def test_small_and_large_queries_add_up(name, graph, n_levels, monkeypatch):
+    """Every query has a scale of its own; some have bands of levels."""
+    for constant, value in {"LEAST_ROWS": 100, "ROWS_PER_LEVEL": 0, "FEW_LEVELS": 8}.items():
+        monkeypatch.setattr(cell_plan, constant, value)
+    for constant in ("CELLS_PER_ROW", "CELLS_PER_ROW_OF_BANDS"):
+        monkeypatch.setattr(cell_plan, constant, 10_000)
+    rng = np.random.default_rng(n_levels)
+    n = sum(SIZES)
+    order = rng.permutation(n)
+    y, scores, v = rng.integers(0, n_levels, n) * 1.0, rng.normal(size=n), rng.normal(size=n)
+    qid, weight = np.repeat(np.arange(len(SIZES)), SIZES)[order], rng.exponential(size=n)
+    problem = Problem(y, qid, GRAPHS[graph], weight, scores, v)
+    levels = levels_of(problem, "query")
+    assert np.unique(levels.pair_scale).size > 4
+    bound = bind(LOSSES[name].loss, levels, pair_sum="cells")
+    found, wanted = bound.at(scores), double_loop(problem, LOSSES[name].definition, levels)
+    assert 0.0 < found.error <= 1e-2 * wanted.value
+    assert abs(found.value - wanted.value) <= found.error + 1e-12 * wanted.value_size
+    off = np.abs(found.gradient - wanted.gradient)
+    assert off.sum() <= found.gradient_error + 1e-12 * wanted.gradient_size.sum()
+    small = np.isin(qid, np.flatnonzero(np.array(SIZES) < 100))
+    assert (off[small] <= 1e-12 * wanted.gradient_size[small]).all()
+    if LOSSES[name].loss.smooth:
+        product = np.abs(found.curvature().matvec(v) - wanted.product)
+        assert (product[small] <= 1e-12 * wanted.product_size[small]).all()
+        diagonal = np.abs(found.curvature().diagonal() - wanted.diagonal)
+        assert (diagonal[small] <= 1e-12 * wanted.diagonal[small]).all()
+        assert np.linalg.norm(product) <= 0.05 * np.linalg.norm(wanted.product)
+
+
+@pytest.mark.parametrize("with_roles", [False, True])
+def test_tables_of_several_blocks_add_up(with_roles, monkeypatch):
+    """Blocks of rows have tables of their own; one table of all rows is the definition."""
+    monkeypatch.setattr(cell_plan, "LEAST_ROWS", 2)
+    rng = np.random.default_rng(0)
+    n = 6000
+    y, scores, v = rng.integers(0, 3, n) * 1.0, 0.5 * rng.normal(size=n), rng.normal(size=n)
+    roles = rng.exponential(size=(2, n)) if with_roles else (None, None)
+    levels = levels_of(Problem(y, None, "full", None, scores, v, *roles))
+    found, n_blocks = [], []
+    run = cells.threads.run
+    monkeypatch.setattr(
+        cells.threads, "run", lambda work, items: n_blocks.append(len(items)) or run(work, items)
+    )
+    for rows in (1 << 17, 100):
+        monkeypatch.setattr(cells, "ROWS_PER_BLOCK", rows)
+        monkeypatch.setattr(cells, "ROWS_PER_ENTRY", (1, 1))
+        found.append(bind(LOSSES["squared_hinge"].loss, levels, pair_sum="cells").at(scores))
+    assert 4 in n_blocks or 8 in n_blocks
+    one, several = found
+    assert several.value == pytest.approx(one.value, rel=1e-12)
+    np.testing.assert_allclose(several.gradient, one.gradient, rtol=1e-10)
+    product = one.curvature().matvec(v)
+    size = np.abs(product).max()
+    np.testing.assert_allclose(several.curvature().matvec(v), product, rtol=0, atol=1e-12 * size)
