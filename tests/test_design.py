@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import tracemalloc
 
 import numpy as np
@@ -117,8 +118,28 @@ def test_a_product_is_summed_in_eight_lanes(n_features, dtype):
     X, w = rows_of(9, n_features, dtype=dtype), rows_of(n_features, 1, seed=1)[:, 0]
     expected = [lane_by_lane(row, w) for row in X]
     for name, form in FORMS.items():
-        if name != "CSR":
-            np.testing.assert_array_equal(Design(form(X)).scores(w), expected, err_msg=name)
+        np.testing.assert_array_equal(Design(form(X)).scores(w), expected, err_msg=name)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_stored_entries_of_a_row_are_summed_in_eight_lanes(dtype, index):
+    X = few_entries(60, 70).astype(dtype)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    w = rows_of(70, 1, seed=1)[:, 0]
+    rows = [slice(*ends) for ends in itertools.pairwise(X.indptr)]
+    expected = [lane_by_lane(X.data[row], w[X.indices[row]]) for row in rows]
+    np.testing.assert_array_equal(Design(X).scores(w), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_weighted_sparse_rows_are_added_one_after_another(dtype):
+    X, values = few_entries(60, 70).astype(dtype), rows_of(60, 1, seed=1)[:, 0]
+    expected = np.zeros(70)
+    for row, value in enumerate(values):
+        for at in range(X.indptr[row], X.indptr[row + 1]):
+            expected[X.indices[at]] += np.float64(X.data[at]) * value
+    np.testing.assert_array_equal(Design(X).transposed(values), expected)
 
 
 @pytest.mark.parametrize("form", FORMS)
