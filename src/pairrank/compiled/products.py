@@ -122,6 +122,15 @@ def add_weighted_sparse_rows(data, indices, indptr, g, out):
 
 
 @compiled
+def add_weighted_sparse_sizes(data, indices, indptr, g, of_squares, out):
+    """Add |X|' g, or (X * X)' g, to out for the CSR rows that indptr begins; O(non-zeros)."""
+    for i in range(g.size):
+        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            size = abs(np.float64(data[k]))
+            out[np.uint64(indices[k])] += g[i] * (size * size if of_squares else size)
+
+
+@compiled
 def multiply(rows, columns, out):
     """Set out to rows @ columns, all C-contiguous; the terms of an entry are added in order."""
     out[:] = 0.0
