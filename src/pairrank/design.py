@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -136,11 +137,11 @@ class Design:
         else:
             products.row_products(np.ascontiguousarray(self.X[rows]).reshape(-1), w, out)
 
-    def _add_weighted(self, rows: slice, values: NDArray[Any], out: NDArray[Any]) -> None:
+    def _add_weighted(self, rows: slice, values: FloatArray, out: FloatArray) -> None:
         """Add X' v for some rows to out."""
         products = _products()
         if self.is_sparse:
-            products.add_weighted_sparse_rows(*self._sparse_rows(rows), values, out)
+            products.add_weighted_sparse_rows(*self._sparse_rows(rows), values, 1.0, out)
         elif self._is_in_columns:
             products.add_weighted_rows_of_columns(self.X.T, rows.start, rows.stop, values, out)
         else:
@@ -183,7 +184,7 @@ class Design:
 
         return self._sum(threads.run(weighted_sum, self._blocks()))
 
-    def _sum(self, parts: list[FloatArray], *n_sums: int) -> FloatArray:
+    def _sum(self, parts: Sequence[NDArray[Any]], *n_sums: int) -> FloatArray:
         """Return the sum of the blocks' results, added in order."""
         result = np.zeros((*n_sums, self.n_features))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -227,13 +228,12 @@ class CompactDesign(Design):
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return about X' v, (n_features,)."""
-        size = size_of(values)
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        size, add = size_of(values), _products().add_weighted_sparse_rows
 
-        def weighted_sum(rows: slice) -> FloatArray:
+        def weighted_sum(rows: slice) -> NDArray[np.float32]:
             part = np.zeros(self.n_features, np.float32)
-            with np.errstate(over="ignore"):  # where a value is not finite, the others may overflow
-                weights = (values[rows] / size).astype(np.float32)
-            self._add_weighted(rows, weights, part)
+            add(*self._sparse_rows(rows), values[rows], size, part)
             return part
 
         result = self._sum(threads.run(weighted_sum, self._blocks()))

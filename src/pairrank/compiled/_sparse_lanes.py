@@ -114,7 +114,7 @@ def sparse_product(typing_context, data, indices, start, stop, vector, out, at):
 def add_sparse_row(typing_context, data, indices, start, stop, weight, out):
     """Add entries start to stop, times a weight, to out[indices], one after another.
 
-    The products and sums have the type of `out` and of the weight, float32 or float64.
+    The weight is float64; it is rounded to the type of `out`, which products and sums have too.
     """
 
     def generate(context, builder, signature, arguments):
@@ -122,6 +122,8 @@ def add_sparse_row(typing_context, data, indices, start, stop, weight, out):
         start, stop, weight = (arguments[k] for k in (2, 3, 4))
         data, indices = builder.gep(data, [start]), builder.gep(indices, [start])
         size, kind = builder.sub(stop, start), results.type.pointee
+        if kind != DOUBLE:
+            weight = builder.fptrunc(weight, kind)
 
         def add(place):
             number = builder.load(builder.gep(data, [place]))
@@ -144,4 +146,4 @@ def add_sparse_row(typing_context, data, indices, start, stop, weight, out):
         return context.get_dummy_value()
 
     index = types.int64
-    return types.void(data, indices, index, index, weight, out), generate
+    return types.void(data, indices, index, index, types.float64, out), generate

@@ -115,10 +115,11 @@ def sparse_row_products(data, indices, indptr, w, out):
 
 
 @compiled
-def add_weighted_sparse_rows(data, indices, indptr, g, out):
-    """Add X' g to out for the CSR rows that indptr begins; O(non-zeros)."""
+def add_weighted_sparse_rows(data, indices, indptr, g, size, out):
+    """Add X' g / size to out for the CSR rows that indptr begins; O(non-zeros)."""
     for i in range(g.size):
-        add_sparse_row(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), g[i], out)
+        start, stop = np.int64(indptr[i]), np.int64(indptr[i + 1])
+        add_sparse_row(data, indices, start, stop, g[i] / size, out)
 
 
 @compiled
