@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import tracemalloc
 
 import numpy as np
@@ -117,8 +118,28 @@ def test_a_product_is_summed_in_eight_lanes(n_features, dtype):
     X, w = rows_of(9, n_features, dtype=dtype), rows_of(n_features, 1, seed=1)[:, 0]
     expected = [lane_by_lane(row, w) for row in X]
     for name, form in FORMS.items():
-        if name != "CSR":
-            np.testing.assert_array_equal(Design(form(X)).scores(w), expected, err_msg=name)
+        np.testing.assert_array_equal(Design(form(X)).scores(w), expected, err_msg=name)
+
+
+@pytest.mark.parametrize("index", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_the_stored_entries_of_a_row_are_summed_in_eight_lanes(dtype, index):
+    X = few_entries(60, 70).astype(dtype)
+    X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+    w = rows_of(70, 1, seed=1)[:, 0]
+    rows = [slice(*ends) for ends in itertools.pairwise(X.indptr)]
+    expected = [lane_by_lane(X.data[row], w[X.indices[row]]) for row in rows]
+    np.testing.assert_array_equal(Design(X).scores(w), expected)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_weighted_sparse_rows_are_added_one_after_another(dtype):
+    X, values = few_entries(60, 70).astype(dtype), rows_of(60, 1, seed=1)[:, 0]
+    expected = np.zeros(70)
+    for row, value in enumerate(values):
+        for at in range(X.indptr[row], X.indptr[row + 1]):
+            expected[X.indices[at]] += np.float64(X.data[at]) * value
+    np.testing.assert_array_equal(Design(X).transposed(values), expected)
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -135,8 +156,9 @@ def test_products_of_whole_numbers_are_exact(shape, dtype, form, monkeypatch):
         design = Design(FORMS[form](X.astype(dtype)))
         np.testing.assert_array_equal(design.scores(w.astype(float)), X @ w)
         np.testing.assert_array_equal(design.transposed(values.astype(float)), X.T @ values)
-        squares = np.square(X).T @ np.abs(values)
+        squares, magnitudes = np.square(X).T @ np.abs(values), np.abs(X).T @ values
         np.testing.assert_array_equal(design.squares_transposed(np.abs(values) * 1.0), squares)
+        np.testing.assert_array_equal(design.magnitudes_transposed(values * 1.0), magnitudes)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -164,9 +186,9 @@ def test_products_of_compact_rows_are_off_by_the_rounding_of_float32(dtype, monk
     assert isinstance(rough, CompactDesign)
     rng = np.random.default_rng(1)
     w, v = rng.normal(size=30), rng.normal(size=200)
-    # Values, vectors and products are rounded once each, and in X' v each of 200 additions.
+    # Values are rounded once; in X' v so are v, products and each of 200 additions.
     unit = 2.0**-24 * (1.0 + 1e-6)
-    assert (abs(rough.scores(w) - exact.scores(w)) <= 3 * unit * (abs(X) @ abs(w))).all()
+    assert (abs(rough.scores(w) - exact.scores(w)) <= unit * (abs(X) @ abs(w))).all()
     off = abs(rough.transposed(v) - exact.transposed(v))
     assert (off <= 203 * (1.0 + 1e-4) * unit * (abs(X).T @ abs(v))).all()
     assert off.any()
@@ -183,6 +205,16 @@ def test_products_of_compact_rows_scale_with_the_vector_to_the_bit(power, monkey
     assert np.array_equal(rough.transposed(scale * v), scale * rough.transposed(v))
     assert not rough.scores(np.zeros(30)).any()
     assert np.isnan(rough.scores(np.full(30, np.nan))).any()
+
+
+def test_products_of_compact_rows_that_overflow_warn_of_nothing():
+    X = sparse.csr_array(np.array([[9e24, 0.0, 1.0], [9e24, 2.0, 0.0]]))
+    rough = CompactDesign(X)
+    assert np.isinf(rough.scores(np.full(3, 1e300))).all()
+    assert np.isposinf(rough.transposed(np.full(2, 1e300))[0])
+    beyond = rough.transposed(np.array([np.inf, 1e300]))
+    assert np.isposinf(beyond[[0, 2]]).all()
+    assert np.isnan(rough.transposed(np.full(2, np.nan))).all()
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -50,9 +51,6 @@ class Design:
     addition to its result. Threads share the blocks.
     """
 
-    _vectors: type = np.float64
-    """The type of the vectors and of the sums over a block."""
-
     def __init__(self, X: Any) -> None:
         self.X = X
         self.n_rows, self.n_features = X.shape
@@ -70,17 +68,17 @@ class Design:
 
     def scores(self, w: FloatArray) -> FloatArray:
         """Return X w, (n_rows,) float64."""
-        w = np.ascontiguousarray(w, dtype=self._vectors)
+        w = np.ascontiguousarray(w, dtype=np.float64)
         result = np.empty(self.n_rows)
         threads.run(lambda rows: self._multiply(rows, w, result[rows]), self._blocks())
         return result
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return X' v, (n_features,) float64."""
-        values = np.ascontiguousarray(values, dtype=self._vectors)
+        values = np.ascontiguousarray(values, dtype=np.float64)
 
         def weighted_sum(rows: slice) -> FloatArray:
-            part = np.zeros(self.n_features, self._vectors)
+            part = np.zeros(self.n_features)
             self._add_weighted(rows, values[rows], part)
             return part
 
@@ -143,7 +141,7 @@ class Design:
         """Add X' v for some rows to out."""
         products = _products()
         if self.is_sparse:
-            products.add_weighted_sparse_rows(*self._sparse_rows(rows), values, out)
+            products.add_weighted_sparse_rows(*self._sparse_rows(rows), values, 1.0, out)
         elif self._is_in_columns:
             products.add_weighted_rows_of_columns(self.X.T, rows.start, rows.stop, values, out)
         else:
@@ -160,21 +158,33 @@ class Design:
 
     def squares_transposed(self, values: FloatArray) -> FloatArray:
         """Return (X * X)' v, (n_features,) float64, block by block."""
+        if self.is_sparse:
+            return self._sizes_transposed(values, of_squares=True)
 
         def weighted_sum(rows: slice) -> FloatArray:
-            if not self.is_sparse:
-                return np.square(self.X[rows], dtype=np.float64).T @ values[rows]
-            data, indices, indptr = self._sparse_rows(rows)
-            inside = slice(indptr[0], indptr[-1])
-            weights = np.repeat(values[rows], np.diff(indptr))
-            weights *= np.square(data[inside], dtype=np.float64)
-            sums = np.bincount(indices[inside], weights, self.n_features)
-            return np.asarray(sums, dtype=np.float64)
+            return np.square(self.X[rows], dtype=np.float64).T @ values[rows]
 
         with np.errstate(over="ignore", invalid="ignore"):
             return self._sum(threads.run(weighted_sum, self._blocks()))
 
-    def _sum(self, parts: list[FloatArray], *n_sums: int) -> FloatArray:
+    def magnitudes_transposed(self, values: FloatArray) -> FloatArray:
+        """Return |X|' v, (n_features,) float64; a dense X is copied."""
+        if self.is_sparse:
+            return self._sizes_transposed(values, of_squares=False)
+        return Design(abs(self.X)).transposed(values)
+
+    def _sizes_transposed(self, values: FloatArray, *, of_squares: bool) -> FloatArray:
+        """Return |X|' v, or (X * X)' v, for sparse X."""
+        values = np.ascontiguousarray(values, dtype=np.float64)
+
+        def weighted_sum(rows: slice) -> FloatArray:
+            part, add = np.zeros(self.n_features), _products().add_weighted_sparse_sizes
+            add(*self._sparse_rows(rows), values[rows], of_squares, part)
+            return part
+
+        return self._sum(threads.run(weighted_sum, self._blocks()))
+
+    def _sum(self, parts: Sequence[NDArray[Any]], *n_sums: int) -> FloatArray:
         """Return the sum of the blocks' results, added in order."""
         result = np.zeros((*n_sums, self.n_features))
         with np.errstate(over="ignore", invalid="ignore"):
@@ -183,9 +193,11 @@ class Design:
         return result
 
     def _blocks(self) -> list[slice]:
-        """Return slices of rows whose borders depend on the shape only."""
+        """Return slices of rows whose borders depend on the shape only; sparse ones are even."""
         entries = max(_BLOCK_ENTRIES, _ENTRIES_PER_FEATURE * self.n_features)
-        return threads.blocks(self.n_rows, max(1, -(-entries // self._width)))
+        size = max(1, -(-entries // self._width))
+        cut = _even_blocks if self.is_sparse else threads.blocks
+        return cut(self.n_rows, size)
 
     def _sparse_rows(self, rows: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         """Return the data and indices of X, and where the given rows begin in them."""
@@ -196,11 +208,9 @@ class CompactDesign(Design):
     """CSR rows in float32 with indices of 16 bits, for products that may be approximate.
 
     Rows that exceed a processor's cache are multiplied as fast as they are read, and here they take
-    half the bytes. Values, vectors and the sums of X' v over a block are rounded to 24 bits. It
-    takes 6 bytes per entry beyond X.
+    half the bytes. Values are rounded to 24 bits, and so are v and the sums of X' v over a block.
+    It takes 6 bytes per entry beyond X.
     """
-
-    _vectors = np.float32
 
     def __init__(self, X: Any) -> None:
         super().__init__(X)
@@ -213,18 +223,22 @@ class CompactDesign(Design):
                 part[:] = X.data[entries]
             return largest_of(part)
 
-        self.largest = max(threads.run(copy, threads.blocks(X.nnz, _BLOCK_ENTRIES)))
+        self.largest = max(threads.run(copy, _even_blocks(X.nnz, _BLOCK_ENTRIES)))
         """The largest absolute value."""
-
-    def scores(self, w: FloatArray) -> FloatArray:
-        """Return about X w, (n_rows,)."""
-        size = size_of(w)
-        return size * super().scores(w / size)
 
     def transposed(self, values: FloatArray) -> FloatArray:
         """Return about X' v, (n_features,)."""
-        size = size_of(values)
-        return size * super().transposed(values / size)
+        values = np.ascontiguousarray(values, dtype=np.float64)
+        size, add = size_of(values), _products().add_weighted_sparse_rows
+
+        def weighted_sum(rows: slice) -> NDArray[np.float32]:
+            part = np.zeros(self.n_features, np.float32)
+            add(*self._sparse_rows(rows), values[rows], size, part)
+            return part
+
+        result = self._sum(threads.run(weighted_sum, self._blocks()))
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.multiply(result, size, out=result)
 
     def _sparse_rows(self, rows: slice) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
         return self._data, self._indices, self.X.indptr[rows.start : rows.stop + 1]
@@ -246,6 +260,13 @@ def compacted(design: Design) -> Design:
         return design
     compact = CompactDesign(design.X)
     return compact if compact.largest < _COMPACT_VALUE else design
+
+
+def _even_blocks(size: int, most: int) -> list[slice]:
+    """Cut a range into one slice, or an even number of slices of one length, none above `most`."""
+    n_blocks = -(-size // most)
+    n_blocks += n_blocks % 2 if n_blocks > 1 else 0
+    return threads.blocks(size, -(-size // max(1, n_blocks)) or 1)
 
 
 def rows_at(X: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:

@@ -10,66 +10,64 @@ from numba.extending import intrinsic
 LANES = 8
 """Entry j of a row is added to lane j % 8; then lanes l and l + 4, l + 2 and l + 1 are added."""
 
-_INDEX = ir.IntType(32)
-_SIZE = ir.IntType(64)
-_DOUBLE = ir.DoubleType()
-_FOUR, _EIGHT = ir.VectorType(_DOUBLE, 4), ir.VectorType(_DOUBLE, LANES)
+INDEX = ir.IntType(32)
+SIZE = ir.IntType(64)
+DOUBLE = ir.DoubleType()
+_FOUR, EIGHT = ir.VectorType(DOUBLE, 4), ir.VectorType(DOUBLE, LANES)
 
 
-def _size(number):
-    return ir.Constant(_SIZE, number)
+def constant(number):
+    return ir.Constant(SIZE, number)
 
 
 def _places(numbers):
-    return ir.Constant(ir.VectorType(_INDEX, len(numbers)), numbers)
+    return ir.Constant(ir.VectorType(INDEX, len(numbers)), numbers)
+
+
+def spread(builder, number):
+    """Return a vector of eight lanes with one number."""
+    vector = ir.Constant(ir.VectorType(number.type, LANES), ir.Undefined)
+    one = builder.insert_element(vector, number, ir.Constant(INDEX, 0))
+    return builder.shuffle_vector(one, one, _places([0] * LANES))
 
 
 def _first(builder, count):
     """Return the mask of the first `count` lanes."""
-    one = ir.Constant(ir.VectorType(_SIZE, LANES), ir.Undefined)
-    one = builder.insert_element(one, count, ir.Constant(_INDEX, 0))
-    counts = builder.shuffle_vector(one, one, _places([0] * LANES))
+    counts = spread(builder, count)
     return builder.icmp_signed("<", ir.Constant(counts.type, list(range(LANES))), counts)
 
 
-def _masked(builder, name, result, arguments, kind):
-    """Return LLVM's load or store of the lanes of a mask."""
+def masked(builder, name, result, arguments, kind):
+    """Return LLVM's load, store or gather of the lanes of a mask; `kind` ends its name."""
     signature = ir.FunctionType(result, arguments)
-    return cgutils.get_or_insert_function(
-        builder.module, signature, f"llvm.masked.{name}.{kind}.p0"
-    )
+    return cgutils.get_or_insert_function(builder.module, signature, f"llvm.masked.{name}.{kind}")
 
 
-def _load(builder, data, at, mask):
+def load(builder, data, at, mask):
     """Return eight numbers as float64; those outside a mask are 0."""
     kind = data.type.pointee
     vector = ir.VectorType(kind, LANES)
     pointer = builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
-    align = 8 if kind == _DOUBLE else 4
+    align = 8 if kind == DOUBLE else 4
     if mask is None:
         numbers = builder.load(pointer)
         numbers.align = align
     else:
-        arguments = [vector.as_pointer(), _INDEX, mask.type, vector]
-        masked = _masked(builder, "load", vector, arguments, f"v{LANES}f{8 * align}")
+        arguments = [vector.as_pointer(), INDEX, mask.type, vector]
+        call = masked(builder, "load", vector, arguments, f"v{LANES}f{8 * align}.p0")
         zeros = ir.Constant(vector, [0.0] * LANES)
-        numbers = builder.call(masked, [pointer, ir.Constant(_INDEX, align), mask, zeros])
-    return numbers if kind == _DOUBLE else builder.fpext(numbers, _EIGHT)
+        numbers = builder.call(call, [pointer, ir.Constant(INDEX, align), mask, zeros])
+    return numbers if kind == DOUBLE else builder.fpext(numbers, EIGHT)
 
 
-def _spread(builder, number):
-    """Return a vector of eight lanes with one number."""
-    one = builder.insert_element(ir.Constant(_EIGHT, ir.Undefined), number, ir.Constant(_INDEX, 0))
-    return builder.shuffle_vector(one, one, _places([0] * LANES))
-
-
-def _by_eights(builder, size, process):
+def by_eights(builder, size, process):
     """Call process(place) for every eight numbers, and process(place, mask) for those left."""
-    whole = builder.and_(size, _size(-LANES))
-    with cgutils.for_range_slice(builder, _size(0), whole, _size(LANES), intp=_SIZE) as (place, _):
+    whole = builder.and_(size, constant(-LANES))
+    eights = cgutils.for_range_slice(builder, constant(0), whole, constant(LANES), intp=SIZE)
+    with eights as (place, _):
         process(place)
     rest = builder.sub(size, whole)
-    with builder.if_then(builder.icmp_signed(">", rest, _size(0))):
+    with builder.if_then(builder.icmp_signed(">", rest, constant(0))):
         process(whole, _first(builder, rest))
 
 
@@ -83,7 +81,7 @@ def lane_sum(builder, vector):
             for at in (0, width)
         )
         vector = builder.fadd(low, high)
-    return builder.extract_element(vector, ir.Constant(_INDEX, 0))
+    return builder.extract_element(vector, ir.Constant(INDEX, 0))
 
 
 def _lane_sums(builder, vectors):
@@ -118,16 +116,16 @@ def _inner_products(n_together):
             rows = [builder.gep(data, [start])]
             for _ in range(n_together - 1):
                 rows.append(builder.gep(rows[-1], [stride]))
-            zeros = ir.Constant(_EIGHT, [0.0] * LANES)
+            zeros = ir.Constant(EIGHT, [0.0] * LANES)
             sums = [cgutils.alloca_once_value(builder, zeros) for _ in rows]
 
             def add(place, mask=None):
-                factor = _load(builder, weights, place, mask)
+                factor = load(builder, weights, place, mask)
                 for row, total in zip(rows, sums, strict=True):
-                    product = builder.fmul(_load(builder, row, place, mask), factor)
+                    product = builder.fmul(load(builder, row, place, mask), factor)
                     builder.store(builder.fadd(builder.load(total), product), total)
 
-            _by_eights(builder, size, add)
+            by_eights(builder, size, add)
             totals = [builder.load(total) for total in sums]
             if n_together == 4:
                 pointer = builder.bitcast(builder.gep(results, [at]), _FOUR.as_pointer())
@@ -163,28 +161,28 @@ def add_eight_rows(typing_context, table, start, size, weights, at, out):
         )
         rows, weights = [builder.gep(data, [start])], []
         for k in range(LANES):
-            weight = builder.load(builder.gep(factors, [builder.add(at, _size(k))]))
-            weights.append(_spread(builder, weight))
+            weight = builder.load(builder.gep(factors, [builder.add(at, constant(k))]))
+            weights.append(spread(builder, weight))
         for _ in range(LANES - 1):
             rows.append(builder.gep(rows[-1], [size]))
 
         def add(place, mask=None):
             terms = [
-                builder.fmul(_load(builder, row, place, mask), weight)
+                builder.fmul(load(builder, row, place, mask), weight)
                 for row, weight in zip(rows, weights, strict=True)
             ]
             while len(terms) > 1:
                 terms = [builder.fadd(*two) for two in zip(terms[::2], terms[1::2], strict=True)]
-            total = builder.fadd(_load(builder, results, place, mask), terms[0])
-            pointer = builder.bitcast(builder.gep(results, [place]), _EIGHT.as_pointer())
+            total = builder.fadd(load(builder, results, place, mask), terms[0])
+            pointer = builder.bitcast(builder.gep(results, [place]), EIGHT.as_pointer())
             if mask is None:
                 builder.store(total, pointer).align = 8
                 return
-            arguments = [_EIGHT, _EIGHT.as_pointer(), _INDEX, mask.type]
-            masked = _masked(builder, "store", ir.VoidType(), arguments, f"v{LANES}f64")
-            builder.call(masked, [total, pointer, ir.Constant(_INDEX, 8), mask])
+            arguments = [EIGHT, EIGHT.as_pointer(), INDEX, mask.type]
+            call = masked(builder, "store", ir.VoidType(), arguments, f"v{LANES}f64.p0")
+            builder.call(call, [total, pointer, ir.Constant(INDEX, 8), mask])
 
-        _by_eights(builder, size, add)
+        by_eights(builder, size, add)
         return context.get_dummy_value()
 
     index = types.int64
@@ -209,26 +207,26 @@ def _tile_sums(by_distance):
             )
             pointers, sums = [], []
             for r in range(4):
-                place = builder.mul(builder.add(row, _size(r)), n_columns)
+                place = builder.mul(builder.add(row, constant(r)), n_columns)
                 for half in (0, LANES):
-                    at = builder.add(place, builder.add(left, _size(half)))
-                    pointer = builder.bitcast(builder.gep(results, [at]), _EIGHT.as_pointer())
+                    at = builder.add(place, builder.add(left, constant(half)))
+                    pointer = builder.bitcast(builder.gep(results, [at]), EIGHT.as_pointer())
                     start = builder.load(pointer)
                     start.align = 8
                     pointers.append(pointer)
                     sums.append(cgutils.alloca_once_value(builder, start))
-            with cgutils.for_range_slice(builder, first, last, _size(1), intp=_SIZE) as (k, _):
+            with cgutils.for_range_slice(builder, first, last, constant(1), intp=SIZE) as (k, _):
                 at = builder.add(builder.mul(k, n_columns), left)
                 halves = [
-                    _load(builder, others, builder.add(at, _size(half)), None)
+                    load(builder, others, builder.add(at, constant(half)), None)
                     for half in (0, LANES)
                 ]
                 for r in range(4):
-                    place = builder.add(builder.mul(builder.add(row, _size(r)), n_terms), k)
+                    place = builder.add(builder.mul(builder.add(row, constant(r)), n_terms), k)
                     number = builder.load(builder.gep(data, [place]))
-                    if number.type != _DOUBLE:
-                        number = builder.fpext(number, _DOUBLE)
-                    factor = _spread(builder, number)
+                    if number.type != DOUBLE:
+                        number = builder.fpext(number, DOUBLE)
+                    factor = spread(builder, number)
                     for column, total in zip(halves, sums[2 * r : 2 * r + 2], strict=True):
                         gap = builder.fsub(factor, column) if by_distance else None
                         term = builder.fmul(gap, gap) if gap else builder.fmul(factor, column)

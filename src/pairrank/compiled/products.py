@@ -19,6 +19,7 @@ from pairrank.compiled._lanes import (
     one_product,
 )
 from pairrank.compiled._prefetch import fetch_ahead
+from pairrank.compiled._sparse_lanes import add_sparse_row, sparse_product
 
 _WIDE = 2048
 """From so many features on, four rows share a pass over the weights, which leave the cache."""
@@ -120,19 +121,24 @@ def add_weighted_rows_of_columns(columns, start, stop, g, out):
 def sparse_row_products(data, indices, indptr, w, out):
     """Set out to X w for the CSR rows that indptr begins; O(non-zeros)."""
     for i in range(out.size):
-        total = 0.0
-        for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            total += data[k] * w[np.uint64(indices[k])]
-        out[i] = total
+        sparse_product(data, indices, np.int64(indptr[i]), np.int64(indptr[i + 1]), w, out, i)
 
 
 @compiled
-def add_weighted_sparse_rows(data, indices, indptr, g, out):
-    """Add X' g to out for the CSR rows that indptr begins; O(non-zeros)."""
+def add_weighted_sparse_rows(data, indices, indptr, g, size, out):
+    """Add X' g / size to out for the CSR rows that indptr begins; O(non-zeros)."""
     for i in range(g.size):
-        weight = g[i]
+        start, stop = np.int64(indptr[i]), np.int64(indptr[i + 1])
+        add_sparse_row(data, indices, start, stop, g[i] / size, out)
+
+
+@compiled
+def add_weighted_sparse_sizes(data, indices, indptr, g, of_squares, out):
+    """Add |X|' g, or (X * X)' g, to out for the CSR rows that indptr begins; O(non-zeros)."""
+    for i in range(g.size):
         for k in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            out[np.uint64(indices[k])] += data[k] * weight
+            size = abs(np.float64(data[k]))
+            out[np.uint64(indices[k])] += g[i] * (size * size if of_squares else size)
 
 
 @compiled

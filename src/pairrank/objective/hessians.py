@@ -76,8 +76,11 @@ class ExactHessian:
         design = self.design
         if isinstance(design, KernelDesign) or not design.is_sparse:
             return None
-        rows = np.flatnonzero(self.curvature.diagonal())
-        return (rows, Design(design.X[rows])) if rows.size < 0.5 * design.n_rows else None
+        diagonal = self.curvature.diagonal()
+        if np.count_nonzero(diagonal) >= 0.5 * design.n_rows:
+            return None
+        rows = np.flatnonzero(diagonal)
+        return rows, Design(design.X[rows])
 
 
 class GivenInverse:

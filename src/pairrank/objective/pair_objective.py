@@ -321,7 +321,7 @@ class PairObjective:
     def absolute_share(self) -> float:
         """The norm of the mean over pairs of both rows' absolute values, by every k-th row of X."""
         problem = self.problem
-        absolute = Design(abs(problem.some_rows.X)).transposed(problem.some_degrees)
+        absolute = problem.some_rows.magnitudes_transposed(problem.some_degrees)
         return problem.stride * float(np.linalg.norm(absolute)) / problem.preferences.total_weight
 
     def _hessian(
