@@ -143,3 +143,26 @@ def test_without_any_folder_it_compiles_anew_and_warns_once(copied, tmp_path):
         words, said = run_copy(copied, strict=False, **places)
         assert words == ["1.0", "0", "NullCache"]
         assert said.count("CacheWarning: no folder can be written for compiled code") == 1
+
+
+def test_loading_imports_no_numba_module_that_only_compiling_needs(tmp_path):
+    code = """
+import sys
+import numpy as np
+from pairrank.losses import Logistic
+from pairrank.pair_sums import bind
+from pairrank.preferences import Levels
+y, qid, scores = np.arange(200.0) % 5, np.arange(200) // 100, np.linspace(0.0, 1.0, 200)
+print(bind(Logistic(), Levels.build(y, qid), eps=1e-6).at(scores).value)
+print("numba.np.arrayobj" in sys.modules)
+"""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    first, later = (
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment, capture_output=True, text=True, check=True, timeout=120,
+        ).stdout.split()
+        for _ in range(2)
+    )  # fmt: skip
+    assert first[1] == "True"
+    assert later == [first[0], "False"]

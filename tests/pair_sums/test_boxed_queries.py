@@ -19,6 +19,7 @@ from pairrank.pair_sums import bind, box_grid, box_halves, box_sum, boxes, costs
 from pairrank.pair_sums.box_grid import BoxGrid
 from pairrank.pair_sums.boxes import BoxedQueries
 from pairrank.pair_sums.exact_pairs import SigmoidPairs
+from pairrank.pair_sums.profiles import PRODUCT_EPS
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.preferences._codes import totals_around
 from strategies import KINDS, Problem, problems, scores_of
@@ -107,7 +108,7 @@ def assert_matches(found: tuple, wanted: Sums, eps: float) -> None:
     assert_within(value, wanted.value, eps * wanted.pair_weight + ROUNDING * size)
     assert_within(gradient, wanted.gradient, (eps + ROUNDING) * wanted.row_weight)
     assert_within(influence, wanted.influence, (eps + 10 * ROUNDING) * wanted.span.max())
-    eps = max(eps, boxes.PRODUCT_EPS)
+    eps = max(eps, PRODUCT_EPS)
     assert_within(product, wanted.product, eps * wanted.span.max())
     assert_within(diagonal, wanted.diagonal, eps * wanted.row_weight)
 

@@ -14,13 +14,14 @@ from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.compiled import box_grid
 from pairrank.pair_sums._bound import range_of
-from pairrank.pair_sums.box_sum import Boxes, OutOfRangeError, coarse_blocks, limits_of
-from pairrank.pair_sums.boxes import PRODUCT_EPS
+from pairrank.pair_sums.box_sum import Boxes, coarse_blocks, limits_of
 from pairrank.pair_sums.profiles import (
     COST,
     DERIVATIVE,
     LEAST_EPS,
+    PRODUCT_EPS,
     BoxRule,
+    OutOfRangeError,
     Profile,
     box_rule,
 )

@@ -35,6 +35,8 @@ def _reader(builder, context, kinds, arrays):
     """Return functions that load and store eight numbers of an array, given by its place."""
     data = [
         context.make_array(kind)(context, builder, array).data
+        if isinstance(kind, types.Array)
+        else None
         for kind, array in zip(kinds, arrays, strict=True)
     ]
 
@@ -87,43 +89,88 @@ def _spread(builder, number):
     return builder.shuffle_vector(one, one, _places([0] * LANES))
 
 
+@intrinsic
+def ends_by_lane(typing_context, scores, size, out):
+    """Write the least of each lane of whole vectors to out[:8], the greatest to out[8:16]."""
+
+    def generate(context, builder, signature, arguments):
+        scores, size, out = arguments
+        load, store = _reader(builder, context, [signature.args[k] for k in (0, 2)], [scores, out])
+        ends = [cgutils.alloca_once_value(builder, load(0, _SIZE(0))) for _ in range(2)]
+        step = _SIZE(LANES)
+        with cgutils.for_range_slice(builder, step, size, step, intp=_SIZE) as (row, _):
+            here = load(0, row)
+            for end, order in zip(ends, ("<", ">"), strict=True):
+                known = builder.load(end)
+                further = builder.fcmp_ordered(order, here, known)
+                builder.store(builder.select(further, here, known), end)
+        for k, end in enumerate(ends):
+            store(builder.load(end), 1, _SIZE(k * LANES))
+        return context.get_dummy_value()
+
+    return types.void(scores, types.int64, out), generate
+
+
+def _argument(builder, load, arithmetic, centre, per_radius, row):
+    """Return u = (s - centre) per_radius of the rows, and 2 u."""
+    times, plus, minus = arithmetic
+    u = times(minus(load(0, row), centre), per_radius)
+    return u, plus(u, u)
+
+
+def _lanes_of(builder, kind, number, load, lane):
+    """Return eight lanes of an array, or a number in all of them."""
+    return _spread(builder, number) if isinstance(kind, types.Float) else load(1, lane)
+
+
 def _add_terms(is_folded):
     @intrinsic
-    def add_terms(typing_context, twice, q, last, before, stride, size, lane, moments, at):
-        """Write the sums of q times the next four Chebyshev polynomials.
+    def add_terms(
+        typing_context, s, centre, per_radius, q, last, before, stride, size, lane, moments, at,
+        is_first,
+    ):  # fmt: skip
+        """Write the sums of q times the next four Chebyshev polynomials of (s - centre) per_radius.
 
-        The rows are at lane, lane + stride, .. < size of flat arrays, eight lanes each; `last` and
-        `before` have the two polynomials before, `twice` twice the argument. The sums by lane go to
-        moments[at], [at + stride], .., or those of all lanes to moments[at : at + 4].
+        The rows are at lane, lane + stride, .. < size of flat arrays, eight lanes each. `centre`
+        has a number per lane, or is one. `last` and `before` have the two polynomials before and
+        get the last two; they are only written if `is_first`: the first polynomial is 1. The sums
+        by lane go to moments[at], [at + stride], .., or those of all lanes to moments[at : at + 4].
         """
 
         def generate(context, builder, signature, arguments):
-            *arrays, stride, size, lane, moments, at = arguments
-            kinds = [*signature.args[:4], signature.args[7]]
-            load, store = _reader(builder, context, kinds, [*arrays, moments])
-            times, plus, minus = _arithmetic(builder)
+            s, centre, per_radius, *arrays, stride, size, lane, moments, at, is_first = arguments
+            kinds = [signature.args[k] for k in (0, 1, 3, 4, 5, 9)]
+            known = [s, centre, *arrays, moments]
+            load, store = _reader(builder, context, kinds, known)
+            arithmetic = times, plus, minus = _arithmetic(builder)
+            centre = _lanes_of(builder, kinds[1], centre, load, lane)
+            per_radius, ones = _spread(builder, per_radius), ir.Constant(_EIGHT, [1.0] * LANES)
             zeros = ir.Constant(_EIGHT, [0.0] * LANES)
             sums = [cgutils.alloca_once_value(builder, zeros) for _ in range(STEP)]
             for total in sums:
                 builder.store(zeros, total)
             with cgutils.for_range_slice(builder, lane, size, stride, intp=_SIZE) as (row, _):
-                x, w, newest, older = (load(array, row) for array in range(4))
+                u, x = _argument(builder, load, arithmetic, centre, per_radius, row)
+                w = load(2, row)
+                newest = builder.select(is_first, u, load(3, row))
+                older = builder.select(is_first, minus(times(x, u), ones), load(4, row))
                 for total in sums:
                     newest, older = minus(times(x, newest), older), newest
                     builder.store(plus(builder.load(total), times(w, newest)), total)
-                store(newest, 2, row)
-                store(older, 3, row)
+                store(newest, 3, row)
+                store(older, 4, row)
             totals = [builder.load(total) for total in sums]
             if is_folded:
-                store(_folded(builder, totals), 4, at)
+                store(_folded(builder, totals), 5, at)
             else:
                 for total in totals:
-                    store(total, 4, at)
+                    store(total, 5, at)
                     at = builder.add(at, stride)
             return context.get_dummy_value()
 
-        index = types.int64
-        return types.void(twice, q, last, before, *3 * (index,), moments, index), generate
+        index, number = types.int64, types.float64
+        sizes = (*3 * (index,), moments, index, types.boolean)
+        return types.void(s, centre, number, q, last, before, *sizes), generate
 
     return add_terms
 
@@ -134,37 +181,50 @@ add_folded_terms = _add_terms(True)
 
 def _add_back(is_spread):
     @intrinsic
-    def add_back(typing_context, twice, here, later, stride, size, lane, series, at):
+    def add_back(
+        typing_context, s, centre, per_radius, q, own, here, later, stride, size, lane, series, at,
+        is_first, is_last,
+    ):  # fmt: skip
         """Take four steps of Clenshaw's recurrence, for the rows of eight lanes.
 
         The coefficients by lane are series[at], [at + stride], .., or those of all lanes are
-        series[at : at + 4]; the last one is taken first. The rest is as for `add_terms`.
+        series[at : at + 4]; the last one is taken first. `here` and `later` keep the recurrence:
+        they are only written if `is_first`, and if `is_last`, `here` gets the values of the series
+        less own * q. The rest is as for `add_terms`.
         """
 
         def generate(context, builder, signature, arguments):
-            *arrays, stride, size, lane, series, at = arguments
-            kinds = [*signature.args[:3], signature.args[6]]
-            load, store = _reader(builder, context, kinds, [*arrays, series])
-            times, plus, minus = _arithmetic(builder)
-            numbers = context.make_array(kinds[3])(context, builder, series).data
+            s, centre, per_radius, q, own, *arrays = arguments
+            here, later, stride, size, lane, series, at, is_first, is_last = arrays
+            kinds = [signature.args[k] for k in (0, 1, 3, 5, 6, 10)]
+            known = [s, centre, q, here, later, series]
+            load, store = _reader(builder, context, kinds, known)
+            arithmetic = times, plus, minus = _arithmetic(builder)
+            centre = _lanes_of(builder, kinds[1], centre, load, lane)
+            per_radius, own = _spread(builder, per_radius), _spread(builder, own)
+            zeros = ir.Constant(_EIGHT, [0.0] * LANES)
+            numbers = context.make_array(kinds[5])(context, builder, series).data
             coefficients = []
             for k in range(STEP):
                 if is_spread:
                     number = builder.load(builder.gep(numbers, [builder.add(at, _SIZE(k))]))
                     coefficients.append(_spread(builder, number))
                 else:
-                    coefficients.append(load(3, at))
+                    coefficients.append(load(5, at))
                     at = builder.add(at, stride)
             with cgutils.for_range_slice(builder, lane, size, stride, intp=_SIZE) as (row, _):
-                x, newest, older = (load(array, row) for array in range(3))
+                u, x = _argument(builder, load, arithmetic, centre, per_radius, row)
+                newest, older = (builder.select(is_first, zeros, load(k, row)) for k in (3, 4))
                 for coefficient in reversed(coefficients):
                     newest, older = minus(plus(coefficient, times(x, newest)), older), newest
-                store(newest, 1, row)
-                store(older, 2, row)
+                found = minus(newest, plus(times(u, older), times(own, load(2, row))))
+                store(builder.select(is_last, found, newest), 3, row)
+                store(older, 4, row)
             return context.get_dummy_value()
 
-        index = types.int64
-        return types.void(twice, here, later, *3 * (index,), series, index), generate
+        index, number = types.int64, types.float64
+        sizes = (*3 * (index,), series, index, types.boolean, types.boolean)
+        return types.void(s, centre, number, q, number, here, later, *sizes), generate
 
     return add_back
 

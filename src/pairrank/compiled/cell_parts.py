@@ -50,6 +50,7 @@ def _load(scores, weight, parts, scale, group_start, first, work):
     the first part is long, it is the only one, in lane 0 of 1, and 0 parts are returned.
     """
     near, wins, loses, within = work[0], work[1], work[2], work[3]
+    of_wins, of_losses = work[4], work[5]
     n_parts = n_places = 0
     is_plain = not weight.shape[1]
     while n_parts < _LANES and first + n_parts < len(parts):
@@ -78,7 +79,8 @@ def _load(scores, weight, parts, scale, group_start, first, work):
         for r in range(stop - start, n_places):
             near[_LANES * r + lane] = _BEYOND * (1.0 + r)
             within[_LANES * r + lane] = 0.0
-    work[4:6, : _LANES * n_places] = 0.0
+    for k in range(_LANES * n_places):
+        of_wins[k] = of_losses[k] = 0.0
     return n_parts, n_places, is_plain
 
 
@@ -86,9 +88,12 @@ def _load(scores, weight, parts, scale, group_start, first, work):
 def _meet(work, n_places, is_plain, margin, is_linear, c):
     """Add c times the slopes of all pairs in lanes to their rows' sums; return c times the cost.
 
-    A winner's sum is weighted by its losers' weights, and a loser's by its winners'.
+    A winner's sum is weighted by its losers' weights, and a loser's by its winners'. The cost of a
+    pair is its excess times its slope, or half of that: one form for both losses, which compiles in
+    half the time of two.
     """
     value = 0.0
+    flat, steep, share = (c, 0.0, 1.0) if is_linear else (0.0, 2.0 * c, 0.5)
     for apart in range(1, n_places):
         shift, stop = _LANES * apart, _LANES * n_places
         low, high = work[0, : stop - shift], work[0, shift:stop]
@@ -97,22 +102,21 @@ def _meet(work, n_places, is_plain, margin, is_linear, c):
             for k in range(len(low)):
                 excess = low[k] - high[k] + margin
                 excess = excess if excess > 0.0 else 0.0
-                slope = c if is_linear else 2.0 * c * excess
-                slope = slope if excess > 0.0 else 0.0
+                slope = flat + steep * excess if excess > 0.0 else 0.0
                 of_wins[k] += slope
                 of_losses[k] += slope
-                value += excess if is_linear else excess * excess
+                value += slope * excess
         else:
             wins, loses, within = work[1, shift:stop], work[2, : stop - shift], work[3, shift:stop]
             for k in range(len(low)):
                 excess = low[k] - high[k] + margin
                 excess = excess if (excess > 0.0) & (within[k] < apart) else 0.0
-                slope = c if is_linear else 2.0 * c * excess
-                slope = slope if excess > 0.0 else 0.0
-                of_wins[k] += loses[k] * slope
+                slope = flat + steep * excess if excess > 0.0 else 0.0
+                lost = loses[k] * slope
+                of_wins[k] += lost
                 of_losses[k] += wins[k] * slope
-                value += wins[k] * loses[k] * (excess if is_linear else excess * excess)
-    return c * value
+                value += lost * (wins[k] * excess)
+    return share * value
 
 
 @compiled_reassociating
@@ -122,6 +126,7 @@ def _meet_one(work, groups, group_start, margin, is_linear, c):
     first, last = groups
     start = group_start[first]
     value = 0.0
+    flat, steep, share = (1.0, 0.0, 1.0) if is_linear else (0.0, 2.0, 0.5)
     for group in range(first + 1, last):
         below = group_start[group] - start
         for i in range(below, group_start[group + 1] - start):
@@ -131,13 +136,13 @@ def _meet_one(work, groups, group_start, margin, is_linear, c):
             for j in range((below + _LANES - 1) // _LANES * _LANES):
                 excess = near[j] - least
                 excess = excess if (excess > 0.0) & (j < below) else 0.0
-                slope = 1.0 if is_linear else 2.0 * excess
-                slope = slope if excess > 0.0 else 0.0
-                total += loses[j] * slope
-                cost += loses[j] * (excess if is_linear else excess * excess)
+                slope = flat + steep * excess if excess > 0.0 else 0.0
+                lost = loses[j] * slope
+                total += lost
+                cost += lost * excess
                 of_losses[j] += w * slope
             of_wins[i] += c * total
-            value += w * cost
+            value += w * share * cost
     return value
 
 

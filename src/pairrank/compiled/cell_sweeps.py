@@ -231,37 +231,23 @@ def count_partners(others, position, K, f, c, wins, out):
     above are counted in; else others less than K above and all below. A share of those K and K + 1
     apart is, too.
     """
-    n = len(position)
+    n, step = len(position), -1 if wins else 1
     near, beyond = 0.5 * (1.0 + f), 0.5 * f
     total = 0.0
-    if wins:
-        at = n
-        for b in range(n - 1, -1, -1):
-            border = position[b] - K
-            while at > 0 and position[at - 1] > border:
-                at -= 1
-                total += others[at]
-            found, k = total, at - 1
-            if k >= 0 and position[k] == border:
-                found += near * others[k]
-                k -= 1
-            if k >= 0 and position[k] == border - 1:
-                found += beyond * others[k]
-            out[b] += 2.0 * c * found
-    else:
-        at = 0
-        for b in range(n):
-            border = position[b] + K
-            while at < n and position[at] < border:
-                total += others[at]
-                at += 1
-            found, k = total, at
-            if k < n and position[k] == border:
-                found += near * others[k]
-                k += 1
-            if k < n and position[k] == border + 1:
-                found += beyond * others[k]
-            out[b] += 2.0 * c * found
+    at = n - 1 if wins else 0
+    for turn in range(n):
+        b = n - 1 - turn if wins else turn
+        border = position[b] + step * K
+        while 0 <= at < n and step * (border - position[at]) > 0:
+            total += others[at]
+            at += step
+        found, k = total, at
+        if 0 <= k < n and position[k] == border:
+            found += near * others[k]
+            k += step
+        if 0 <= k < n and position[k] == border + step:
+            found += beyond * others[k]
+        out[b] += 2.0 * c * found
 
 
 @compiled

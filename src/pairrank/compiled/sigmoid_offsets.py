@@ -18,6 +18,8 @@ import math
 import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled._lane_series import LANES
+from pairrank.compiled.extremes import ends
 from pairrank.compiled.sigmoid import LOGISTIC, curvature_at, decay, share_and_cost, share_at
 
 _NEAR_SPREAD = 64.0
@@ -96,22 +98,20 @@ def _exponentials(s, n, highest, a):
 
 
 @compiled
-def _spread(s, n):
-    """Return the greatest of n scores, and its difference to the least."""
-    lowest, highest = s[0], s[0]
-    for i in range(1, n):
-        lowest, highest = min(lowest, s[i]), max(highest, s[i])
+def _spread(s, n, lanes):
+    """Return the greatest of n scores, and its difference to the least; fill the last vector."""
+    whole = (n + LANES - 1) // LANES * LANES
+    for i in range(n, whole):
+        s[i] = s[0]
+    lowest, highest = ends(s[:whole], lanes)
     return highest, highest - lowest
 
 
 @compiled
 def _widen(distances, result):
-    """Copy int16 distances to int64, which loops over float64 compare faster; return the most."""
-    most = np.int64(0)
+    """Copy int16 distances to int64, which loops over float64 compare faster."""
     for i in range(len(distances)):
         result[i] = distances[i]
-        most = max(most, result[i])
-    return most
 
 
 @compiled_reassociating
@@ -157,31 +157,32 @@ def add_offsets(kind, order, tiles, nearest, farthest, scale, values, weight, v,
     The sums are those of `pairrank.compiled.sigmoid_pairs.add_pairs`, but all arrays are in the
     order of the tiles.
 
-    tiles (n_tiles, 4) int64: the first row, the last + 1, the last + 1 with all rows that these are
-    paired with, and the stride. nearest, farthest (n_rows,) int16: row i is paired with the rows
-    from i + nearest[i] * stride to i + (farthest[i] - 1) * stride, which are preferred to it; there
-    are none where both are 0. scale (1,) or (n_rows,): the factor on the pairs of a row. Costs
-    O(rows * largest distance), and half of it where the stretches of a tile are equally long.
+    tiles (n_tiles, 5) int64: the first row, the last + 1, the last + 1 with all rows that these are
+    paired with, the stride, and the largest of `farthest`. nearest, farthest (n_rows,) int16: row i
+    is paired with the rows from i + nearest[i] * stride to i + (farthest[i] - 1) * stride, which
+    are preferred to it; there are none where both are 0. scale (1,) or (n_rows,): the factor on the
+    pairs of a row. Costs O(rows * largest distance), and half of it where the stretches of a tile
+    are equally long.
     """
     with_value = order == 1 and len(v) == 0
     alone = 0.0 if len(v) else 1.0
     sign = -1.0 if with_value or (order == 2 and len(v)) else 1.0
-    width = 1
+    width = 2 * LANES
     for tile in range(len(tiles)):
-        width = max(width, tiles[tile, 2] - tiles[tile, 0])
+        width = max(width, tiles[tile, 2] - tiles[tile, 0] + LANES)
     work, bounds = np.zeros((8, width)), np.zeros((2, width), np.int64)
     s, w, own_v, a = work[0], work[1], work[2], work[3]
     own, other, product, ramp = work[4], work[5], work[6], work[7]
     w[:] = 1.0
     total, total_low = 0.0, 0.0
     for tile in range(len(tiles)):
-        first, last, stop, stride = tiles[tile]
+        first, last, stop, stride, reach = tiles[tile]
         n, n_here = last - first, stop - first
-        low, end = bounds[0, :n], bounds[1, :n]
-        _widen(nearest[first:last], low)
-        reach = _widen(farthest[first:last], end)
         if reach == 0:
             continue
+        low, end = bounds[0, :n], bounds[1, :n]
+        _widen(nearest[first:last], low)
+        _widen(farthest[first:last], end)
         s[:n_here] = values[first:stop]
         if len(weight):
             w[:n_here] = weight[first:stop]
@@ -189,7 +190,7 @@ def add_offsets(kind, order, tiles, nearest, farthest, scale, values, weight, v,
             own_v[:n_here] = v[first:stop]
         near, highest = False, 0.0
         if kind == LOGISTIC and not (with_value and len(weight)):
-            highest, spread = _spread(s, n_here)
+            highest, spread = _spread(s, n_here, own)
             near = spread <= _NEAR_SPREAD
         if near:
             _exponentials(s, n_here, highest, a)

@@ -21,36 +21,10 @@ from pairrank.compiled._lane_series import (
     times_table,
 )
 from pairrank.compiled.box_grid import dot
+from pairrank.compiled.extremes import ends
 from pairrank.compiled.layout import gather
 
 FloatArray = NDArray[np.float64]
-
-
-@compiled
-def _widen(here, lowest, highest):
-    for lane in range(LANES):
-        lowest[lane] = min(lowest[lane], here[lane])
-        highest[lane] = max(highest[lane], here[lane])
-
-
-@compiled
-def _ends(scores, lanes):
-    """Return the least and the greatest score; there are some whole vectors."""
-    lowest, highest = lanes[:LANES], lanes[LANES : 2 * LANES]
-    for lane in range(LANES):
-        lowest[lane] = highest[lane] = scores[lane]
-    for at in range(LANES, len(scores), LANES):
-        _widen(scores[at : at + LANES], lowest, highest)
-    least, greatest = lowest[0], highest[0]
-    for lane in range(1, LANES):
-        least, greatest = min(least, lowest[lane]), max(greatest, highest[lane])
-    return least, greatest
-
-
-@compiled
-def _copy(values, result):
-    for k in range(len(values)):
-        result[k] = values[k]
 
 
 @compiled
@@ -68,35 +42,20 @@ def _scatter(rows, factor, weight, sums, known, own_v, result):
 
 
 @compiled
-def _start(scores, centre, per_radius, sums, twice, later):
-    """Write u, 2 u and 2 u^2 - 1, from which the recurrence of T_q starts."""
-    for k in range(len(scores)):
-        u = (scores[k] - centre) * per_radius
-        sums[k], twice[k], later[k] = u, 2.0 * u, 2.0 * u * u - 1.0
-
-
-@compiled
-def _weigh(own_v, q):
-    """Subtract from v about its mean, and multiply the weights by it."""
+def _weigh(own_v, weight, q):
+    """Subtract from v about its mean, and write the weights times it."""
     mean = 0.0
     for k in range(len(q)):
         mean += own_v[k] / len(q)
     for k in range(len(q)):
         own_v[k] -= mean
-        q[k] *= own_v[k]
+        q[k] = weight[k] * own_v[k]
 
 
 @compiled
 def _clear(x, y):
     for k in range(len(x)):
         x[k] = y[k] = 0.0
-
-
-@compiled
-def _settle(twice, later, sums):
-    """Turn the last numbers of Clenshaw's recurrence into the values of the series."""
-    for k in range(len(sums)):
-        sums[k] -= 0.5 * twice[k] * later[k]
 
 
 @compiled
@@ -157,10 +116,10 @@ def sums_in_spans(
         first = level_start[level]
         n = level_start[level + n_levels] - first
         its_rows, its_weight = rows[first : first + n], weight[first : first + n]
-        twice, q, sums, later = work[0, :n], work[1, :n], work[2, :n], work[3, :n]
-        own_v = work[4, :n]
-        gather(values, its_rows, sums)
-        lowest, highest = _ends(sums, terms)
+        s, sums, later = work[0, :n], work[1, :n], work[2, :n]
+        own_v, q = work[3, :n], its_weight
+        gather(values, its_rows, s)
+        lowest, highest = ends(s, terms)
         radius = 0.5 * highest - 0.5 * lowest
         if not radius <= 2.0 ** (0.5 * (least + len(degrees) - 1)):
             wide[at] = True
@@ -173,20 +132,19 @@ def sums_in_spans(
         if degree > most[at]:
             wide[at] = True
             continue
-        radius = 2.0 ** (0.5 * (least + t))
-        _start(sums, 0.5 * lowest + 0.5 * highest, 1.0 / radius, sums, twice, later)
-        _copy(its_weight, q)
+        centre, per_radius = 0.5 * lowest + 0.5 * highest, 1.0 / 2.0 ** (0.5 * (least + t))
         if len(v):
             gather(v, its_rows, own_v)
-            _weigh(own_v, q)
+            q = work[4, :n]
+            _weigh(own_v, its_weight, q)
         for g in range(n_levels):
             begin, end = level_start[level + g] - first, level_start[level + g + 1] - first
             for p in range(0, degree, STEP):
                 add_folded_terms(
-                    twice, q, sums, later, LANES, end, begin, flat_moments, g * size + p
-                )
+                    s, centre, per_radius, q, sums, later, LANES, end, begin, flat_moments,
+                    g * size + p, p == 0,
+                )  # fmt: skip
         _collect(moments, n_levels, below, both, (degree + 15) // 16 * 16)
-        _clear(sums, later)
         value = 0.0
         for g in range(n_levels):
             begin, end = level_start[level + g] - first, level_start[level + g + 1] - first
@@ -197,8 +155,10 @@ def sums_in_spans(
             if order == 1:
                 terms[0] -= below[g, 0]
             for p in range(degree - STEP, -1, -STEP):
-                add_spread_back(twice, sums, later, LANES, end, begin, terms, p)
-        _settle(twice, later, sums)
+                add_spread_back(
+                    s, centre, per_radius, q, 0.0, sums, later, LANES, end, begin, terms, p,
+                    p == degree - STEP, p == 0,
+                )  # fmt: skip
         total += scale[at] * value
         _scatter(its_rows, scale[at], its_weight, sums, known, own_v, result)
     return total

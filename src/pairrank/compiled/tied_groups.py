@@ -23,7 +23,7 @@ _NEAR_SPREAD = 64.0
 """Logistic scores of a group that spread no further need no exponential per pair."""
 _FACTORS = 512
 """The logarithm is taken of products of up to this many factors of at least 1/2."""
-_SERIES_ROW, _SERIES_TERM, _SERIES_ENTRY = 1.0, 0.3, 0.1
+_SERIES_ROW, _SERIES_TERM, _SERIES_ENTRY = 0.2, 0.08, 0.1
 """Nanoseconds of a series per row, per row and term, and per group and squared term."""
 _PAIR = ((0.5, 1.6), (0.5, 1.0))
 """Nanoseconds per pair by order, of logistic and of probit."""
@@ -70,31 +70,9 @@ def _curvatures(kind, s_k, s_l, q_k, q_l, own, other):
 
 
 @compiled
-def _centred(s, n, centre, per_radius, u):
-    for at in range(0, len(s), n):
-        for g in range(n):
-            u[at + g] = (s[at + g] - centre[g]) * per_radius
-
-
-@compiled
-def _start(u, twice, before):
-    """Write 2 u and 2 u^2 - 1: with it and u, the recurrence starts from T_-2 and T_-1."""
-    for k in range(len(u)):
-        twice[k] = 2.0 * u[k]
-        before[k] = 2.0 * u[k] * u[k] - 1.0
-
-
-@compiled
 def _zero(numbers):
     for k in range(len(numbers)):
         numbers[k] = 0.0
-
-
-@compiled
-def _settle(twice, later, at_zero, q, sums):
-    """Turn the recurrence's last numbers into the series less a row's pair with itself."""
-    for k in range(len(sums)):
-        sums[k] -= 0.5 * twice[k] * later[k] + at_zero * q[k]
 
 
 @compiled_reassociating
@@ -104,19 +82,19 @@ def _exponentials(s, highest, a):
 
 
 @compiled
-def _series(s, q, centre, radius, degree, n, table, even, at_zero, terms, twice, later, sums):
+def _series(s, q, centre, radius, degree, n, table, even, at_zero, terms, later, sums):
     """Write the sums of q_j K(s_i - s_j) over j != i by a series; return the sum of e, pairs once.
 
-    terms, twice, later are scratch memory. at_zero (2,): K(0) and e(0). The value is 0 if `even` is
+    terms and later are scratch memory. at_zero (2,): K(0) and e(0). The value is 0 if `even` is
     empty.
     """
-    size = degree * n
+    size, n_here = degree * n, len(s)
     moments, series = terms[:size], terms[size : 2 * size]
-    _centred(s, n, centre, 1.0 / radius, sums)
-    _start(sums, twice, later)
-    for p in range(0, size, STEP * n):
-        for lane in range(0, n, LANES):
-            add_terms(twice, q, sums, later, n, len(s), lane, moments, p + lane)
+    for lane in range(0, n, LANES):
+        for p in range(0, size, STEP * n):
+            add_terms(
+                s, centre, 1.0 / radius, q, sums, later, n, n_here, lane, moments, p + lane, p == 0
+            )
     value = 0.0
     if len(even):
         value = -0.5 * at_zero[1] * dot(q, q)
@@ -125,12 +103,13 @@ def _series(s, q, centre, radius, degree, n, table, even, at_zero, terms, twice,
         value += 0.5 * dot(series, moments)
     for p in range(degree):
         _times_table(table[p, :degree], moments, n, series[p * n : p * n + n])
-    _zero(sums)
-    _zero(later)
-    for p in range(size - STEP * n, -1, -STEP * n):
-        for lane in range(0, n, LANES):
-            add_back(twice, sums, later, n, len(s), lane, series, p + lane)
-    _settle(twice, later, at_zero[0], q, sums)
+    last = size - STEP * n
+    for lane in range(0, n, LANES):
+        for p in range(last, -1, -STEP * n):
+            add_back(
+                s, centre, 1.0 / radius, q, at_zero[0], sums, later, n, n_here, lane, series,
+                p + lane, p == last, p == 0,
+            )  # fmt: skip
     return value
 
 
@@ -204,22 +183,32 @@ def _ends(s, n, lowest, highest):
 
 
 @compiled
+def _present(k, sizes, w):
+    for g in range(len(sizes)):
+        w[g] = 1.0 if k < sizes[g] else 0.0
+
+
+@compiled
 def _weigh(weight, sizes, w):
     """Write the weights, or 1 for each row if there are none, and 0 for repeated rows."""
     n = len(sizes)
     for k in range(len(w) // n):
-        for g in range(n):
-            w[k * n + g] = 1.0 if k < sizes[g] else 0.0
+        _present(k, sizes, w[k * n : k * n + n])
     for at in range(len(weight)):
         w[at] *= weight[at]
+
+
+@compiled
+def _less(first, x):
+    for g in range(len(first)):
+        x[g] -= first[g]
 
 
 @compiled
 def _relative(n, w, x, q):
     """Subtract from x its number at the first row of each group, and write w times it."""
     for at in range(len(x) - n, -1, -n):
-        for g in range(n):
-            x[at + g] -= x[g]
+        _less(x[:n], x[at : at + n])
     for k in range(len(x)):
         q[k] = w[k] * x[k]
 
@@ -267,7 +256,7 @@ def tied_sums(
         n_groups = max(n_groups, tiles[tile, 2])
         n_rows = max(n_rows, tiles[tile, 2] * tiles[tile, 3])
     lanes, terms = np.empty((6, n_groups)), np.empty(2 * size * n_groups)
-    work = np.empty((7, n_rows))
+    work = np.empty((6, n_rows))
     with_value, total = len(even) > 0, 0.0
     for tile in range(len(tiles)):
         first, group, n = tiles[tile, 0], tiles[tile, 1], tiles[tile, 2]
@@ -296,8 +285,7 @@ def tied_sums(
         if degree:
             value = _series(
                 s, q, lanes[3, :n], 2.0 ** (0.5 * (least + t)), degree, n, tables[t],
-                even[t] if with_value else tables[t, :0], at_zero, terms, work[5, :n_here],
-                work[6, :n_here], sums,
+                even[t] if with_value else tables[t, :0], at_zero, terms, work[5, :n_here], sums,
             )  # fmt: skip
         else:
             near = kind == LOGISTIC and spread <= _NEAR_SPREAD and not (with_value and len(weight))

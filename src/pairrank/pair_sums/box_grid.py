@@ -116,8 +116,8 @@ class QueryPlan:
     segment_weight: FloatArray = field(default_factory=lambda: NONE)
     """The weight of rows of segments and 0 for others, in layout order; empty without segments."""
     lower_weight: FloatArray = field(default_factory=lambda: NONE)
-    """Weight * (the weight of lower levels of its segment + half the own weight), in the user's
-    order."""
+    """Scale * weight * (the weight of lower levels of its segment + half the own weight), in the
+    user's order."""
     balance: FloatArray = field(default_factory=lambda: NONE)
     """Weight * (the weight of lower levels of its segment less that of higher ones), likewise."""
     tied: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
@@ -138,8 +138,11 @@ class QueryPlan:
         return totals_around(np.add.reduceat(values, self.level_start[:-1]), self.first_level)
 
 
-def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
-    """Return the plan of a query in O(rows + edges log edges); see `costs.LARGE_LEVELS`."""
+def make_plan(levels: Levels, query: int, large_level: int, scale: float) -> QueryPlan:
+    """Return the plan of a query in O(rows + edges log edges); see `costs.LARGE_LEVELS`.
+
+    `scale` is a factor on the query's pairs.
+    """
     first, last = levels.query_group[query : query + 2]
     starts = levels.group_start[first : last + 1]
     here = slice(starts[0], starts[-1])
@@ -176,7 +179,7 @@ def make_plan(levels: Levels, query: int, large_level: int) -> QueryPlan:
     return replace(
         plan,
         segment_weight=w,
-        lower_weight=scattered(w * (below + 0.5 * w), place),
+        lower_weight=scattered(scale * w * (below + 0.5 * w), place),
         balance=scattered(w * (below - above), place),
         tied=first + np.flatnonzero(tied),
         tied_share=(1.0 - 1.0 / SEGMENT_FACTOR) * totals.sum() / totals[tied] - 1.0,

@@ -11,9 +11,15 @@ from numpy.typing import NDArray
 
 from pairrank import threads
 from pairrank.compiled import box_grid, boxes
-from pairrank.exceptions import PairrankError
 from pairrank.pair_sums._bound import range_of
-from pairrank.pair_sums.profiles import FINE_DEGREE, MOST, BoxRule, Profile, box_rule
+from pairrank.pair_sums.profiles import (
+    FINE_DEGREE,
+    MOST,
+    BoxRule,
+    OutOfRangeError,
+    Profile,
+    box_rule,
+)
 from pairrank.pair_sums.sigmoid_pairs import NONE
 
 FloatArray = NDArray[np.float64]
@@ -36,10 +42,6 @@ _POINTS_PER_ENTRY = 16
 FEW_FAR, _SAMPLE, _REACH = 64, 1000, 4.0
 """At most so many points may be far from the others: from the middle 4/5 of a sample, by more than
 four times its spread."""
-
-
-class OutOfRangeError(PairrankError):
-    """A number is not finite, or too large for box sums."""
 
 
 class Boxes:

@@ -13,13 +13,11 @@ from pairrank.pair_sums import costs
 from pairrank.pair_sums.box_grid import SEGMENT_FACTOR, BoxGrid, make_plan
 from pairrank.pair_sums.box_halves import HalvedQuery
 from pairrank.pair_sums.exact_pairs import sum_of_edges
-from pairrank.pair_sums.profiles import COST, DERIVATIVE, EVEN, at_zero, box_rule
+from pairrank.pair_sums.profiles import COST, DERIVATIVE, EVEN, PRODUCT_EPS, at_zero, box_rule
 from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum
 from pairrank.pair_sums.tied_groups import TiedGroups
 from pairrank.preferences import Levels
 
-PRODUCT_EPS = 1e-6
-"""The least error of products with the Hessian; only the gradient decides where Newton ends."""
 ROUNDING = 1e-15
 """The rounding of even parts, relative to the sum of the absolute differences."""
 COARSER, LARGEST_DIRECT = 8, 2000
@@ -100,7 +98,7 @@ class BoxedQuery:
     ) -> None:
         self.kind, self.scale, self._large_level = kind, scale, large_level
         self._made_of = levels, query, kind, eps, scale
-        self.plan = plan = make_plan(levels, query, large_level)
+        self.plan = plan = make_plan(levels, query, large_level, scale)
         share = SEGMENT_FACTOR if plan.segment.any() else 1.0
         self.eps = eps / share
         self.rules = {
@@ -130,7 +128,7 @@ class BoxedQuery:
             return self._fallback().value_and_gradient(scores, gradient)
         linear = 0.0
         if plan.balance.size:
-            linear, distance = self._linear_part(grid.scores)
+            linear, distance = self._linear_part(grid)
             if not ROUNDING * distance <= self.eps * self._balance_norm:
                 return self._halves().value_and_gradient(scores, gradient)
         series, value = grid.meet(
@@ -170,12 +168,22 @@ class BoxedQuery:
             self._halved = HalvedQuery(*self._made_of)
         return self._halved
 
-    def _linear_part(self, scores: FloatArray) -> tuple[float, float]:
-        """Return the sum of balance * score, and the sum of its absolute terms.
+    def _linear_part(self, grid: BoxGrid) -> tuple[float, float]:
+        """Return the sum of balance * score, and at least the sum of its absolute terms.
 
-        Scores are relative to their mean, because the balances sum to 0.
+        Scores are relative to the middle of their boxes, because the balances sum to 0. If too much
+        could then be lost, they are relative to their mean, and the absolute terms are summed.
         """
-        mean, balance = scores.mean(), self.plan.balance
+        scores, balance, keys = grid.scores, self.plan.balance, grid.boxes.keys
+        coarse = self.rules[1].coarse
+        lowest, highest = coarse * keys[0], coarse * (keys[-1] + 1.0)
+        middle, most = 0.5 * (lowest + highest), 0.5 * (highest - lowest)
+        if ROUNDING * most <= self.eps:
+            sums = threads.run(
+                lambda rows: float((scores[rows] - middle) @ balance[rows]), self._blocks
+            )
+            return float(np.sum(sums)), most * self._balance_norm
+        mean = scores.mean()
 
         def sums_of(rows: slice) -> tuple[float, float]:
             with np.errstate(over="ignore", invalid="ignore"):
@@ -187,14 +195,14 @@ class BoxedQuery:
 
     def _subtract_lower(self, gradient: FloatArray) -> None:
         """Subtract the part of the gradient that does not depend on the scores."""
-        rows = self.plan.rows
+        rows, lower = self.plan.rows, self.plan.lower_weight
         if not isinstance(rows, slice):
-            gradient[rows] -= self.scale * self.plan.lower_weight
+            gradient[rows] -= lower
             return
         here = gradient[rows]
 
         def subtract(block: slice) -> None:
-            here[block] -= self.scale * self.plan.lower_weight[block]
+            here[block] -= lower[block]
 
         threads.run(subtract, self._blocks)
 

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from pairrank._protocols import Evaluated, FloatArray, LikelihoodSum
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
-from pairrank.pair_sums.box_sum import OutOfRangeError
-from pairrank.pair_sums.profiles import LEAST_EPS, MOST
+from pairrank.pair_sums.profiles import LEAST_EPS, MOST, OutOfRangeError
 from pairrank.pair_sums.sigmoid_pairs import Derivative, QuerySum
 from pairrank.preferences import Levels
 

@@ -35,19 +35,24 @@ class OffsetSum(StatelessSum):
         place = self.tiles.place
         self._row_of = levels.row_of[place]
         self._weight = NONE if levels.weight is None else levels.weight[place]
-        self.blocks = _blocks(self.tiles.bounds)
+        bounds = self.tiles.bounds
+        self.blocks = _blocks(bounds)
+        farthest = self.tiles.distances[1]
+        reach = np.maximum.reduceat(farthest, bounds[:, 0]) if len(bounds) else bounds[:, 0]
+        self._bounds = np.column_stack((bounds, reach))
 
     def add(self, order: int, scores: FloatArray, v: FloatArray, result: FloatArray) -> float:
         """Add the sums of `Derivative`; see `StatelessSum.add`."""
 
         def add_block(block: slice) -> float:
-            bounds = self.tiles.bounds[block]
+            bounds = self._bounds[block]
+            own_bounds = bounds - [*3 * (bounds[0, 0],), 0, 0]
             here = slice(bounds[0, 0], bounds[-1, 1])
             rows, scale, weight = self._row_of[here], self.tiles.scale, self._weight
             nearest, farthest = self.tiles.distances
             sums = np.zeros(rows.size)
             value = add_offsets(
-                self._kind, order, bounds - [*3 * (here.start,), 0], nearest[here], farthest[here],
+                self._kind, order, own_bounds, nearest[here], farthest[here],
                 scale[here] if scale.size > 1 else scale, _laid(scores, rows),
                 weight[here] if weight.size else weight, _laid(v, rows) if v.size else v, sums,
             )  # fmt: skip

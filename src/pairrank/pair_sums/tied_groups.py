@@ -17,7 +17,11 @@ from pairrank.preferences import Levels
 IntArray = NDArray[np.int64]
 
 ROWS_A_TILE, LEAST_LANES = 4096, 64
-"""A tile has about so many rows, of at least so many groups if there are enough."""
+"""A tile has about so many rows, of at least so many groups if there are enough.
+
+Its lanes are an odd number of vectors: with a power of two, rows of one lane would share few lines
+of the first-level cache.
+"""
 LONGER = 8
 """The longest group of a tile has at most 1/8 more rows than the shortest."""
 ROWS_A_BATCH = 1 << 15
@@ -127,7 +131,7 @@ def _borders(sizes: IntArray) -> IntArray:
     while borders[-1] < sizes.size:
         shortest = int(sizes[borders[-1]])
         last = np.searchsorted(sizes, shortest + shortest // LONGER, side="right")
-        n_lanes = max(LEAST_LANES, ROWS_A_TILE // shortest)
+        n_lanes = LANES * (max(LEAST_LANES, ROWS_A_TILE // shortest) // LANES | 1)
         borders.append(min(borders[-1] + n_lanes, int(last)))
     return np.array(borders)
 
