@@ -103,17 +103,18 @@ class CsvBlocks(ParquetBlocks):
         """Write the Parquet files, and last of all the manifest; return it."""
         if "qid" not in roles.columns:
             self._text.refuse_side_files()
-        files, text_queries = self._text.start(), False
-        for number, path in enumerate(self._text.paths):
-            text = _CsvFile(path, roles, dtype)
-            if not number:  # other files need these columns, in any order
-                roles = roles._replace(features=text.features, drop=())
-            with atomic_write(self._text.folder / _file(number)) as target:
-                text.write(target, self._callback)
-            text_queries |= text.text_queries
-        written = {_file(number) for number in range(len(self._text.paths))}
-        manifest = {"files": files, "features": roles.features, "text_queries": text_queries}
-        return self._text.finish(manifest, written)
+        text_queries = False
+        with self._text.converting() as files:
+            for number, path in enumerate(self._text.paths):
+                text = _CsvFile(path, roles, dtype)
+                if not number:  # other files need these columns, in any order
+                    roles = roles._replace(features=text.features, drop=())
+                with atomic_write(self._text.folder / _file(number)) as target:
+                    text.write(target, self._callback)
+                text_queries |= text.text_queries
+            written = {_file(number) for number in range(len(self._text.paths))}
+            manifest = {"files": files, "features": roles.features, "text_queries": text_queries}
+            return self._text.finish(manifest, written)
 
 
 class _CsvFile:
