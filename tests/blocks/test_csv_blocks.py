@@ -127,6 +127,17 @@ def test_the_text_is_parsed_once(tmp_path, monkeypatch):
     assert calls == [str(path)]
 
 
+@pytest.mark.parametrize("missing", ["grade", "query", "times", "b"])
+def test_columns_of_every_file_are_checked_before_one_is_parsed(tmp_path, missing):
+    lines = lines_of(0, 60)
+    files = [write(tmp_path / "1.csv", lines), write(tmp_path / "2.csv", lines)]
+    lines[0] = lines[0].replace(missing, "other")
+    write(files[1], lines)
+    with pytest.raises(FileFormatError, match=f"2.csv: no column '{missing}'"):
+        blocks_of(files, tmp_path / "cache")
+    assert [*tmp_path.glob("cache/*/*")] == []
+
+
 CONVERSION = """
 import os, signal, sys
 from pairrank import RowBlocks

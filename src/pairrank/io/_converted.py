@@ -66,7 +66,7 @@ class ConvertedFiles:
         except (OSError, ValueError, KeyError, TypeError):
             return None
         for path, (size, changed, digest) in zip(self.paths, known, strict=True):
-            now = _stat(path)
+            now = stat_of_file(path)
             if now.st_size != size:
                 return None
             if now.st_mtime_ns != changed and _digest(path) != digest:
@@ -80,7 +80,7 @@ class ConvertedFiles:
         What killed conversions have left in any folder of the cache is deleted.
         """
         for path in self.paths:
-            _stat(path)
+            stat_of_file(path)
         with contextlib.ExitStack() as stack:
             try:
                 self.folder.mkdir(parents=True, exist_ok=True)
@@ -122,7 +122,8 @@ class ConvertedFiles:
         )
 
 
-def _stat(path: str) -> os.stat_result:
+def stat_of_file(path: str) -> os.stat_result:
+    """Return what the system knows of a file; refuse folders, pipes and devices."""
     try:
         found = os.stat(path)
     except OSError as error:
@@ -135,7 +136,7 @@ def _stat(path: str) -> os.stat_result:
 
 def _identity(path: str) -> tuple[int, int, int]:
     """Return size, time of change and digest of a file."""
-    found = _stat(path)
+    found = stat_of_file(path)
     return found.st_size, found.st_mtime_ns, _digest(path)
 
 
