@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pairrank import RowBlocks
-from pairrank.blocks.local_passes import INTERPRETER_BYTES
+from pairrank.blocks.memory_plan import INTERPRETER_BYTES
 
 SMALLEST = INTERPRETER_BYTES + 3.5e6
 """A memory limit that has room for three blocks of 1 MB, and for no cached one."""

@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from blocks_definition import Crossed, cut_differences
-from pairrank.blocks.crossing_grid import block_grid
+from pairrank.blocks.crossing_cells import CellsOfLevels
+from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery
 from pairrank.blocks.crossing_sum import crossing_sum
 from pairrank.losses import Square, Tube
 from pairrank.pair_sums import bind
+from pairrank.pair_sums.cell_grid import CELLS_PER_MARGIN, MARGINS_PER_SPREAD
 from pairrank.preferences import Differences
 from strategies import Problem, problems
 
@@ -74,12 +76,56 @@ def summed(loss, problem, seed, by_moments=True):
     return Crossed(crossing_sum(loss, crossing), cut), differences
 
 
-@pytest.mark.parametrize("margin", [-0.25, 0.0])
-@pytest.mark.parametrize("equal", [[0.0], [0.3, 0.3], [-1e7]])
-def test_equal_scores_of_a_block_have_cells_no_wider_than_those_of_others(equal, margin):
-    scores, margins = np.random.default_rng(0).normal(size=1000), np.array([margin])
-    others, own = (block_grid(np.array(each), margins, 256.0, 1 << 20) for each in (scores, equal))
-    assert own.per_h >= others.per_h > 0.0
+def tube_blocks(blocks):
+    """Return the moments of blocks of scores for a tube, merged in order."""
+    query = MomentQuery(0, 1, 1, NO_LEVELS)
+    part = CellsOfLevels(((-0.25, 2, 1.0),), query)
+    merged = None
+    for index, scores in enumerate(blocks):
+        none = np.empty(0, dtype=np.int32)
+        label = np.zeros(scores.size)
+        rows = OwnRows(scores, np.zeros(scores.size, np.int32), none, label, np.empty((0, 1)))
+        own = part.summary(index, rows)
+        merged = own if merged is None else merged.merged(own)
+    return merged
+
+
+@pytest.mark.parametrize("other", [[0.0], [0.3, 0.3], [-1e7], [0.1, 1e9], [-1e8, 0.5, 1e9]])
+def test_a_few_scores_anywhere_do_not_widen_the_cells_of_the_others(other):
+    scores = np.random.default_rng(0).normal(size=20_000)
+    alone = tube_blocks([scores])
+    for blocks in (
+        [scores, np.array(other)],
+        [np.array(other), scores],
+        [np.append(scores, other)],
+    ):
+        merged = tube_blocks(blocks)
+        # Cells at the limit of their number are widened by the next cell in use.
+        assert merged.per_h >= 0.5 * alone.per_h
+        assert merged.moments[..., 0].sum() == 20_000 + len(other)
+
+
+@settings(max_examples=40)
+@given(seed=seeds, size=st.sampled_from((1, 2, 7, 100, 3000)), tail=st.sampled_from((0, 1, 3)))
+def test_cells_in_use_are_few_and_hold_their_rows_for_any_block_size(seed, size, tail):
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=6000 if size > 7 else 600)
+    scores = np.round(scores, int(rng.integers(0, 4))) if rng.random() < 0.3 else scores
+    scores[rng.integers(0, scores.size, tail)] *= 10.0 ** rng.integers(1, 10)
+    merged = tube_blocks(np.split(scores, range(size, scores.size, size)))
+    used = merged.moments[..., 0].any(axis=(0, 1))
+    limit = MARGINS_PER_SPREAD * CELLS_PER_MARGIN // 2
+    assert used.sum() <= 8 * limit
+    # Cells are no wider than their number asks for, but for the estimate from a block's sample.
+    cells = np.floor(np.sort(scores) * merged.per_h * 8.0)
+    inner = cells[scores.size // 100 : -(scores.size // 100) or None]
+    distinct = np.unique(cells).size
+    assert (
+        np.unique(inner).size > limit or distinct > 8 * limit or distinct == np.unique(scores).size
+    )
+    cell, count = np.unique(np.floor(scores * merged.per_h), return_counts=True)
+    np.testing.assert_array_equal(merged.position[used], cell)
+    np.testing.assert_array_equal(merged.moments[0, 0, used, 0], count)
 
 
 @settings(max_examples=60)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import signal
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -122,6 +125,72 @@ def test_the_text_is_parsed_once(tmp_path, monkeypatch):
     assert calls == []
     blocks_of(path, tmp_path / "cache", weight=None, drop=["times"])
     assert calls == [str(path)]
+
+
+@pytest.mark.parametrize("missing", ["grade", "query", "times", "b"])
+def test_columns_of_every_file_are_checked_before_one_is_parsed(tmp_path, missing):
+    lines = lines_of(0, 60)
+    files = [write(tmp_path / "1.csv", lines), write(tmp_path / "2.csv", lines)]
+    lines[0] = lines[0].replace(missing, "other")
+    write(files[1], lines)
+    with pytest.raises(FileFormatError, match=f"2.csv: no column '{missing}'"):
+        blocks_of(files, tmp_path / "cache")
+    assert [*tmp_path.glob("cache/*/*")] == []
+
+
+CONVERSION = """
+import os, signal, sys
+from pairrank import RowBlocks
+from pairrank.io import csv_blocks
+csv_blocks._TEXT_BYTES = 500
+
+def stop(*_):
+    if sys.argv[3] == "die":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if sys.argv[3] == "wait":
+        sys.argv[3] = ""
+        print("started", flush=True)
+        sys.stdin.readline()
+
+rows = RowBlocks.from_csv(sys.argv[1], cache=sys.argv[2], label="grade", qid="query",
+                          weight="times", drop_text=True, batch_rows=40, callback=stop)
+print(rows.labels().y.sum())
+"""
+
+
+def conversion(path, cache, what):
+    command = [sys.executable, "-c", CONVERSION, str(path), str(cache), what]
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are locked by fcntl")
+@pytest.mark.parametrize("same", [True, False], ids=["same text", "other text"])
+def test_what_a_killed_conversion_has_left_is_deleted_by_the_next_one(tmp_path, same):
+    path, cache = write(tmp_path / "rows.csv", lines_of(0)), tmp_path / "cache"
+    with conversion(path, cache, "die") as killed:
+        assert killed.wait() == -signal.SIGKILL
+    assert len([*cache.glob("*/.*.part")]) == 1
+    blocks_of(path if same else write(tmp_path / "other.csv", lines_of(1)), cache)
+    assert [*cache.glob("*/.*.part")] == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders are locked by fcntl")
+def test_two_processes_convert_the_same_text_at_once(tmp_path):
+    path, cache = write(tmp_path / "rows.csv", lines_of(0)), tmp_path / "cache"
+    with conversion(path, cache, "die") as killed:
+        killed.wait()
+    (left,) = cache.glob("*/.*.part")
+    with conversion(path, cache, "wait") as other:
+        assert other.stdout.readline() == "started\n"
+        assert not left.exists()
+        (written,) = cache.glob("*/.*.part")
+        total = blocks_of(path, cache).labels().y.sum()
+        assert written.exists()
+        out, _ = other.communicate("\n")
+    assert (other.returncode, float(out)) == (0, total)
+    assert [*cache.glob("*/.*.part")] == []
+    assert blocks_of(path, cache).labels().y.sum() == total
 
 
 def test_folders_of_another_version_are_not_read(tmp_path, monkeypatch):

@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from memory_passes import cut_rows
-from pairrank import MPRank, RankRLS, SVRank
+from pairrank import MPRank, RankRLS, RankSVM, SVRank
+from pairrank.blocks import differences, groups, layouts
 from pairrank.estimators import _block_differences
 from pairrank.estimators._blocks import fit_on_passes
 from pairrank.exceptions import PairrankError, PairrankWarning
@@ -88,6 +89,48 @@ def test_a_block_of_one_row_does_not_widen_the_cells_of_a_large_query():
     found, wanted = both(SVRank(tol=1e-3), X, y, [10_000, 10_001])
     assert found.status_ == "gap_closed"
     assert abs(found.objective_ - wanted.objective_) <= found.gap_ + wanted.gap_
+
+
+@pytest.mark.parametrize("ranker", [SVRank(n=2, tol=1e-8), SVRank(tol=1e-3)], ids=["n=2", "n=1"])
+def test_a_row_far_away_in_a_small_block_does_not_widen_the_cells_of_a_large_query(ranker):
+    X, y, _ = rows_of(2, n_rows=20_000)
+    y[10_001] += 1e6
+    found, wanted = both(ranker, X, y, [10_000, 10_003])
+    if ranker.n == 2:
+        assert_same(found, wanted)
+        return
+    assert found.status_ == wanted.status_ == "gap_closed"
+    assert abs(found.objective_ - wanted.objective_) <= found.gap_ + wanted.gap_
+
+
+OUTLIERS = {
+    "SVRank 2": SVRank(n=2, tol=1e-8),
+    "SVRank 1": SVRank(tol=1e-3),
+    "RankSVM": RankSVM(tol=1e-8),
+    "hinge": RankSVM(loss="hinge", tol=1e-3),
+}
+
+
+@pytest.mark.parametrize("size", [1, 2, 7, 100, 400])
+@pytest.mark.parametrize("name", OUTLIERS)
+def test_moments_of_blocks_of_any_size_reach_the_optimum_with_a_row_far_away(
+    name, size, monkeypatch
+):
+    for module in (differences, groups):
+        monkeypatch.setattr(module, "travels_as_moments", lambda *given: True)
+    monkeypatch.setattr(layouts, "GATHERED_ENTRIES", 0)
+    ranker = OUTLIERS[name]
+    X, y, _ = rows_of(3, n_rows=400)
+    if isinstance(ranker, SVRank):
+        y[201] += 1e4
+    else:
+        y, X[201, 0] = np.digitize(y, [-1.0, 1.0]).astype(float), 1e4
+    found, wanted = both(ranker, X, y, range(size, 400, size))
+    if name in ("SVRank 2", "RankSVM"):
+        assert np.abs(found.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
+    else:
+        assert abs(found.objective_ - wanted.objective_) <= found.gap_ + wanted.gap_
+        assert found.status_ == wanted.status_ == "gap_closed"
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -12,7 +12,7 @@ from block_sources import SMALLEST, cut, rows_of
 from pairrank import RankSVM, RowBlocks, threads
 from pairrank.blocks import checking, local_passes
 from pairrank.blocks.kept import KeptRows
-from pairrank.blocks.local_passes import INTERPRETER_BYTES
+from pairrank.blocks.memory_plan import INTERPRETER_BYTES
 from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
 from pairrank.exceptions import PairrankError
 
@@ -175,6 +175,43 @@ def test_a_limit_below_the_blocks_in_flight_is_refused():
     passes = cut([30], WIDE, Y, memory_limit=INTERPRETER_BYTES + 5e6).passes()
     with pytest.raises(PairrankError, match=r"blocks in flight 7 MB.*fewer rows per block"):
         passes.describe(nothing, None)
+
+
+@pytest.mark.parametrize("n_together", [6, 8, 10, 12])
+def test_validation_blocks_and_training_blocks_share_one_limit(n_together):
+    """Blocks of 800 kB: 5 and 3 of them, of which 3 are in flight."""
+    cuts = [10, 20, 30, 40]
+    limit = INTERPRETER_BYTES + n_together * 8e5 + 1e4
+    training = cut(cuts, WIDE[:50], Y[:50], memory_limit=limit).passes()
+    held = cut([10, 20], WIDE[:30], Y[:30]).passes(beside=training)
+    training.describe(nothing, None)
+    alone = training.cached_bytes
+    held.describe(nothing, None)
+    assert alone == min(5, n_together - 3) * 8e5
+    assert training.cached_bytes + held.cached_bytes == min(8, n_together - 3) * 8e5
+    assert training.cached_bytes == alone  # Blocks of validation rows are given up first.
+    assert sum(training.reduce(total, None, add)) == pytest.approx(WIDE[:50].sum())
+    assert sum(held.reduce(total, None, add)) == pytest.approx(WIDE[:30].sum())
+
+
+def test_training_blocks_give_way_to_labels_of_validation_blocks():
+    limit = INTERPRETER_BYTES + 6 * 8e5 + 1e4
+    training = cut([10, 20, 30, 40], WIDE[:50], Y[:50], memory_limit=limit).passes()
+    training.describe(nothing, None)
+    assert training.cached_bytes == 3 * 8e5
+    thin = np.zeros((30_000, 1))
+    held = RowBlocks.from_arrays(thin, thin[:, 0], batch_rows=10_000).passes(beside=training)
+    held.describe(nothing, None)
+    assert training.cached_bytes == 1 * 8e5  # 40 bytes per row are 1.2 MB.
+    assert sum(training.reduce(total, None, add)) == pytest.approx(WIDE[:50].sum())
+
+
+def test_validation_rows_for_which_there_is_no_room_are_refused():
+    limit = INTERPRETER_BYTES + 3e6
+    training = cut([10, 20, 30, 40], WIDE[:50], Y[:50], memory_limit=limit)
+    held = RowBlocks.from_arrays(np.zeros((100_000, 1)), np.zeros(100_000))
+    with pytest.raises(PairrankError, match=r"100,000 rows \(validation rows included\) need 4 MB"):
+        RankSVM().fit(training, X_val=held)
 
 
 def test_readings_count_blocks_rows_and_bytes():

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 from block_sources import all_rows, cut, joined, rows_of
 from pairrank import RankSVM, RowBlocks
-from pairrank.blocks.local_passes import INTERPRETER_BYTES
+from pairrank.blocks.memory_plan import INTERPRETER_BYTES
 from pairrank.exceptions import InputTypeError, PairrankError
 
 X, Y, QID = rows_of(0)

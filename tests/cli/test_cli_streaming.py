@@ -113,6 +113,32 @@ def test_csv_is_parsed_into_the_named_folder(folder, tmp_path):
     assert told == run("predict", tmp_path / "m", tmp_path / "all.csv", "--label", "grade").stdout
 
 
+@pytest.mark.parametrize(
+    ("named", "complaint"),
+    [
+        (("--label", "grade"), "column 'qid' would be a feature"),
+        (("--label", "grad", "--qid", "qid"), "no column 'grad' (did you mean 'grade'?)"),
+        (("--label", "grade", "--qid", "qdi"), "no column 'qdi'"),
+        (("--label", "grade", "--qid", "qid", "--weight", "w"), "no column 'w'"),
+        (("--label", "grade", "--qid", "qid", "--winner-weight", "w"), "no column 'w'"),
+        (("--qid", "qid"), "name the column of labels with --label"),
+    ],
+)
+def test_columns_are_refused_before_csv_is_parsed(tmp_path, named, complaint):
+    write_rows(tmp_path / "rows.csv", make_rows(0, 60), label="grade", qid="qid")
+    cache = ("--stream", "--cache", tmp_path / "cache", "-o", tmp_path / "m")
+    assert complaint in refused("train", tmp_path / "rows.csv", *cache, *named)
+    assert [*tmp_path.glob("cache/*/*")] == []
+
+
+@pytest.mark.parametrize("option", ["--weight", "--winner-weight", "--loser-weight"])
+def test_weights_of_svmlight_are_refused_before_it_is_parsed(folder, tmp_path, option):
+    cache = ("--stream", "--cache", tmp_path / "cache", "-o", tmp_path / "m")
+    told = refused("train", folder / "rows.txt", *cache, option, "w")
+    assert f"cannot hold {option}" in told
+    assert [*tmp_path.glob("cache/*/*")] == []
+
+
 def test_validation_rows_are_streamed_too(folder, tmp_path):
     valid = ("--valid", folder / "parts/2.parquet", "--metric", "ndcg@10")
     arguments = ("--stream", *NAMES, *valid, "-o", tmp_path / "m", "--json")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank._protocols import FloatArray
-from pairrank.blocks.crossing_grid import CellMoments, block_grid, grid_of_table
+from pairrank.blocks.crossing_grid import CellMoments, block_grid, grid_of_table, most_used
 from pairrank.blocks.crossing_packing import pack, packed_state, unpack, unpacked_state
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
@@ -43,9 +43,10 @@ class CellsOfLevels:
     less labels: a tube is a hinge of margin -epsilon (`pairrank.pair_sums.tubes`).
 
     The width of cells follows from the largest margin, and is the same in all blocks. Where no
-    margin is positive, it follows from each block's scores, and a merge takes the widest. A
-    summary has the cells of a window that follows from quantiles, and those of the rows outside of
-    it, so its size does not depend on the number of rows.
+    margin is positive, cells are as narrow as a number of cells that hold scores allows: blocks
+    begin with narrow ones, and a merge makes them wider. A summary has the cells of a window that
+    follows from quantiles, and those of the rows outside of it, so its size does not depend on the
+    number of rows.
 
     Value and errors are those of `CellSum`: computed from the weight of the pairs at the margin's
     distance. For squared hinges the gradient's error falls with the square of the cells' width. It
@@ -78,7 +79,8 @@ class CellsOfLevels:
         moments = UnitSum(unit, term_arrays(self.terms), scores, grid).moments()
         n_added = scores.size + rows.n_additions
         additions = float(n_added if weight.size else moments[..., 0].max())
-        return CellMoments(grid.per_h, grid.position, moments, additions, most)
+        used = most_used(margins, cells * finer, most)
+        return CellMoments(grid.per_h, grid.position, moments, additions, most, used).limited()
 
     def finish(self, merged: CellMoments) -> CellTable:
         """Return value, errors and each cell's polynomial; O(levels cells)."""

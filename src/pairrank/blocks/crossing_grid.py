@@ -16,7 +16,12 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks.crossing_packing import packed_state, unpacked_state
 from pairrank.pair_sums._bound import range_of
-from pairrank.pair_sums.cell_grid import LARGEST_CELL, Grid, cells_per_score
+from pairrank.pair_sums.cell_grid import (
+    LARGEST_CELL,
+    MARGINS_PER_SPREAD,
+    Grid,
+    cells_per_score,
+)
 
 IntArray = NDArray[np.int64]
 
@@ -30,6 +35,11 @@ rows on each side may be far away.
 _SLACK = 1.0 / 8.0
 """A window ends at most this part of the scores' range beyond the outermost score."""
 _SAMPLE = 1 << 14
+_EMPTY_CELLS = 4
+"""A window, whose cells need no search, has at most so many cells per row or cell of inner rows."""
+_TAIL, _OUTER = 0.01, 8
+"""All but this part of the weight on each side is that of inner rows. Scores with long tails are in
+up to 8 times as many cells as the inner rows alone."""
 _MOST_SHIFT = 52
 _TABLES = {"moments": 3}
 
@@ -52,27 +62,38 @@ def window_of(
     return windows
 
 
+def most_used(margins: FloatArray, cells: float, most: int) -> int:
+    """Return how many cells the inner rows may be in before cells are made wider.
+
+    `cells` is their number per margin, `most` that of all cells. Where no margin is positive, none
+    gives a width: then cells are as narrow as this number allows. It is a number of cells that
+    hold scores, not a range of scores, so that a few scores far away cost a few cells.
+    """
+    return most if margins.max() > 0.0 else min(most, int(MARGINS_PER_SPREAD * cells) // 2)
+
+
 def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int) -> Grid | None:
     """Return the grid of a block's scores, (n,) at least one; None where no grid fits them.
 
     `cells` is their number per margin, as for `cells_per_score`: where a margin is positive, their
-    width does not depend on the scores. The grid has at most about `most` cells: they are wider
-    where that needs more.
+    width does not depend on the scores. Else the cells of few rows are as narrow as can be, those
+    of many rows about as narrow as `CellMoments.limited` leaves them. The grid has at most about
+    `most` cells.
     """
     low, high = range_of(scores)
     if not np.isfinite(high - low) or not np.isfinite(max(-low, high) * (1.0 + 2.0 * _SLACK)):
         return None
     windows = window_of(scores, low, high)
-    spread = windows[0] if windows[0][1] > windows[0][0] else (low, high)
-    per_h = cells_per_score(*spread, margins, cells)
-    furthest = max(abs(low), abs(high))
-    if not margins.max() > 0.0:
-        # Cells of equal scores are as narrow as can be, so that a merge keeps those of the others.
-        most_per_h = LARGEST_CELL / (max(furthest, -float(margins.max())) or 1.0)
-        per_h = _at_most(per_h if high > low else np.inf, most_per_h)
+    furthest, n_empty = max(abs(low), abs(high)), _EMPTY_CELLS * scores.size
+    if margins.max() > 0.0:
+        per_h = cells_per_score(low, high, margins, cells)
+    else:
+        used = most_used(margins, cells, most)
+        per_h = _narrow_cells(scores, windows, max(furthest, -float(margins.max())), used)
+        n_empty = 0 if scores.size <= _OUTER * used else _EMPTY_CELLS * used
     if not np.isfinite(per_h) or furthest * per_h >= LARGEST_CELL:
         return None
-    first, last = _first_that_fits(windows, per_h, most // 2)
+    first, last = _first_that_fits(windows, per_h, max(1, min(most // 2, n_empty)))
     outside = _outside(scores, per_h, first, last)
     shift = _needed_shift(first, last, outside, most)
     if shift:
@@ -83,11 +104,37 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
     return Grid(per_h, position, below.size, below.size + last - first)
 
 
-def _at_most(per_h: float, most: float) -> float:
-    """Return a power of two, or the greatest one below `most` if that is less."""
-    if np.isfinite(per_h) and per_h < most:
-        return per_h
-    return float(2.0 ** (np.ceil(np.log2(most)) - 1.0)) if np.isfinite(most) else 1.0
+def _narrow_cells(
+    scores: FloatArray, windows: list[tuple[float, float]], furthest: float, used: int
+) -> float:
+    """Return 1/h, a power of two, of cells that are about as narrow as `used` of them allow.
+
+    The cells of few rows are as narrow as can be. For more rows the width follows from a sample,
+    and the narrowest window has a limited number of cells.
+    """
+    most = LARGEST_CELL / (furthest or 1.0)
+    finest = float(2.0 ** (np.ceil(np.log2(most)) - 1.0)) if np.isfinite(most) else 1.0
+    if scores.size <= _OUTER * used:
+        return finest
+    sample = np.sort(scores[:: max(1, scores.size // _SAMPLE)])
+    few = min(used, sample.size // 4)
+    cells = np.floor(sample * finest).astype(np.int64)
+    shift = _shift_for_rows(cells, np.ones(cells.size), few)
+    per_h = finest * min(1.0, 2.0**-shift * (used // few))
+    widths = [stop - start for start, stop in windows if stop > start]
+    if widths:
+        per_h = min(per_h, _EMPTY_CELLS * used / min(widths))
+    return float(2.0 ** np.floor(np.log2(per_h)))
+
+
+def _shift_for_rows(position: IntArray, weight: FloatArray, used: int) -> int:
+    """Return the least k such that rows are in few enough cells 2^k times as wide.
+
+    The inner rows are in at most `used` cells, all in at most 8 times as many.
+    """
+    below = np.cumsum(weight)
+    inner = position[(below > _TAIL * below[-1]) & (below - weight < (1.0 - _TAIL) * below[-1])]
+    return max(_needed_shift(0, -1, inner, used), _needed_shift(0, -1, position, _OUTER * used))
 
 
 def _first_that_fits(
@@ -112,11 +159,15 @@ def _outside(scores: FloatArray, per_h: float, first: int, last: int) -> IntArra
 
 
 def _needed_shift(first: int, last: int, outside: IntArray, most: int) -> int:
-    """Return the least k such that cells 2^k times as wide are at most `most`."""
+    """Return the least k such that cells 2^k times as wide are at most `most`.
+
+    They are those from first to last and those of `outside`, ascending.
+    """
 
     def fits(shift: int) -> bool:
         window = (last >> shift) - (first >> shift) + 1
-        return window + np.unique(outside >> shift).size <= most
+        changes = np.diff(outside >> shift)
+        return bool(window + np.count_nonzero(changes) + (outside.size > 0) <= most)
 
     low, high = -1, 0
     while high < _MOST_SHIFT and not fits(high):
@@ -141,6 +192,8 @@ class CellMoments:
     """The most additions that an entry may be made of: its rounding is relative to them."""
     most: int
     """The number of cells beyond which they are made wider."""
+    used: int
+    """The number of cells with inner rows beyond which they are made wider."""
 
     def __getstate__(self) -> dict[str, Any]:
         return packed_state(self.__dict__, _TABLES)
@@ -151,7 +204,7 @@ class CellMoments:
     @classmethod
     def without_grid(cls) -> CellMoments:
         """Return what stands for scores that fit no grid."""
-        return cls(float("nan"), np.empty(0, dtype=np.int64), np.empty((0, 3)), 0.0, 0)
+        return cls(float("nan"), np.empty(0, dtype=np.int64), np.empty((0, 3)), 0.0, 0, 0)
 
     @property
     def is_valid(self) -> bool:
@@ -167,7 +220,8 @@ class CellMoments:
         first, second = self.widened(per_h), other.widened(per_h)
         first._add(second)
         first.additions = additions
-        return first._limited()
+        first.used = max(first.used, second.used)
+        return first.limited()
 
     def widened(self, per_h: float) -> CellMoments:
         """Return the same moments in cells of width 1/per_h, at least as wide as these."""
@@ -193,8 +247,15 @@ class CellMoments:
         )
         position, start = np.unique(position, return_index=True)
         moments = np.add.reduceat(placed, start, axis=2)
-        per_h = self.per_h * narrower
-        return CellMoments(per_h, position, moments, self.additions, self.most)
+        together = float(np.diff(start, append=self.position.size).max())
+        return CellMoments(
+            self.per_h * narrower,
+            position,
+            moments,
+            self.additions + together,
+            self.most,
+            self.used,
+        )
 
     def _add(self, other: CellMoments) -> None:
         """Add the moments of cells of the same width."""
@@ -205,11 +266,17 @@ class CellMoments:
             self.position, self.moments = position, moments
         self.moments[:, :, _places_in(self.position, other.position)] += other.moments
 
-    def _limited(self) -> CellMoments:
-        """Return the moments in at most `most` cells."""
-        if self.position.size <= self.most:
-            return self
-        return self._shifted(_needed_shift(0, -1, self.position, self.most))
+    def limited(self) -> CellMoments:
+        """Return the moments in at most `most` cells, and the inner rows in at most `used`."""
+        result = self
+        if self.position.size > self.most:
+            result = self._shifted(_needed_shift(0, -1, self.position, self.most))
+        if result.position.size <= self.used:
+            return result
+        weight = result.moments[..., 0].sum(axis=(0, 1))
+        held = weight > 0.0
+        shift = _shift_for_rows(result.position[held], weight[held], self.used)
+        return result._shifted(shift) if shift else result
 
     def with_zero(self) -> CellMoments:
         """Return the moments with a cell 0 beside cell -1, where cells are wider than 1.
@@ -222,7 +289,7 @@ class CellMoments:
         at = int(np.searchsorted(self.position, 0))
         moments = np.insert(self.moments, at, 0.0, axis=2)
         position = np.insert(self.position, at, 0)
-        return CellMoments(self.per_h, position, moments, self.additions, self.most)
+        return CellMoments(self.per_h, position, moments, self.additions, self.most, self.used)
 
 
 def union(first: NDArray, second: NDArray) -> NDArray:

@@ -16,7 +16,9 @@ from pairrank._protocols import (
     Squares,
     Tubes,
 )
+from pairrank.pair_sums.cell_grid import cells_per_margin
 from pairrank.pair_sums.cell_plan import FEW_LEVELS
+from pairrank.pair_sums.cell_tables import is_smooth
 from pairrank.preferences import Differences, Levels
 from pairrank.preferences.order_graph import Graph
 
@@ -26,13 +28,13 @@ SCORE_BYTES = 8
 _HOPS = 4
 """A row's score goes to the worker that merges and to the client, its gradient goes the same way
 back."""
-_CELLS = 1536
-"""About so many cells of 256 per margin, those of hinges, hold the scores of a fitted query, which
-spread over six margins as a rule. Squared hinges have a quarter, so their estimate is high."""
-_CELL_BYTES = (24, 16)
-"""Of the moments of a cell on the way to the client, and of its gradients on the way back."""
-_BOX_BYTES = 16 * 10 * SCORE_BYTES
-"""Of about 16 boxes of about 10 moments, each way."""
+_MARGINS, _WITHOUT_MARGIN = 6, 12
+"""About so many margins hold the scores of a fitted query. Where no margin is positive, about so
+many of the `MARGINS_PER_SPREAD` that set the width of cells have cells that hold scores."""
+_CELL_BYTES = 3 * SCORE_BYTES
+"""Of the moments of a cell on the way to the client, and of its polynomial on the way back."""
+_BOX_BYTES = 10 * 10 * SCORE_BYTES
+"""Of about 10 boxes of about 10 moments, each way."""
 _SQUARE_BYTES = 48
 """Of a query's number (twice), weight, mean (in two parts) and sum of squares, each way."""
 
@@ -136,8 +138,16 @@ def moment_bytes(
     tables = (n_blocks + 1) * n_levels * n_sides
     if n_levels > FEW_LEVELS:
         return None
-    if isinstance(family, PiecewisePolynomial | Tubes):
-        return tables * _CELLS * sum(_CELL_BYTES)
+    if isinstance(family, PiecewisePolynomial):
+        margin = max(margin for margin, _, _ in family.terms)
+        return tables * 2 * _cell_bytes(margin, is_smooth(family.terms))
+    if isinstance(family, Tubes):
+        return tables * 2 * _cell_bytes(-family.epsilon, family.power == 2)
     if isinstance(family, Sigmoidal):
         return tables * 2 * _BOX_BYTES
     return None
+
+
+def _cell_bytes(margin: float, smooth: bool) -> int:
+    """Return about the bytes of a level's cells; `margin` is the largest one."""
+    return (_MARGINS if margin > 0.0 else _WITHOUT_MARGIN) * cells_per_margin(smooth) * _CELL_BYTES

@@ -12,7 +12,8 @@ from pairrank import threads
 from pairrank.blocks._contracts import RowBlock, SecondPass
 from pairrank.blocks.checking import Checked, Checks, digest_of
 from pairrank.blocks.kept import KeptRows
-from pairrank.blocks.read_ahead import IN_FLIGHT, read_ahead
+from pairrank.blocks.memory_plan import MemoryPlan
+from pairrank.blocks.read_ahead import read_ahead
 from pairrank.blocks.sources import Source
 from pairrank.blocks.two_passes import two_passes
 from pairrank.exceptions import NoPairsError, PairrankError
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
 
 Part = TypeVar("Part")
 
-INTERPRETER_BYTES = 4e8
-"""The memory of Python, the libraries and the sampled rows of a fit, as measured."""
 STATE_BYTES = 12
 """The memory of a layout per row: place, query and level of a row of a crossing query."""
+HELD_BYTES = 40
+"""The memory per validation row: label, query, place, and its score twice."""
 
 _NOTHING: Any = object()
 
@@ -50,7 +51,10 @@ class LocalPasses:
     """Passes over the blocks of a source, in order; `Passes` on one machine.
 
     Call `describe` first: it reads all blocks, keeps all but X, and a checksum of X. Blocks that
-    fit into `memory_limit` stay in memory, so that later passes read the others only.
+    fit into the plan's limit stay in memory, so that later passes read the others only.
+
+    `plan` is that of the fit: None makes one with `memory_limit`; validation rows are given that of
+    the training rows.
     """
 
     is_remote = False
@@ -61,17 +65,21 @@ class LocalPasses:
         memory_limit: float,
         report: ReadingHook | None = None,
         scaler: StandardScaler | None = None,
+        plan: MemoryPlan | None = None,
     ) -> None:
         self.checks = Checks(source, scaler=scaler)
-        self.memory_limit, self.report = memory_limit, report
+        self.report = report
+        self.plan = MemoryPlan(memory_limit) if plan is None else plan
+        self._row_bytes = STATE_BYTES if plan is None else HELD_BYTES
         self.n_passes = 0
         self._kept: list[KeptRows] = []
         self._seen: list[tuple[int, int]] = []
         self._states: list[Any] = []
         self._cached: list[Any] = []
         self._caches = True
-        self._bytes_cached, self._largest = 0, 0
-        self._check_plan(source.n_rows or 0, 0)
+        self.cached_bytes, self.largest_block = 0, 0
+        self._count(source.n_rows or 0, 0)
+        self.plan.join(self)
 
     @property
     def n_blocks(self) -> int:
@@ -96,7 +104,7 @@ class LocalPasses:
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass."""
         self._kept, self._seen, self._cached = [], [], []
-        self._bytes_cached, self._largest, self._caches = 0, 0, True
+        self.cached_bytes, self.largest_block, self._caches = 0, 0, True
         n_rows = n_bytes = 0
         found = []
         with self._pass(self.checks.read) as blocks:
@@ -107,7 +115,8 @@ class LocalPasses:
                 self._cache(checked.rows.X)
                 n_rows += kept.n_rows
                 n_bytes += kept.nbytes
-                self._check_plan(n_rows, n_bytes)
+                self._count(n_rows, n_bytes)
+                self.plan.check()
                 with threads.blas_for(checked.rows.X):
                     found.append(task(index, checked.rows, shared))
         if not found:
@@ -205,28 +214,20 @@ class LocalPasses:
 
     def _cache(self, X: Any) -> None:
         size = bytes_of(X)
-        self._largest = max(self._largest, size)
+        self.largest_block = max(self.largest_block, size)
         if self._caches:
             self._cached.append(X)
-            self._bytes_cached += size
+            self.cached_bytes += size
 
-    def _check_plan(self, n_rows: int, n_bytes: int) -> None:
-        """Raise a PairrankError where rows need more memory than allowed; drop cached blocks."""
-        in_flight = (IN_FLIGHT + 1) * self._largest
-        state = n_bytes + STATE_BYTES * n_rows
-        needed = INTERPRETER_BYTES + state + in_flight
-        if needed > self.memory_limit:
-            room = self.memory_limit - INTERPRETER_BYTES
-            smaller = ", or take fewer rows per block (batch_rows)" * (in_flight > room / 2 > 0)
-            raise PairrankError(
-                f"memory_limit={self.memory_limit:.3g} bytes is too small: {n_rows:,} rows "
-                f"need {state / 1e6:,.0f} MB for labels, queries and layout, blocks in flight "
-                f"{in_flight / 1e6:,.0f} MB, Python and its libraries "
-                f"{INTERPRETER_BYTES / 1e6:,.0f} MB; raise it{smaller}"
-            )
-        while self._cached and needed + self._bytes_cached > self.memory_limit:
-            self._caches = False
-            self._bytes_cached -= bytes_of(self._cached.pop())
+    def drop_cached(self) -> None:
+        """Give up the last block that stays in memory; no later one will stay."""
+        self._caches = False
+        self.cached_bytes -= bytes_of(self._cached.pop())
+
+    def _count(self, n_rows: int, n_bytes: int) -> None:
+        """Set what the plan must know of rows that have so many bytes of labels and the like."""
+        self.planned_rows = n_rows
+        self.state_bytes = n_bytes + self._row_bytes * n_rows
 
 
 def reported(

@@ -11,7 +11,7 @@ import numpy as np
 
 from pairrank._validation import check_number
 from pairrank.blocks._contracts import RowBlock
-from pairrank.blocks.local_passes import INTERPRETER_BYTES
+from pairrank.blocks.memory_plan import INTERPRETER_BYTES
 from pairrank.blocks.sources import BLOCK_BYTES, ArraySource, Source
 from pairrank.io.rows import IN_BLOCKS
 

@@ -41,7 +41,7 @@ class RowBlocks(Openers):
     memory_limit : float
         The most bytes of memory that a fit is planned to use, 4e8 for Python and its libraries
         included. Blocks for which there is room stay in memory, so that later passes read less.
-        Blocks of validation rows are planned by their own limit, in addition.
+        Blocks of validation rows count too; their own limit is ignored in a fit.
 
     Raises
     ------
@@ -180,14 +180,21 @@ class RowBlocks(Openers):
                 return checked.rows
         raise PairrankError(f"{self._source.name} has no rows")
 
-    def passes(self) -> LocalPasses:
+    def passes(self, beside: LocalPasses | None = None) -> LocalPasses:
         """Return new passes over the blocks.
+
+        Parameters
+        ----------
+        beside : LocalPasses, optional
+            Those of the training rows, where these are validation rows: one memory limit, that of
+            the training rows, holds for both.
 
         Returns
         -------
         LocalPasses
         """
-        return LocalPasses(self._source, self.memory_limit, self._report, self._scaler)
+        plan = None if beside is None else beside.plan
+        return LocalPasses(self._source, self.memory_limit, self._report, self._scaler, plan)
 
     def labels(self) -> RowBlock:
         """Return labels, queries and weights of all rows, with X None; reads the blocks once.

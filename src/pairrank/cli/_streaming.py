@@ -127,15 +127,31 @@ def _from_table(
     }
     try:
         if columns["format"] == "csv":
-            blocks = RowBlocks.from_csv(_files(data), dtype=columns["dtype"], **table, **shared)
-        else:
-            dtype = np.float32 if columns["dtype"] == "float32" else None
-            blocks = RowBlocks.from_parquet(data, dtype=dtype, **table, **shared)
+            _check_header(_files(data)[0], table)
+            return RowBlocks.from_csv(_files(data), dtype=columns["dtype"], **table, **shared)
+        dtype = np.float32 if columns["dtype"] == "float32" else None
+        blocks = RowBlocks.from_parquet(data, dtype=dtype, **table, **shared)
     except FileFormatError as error:
         raise with_label(error, columns) from None
     if features is None:
         check_features(blocks.feature_names or ())
     return blocks
+
+
+def _check_header(path: str, table: dict[str, Any]) -> None:
+    """Refuse columns of CSV text before it is parsed into a folder."""
+    from pairrank.io.csv_blocks import csv_features
+
+    roles = {role: table[role] for role in IN_BLOCKS}
+    found = csv_features(
+        path,
+        roles,
+        features=table["features"],
+        drop=table["drop"],
+        drop_text=table["drop_text"],
+    )
+    if table["features"] is None:
+        check_features(found)
 
 
 def _refuse_weights(data: str, columns: options.Columns) -> None:

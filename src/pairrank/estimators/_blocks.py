@@ -14,6 +14,7 @@ from pairrank._validation import ALIGNED
 from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import Passes
 from pairrank.blocks.catalog import Catalog, describe
+from pairrank.blocks.local_passes import LocalPasses
 from pairrank.blocks.scoring import check_names
 from pairrank.estimators._block_rows import held_rows, scores_by_passes
 from pairrank.estimators._descent import combined, progress_printer
@@ -26,10 +27,11 @@ def fit_row_blocks(ranker: Any, given: Mapping[str, Any]) -> Any:
     """Fit a ranker on RowBlocks; `given` has the arguments of `fit` by name."""
     blocks: RowBlocks = given["X"]
     refuse_given(**{name: given[name] for name in ("y", *ALIGNED)})
-    held = held_of(ranker, given)
+    passes = blocks.passes()
+    held = held_of(ranker, given, passes)
     fit_on_passes(
         ranker,
-        blocks.passes(),
+        passes,
         held=held,
         held_names=names_of(given["X_val"]),
         callback=given["callback"],
@@ -152,11 +154,16 @@ class _Last:
         return call
 
 
-def held_of(ranker: Any, given: Mapping[str, Any]) -> Rows | Passes | None:
-    """Return the validation rows that `fit` was given: passes over blocks, or checked arrays."""
+def held_of(
+    ranker: Any, given: Mapping[str, Any], beside: LocalPasses | None = None
+) -> Rows | Passes | None:
+    """Return the validation rows that `fit` was given: passes over blocks, or checked arrays.
+
+    `beside` are the passes over training rows in the same memory, if there are any.
+    """
     if isinstance(given["X_val"], RowBlocks):
         refuse_given(**{name + "_val": given[name + "_val"] for name in ("y", *ALIGNED)})
-        held: Passes = given["X_val"].raw().passes()
+        held: Passes = given["X_val"].raw().passes(beside)
         return held
     bare = copy.copy(ranker)
     for name in ("n_features_in_", "feature_names_in_"):

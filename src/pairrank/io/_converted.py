@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
+import re
 import stat
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from pairrank.exceptions import FileAccessError, FileFormatError, InputTypeError
 from pairrank.io._atomic import atomic_write
+from pairrank.io._leftovers import delete_leftovers, writing_into
 from pairrank.io.query_sizes import query_sizes_of
 
 _MANIFEST = "manifest.json"
+_DIGEST_SIZE = 12
+_FOLDER = re.compile(f"[0-9a-f]{{{2 * _DIGEST_SIZE}}}")
 _VERSION = 1
 """To be raised if converted files or manifests change: folders of another version are not read."""
 
@@ -51,7 +56,7 @@ class ConvertedFiles:
         more = len(self.paths) - 1
         self.name = self.paths[0] + f" and {more} more" * bool(more)
         key = json.dumps([_VERSION, self.paths, *options]).encode()
-        self.folder = Path(cache, hashlib.blake2b(key, digest_size=12).hexdigest())
+        self.folder = Path(cache, hashlib.blake2b(key, digest_size=_DIGEST_SIZE).hexdigest())
 
     def manifest(self) -> dict[str, Any] | None:
         """Return the manifest of an earlier conversion of the same text, if there is one."""
@@ -61,25 +66,35 @@ class ConvertedFiles:
         except (OSError, ValueError, KeyError, TypeError):
             return None
         for path, (size, changed, digest) in zip(self.paths, known, strict=True):
-            now = _stat(path)
+            now = stat_of_file(path)
             if now.st_size != size:
                 return None
             if now.st_mtime_ns != changed and _digest(path) != digest:
                 return None
         return manifest
 
-    def start(self) -> list[tuple[int, int, int]]:
-        """Make the folder, delete the manifest, and return what identifies the text."""
+    @contextlib.contextmanager
+    def converting(self) -> Iterator[list[tuple[int, int, int]]]:
+        """Make the folder, delete the manifest, and yield what identifies the text.
+
+        What killed conversions have left in any folder of the cache is deleted.
+        """
         for path in self.paths:
-            _stat(path)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            (self.folder / _MANIFEST).unlink(missing_ok=True)  # files will not be those it names
-        except OSError as error:
-            raise FileAccessError(
-                f"cannot write the cache {self.folder}: {error.strerror}; name another folder"
-            ) from error
-        return [_identity(path) for path in self.paths]
+            stat_of_file(path)
+        with contextlib.ExitStack() as stack:
+            try:
+                self.folder.mkdir(parents=True, exist_ok=True)
+                for folder in self.folder.parent.iterdir():
+                    if _FOLDER.fullmatch(folder.name):
+                        delete_leftovers(folder)
+                stack.enter_context(writing_into(self.folder))
+                # files will not be those it names
+                (self.folder / _MANIFEST).unlink(missing_ok=True)
+            except OSError as error:
+                raise FileAccessError(
+                    f"cannot write the cache {self.folder}: {error.strerror}; name another folder"
+                ) from error
+            yield [_identity(path) for path in self.paths]
 
     def finish(self, manifest: dict[str, Any], written: set[str]) -> dict[str, Any]:
         """Write the manifest, and delete what an earlier conversion of longer text has left."""
@@ -107,7 +122,8 @@ class ConvertedFiles:
         )
 
 
-def _stat(path: str) -> os.stat_result:
+def stat_of_file(path: str) -> os.stat_result:
+    """Return what the system knows of a file; refuse folders, pipes and devices."""
     try:
         found = os.stat(path)
     except OSError as error:
@@ -120,7 +136,7 @@ def _stat(path: str) -> os.stat_result:
 
 def _identity(path: str) -> tuple[int, int, int]:
     """Return size, time of change and digest of a file."""
-    found = _stat(path)
+    found = stat_of_file(path)
     return found.st_size, found.st_mtime_ns, _digest(path)
 
 

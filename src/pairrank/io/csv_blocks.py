@@ -13,7 +13,7 @@ import numpy as np
 from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._arrow import RECORDS_SEEN, CsvText, Table
 from pairrank.io._atomic import atomic_write
-from pairrank.io._converted import ConvertedFiles
+from pairrank.io._converted import ConvertedFiles, stat_of_file
 from pairrank.io._csv_records import CsvRecords
 from pairrank.io._streams import ReadingCallback, open_source, position_in
 from pairrank.io.parquet_blocks import ParquetBlocks
@@ -103,23 +103,44 @@ class CsvBlocks(ParquetBlocks):
         """Write the Parquet files, and last of all the manifest; return it."""
         if "qid" not in roles.columns:
             self._text.refuse_side_files()
-        files, text_queries = self._text.start(), False
-        for number, path in enumerate(self._text.paths):
-            text = _CsvFile(path, roles, dtype)
-            if not number:  # other files need these columns, in any order
-                roles = roles._replace(features=text.features, drop=())
-            with atomic_write(self._text.folder / _file(number)) as target:
-                text.write(target, self._callback)
-            text_queries |= text.text_queries
-        written = {_file(number) for number in range(len(self._text.paths))}
-        manifest = {"files": files, "features": roles.features, "text_queries": text_queries}
-        return self._text.finish(manifest, written)
+        texts: list[_CsvFile] = []
+        for path in self._text.paths:  # all are checked before any is converted
+            texts.append(_CsvFile(path, roles, dtype))
+            # files after the first one need its columns, in any order
+            roles = roles._replace(features=texts[0].features, drop=())
+        with self._text.converting() as files:
+            for number, text in enumerate(texts):
+                with atomic_write(self._text.folder / _file(number)) as target:
+                    text.write(target, self._callback)
+            manifest = {
+                "files": files,
+                "features": roles.features,
+                "text_queries": any(text.text_queries for text in texts),
+            }
+            return self._text.finish(manifest, {_file(number) for number in range(len(texts))})
+
+
+def csv_features(
+    path: str,
+    columns: Mapping[str, str | None],
+    *,
+    features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    drop_text: bool = False,
+) -> list[str]:
+    """Return the features that CsvBlocks takes from a file, after a check of all named columns.
+
+    Reads the first rows only. Parameters are those of CsvBlocks.
+    """
+    roles = Roles(named_columns(columns), features, drop, drop_text=drop_text)
+    return _CsvFile(path, roles, np.dtype(np.float64)).features
 
 
 class _CsvFile:
     """A CSV file, and the columns of it that are read."""
 
     def __init__(self, path: str, roles: Roles, dtype: np.dtype[Any]) -> None:
+        stat_of_file(path)  # a pipe would be waited for
         self.path, self._dtype = path, dtype
         self._records = CsvRecords(functools.partial(open_source, path), path)
         start = CsvText(self._records.first_text(RECORDS_SEEN + 1), path)

@@ -114,7 +114,13 @@ class SvmlightBlocks:
 
     def _convert(self, zero_based: Any, n_features: int | None, limit: int) -> dict[str, Any]:
         """Parse the text, write the block files, and last of all the manifest; return it."""
-        files = self._files.start()
+        with self._files.converting() as files:
+            return self._written(files, zero_based, n_features, limit)
+
+    def _written(
+        self, files: Any, zero_based: Any, n_features: int | None, limit: int
+    ) -> dict[str, Any]:
+        """Write the block files and the manifest; `files` is what identifies the text."""
         reader = SvmlightReader(self._files.paths[0], self.dtype, comments=False)
         sizes: list[int] = []
         n_rows = n_entries = 0
