@@ -12,6 +12,7 @@ import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -39,18 +40,31 @@ def made(number: int, n_rows: int, n_features: int, part: str) -> Any:
     return np.digitize(noisy, [-1.5, -0.5, 0.5, 1.5]).astype(float)
 
 
-def collections(n_rows: int, n_features: int) -> tuple[Any, Any]:
-    """Return X and y, made by the workers."""
+def collections(n_rows: int, n_features: int, client: Any = None) -> tuple[Any, Any]:
+    """Return X and y, made by the workers when they are needed, or now by those of a client.
+
+    These keep as many partitions each. Where Dask places them, one of two workers may keep 5 of 8,
+    and work ends when its work does.
+    """
     import dask
     import dask.array as da
 
     size = n_rows // N_PARTITIONS
+    workers = [] if client is None else list(client.nthreads())
     parts: dict[str, list[Any]] = {"X": [], "y": []}
     for name, shape in (("X", (size, n_features)), ("y", (size,))):
         for number in range(N_PARTITIONS):
-            rows = dask.delayed(made)(number, size, n_features, name)
+            how = number, size, n_features, name
+            rows = dask.delayed(made)(*how)
+            if workers:
+                own = workers[number % len(workers)]
+                rows = dask.delayed(client.submit(made, *how, workers=[own]))
             parts[name].append(da.from_delayed(rows, shape, dtype=float))
-    return da.concatenate(parts["X"]), da.concatenate(parts["y"])
+    X, y = da.concatenate(parts["X"]), da.concatenate(parts["y"])
+    if workers:
+        X, y = client.persist((X, y))
+        client.gather(client.compute([X.sum(), y.sum()]))
+    return X, y
 
 
 @contextmanager
@@ -92,53 +106,50 @@ class Traffic:
     """The bytes of the passes of a fit: of results, and from the client to the scheduler.
 
     Results are counted pickled, by the passes themselves: every block's and what all blocks get
-    back, so no more travels between workers. Dask's own log of transfers does not count the arrays
-    in them. The two passes of an evaluation are one graph, whose bytes are halved.
+    back, so no more travels between workers. The two passes of an evaluation are one graph, whose
+    bytes are halved.
     """
 
     def __init__(self, client: Any) -> None:
-        self.client, self.sent, self.results = client, 0, 0
-        self.between: list[Any] = []
-        self.to_scheduler: list[float] = []
+        self.client, self.sent = client, 0
         self._send = client._send_to_scheduler
         client._send_to_scheduler = self._counted
 
-    def of_fit(self, fit: Callable[[], Any]) -> tuple[float, float, float]:
-        """Return the bytes of results, of rows and to the scheduler.
+    def of_fit(self, fit: Callable[[], Any]) -> tuple[float, float, float, int]:
+        """Return the bytes of results, of rows and to the scheduler, and the number of passes.
 
         They are the means of all passes of a fit but the first.
         """
         from pairrank.dask.passes import DaskPasses
 
-        def counting(reduce: Callable[..., Any], n_passes: int) -> Callable[..., Any]:
-            def counted(passes: Any, *arguments: Any) -> Any:
-                before, sent = self._received(), self.sent
-                found = reduce(passes, *arguments)
-                of_pass = np.array([self.results, self._received() - before]) / n_passes
-                self.between += [of_pass] * n_passes
-                self.to_scheduler += [(self.sent - sent) / n_passes] * n_passes
-                return found
+        describe, begin = DaskPasses.describe, DaskPasses.begin
+        results: list[int] = []
+        n_passes, sent, received_before = 0, 0, 0
 
-            return counted
+        def first(passes: Any, *arguments: Any) -> Any:
+            nonlocal received_before
+            found = describe(passes, *arguments)
+            received_before = self._received()
+            return found
 
-        def warned(passes: Any, n_bytes: int) -> None:
-            self.results = n_bytes
+        def counted(passes: Any, *arguments: Any) -> Any:
+            nonlocal n_passes, sent
+            before = self.sent
+            wait = begin(passes, *arguments)
+            n_passes += 1 + (len(arguments) > 3 and arguments[3] is not None)
+            sent += self.sent - before
+            return wait
 
-        self.between, self.to_scheduler = [], []
-        whole = {"reduce": 1, "reduce_twice": 2}
-        known = {name: getattr(DaskPasses, name) for name in (*whole, "_warn_of_bytes")}
-        DaskPasses._warn_of_bytes = warned  # type: ignore[method-assign]
-        try:
-            for name, n_passes in whole.items():
-                setattr(DaskPasses, name, counting(known[name], n_passes))
+        with (
+            patch.object(DaskPasses, "describe", first),
+            patch.object(DaskPasses, "begin", counted),
+            patch.object(DaskPasses, "_warn_of_bytes", lambda passes, size: results.append(size)),
+        ):
             fit()
-        finally:
-            for name, reduce in known.items():
-                setattr(DaskPasses, name, reduce)
-        results, rows = np.mean(self.between, axis=0)
-        return float(results), float(rows), float(np.mean(self.to_scheduler))
+        rows = self._received() - received_before
+        return sum(results) / n_passes, rows / n_passes, sent / n_passes, n_passes
 
-    def _received(self) -> Any:
+    def _received(self) -> int:
         return sum(self.client.run(received).values())
 
     def _counted(self, message: Any) -> Any:
@@ -158,12 +169,11 @@ def bytes_per_pass(sizes: list[int], n_features: int) -> list[tuple[Any, ...]]:
             for n_rows in sizes:
                 X, y = collections(n_rows, n_features)
                 ranker = on_dask(client=client)
-                between, rows, sent = traffic.of_fit(lambda r=ranker, X=X, y=y: r.fit(X, y))
+                found = traffic.of_fit(lambda r=ranker, X=X, y=y: r.fit(X, y))
+                between, rows, sent, n_passes = found
                 first = first or between + sent
                 grown = (between + sent) / first
-                lines.append(
-                    (name, n_rows, between, rows, sent, len(traffic.between), grown, BYTES_BAR)
-                )
+                lines.append((name, n_rows, between, rows, sent, n_passes, grown, BYTES_BAR))
     return lines
 
 
@@ -184,10 +194,7 @@ def fits(n_rows: int, n_features: int, repeat: int) -> list[tuple[Any, ...]]:
     lines = []
     with cluster(1) as one, cluster(2) as two:
         for name, (on_dask, in_memory) in RANKERS.items():
-            X, y = collections(n_rows, n_features)
-            kept = [client.persist((X, y)) for client in (one, two)]
-            for client, rows in zip((one, two), kept, strict=True):
-                client.gather(client.compute([each.sum() for each in rows]))
+            kept = [collections(n_rows, n_features, client) for client in (one, two)]
             local = [np.concatenate([made(number, n_rows // N_PARTITIONS, n_features, part)
                      for number in range(N_PARTITIONS)]) for part in ("X", "y")]  # fmt: skip
             calls: dict[str, Callable[[], Any]] = {

@@ -9,6 +9,13 @@ from typing import Any
 import numpy as np
 
 
+class Record:
+    """An array in an object, whose bytes Dask's own rule for sizes does not see."""
+
+    def __init__(self, values: Any) -> None:
+        self.values = values
+
+
 def describe_rows(index: int, block: Any, shared: Any) -> Any:
     """Return the block's number, row count, label sum, weight sum and what is shared."""
     weight = None if block.sample_weight is None else float(block.sample_weight.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any
@@ -18,6 +19,7 @@ class MemoryPasses:
     """
 
     is_remote = False
+    works_meanwhile = False
 
     def __init__(self, blocks: Iterable[RowBlock]) -> None:
         self.blocks = list(blocks)
@@ -65,6 +67,17 @@ class MemoryPasses:
     ) -> Any:
         part, given = second.finish(self.reduce(task, shared, merge), shared)
         return second.conclude(part, self.reduce(second.task, given, second.merge))
+
+    def begin(
+        self,
+        task: Callable[[int, Any, Any, Any], Any],
+        shared: Any,
+        merge: Callable[[Any, Any], Any],
+        second: SecondPass | None = None,
+    ) -> Callable[[], Any]:
+        if second is None:
+            return functools.partial(self.reduce, task, shared, merge)
+        return functools.partial(self.reduce_twice, task, shared, merge, second)
 
 
 def cut_rows(X: Any, y: Any, ends: Iterable[int], **aligned: Any) -> MemoryPasses:

@@ -36,8 +36,11 @@ def by_definition(words):
 
 @given(st.integers(0, 3 * STRIP), st.integers(0, 2**32))
 def test_the_checksum_is_its_definition(n_words, seed):
-    words = np.random.default_rng(seed).integers(0, 2**32, n_words, dtype=np.uint32)
-    assert int(checksum(words)) == by_definition(words)
+    generator = np.random.default_rng(seed)
+    words, mask = (generator.integers(0, 2**32, n, dtype=np.uint32) for n in (n_words, STRIP))
+    found, largest = checksum(words, mask)
+    assert int(found) == by_definition(words)
+    assert int(largest) == max((words & np.resize(mask, n_words)).tolist(), default=0)
 
 
 def test_the_keys_are_the_same_everywhere():
@@ -111,6 +114,8 @@ def test_a_digest_finds_values_that_are_not_finite(wrong, order, dtype):
             digest_of(matrix, finite=True)
 
 
-def test_a_digest_takes_values_whose_sum_overflows():
-    X = np.full((5, 2), 1e308)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_digest_takes_the_largest_values(dtype):
+    """Their sum overflows, and their bits are those of infinity less one."""
+    X = np.resize(np.array([1.0, -1.0], dtype) * np.finfo(dtype).max, (5, 2))
     assert digest_of(X, finite=True) == digest_of(X)

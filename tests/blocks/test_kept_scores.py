@@ -76,6 +76,26 @@ def test_blocks_of_this_machine_keep_no_scores():
     assert not any(layout.kept_scores for layout in passes.states)
 
 
+def test_an_evaluation_at_zero_keeps_the_scores_of_another_one(monkeypatch):
+    """Both may have begun, in any order."""
+    passes = Remote(cut_rows(*rows(), BORDERS).blocks)
+    begin, given = passes.begin, []
+
+    def first(task, shared, merge, second):
+        given.append((task, shared._replace(coefs=np.array([[1.0, 2.0, 3.0, 4.0]])), merge))
+        return begin(task, shared, merge, second)
+
+    monkeypatch.setattr(passes, "begin", first)
+    fit_on_passes(RankNCG(), passes)
+    task, asked, merge = given[0]
+    for coefs in (asked.coefs, np.zeros((1, 4))):
+        passes.reduce(task, asked._replace(coefs=coefs), merge)
+        for block, layout in zip(passes.blocks, passes.states, strict=True):
+            ((weights, scores),) = layout.kept_scores.items()
+            assert weights == asked.coefs.tobytes()
+            np.testing.assert_array_equal(scores, Design(block.X).scores(asked.coefs[0]))
+
+
 @pytest.mark.parametrize("ranker", [RankSVM(), RankRLS()])
 def test_kept_scores_do_not_travel(ranker):
     passes = Remote(cut_rows(*rows(), BORDERS).blocks)

@@ -17,6 +17,7 @@ import dask  # noqa: E402
 import dask.array as da  # noqa: E402
 import dask.dataframe as dd  # noqa: E402
 import pandas as pd  # noqa: E402
+from dask.sizeof import sizeof  # noqa: E402
 from scipy import sparse  # noqa: E402
 
 import dask_tasks  # noqa: E402
@@ -107,6 +108,34 @@ def test_a_second_pass_gets_what_the_first_one_gives(client, rows, persist, anyw
     assert found[2] == len(X) * ((X.T @ y).sum() + SHARED[0])
     assert [(index, sent) for index, sent, _ in found[4]] == [(at, at) for at in range(4)]
     assert os.getpid() not in {process for *_, process in found[4]}
+
+
+def test_passes_that_were_begun_run_together(client, rows):
+    X, y = rows
+    passes = passes_over(client, cut(X), cut(y))
+    passes.describe(dask_tasks.describe_rows, None)
+    passes.prepare(dask_tasks.keep_labels, 1.0)
+    waits = [
+        passes.begin(dask_tasks.gradient, factor * SHARED, dask_tasks.add) for factor in (1.0, 2.0)
+    ]
+    for factor, wait in zip((2.0, 1.0), waits[::-1], strict=True):
+        total, score, _ = wait()
+        np.testing.assert_array_equal(total, X.T @ y)
+        assert score == factor * (X @ SHARED).sum()
+    assert passes.works_meanwhile
+    assert not passes_over(client, cut(X), cut(y), persist=False).works_meanwhile
+
+
+def test_dask_sees_the_bytes_of_results_and_states():
+    record = dask_tasks.Record(np.zeros(1000))
+    tasks = dask_passes.tasks
+    for value in (
+        tasks.Merged({(0, 0): record}, 0),
+        tasks.Counted(record, 0),
+        tasks.Finished(1.0, record, 0),
+        tasks.Prepared([record], []),
+    ):
+        assert 8000 <= sizeof(value) < 10_000
 
 
 def test_blocks_of_one_worker_share_a_task(client, rows):

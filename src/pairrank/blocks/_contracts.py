@@ -83,6 +83,10 @@ class Passes(Protocol):
         """Whether the blocks are on other machines: then no pass asks for their X."""
 
     @property
+    def works_meanwhile(self) -> bool:
+        """Whether other machines, which keep X in memory, work on a pass that has begun."""
+
+    @property
     def n_blocks(self) -> int:
         """The number of blocks; 0 where it is unknown before `describe`."""
 
@@ -114,6 +118,18 @@ class Passes(Protocol):
         second: SecondPass,
     ) -> Part:
         """Return what `second` concludes from the merged results of `task` and from its own."""
+
+    def begin(
+        self,
+        task: Callable[[int, Any, Any, Any], Part],
+        shared: Any,
+        merge: Callable[[Part, Part], Part],
+        second: SecondPass | None = None,
+    ) -> Callable[[], Part]:
+        """Start `reduce`, or `reduce_twice` with `second`; return what waits for the result.
+
+        On this machine the passes run when the result is asked for.
+        """
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:
         """Return `task(index, row_block, shared)` of every block in order: the first pass.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import zlib
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -189,34 +190,41 @@ def digest_of(X: Any, *, finite: bool = False) -> int:
         parts = [X.data, X.indices, X.indptr]
     else:
         parts = [X.T if X.flags.f_contiguous and not X.flags.c_contiguous else X]
-    digest, may_be_infinite = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode()), False
+    digest, is_finite = zlib.crc32(repr((X.shape, X.dtype.str, len(parts))).encode()), True
     for part in parts:
         content: Any = np.ascontiguousarray(part).reshape(-1)
         size = max(1, _DIGEST_BYTES // content.itemsize)
         pieces = [content[piece] for piece in threads.blocks(content.size, size)]
-        found = threads.run(_checked if finite and part is parts[0] else _checksum, pieces)
+        infinity = _words_of_infinity(part.dtype.str if finite and part is parts[0] else None)
+        found = threads.run(functools.partial(_checksum, infinity=infinity), pieces)
         digest = zlib.crc32(repr([(total, rest) for total, rest, _ in found]).encode(), digest)
-        may_be_infinite |= not all(is_finite for *_, is_finite in found)
-    if may_be_infinite:
+        is_finite &= all(fine for *_, fine in found)
+    if not is_finite:
         check_finite_matrix(X)
     return digest
 
 
-def _checked(values: NDArray[Any]) -> tuple[int, bytes, bool]:
-    """Return the checksum of some values, and whether their sum is finite."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        is_finite = bool(np.isfinite(np.einsum("i->", values)))
-    return (*_checksum(values)[:2], is_finite)
+@functools.cache
+def _words_of_infinity(dtype: str | None) -> NDArray[np.uint32]:
+    """Return a strip of infinities, whose bits infinite values and NaN have; None: of zeros."""
+    from pairrank.compiled.checksums import STRIP
+
+    words = np.zeros(1, np.uint32) if dtype is None else np.array([np.inf], dtype).view(np.uint32)
+    return np.tile(words, STRIP // words.size)
 
 
-def _checksum(values: NDArray[Any]) -> tuple[int, bytes, bool]:
-    """Return a checksum of the words of 4 bytes, and the bytes that remain."""
+def _checksum(values: NDArray[Any], infinity: NDArray[np.uint32]) -> tuple[int, bytes, bool]:
+    """Return a checksum of the words of 4 bytes, the bytes that remain, and whether all are finite.
+
+    `infinity` has the words of infinite values, or zeros, where none are looked for.
+    """
     from pairrank.compiled.checksums import checksum
 
     content = values.view(np.uint8)
     whole = content.size // _WORD * _WORD
     words = np.require(content[:whole].view(np.uint32), requirements="A")
-    return int(checksum(words)), content[whole:].tobytes(), True
+    total, largest = checksum(words, infinity)
+    return int(total), content[whole:].tobytes(), not largest or bool(largest < infinity.max())
 
 
 def _checked_labels(y: Any, n_rows: int) -> Any:

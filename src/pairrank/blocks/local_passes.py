@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Generator, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -58,6 +59,7 @@ class LocalPasses:
     """
 
     is_remote = False
+    works_meanwhile = False
 
     def __init__(
         self,
@@ -163,6 +165,18 @@ class LocalPasses:
     ) -> Part:
         """Return what `second` concludes from the merged results of `task` and from its own."""
         return two_passes(self, task, shared, merge, second)
+
+    def begin(
+        self,
+        task: Callable[[int, Any, Any, Any], Part],
+        shared: Any,
+        merge: Callable[[Part, Part], Part],
+        second: SecondPass | None = None,
+    ) -> Callable[[], Part]:
+        """Return what runs a pass, or two, when it is called: nothing else works meanwhile."""
+        if second is None:
+            return functools.partial(self.reduce, task, shared, merge)
+        return functools.partial(self.reduce_twice, task, shared, merge, second)
 
     def labels(self, index: int) -> RowBlock:
         """Return what the first pass has kept of a block: all but X."""

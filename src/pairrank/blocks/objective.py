@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -76,41 +77,65 @@ class BlockObjective:
     r"""A `BlockProblem` as an objective: penalty/2 \|w\|^2 is left to the solver.
 
     An evaluation is one pass over the blocks, and a second one where queries cross blocks whose
-    rows are too many to be gathered in the first evaluation. `sample`
-    is the objective of sampled rows: it gives the Hessian until `refine` asks for exact products,
-    which take as many passes each; None: they are exact. `is_whole` says that all rows are sampled.
-    The `scores` of a point are those of the sampled rows, for the Hessian and for step lengths.
-    Weights of zero and the start (None: zero) are evaluated together, at the first call.
+    rows are too many to be gathered in the first evaluation. Points that `begin` is told of are
+    evaluated together, on a cluster while this process does something else. The `scores` of a point
+    are those of the sampled rows, for the Hessian and for step lengths.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    is_exact : bool
+        Whether Hessian products are exact, which takes as many passes each, from the beginning.
+    is_whole : bool
+        Whether all rows are sampled.
     """
 
+    sample: PairObjective | None = None
+    """The objective of sampled rows: it gives the Hessian until `refine` asks for exact products.
+    None: they are exact."""
+
     def __init__(
-        self,
-        problem: BlockProblem,
-        sample: PairObjective | None,
-        start: FloatArray | None,
-        *,
-        is_exact: bool = False,
-        is_whole: bool = False,
+        self, problem: BlockProblem, *, is_exact: bool = False, is_whole: bool = False
     ) -> None:
-        self.problem, self.sample = problem, sample
+        self.problem = problem
         self.n_features, self.precision = problem.rounding.size, PRECISION
         self.penalty = problem.penalty
         self.n_passes = 0
-        self._is_exact, self._is_whole = is_exact or sample is None, is_whole
+        self._is_exact, self._is_whole = is_exact, is_whole
         self._n_sharper, self._has_error = 0, False
-        zero = np.zeros(self.n_features)
-        self._first: list[FloatArray] = [zero] if start is None else [zero, start + 0.0]
+        self._later: list[FloatArray] = []
+        self._running: list[tuple[FloatArray, Callable[[], Summed]]] = []
+        self._sampled: tuple[bytes, Point] | None = None
         self._known: dict[bytes, _Total] = {}
         self._gathered: GatheredRows | None = None
+
+    def begin(self, *points: FloatArray) -> None:
+        """Start to evaluate weights that will be asked for; `at` waits for the results.
+
+        Where other machines cannot do it alone, or would read X again, the weights are evaluated
+        together with the next ones.
+        """
+        coefs = [w + 0.0 for w in points]
+        crossing = self.problem.crossing
+        is_alone = crossing is None or crossing.finishes_anywhere
+        if self.problem.passes.works_meanwhile and is_alone:
+            self._running.append(self._started(coefs))
+        else:
+            self._later += coefs
 
     def at(self, w: FloatArray, scores: FloatArray | None = None) -> Point:
         """Return factor times the pair sum and its gradient, without the penalty."""
         w = w + 0.0  # -0.0 has other bytes than 0.0
         total = self._known.get(w.tobytes())
-        if total is None:
-            total = self._evaluated(w)
+        was_begun = any(_has_row(coefs, w) for coefs, _ in self._running)
+        running = None if total is not None else self._running_at(w)
         if scores is None:
             scores = np.empty(0) if self.sample is None else self.sample.design.scores(w)
+        if was_begun and w.any() and self.sample is not None and self.sample.model is not None:
+            self._preconditioner(w, scores)  # a step from here will need it; others work meanwhile
+        if running is not None:
+            total = self._totals(*running)[w.tobytes()]
+        assert total is not None
         return Point(
             value=total.value,
             gradient=total.gradient,
@@ -132,12 +157,12 @@ class BlockObjective:
             self._n_sharper += 1
             is_sharper = True
         if is_sharper:
-            self._known = {}
+            self._known, self._running, self._has_error = {}, [], False
         return is_sharper
 
     def refine(self) -> bool:
         """Use exact Hessian products from now on; False if the Hessian is exact."""
-        if self._is_exact or self._is_whole:
+        if self._is_exact or self._is_whole or self.sample is None:
             return False
         self._is_exact = True
         return True
@@ -156,36 +181,39 @@ class BlockObjective:
             keeps=problem.passes.is_remote,
         )
 
-    def _evaluated(self, w: FloatArray) -> _Total:
-        """Return the sums at some weights; the first time also those at zero and at the start."""
-        if not self._first:
-            return self._totals(w[None])[0]
-        points = np.unique([*self._first, w], axis=0)
-        self._first = []
-        totals = self._totals(points)
-        self._known = {each.tobytes(): total for each, total in zip(points, totals, strict=True)}
-        return self._known[w.tobytes()]
+    def _running_at(self, w: FloatArray) -> tuple[FloatArray, Callable[[], Summed]]:
+        """Return the evaluation of some weights that was begun, or begin one."""
+        for at, (coefs, _) in enumerate(self._running):
+            if _has_row(coefs, w):
+                return self._running.pop(at)
+        together, self._later = [*self._later, w], []
+        return self._started(together)
 
-    def _totals(self, coefs: FloatArray) -> list[_Total]:
-        """Return the sums at each of some weights."""
-        problem = self.problem
+    def _started(self, points: list[FloatArray]) -> tuple[FloatArray, Callable[[], Summed]]:
+        """Start to evaluate weights; return them and what waits for their sums."""
+        problem, coefs = self.problem, np.unique(points, axis=0)
         gathers = problem.gathered is not None and self._gathered is None
         asked = self.asked(coefs)._replace(gathers=gathers)
-        crossing = problem.crossing
-        merge = functools.partial(merge_sums, crossing)
-        if crossing is None:
-            sums = problem.passes.reduce(evaluate_block, asked, merge)
-        else:
+        crossing, second = problem.crossing, None
+        if crossing is not None:
             anywhere = crossing.finishes_anywhere
             second = SecondPass(
                 finish_tables, crossing_gradient, add_arrays, add_crossing, anywhere
             )
-            sums = problem.passes.reduce_twice(evaluate_block, asked, merge, second)
         self.n_passes += 1 if crossing is None else 2
-        if problem.gathered is not None:
+        merge = functools.partial(merge_sums, crossing)
+        return coefs, problem.passes.begin(evaluate_block, asked, merge, second)
+
+    def _totals(self, coefs: FloatArray, wait: Callable[[], Summed]) -> dict[bytes, _Total]:
+        """Return the sums at each of some weights, and remember those of several."""
+        sums = wait()
+        if self.problem.gathered is not None:
             self._add_gathered(sums, coefs)
-        self._has_error = bool(sums.error.any() or sums.gradient_error.any())
-        return [self._total(sums, at, not w.any()) for at, w in enumerate(coefs)]
+        self._has_error |= bool(sums.error.any() or sums.gradient_error.any())
+        totals = {w.tobytes(): self._total(sums, at, not w.any()) for at, w in enumerate(coefs)}
+        if len(totals) > 1:
+            self._known = totals
+        return totals
 
     def _add_gathered(self, sums: Summed, coefs: FloatArray) -> None:
         """Add the pairs of crossing queries whose rows are in memory."""
@@ -240,12 +268,23 @@ class BlockObjective:
         return float(np.linalg.norm(self.problem.rounding)) / float(np.finfo(np.float64).eps)
 
     def _preconditioner(self, w: FloatArray, scores: FloatArray) -> LinearMap | None:
-        return None if self.sample is None else self.sample.at(w, scores).preconditioner()
+        return None if self.sample is None else self._sample_at(w, scores).preconditioner()
+
+    def _sample_at(self, w: FloatArray, scores: FloatArray) -> Point:
+        """Return the point of the sampled rows at some weights, which the last call keeps."""
+        assert self.sample is not None
+        if self._sampled is None or self._sampled[0] != w.tobytes():
+            self._sampled = w.tobytes(), self.sample.at(w, scores)
+        return self._sampled[1]
 
     def _hessian(self, w: FloatArray, scores: FloatArray) -> LinearMap:
         if not self._is_exact and self.sample is not None:
-            return self.sample.at(w, scores).hessian()
+            return self._sample_at(w, scores).hessian()
         problem = self.problem
         asked = self.asked(w[None])
         rest = (problem.factor, problem.penalty, self._gathered)
         return BlockHessian(problem.passes, asked, *rest)
+
+
+def _has_row(points: FloatArray, w: FloatArray) -> bool:
+    return bool((points == w).all(axis=1).any())

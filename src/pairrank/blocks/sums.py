@@ -90,8 +90,9 @@ def evaluate_block(index: int, X: Any, layout: BlockLayout, asked: Asked) -> Sum
         if asked.crossing is not None and layout.rows.size:
             summary = asked.crossing.summary(index, scores[crossing_places(layout)], layout)
         result.summaries.append(summary)
-    layout.kept_scores.clear()
-    layout.kept_scores.update(kept)
+    if asked.coefs.any():  # else the scores of another evaluation may still be needed
+        layout.kept_scores.clear()
+        layout.kept_scores.update(kept)
     return result
 
 

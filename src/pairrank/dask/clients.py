@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import asyncio
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from typing import Any
@@ -58,18 +59,6 @@ def worker_memory(client: distributed.Client) -> float:
     return float(sum(limits)) if all(limits) else float("inf")
 
 
-def holders(
-    client: distributed.Client, futures: list[distributed.Future]
-) -> tuple[list[str], Mapping[str, int]]:
-    """Return the worker that keeps the value of each future, and the threads of each worker.
-
-    The worker is "" where none keeps it now.
-    """
-    keeping = client.who_has(futures)
-    homes = [min(keeping.get(future.key, ()), default="") for future in futures]
-    return homes, client.nthreads()
-
-
 def kept(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[distributed.Future]:
     """Start to compute keys of a graph, which workers keep while the futures live."""
     with dask.config.set(_ANY_SIZE):
@@ -84,9 +73,31 @@ def computed(client: distributed.Client, graph: Graph, keys: list[Any]) -> list[
     FitInterruptedError
         On Ctrl-C, which ends the work on the cluster too, or if the cluster is lost.
     """
+    return begun(client, graph, keys)()
+
+
+def begun(client: distributed.Client, graph: Graph, keys: list[Any]) -> Callable[[], list[Any]]:
+    """Start to compute keys of a graph; return what waits for the values, as `computed` does."""
     with _interruptible(client) as started:
         started += kept(client, graph, keys)
-        return list(client.gather(started))
+
+    def wait() -> list[Any]:
+        with _interruptible(client) as futures:
+            futures += started
+            return list(client.gather(futures))
+
+    return wait
+
+
+def streamed(client: distributed.Client, futures: list[distributed.Future]) -> list[Any]:
+    """Return the values of futures, each fetched as soon as it is there; raises as `computed`."""
+    with _interruptible(client) as started:
+        started += futures
+        return list(client.sync(_each_when_ready, started))
+
+
+async def _each_when_ready(futures: list[distributed.Future]) -> list[Any]:
+    return await asyncio.gather(*futures)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from dask.core import literal
 from pairrank.blocks._contracts import RowBlock, SecondPass
 from pairrank.blocks.two_passes import two_passes
 from pairrank.dask import tasks
-from pairrank.dask.clients import computed, holders, kept, worker_memory
+from pairrank.dask.clients import begun, computed, kept, streamed, worker_memory
 from pairrank.dask.grouping import groups_of
 from pairrank.dask.partitions import Graph, Partitions, check_lengths
 from pairrank.dask.reports import Reports
@@ -78,6 +78,11 @@ class DaskPasses:
             self._measure()
 
     @property
+    def works_meanwhile(self) -> bool:
+        """Whether workers keep the blocks: a pass then costs no reading."""
+        return bool(self._kept)
+
+    @property
     def n_rows(self) -> int:
         """The number of rows of all blocks."""
         return sum(self.n_rows_of)
@@ -98,13 +103,18 @@ class DaskPasses:
             key = self._key("describe", index)
             graph[key] = (tasks.describe, index, block, task, given)
             keys.append(key)
-        found: list[tasks.Described] = self._computed(graph, keys)
+        self.n_passes += 1
+        started = kept(self.client, graph, keys)
+        n_threads = self.client.nthreads()
+        found: list[tasks.Described] = streamed(self.client, started)
         self._facts = [each.facts for each in found]
         _check_kinds(self._places, self._facts)
         self._digests = [each.digest for each in found]
         if not self._kept:
             self._keep_blocks(sum(each.n_bytes for each in found), last=True)
-        self._group()
+        self._groups = [(index,) for index in range(self.n_blocks)]
+        if self._kept:
+            self._groups = groups_of([each.home for each in found], n_threads)
         return [each.part for each in found]
 
     def prepare(
@@ -134,16 +144,7 @@ class DaskPasses:
         merge: Callable[[Part, Part], Part],
     ) -> Part:
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass."""
-        parcels: list[Any] | None = None
-        if hasattr(shared, "of_block"):
-            shared, parcels = parcels_of(shared.of_block, self.n_blocks)
-        graph: Graph = {}
-        given = self._shared_in(graph, shared, len(self._groups))
-        last = self._key("result", 0)
-        merged = self._evaluated_in(graph, task, given, merge, parcels)
-        graph[last] = (tasks.whole, merged)
-        sent = pickled_bytes(shared), sum(map(pickled_bytes, parcels or ()))
-        return self._result(graph, last, *sent)
+        return self.begin(task, shared, merge)()
 
     def reduce_twice(
         self,
@@ -153,16 +154,46 @@ class DaskPasses:
         second: SecondPass,
     ) -> Part:
         """Return the result of two passes, in one round trip if a worker can finish the first."""
-        if not second.anywhere:
-            return two_passes(self, task, shared, merge, second)
+        return self.begin(task, shared, merge, second)()
+
+    def begin(
+        self,
+        task: Callable[[int, Any, Any, Any], Part],
+        shared: Any,
+        merge: Callable[[Part, Part], Part],
+        second: SecondPass | None = None,
+    ) -> Callable[[], Part]:
+        """Start a pass, or two that are one graph; return what waits for the result.
+
+        Two passes start when their result is asked for, if only this process can finish the first.
+        """
+        if second is not None and not second.anywhere:
+            return functools.partial(two_passes, self, task, shared, merge, second)
+        parcels: list[Any] | None = None
+        if second is None and hasattr(shared, "of_block"):
+            shared, parcels = parcels_of(shared.of_block, self.n_blocks)
+        to_each, to_one = pickled_bytes(shared), sum(map(pickled_bytes, parcels or ()))
         graph: Graph = {}
-        given = self._shared_in(graph, shared, len(self._groups) + 1)
-        finished, last = self._key("finish", 0), self._key("result", 0)
-        merged = self._evaluated_in(graph, task, given, merge)
-        graph[finished] = (tasks.finish, _data(second.finish), given, merged)
-        others = self._evaluated_in(graph, second.task, finished, second.merge)
-        graph[last] = (tasks.conclude, _data(second.conclude), finished, others)
-        return self._result(graph, last, pickled_bytes(shared))
+        given = self._shared_in(graph, shared, len(self._groups) + (second is not None))
+        merged = self._evaluated_in(graph, task, given, merge, parcels)
+        last = self._key("result", 0)
+        if second is None:
+            graph[last] = (tasks.whole, merged)
+        else:
+            finished = self._key("finish", 0)
+            graph[finished] = (tasks.finish, _data(second.finish), given, merged)
+            others = self._evaluated_in(graph, second.task, finished, second.merge)
+            graph[last] = (tasks.conclude, _data(second.conclude), finished, others)
+        self.n_passes += 1
+        wait = begun(self.client, graph, [last])
+
+        def result() -> Part:
+            (counted,) = wait()
+            self._warn_of_bytes(counted.n_bytes + to_one + len(self._groups) * to_each)
+            part: Part = counted.part
+            return part
+
+        return result
 
     def _evaluated_in(
         self, graph: Graph, task: Any, shared: Any, merge: Any, parcels: list[Any] | None = None
@@ -190,12 +221,6 @@ class DaskPasses:
         while len(keys) > MERGED_TOGETHER:
             keys = self._merged_in(graph, keys, merge)
         return keys[0] if len(keys) == 1 else (tasks.merge_groups, merge, self.n_blocks, keys)
-
-    def _result(self, graph: Graph, key: str, to_each: int, to_one: int = 0) -> Any:
-        """Compute the counted result of a pass; warn if many bytes travel."""
-        (counted,) = self._computed(graph, [key])
-        self._warn_of_bytes(counted.n_bytes + to_one + len(self._groups) * to_each)
-        return counted.part
 
     def _measure(self) -> None:
         """Have the workers load and keep labels; ask for the rows of each partition."""
@@ -265,12 +290,6 @@ class DaskPasses:
                 graph[key] = (tasks.join, place, n_rows, graph[key], labels)
             keys.append(key)
         return keys
-
-    def _group(self) -> None:
-        """Decide which blocks share the tasks of a pass: those that one worker keeps."""
-        self._groups = [(index,) for index in range(self.n_blocks)]
-        if self._kept:
-            self._groups = groups_of(*holders(self.client, self._kept))
 
     def _merged_in(self, graph: Graph, keys: list[Any], merge: Any) -> list[Any]:
         """Add one level of a tree of merges to the graph; return its keys."""

@@ -11,7 +11,9 @@ import zlib
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import distributed
 import numpy as np
+from dask.sizeof import sizeof
 from sklearn.base import BaseEstimator
 
 from pairrank import threads
@@ -51,6 +53,8 @@ class Described(NamedTuple):
     """The checksum of the features."""
     n_bytes: int
     """The bytes of the features."""
+    home: str
+    """The address of the worker, which keeps the block if any does."""
 
 
 class Group(NamedTuple):
@@ -58,6 +62,13 @@ class Group(NamedTuple):
 
     indices: tuple[int, ...]
     digests: tuple[int, ...]
+
+
+class Prepared(NamedTuple):
+    """The states of the blocks of a group, which stay on the worker, and what travels of them."""
+
+    states: list[Any]
+    reports: list[Any]
 
 
 class Merged(NamedTuple):
@@ -81,6 +92,11 @@ class Finished(NamedTuple):
     part: Any
     given: Any
     n_bytes: int
+
+
+for _kind in (Prepared, Merged, Counted, Finished):
+    sizeof.register(_kind, pickled_bytes)
+"""Dask's own rule does not see the arrays of records within tuples and dictionaries."""
 
 
 def alone(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -142,22 +158,25 @@ def describe(index: int, loaded: Loaded, call: Any, shared: Any) -> Described:
     """Return a block's description, facts about its labels and the size of its features."""
     X = loaded.block.X
     part = call(index, loaded.block, shared)
-    return Described(part, facts_of(loaded), loaded.of_features, bytes_of(X))
+    home = distributed.get_worker().address
+    return Described(part, facts_of(loaded), loaded.of_features, bytes_of(X), home)
 
 
 @alone
-def prepare(group: Group, loaded: list[Loaded], call: Any, shared: Any) -> list[Any]:
+def prepare(group: Group, loaded: list[Loaded], call: Any, shared: Any) -> Prepared:
     """Return the state and the report of each block of a group."""
-    prepared = []
+    prepared = Prepared([], [])
     for index, digest, labels in zip(*group, loaded, strict=True):
         _check_digest(index, labels.of_labels, digest)
-        prepared.append(call(index, labels.block._replace(X=None), shared))
+        state, report = call(index, labels.block._replace(X=None), shared)
+        prepared.states.append(state)
+        prepared.reports.append(report)
     return prepared
 
 
-def reports_of(prepared: list[Any]) -> list[Any]:
+def reports_of(prepared: Prepared) -> list[Any]:
     """Return what travels of prepared blocks."""
-    return [report for _, report in prepared]
+    return prepared.reports
 
 
 @alone
@@ -165,7 +184,7 @@ def evaluate(
     group: Group,
     n_blocks: int,
     loaded: list[Loaded],
-    prepared: list[Any] | None,
+    prepared: Prepared | None,
     call: Any,
     merge: Any,
     shared: Any,
@@ -178,7 +197,7 @@ def evaluate(
     parts = {}
     for at, (index, digest, features) in enumerate(zip(*group, loaded, strict=True)):
         _check_digest(index, features.of_features, digest)
-        state = None if prepared is None else prepared[at][0]
+        state = None if prepared is None else prepared.states[at]
         given = shared if parcels is None else opened(parcels[at], shared)
         if isinstance(given, Finished):
             given = given.given.of_block(index)
@@ -296,6 +315,6 @@ def _digest_of_labels(block: RowBlock) -> int:
     for part in block[1:]:
         if part is not None:
             is_object = part.dtype.kind == "O"
-            content: Any = repr(part.tolist()).encode() if is_object else np.ascontiguousarray(part)
-            digest = zlib.crc32(content, zlib.crc32(part.dtype.str.encode(), digest))
+            content = repr(part.tolist() if is_object else digest_of(part)).encode()
+            digest = zlib.crc32(content, digest)
     return digest

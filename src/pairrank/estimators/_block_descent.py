@@ -88,27 +88,26 @@ def minimize_blocks(
 
     Value and gradient use every pair. The solution for the sampled rows is the start. They also
     give Hessians and step lengths, until the gradient falls too slowly; then Hessian products are
-    over every pair, by passes.
+    over every pair, by passes. A cluster evaluates weights of zero while this process solves the
+    sample, and the start while it makes the models.
     """
+    is_whole = prepared.catalog.sample.is_whole
+    objective = BlockObjective(problem, is_exact=method.solver == "tron", is_whole=is_whole)
+    objective.begin(np.zeros(objective.n_features), *([] if start is None else [start]))
     sample = sampled_problem(
         prepared, problem.loss, penalty=problem.penalty, factor=problem.factor, eps=problem.eps
     )
-    is_whole = prepared.catalog.sample.is_whole
     related = None
     if start is None and sample is not None:
         tol = method.tol if is_whole else max(method.tol, _START_TOL)
         steps = max(1, min(method.max_iter, _START_STEPS))
         related = minimize(sample, replace(method, tol=tol, max_iter=steps))
+        objective.begin(related.coef)
     by_newton = problem.loss.smooth and method.solver != "bundle"
     generator = np.random.default_rng(method.seed)
     line = LineSample(sample, generator) if by_newton and sample is not None else None
-    objective = BlockObjective(
-        problem,
-        None if sample is None else _sampled_objective(sample, by_newton, generator),
-        start if related is None else related.coef,
-        is_exact=method.solver == "tron",
-        is_whole=is_whole,
-    )
+    if sample is not None:
+        objective.sample = _sampled_objective(sample, by_newton, generator)
     return descend(objective, _solver(problem.loss, method, line), method, start, related, callback)
 
 

@@ -155,11 +155,12 @@ class DifferenceFit:
         begin = start if related is None else related.coef
         objective = BlockObjective(
             self._problem(),
-            None if sample is None else PairObjective(sample, inverse=inverse),
-            begin,
             is_exact=is_exact,
             is_whole=self.prepared.catalog.sample.is_whole,
         )
+        objective.begin(np.zeros(self.n_features), *([] if begin is None else [begin]))
+        if sample is not None:
+            objective.sample = PairObjective(sample, inverse=inverse)
         return descend(objective, solver, self.method, start, related, callback)
 
     def _problem(self) -> BlockProblem:
