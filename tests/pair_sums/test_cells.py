@@ -215,6 +215,8 @@ def test_the_stated_error_is_not_far_above_the_true_one():
         apart = cell[:, None] - cell[None, :]
         in_doubt.append(((y[:, None] > y[None, :]) & (apart == 64.0)).sum())
     assert min(in_doubt) >= 1000
+    assert min(values) >= 1.0
+    assert min(slopes) >= 1.0
     assert np.median(values) <= 100.0
     assert np.median(slopes) <= 100.0
 
@@ -279,6 +281,22 @@ def test_stated_errors_include_the_rounding_of_excesses_far_below_a_cell(gap):
     assert abs(found.value - every.value()) <= found.error + of_differences
 
 
+@pytest.mark.parametrize("gap", [2.0**-20, 2.0**-31])
+@pytest.mark.parametrize("power", [1, 2])
+def test_stated_errors_of_gradients_include_the_rounding_of_tiny_excesses(gap, power):
+    """All differences are exact, and the cells' sums of places are not."""
+    rng = np.random.default_rng(0)
+    y = np.arange(2000) % 2 * 1.0
+    scores = np.where(y > 0.0, 1.0 - gap, 0.0) + rng.integers(0, 2**21, 2000) * 2.0**-53
+    levels, terms = Levels.build(y), ((1.0, power, 1.0),)
+    found = cell_sum(levels, terms, exact_sum(terms)).at(scores)
+    every = Every(terms, levels, y, None, "full", None, scores)
+    off = np.abs(found.gradient - every.gradient()).sum()
+    of_every = 2000.0 * np.finfo(float).eps * np.abs(every.phi(1)).sum()
+    assert off <= found.gradient_error + of_every
+    assert found.gradient_error <= 1e-10 * y.size**2
+
+
 @pytest.mark.parametrize("delta", [2.0**-25, 2.0**-30])
 def test_stated_errors_include_the_rounding_of_terms_that_cancel(delta):
     """The sum of a Huberised hinge is far below those of its two terms."""
@@ -292,6 +310,7 @@ def test_stated_errors_include_the_rounding_of_terms_that_cancel(delta):
     over = every.weight * np.maximum(1.0 - delta / 2.0 - every.d, 0.0)
     assert every.d.max() < 1.0 - delta
     assert abs(found.value - over.sum()) <= found.error
+    assert np.abs(found.gradient - every.gradient()).sum() <= found.gradient_error
 
 
 @pytest.mark.parametrize("dropped", [False, True])

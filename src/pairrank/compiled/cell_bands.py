@@ -58,8 +58,8 @@ def gradient_of_bands(
 ):
     """Add each row's gradient to `gradient` (n,).
 
-    Returns the value, its error, the sum of the errors of the rows' gradients, and the size that
-    the rounding of the value is relative to.
+    Returns the value, its error, the sum of the errors of the rows' gradients, and the sizes that
+    the rounding of the value and of the gradients is relative to.
     """
     scratch = _scratch(bands, part_start, per_row, len(weight), 3, 3)
     return _gradient_of_bands(
@@ -73,7 +73,7 @@ def _gradient_of_bands(
     scores, weight, bands, part_start, scale, per_h, per_row, margins, powers, factors,
     codes, positions, at, place, moments, table, around, gradient,
 ):  # fmt: skip
-    value = error = gradient_error = size = 0.0
+    value = error = gradient_error = value_size = slope_size = 0.0
     none = positions[:0]
     for band in range(len(bands)):
         starts = part_start[bands[band, 0] : bands[band, 1] + 1]
@@ -92,12 +92,13 @@ def _gradient_of_bands(
         value += scale[band] * found[0]
         error += scale[band] * found[1]
         gradient_error += scale[band] * found[2]
-        size += scale[band] * found[3]
+        value_size += scale[band] * found[3]
+        slope_size += scale[band] * found[4]
         read_rows(
             own, codes, mass, scale[band], width, position, 0, last, at, place, table, False,
             gradient[rows],
         )  # fmt: skip
-    return value, error, gradient_error, size
+    return value, error, gradient_error, value_size, slope_size
 
 
 def partners_of_bands(

@@ -49,11 +49,11 @@ def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
 
     `near` and `beyond` are the polynomials for pairs K and K + 1 apart; the latter is 0 if f is 0.
     Returns the value, of squares at least 0, the weights of both kinds of pairs, and that of the
-    pairs counted in. r0 to r2 are the moments of the losers less than K cells below a winner's cell
+    pairs counted in and the sum of their slopes with respect to d. r0 to r2 are the moments of the losers less than K cells below a winner's cell
     and of all above, about the cell K below, so that no sum of them cancels.
     """
     n, n_apart = len(position), 1 if f == 0.0 else 2
-    value = at_border = past_it = counted = r0 = r1 = r2 = 0.0
+    value = at_border = past_it = counted = slopes = r0 = r1 = r2 = 0.0
     low = n
     origin = position[n - 1] - K
     for b in range(n - 1, -1, -1):
@@ -74,9 +74,11 @@ def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
         counted += w0 * r0
         if power == 2:
             value += w0 * (f * (first + r1) + r2) - 2.0 * w1 * first + w2 * r0
+            slopes += 2.0 * (w0 * first - w1 * r0)
             g0, g1, g2 = 2.0 * first, -2.0 * r0, 0.0
         else:
             value += w0 * first - w1 * r0
+            slopes += w0 * r0
             g0, g1, g2 = r0, 0.0, 0.0
         at = low - 1
         for apart in range(n_apart):
@@ -99,7 +101,7 @@ def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
         table[3 * b + 2] -= c * g2
     if power == 2 and value < 0.0:
         value = 0.0
-    return c * value, at_border, past_it, counted
+    return c * value, at_border, past_it, counted, slopes
 
 
 @compiled
@@ -172,8 +174,8 @@ def sweep(moments, n_codes, links, per_h, position, margins, powers, factors, ar
 
     `moments` are (S, C * B * 3), `around` (3 B,) is scratch; all three may be longer.
     Returns the value, its error, the sum of the errors of the rows' gradients, and the size of what
-    is added up to the value, in units of scores. Where all excesses are far below a cell's width,
-    or factors differ in sign, the size is far above the value.
+    is added up to the value, in units of scores, and to the gradients. Where all excesses are far
+    below a cell's width, or factors differ in sign, the sizes are far above the results.
     """
     n_cells = len(position)
     around = around[: 3 * n_cells]
@@ -181,7 +183,7 @@ def sweep(moments, n_codes, links, per_h, position, margins, powers, factors, ar
     gains, losses = table[0], table[-1]
     below_start, below, above_start, above = links
     h = 1.0 / per_h
-    value = error = slope_error = total_size = 0.0
+    value = error = slope_error = value_size = slope_size = 0.0
     is_pair = n_codes == 2 and not len(below_start)
     clear(around)
     for code in range(n_codes):
@@ -195,12 +197,14 @@ def sweep(moments, n_codes, links, per_h, position, margins, powers, factors, ar
             c, size = factors[k] * (h if powers[k] == 2 else 1.0), abs(factors[k])
             near, value_off, slope_off = fit(f, powers[k])
             beyond, value_off_beyond, slope_off_beyond = fit(f - 1.0, powers[k])
-            more, at_border, past_it, counted = add_winners(
+            more, at_border, past_it, counted, slopes = add_winners(
                 own, lower, position, K, f, powers[k], c, near, beyond, out
             )
             value += more * h
             unit = size * h ** (powers[k] - 1)
-            total_size += abs(more) * h + unit * h * 4.0 * (counted + at_border + past_it)
+            within = 4.0 * (counted + at_border + past_it)  # What places within cells add.
+            value_size += abs(more) * h + unit * h * within
+            slope_size += unit * 2.0 * (abs(slopes) + within)
             error += unit * h * (value_off * at_border + value_off_beyond * past_it)
             slope_error += unit * 2.0 * (slope_off * at_border + slope_off_beyond * past_it)
         if not len(below_start) and not is_pair:
@@ -220,7 +224,7 @@ def sweep(moments, n_codes, links, per_h, position, margins, powers, factors, ar
             add_losers(upper, position, K, f, powers[k], c, near, beyond, out)
         if not len(above_start) and not is_pair:
             add_entries(winners, code, around)
-    return value, error, slope_error, total_size
+    return value, error, slope_error, value_size, slope_size
 
 
 @compiled

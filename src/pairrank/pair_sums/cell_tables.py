@@ -16,7 +16,7 @@ TermArrays = tuple[FloatArray, NDArray[np.int64], FloatArray]
 Sums = tuple[float, float, float, float]
 """The value, its error, the sum of the errors of the rows' gradients, and the value's rounding."""
 
-UNIT_ROUNDING = 2.0**-53
+_UNIT_ROUNDING = 2.0**-53
 
 
 def term_arrays(terms: Terms) -> TermArrays:
@@ -62,9 +62,14 @@ def sweep_moments(
         by_side(moments), moments.shape[1], links, grid.per_h, grid.position, *terms,
         np.empty(3 * grid.position.size), by_side(table),
     )  # fmt: skip
-    value, error, gradient_error, size = (scale * np.array(sums)).tolist()
-    rounding = (additions + 8.0 * grid.position.size) * UNIT_ROUNDING * size
-    return table, (value, error, gradient_error, rounding)
+    return table, with_rounding(scale * np.array(sums), additions + 8.0 * grid.position.size)
+
+
+def with_rounding(found: FloatArray, additions: float) -> Sums:
+    """Return the sums of a sweep, (5,), of numbers that so many additions have made."""
+    value, error, gradient_error, value_size, slope_size = found.tolist()
+    rounding = additions * _UNIT_ROUNDING
+    return value, error, gradient_error + rounding * slope_size, rounding * value_size
 
 
 def by_side(table: FloatArray) -> FloatArray:

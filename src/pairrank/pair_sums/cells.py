@@ -32,7 +32,6 @@ from pairrank.pair_sums.cell_plan import (
     weight_of_sides,
 )
 from pairrank.pair_sums.cell_tables import (
-    UNIT_ROUNDING,
     Sums,
     TermArrays,
     Terms,
@@ -42,6 +41,7 @@ from pairrank.pair_sums.cell_tables import (
     squares_of,
     stated,
     sweep_moments,
+    with_rounding,
     term_arrays,
 )
 from pairrank.preferences import Levels
@@ -296,17 +296,16 @@ class _BandSum:
     def gradient(self, gradient: FloatArray, is_first: bool) -> Sums:
         """Add the rows' gradients, (n_rows,); return the sums."""
 
-        def add(block: slice) -> tuple[float, float, float, float]:
+        def add(block: slice) -> tuple[float, float, float, float, float]:
             start, scale = self.bands.part_start, self.bands.scale[block]
             which = (self.scores, self.weight, self.bands.bands[block], start, scale)
             if not self._grid:
-                return cell_parts.gradient_of_parts(*which, *self.terms, gradient), 0.0, 0.0, 0.0
+                value = cell_parts.gradient_of_parts(*which, *self.terms, gradient)
+                return value, 0.0, 0.0, 0.0, 0.0
             return cell_bands.gradient_of_bands(*which, *self._grid, *self.terms, gradient)
 
-        found = np.reshape(threads.run(add, self.bands.blocks), (-1, 4))
-        value, error, gradient_error, size = found.sum(axis=0).tolist()
-        rows = self.scores.size / max(len(self.bands.bands), 1)
-        return value, error, gradient_error, rows * UNIT_ROUNDING * size
+        found = np.reshape(threads.run(add, self.bands.blocks), (-1, 5))
+        return with_rounding(found.sum(axis=0), self.scores.size / max(len(self.bands.bands), 1))
 
     def add_partners(self, values: FloatArray, result: FloatArray) -> None:
         """Add 2 c times the sum of the values of each row's partners that are counted in."""
