@@ -37,7 +37,7 @@ def test_a_point_states_the_errors_of_all_its_queries(route, monkeypatch):
     assert (problem.gathered is not None) == (route == "gathered")
     assert (problem.crossing is not None) == (route == "exchanged")
     weight = Levels.build(y, qid).total_weight
-    objective, w = BlockObjective(problem, None, None), rng.normal(size=3)
+    objective, w = BlockObjective(problem), rng.normal(size=3)
     d = np.subtract.outer(X @ w, X @ w)
     joined = np.greater.outer(y, y) & np.equal.outer(qid, qid)
     exact = 0.5 * np.logaddexp(0.0, -d)[joined].sum()
