@@ -49,8 +49,9 @@ def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
 
     `near` and `beyond` are the polynomials for pairs K and K + 1 apart; the latter is 0 if f is 0.
     Returns the value, of squares at least 0, the weights of both kinds of pairs, and that of the
-    pairs counted in and the sum of their slopes with respect to d. r0 to r2 are the moments of the losers less than K cells below a winner's cell
-    and of all above, about the cell K below, so that no sum of them cancels.
+    pairs counted in and the sum of their slopes with respect to d. r0 to r2 are the moments of the
+    losers less than K cells below a winner's cell and of all above, about the cell K below, so that
+    no sum of them cancels.
     """
     n, n_apart = len(position), 1 if f == 0.0 else 2
     value = at_border = past_it = counted = slopes = r0 = r1 = r2 = 0.0

@@ -41,8 +41,8 @@ from pairrank.pair_sums.cell_tables import (
     squares_of,
     stated,
     sweep_moments,
-    with_rounding,
     term_arrays,
+    with_rounding,
 )
 from pairrank.preferences import Levels
 
