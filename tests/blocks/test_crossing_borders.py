@@ -41,13 +41,30 @@ def test_scores_just_below_zero_read_their_gradient_from_wide_cells(least):
             scores, np.zeros(n, np.int32), np.full(n, level, np.int32), np.empty(0),
             np.empty((0, n)),
         )
-        for level, scores in enumerate((np.full(n, least), np.linspace(-1e10, -9e9, n)))
+        for level, scores in enumerate((np.full(n, least), np.linspace(-1e16, -9e15, n)))
     ]  # fmt: skip
     first, second = (part.summary(index, rows) for index, rows in enumerate(blocks))
     table = part.finish(first.merged(second))
     assert table.per_h < 1.0
-    assert table.gradient_error == 0.0
+    assert table.gradient_error <= 1e-10 * n**2
     losers, winners = (table.gradient(index, rows) for index, rows in enumerate(blocks))
     np.testing.assert_allclose(losers, n, rtol=1e-13)
     np.testing.assert_allclose(winners, -n, rtol=1e-13)
     assert abs(table.value + n * (blocks[1].scores - least).sum()) <= table.error
+
+
+def test_a_block_of_tiny_scores_widens_no_cells():
+    query = MomentQuery(0, 80, 2, levels=np.array([0, 1], np.int32))
+    part = CellsOfLevels(((0.0, 1, 1.0),), query)
+    normal = np.random.default_rng(0).normal(size=40)
+    tables = [
+        part.summary(
+            0,
+            OwnRows(
+                scores, np.zeros(40, np.int32), np.full(40, level, np.int32), np.empty(0),
+                np.empty((0, 40)),
+            ),
+        )
+        for level, scores in enumerate((1e-300 * normal, normal))
+    ]  # fmt: skip
+    assert tables[0].merged(tables[1]).per_h == tables[1].per_h > 1e9

@@ -41,6 +41,8 @@ _TAIL, _OUTER = 0.01, 8
 """All but this part of the weight on each side is that of inner rows. Scores with long tails are in
 up to 8 times as many cells as the inner rows alone."""
 _MOST_SHIFT = 52
+_NARROWEST = 2.0**1000
+"""The largest 1/h."""
 _TABLES = {"moments": 3}
 
 
@@ -112,8 +114,8 @@ def _narrow_cells(
     The cells of few rows are as narrow as can be. For more rows the width follows from a sample,
     and the narrowest window has a limited number of cells.
     """
-    most = LARGEST_CELL / (furthest or 1.0)
-    finest = float(2.0 ** (np.ceil(np.log2(most)) - 1.0)) if np.isfinite(most) else 1.0
+    most = min(LARGEST_CELL / (furthest or 1.0), _NARROWEST)
+    finest = float(2.0 ** (np.ceil(np.log2(most)) - 1.0))
     if scores.size <= _OUTER * used:
         return finest
     sample = np.sort(scores[:: max(1, scores.size // _SAMPLE)])

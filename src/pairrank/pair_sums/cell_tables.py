@@ -62,14 +62,19 @@ def sweep_moments(
         by_side(moments), moments.shape[1], links, grid.per_h, grid.position, *terms,
         np.empty(3 * grid.position.size), by_side(table),
     )  # fmt: skip
-    return table, with_rounding(scale * np.array(sums), additions + 8.0 * grid.position.size)
+    return table, with_rounding(scale * np.array(sums), additions, grid.position.size)
 
 
-def with_rounding(found: FloatArray, additions: float) -> Sums:
-    """Return the sums of a sweep, (5,), of numbers that so many additions have made."""
+def with_rounding(found: FloatArray, additions: float, n_cells: int = 0) -> Sums:
+    """Return the sums of a sweep, (5,), of moments that so many additions have made.
+
+    Each cell of the sweep rounds a sum of weights, one of places, which slopes have, and one of
+    their squares.
+    """
     value, error, gradient_error, value_size, slope_size = found.tolist()
-    rounding = additions * _UNIT_ROUNDING
-    return value, error, gradient_error + rounding * slope_size, rounding * value_size
+    of_value = (additions + 8.0 * n_cells) * _UNIT_ROUNDING * value_size
+    of_slopes = (additions + 4.0 * n_cells) * _UNIT_ROUNDING * slope_size
+    return value, error, gradient_error + of_slopes, of_value
 
 
 def by_side(table: FloatArray) -> FloatArray:
