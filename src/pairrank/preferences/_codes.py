@@ -41,7 +41,8 @@ def counted_levels(y: NDArray[Any]) -> LevelCodes:
     blocks = threads.blocks(y.size, ROWS_A_BLOCK)
     ends = threads.run(lambda rows: (y[rows].min(), y[rows].max()), blocks)
     low, high = float(min(ends)[0]), float(max(end[1] for end in ends))
-    if high - low < min(_SMALL_SPAN, max(1024, y.size)):
+    first = y[:_PIECE]  # Real labels need no kernel.
+    if high - low < min(_SMALL_SPAN, max(1024, y.size)) and np.array_equal(first, np.rint(first)):
         found = _levels_of_whole(y, low, int(high - low) + 1, blocks)
         if found is not None:
             return found
