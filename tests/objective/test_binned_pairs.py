@@ -1,5 +1,7 @@
 """The Hessian of binned scores: the double loop over pairs, and the exact Hessian near it."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -107,6 +109,32 @@ def test_too_many_bins_or_queries_give_none():
     assert binned.at(np.where(np.arange(200) == 7, np.nan, scores)) is None
     X, levels, scores = made(2, 2000, 40, {})
     assert BinnedPairs(X, levels, losses.SquaredHinge()).at(scores) is None
+
+
+@pytest.mark.parametrize("graph", ["full", OrderGraph([(k, k + 1) for k in range(899)])])
+def test_many_levels_take_no_table_of_levels_by_levels(graph):
+    n_levels, n_rows = 900, 2000
+    generator = np.random.default_rng(4)
+    X, y = generator.normal(size=(n_rows, 3)), np.arange(n_rows) % n_levels
+    levels = Levels.build(y.astype(float), graph=graph)
+    binned = BinnedPairs(X, levels, losses.SquaredHinge())
+    tracemalloc.start()
+    found = binned.at(np.zeros(n_rows))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < n_levels**2 * 4
+    curvature = bind(losses.SquaredHinge(), levels, pair_sum="direct").at(np.zeros(n_rows))
+    exact = curvature.curvature().matmat(np.ascontiguousarray(X.T)) @ X
+    # At one bin, the second difference at 0 of a square is that square's second derivative.
+    np.testing.assert_allclose(found, exact, rtol=1e-8, atol=1e-8 * np.abs(exact).max())
+
+
+def test_sums_that_take_as_much_memory_as_X_give_none():
+    X, y = np.zeros((1100, 1000)), np.arange(1100.0)
+    levels, scores = Levels.build(y), np.zeros(1100)
+    assert BinnedPairs(X, levels, losses.SquaredHinge()).at(scores) is None
+    few = Levels.build(y // 3.0)
+    assert BinnedPairs(X, few, losses.SquaredHinge()).at(scores) is not None
 
 
 @given(st.integers(1, 9), st.integers(0, 30), st.integers(0, 2**31))

@@ -13,6 +13,8 @@ from pairrank.preferences import Levels
 _WIDTH, _WIDEST = 0.125, 0.25
 """The width of a bin, in units of the margin, doubled until the table is small enough."""
 _MOST_QUERIES = 32
+_SMALL = 1 << 20
+"""So many entries of sums take little memory, however small X is."""
 _BLOCKS, _LARGE = 4, 1 << 18
 """A matrix X of at least so many entries is cut into so many blocks of features."""
 
@@ -35,8 +37,9 @@ class BinnedPairs:
     Notes
     -----
     It keeps the rows of X in the order of the levels. A matrix costs O(n_rows n_features^2), and
-    the product of a table of bins by bins with the sums of X over each level's bins; `at` gives
-    None where this would take longer, and for many queries.
+    the product of a table of bins by bins with the sums of X over each level's bins. `at` gives
+    None where this would take longer, where the sums of X over a query's groups would take more
+    than half the memory of X, and for many queries.
     """
 
     def __init__(self, X: FloatArray, levels: Levels, loss: PairLoss) -> None:
@@ -68,9 +71,11 @@ class BinnedPairs:
         start = self.levels.query_start[:-1]
         span = np.maximum.reduceat(layout, start) - np.minimum.reduceat(layout, start)
         n_levels = np.diff(self.levels.query_group)
-        width = _WIDTH
+        width, most = _WIDTH, max(_SMALL, self.X.size // 2)
         while width <= _WIDEST:
-            if np.sum(n_levels * (span / width + 1.0) ** 2) <= self.X.size:
+            n_bins = span / width + 1.0
+            is_small = np.max(n_levels * n_bins) * self.X.shape[1] <= most
+            if is_small and np.sum(n_levels * n_bins**2) <= self.X.size:
                 return width
             width *= 2.0
         return None
@@ -92,25 +97,43 @@ class BinnedPairs:
         winners, losers = (
             np.bincount(group, side, n_groups).reshape(shape) for side in (won, lost)
         )
-        above, table = self._joined(first, n_levels), self._table(n_bins, width)
-        degrees = won * (above @ (losers @ table.T)).reshape(-1)[group]
-        degrees += lost * (above.T @ (winners @ table)).reshape(-1)[group]
+        table = self._table(n_bins, width)
+        degrees = won * self._over_lower(first, losers @ table.T).reshape(-1)[group]
+        degrees += lost * self._over_higher(first, winners @ table).reshape(-1)[group]
         of_winners = _sums_by(group, won, self.X[rows], n_groups)
         of_losers = of_winners
         if levels.roles is not None:
             of_losers = _sums_by(group, lost, self.X[rows], n_groups)
-        below = (above @ of_losers.reshape(n_levels, -1)).reshape(*shape, -1)
+        below = self._over_lower(first, of_losers.reshape(*shape, -1))
         return degrees, of_winners.T @ np.matmul(table, below).reshape(n_groups, -1)
 
-    def _joined(self, first: int, n_levels: int) -> FloatArray:
-        """Return 1 where group first + i is preferred to group first + j, else 0."""
-        edges = self.levels.edges
-        if edges is None:
-            return np.tri(n_levels, k=-1)
-        joined = np.zeros((n_levels, n_levels))
-        here = edges[(edges[:, 0] >= first) & (edges[:, 0] < first + n_levels)] - first
-        joined[here[:, 1], here[:, 0]] = 1.0
-        return joined
+    def _over_lower(self, first: int, values: FloatArray) -> FloatArray:
+        """Return, for each level of a query, the sum of the values of those it is preferred to.
+
+        `values` has a first axis of levels, and so has the result; `first` is their first group.
+        """
+        if self.levels.edges is not None:
+            return self._over_edges(first, values, to=1)
+        result = np.zeros_like(values)
+        np.cumsum(values[:-1], axis=0, out=result[1:])
+        return result
+
+    def _over_higher(self, first: int, values: FloatArray) -> FloatArray:
+        """Return, for each level, the sum of the values of those preferred to it."""
+        if self.levels.edges is not None:
+            return self._over_edges(first, values, to=0)
+        return self._over_lower(first, values[::-1])[::-1]
+
+    def _over_edges(self, first: int, values: FloatArray, to: int) -> FloatArray:
+        """Return the sums over edges by the level at their end `to`: 0, the lower one, or 1."""
+        edges, n_levels = self.levels.edges, len(values)
+        assert edges is not None
+        its_edges = slice(*np.searchsorted(edges[:, 0], (first, first + n_levels)))
+        own = edges[its_edges] - first
+        joined = sparse.csr_array(
+            (np.ones(len(own)), (own[:, to], own[:, 1 - to])), (n_levels, n_levels)
+        )
+        return np.asarray(joined @ values.reshape(n_levels, -1)).reshape(values.shape)
 
     def _table(self, n_bins: int, width: float) -> FloatArray:
         """Return the second derivative of a winner's bin and a loser's, (n_bins, n_bins)."""
