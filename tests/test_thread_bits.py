@@ -70,6 +70,7 @@ def small_blocks(monkeypatch):
         (models, "_ROWS_IN_CACHE", 64),
         (models, "_ROWS_A_BLOCK", 50),
         ("pairrank.design", "_LEAST_COMPACT", 1),
+        ("pairrank.estimators._descent", "_LEAST_SAMPLE", 200),
         ("pairrank.estimators._descent", "_LINE_ROWS", 300),
         ("pairrank.preferences._codes", "ROWS_A_BLOCK", 50),
         (sorted_sums, "ROWS_A_PART", 30),
