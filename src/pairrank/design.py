@@ -263,7 +263,10 @@ def compacted(design: Design) -> Design:
 
 
 def _even_blocks(size: int, most: int) -> list[slice]:
-    """Cut a range into one slice, or an even number of slices of one length, none above `most`."""
+    """Cut a range into slices of one length, at most `most`: one slice, or an even number.
+
+    The number may be odd where there are more slices than numbers in one.
+    """
     n_blocks = -(-size // most)
     n_blocks += n_blocks % 2 if n_blocks > 1 else 0
     return threads.blocks(size, -(-size // max(1, n_blocks)) or 1)

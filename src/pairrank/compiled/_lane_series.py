@@ -7,12 +7,11 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-LANES = 8
+from pairrank.compiled._lanes import EIGHT, LANES, SIZE, spread
+
 STEP = 4
 """Terms are computed in steps of so many."""
 
-_SIZE = ir.IntType(64)
-_EIGHT = ir.VectorType(ir.DoubleType(), LANES)
 _FUSED = ("contract", "reassoc")
 
 
@@ -41,7 +40,7 @@ def _reader(builder, context, kinds, arrays):
     ]
 
     def pointer(array, at):
-        return builder.bitcast(builder.gep(data[array], [at]), _EIGHT.as_pointer())
+        return builder.bitcast(builder.gep(data[array], [at]), EIGHT.as_pointer())
 
     def load(array, at):
         numbers = builder.load(pointer(array, at))
@@ -83,12 +82,6 @@ def _folded(builder, vectors):
     return vectors[0]
 
 
-def _spread(builder, number):
-    """Return a vector with one number in each lane."""
-    one = builder.insert_element(ir.Constant(_EIGHT, ir.Undefined), number, ir.IntType(32)(0))
-    return builder.shuffle_vector(one, one, _places([0] * LANES))
-
-
 @intrinsic
 def ends_by_lane(typing_context, scores, size, out):
     """Write the least of each lane of whole vectors to out[:8], the greatest to out[8:16]."""
@@ -96,16 +89,16 @@ def ends_by_lane(typing_context, scores, size, out):
     def generate(context, builder, signature, arguments):
         scores, size, out = arguments
         load, store = _reader(builder, context, [signature.args[k] for k in (0, 2)], [scores, out])
-        ends = [cgutils.alloca_once_value(builder, load(0, _SIZE(0))) for _ in range(2)]
-        step = _SIZE(LANES)
-        with cgutils.for_range_slice(builder, step, size, step, intp=_SIZE) as (row, _):
+        ends = [cgutils.alloca_once_value(builder, load(0, SIZE(0))) for _ in range(2)]
+        step = SIZE(LANES)
+        with cgutils.for_range_slice(builder, step, size, step, intp=SIZE) as (row, _):
             here = load(0, row)
             for end, order in zip(ends, ("<", ">"), strict=True):
                 known = builder.load(end)
                 further = builder.fcmp_ordered(order, here, known)
                 builder.store(builder.select(further, here, known), end)
         for k, end in enumerate(ends):
-            store(builder.load(end), 1, _SIZE(k * LANES))
+            store(builder.load(end), 1, SIZE(k * LANES))
         return context.get_dummy_value()
 
     return types.void(scores, types.int64, out), generate
@@ -120,7 +113,7 @@ def _argument(builder, load, arithmetic, centre, per_radius, row):
 
 def _lanes_of(builder, kind, number, load, lane):
     """Return eight lanes of an array, or a number in all of them."""
-    return _spread(builder, number) if isinstance(kind, types.Float) else load(1, lane)
+    return spread(builder, number) if isinstance(kind, types.Float) else load(1, lane)
 
 
 def _add_terms(is_folded):
@@ -144,12 +137,12 @@ def _add_terms(is_folded):
             load, store = _reader(builder, context, kinds, known)
             arithmetic = times, plus, minus = _arithmetic(builder)
             centre = _lanes_of(builder, kinds[1], centre, load, lane)
-            per_radius, ones = _spread(builder, per_radius), ir.Constant(_EIGHT, [1.0] * LANES)
-            zeros = ir.Constant(_EIGHT, [0.0] * LANES)
+            per_radius, ones = spread(builder, per_radius), ir.Constant(EIGHT, [1.0] * LANES)
+            zeros = ir.Constant(EIGHT, [0.0] * LANES)
             sums = [cgutils.alloca_once_value(builder, zeros) for _ in range(STEP)]
             for total in sums:
                 builder.store(zeros, total)
-            with cgutils.for_range_slice(builder, lane, size, stride, intp=_SIZE) as (row, _):
+            with cgutils.for_range_slice(builder, lane, size, stride, intp=SIZE) as (row, _):
                 u, x = _argument(builder, load, arithmetic, centre, per_radius, row)
                 w = load(2, row)
                 newest = builder.select(is_first, u, load(3, row))
@@ -201,18 +194,18 @@ def _add_back(is_spread):
             load, store = _reader(builder, context, kinds, known)
             arithmetic = times, plus, minus = _arithmetic(builder)
             centre = _lanes_of(builder, kinds[1], centre, load, lane)
-            per_radius, own = _spread(builder, per_radius), _spread(builder, own)
-            zeros = ir.Constant(_EIGHT, [0.0] * LANES)
+            per_radius, own = spread(builder, per_radius), spread(builder, own)
+            zeros = ir.Constant(EIGHT, [0.0] * LANES)
             numbers = context.make_array(kinds[5])(context, builder, series).data
             coefficients = []
             for k in range(STEP):
                 if is_spread:
-                    number = builder.load(builder.gep(numbers, [builder.add(at, _SIZE(k))]))
-                    coefficients.append(_spread(builder, number))
+                    number = builder.load(builder.gep(numbers, [builder.add(at, SIZE(k))]))
+                    coefficients.append(spread(builder, number))
                 else:
                     coefficients.append(load(5, at))
                     at = builder.add(at, stride)
-            with cgutils.for_range_slice(builder, lane, size, stride, intp=_SIZE) as (row, _):
+            with cgutils.for_range_slice(builder, lane, size, stride, intp=SIZE) as (row, _):
                 u, x = _argument(builder, load, arithmetic, centre, per_radius, row)
                 newest, older = (builder.select(is_first, zeros, load(k, row)) for k in (3, 4))
                 for coefficient in reversed(coefficients):
@@ -247,24 +240,24 @@ def times_table(typing_context, vector, first, size, table, start, stride, out):
         load, store = _reader(builder, context, kinds, [vector, table, out])
         times, plus, _ = _arithmetic(builder)
         numbers = context.make_array(kinds[0])(context, builder, vector).data
-        zeros = ir.Constant(_EIGHT, [0.0] * LANES)
+        zeros = ir.Constant(EIGHT, [0.0] * LANES)
         sums = [cgutils.alloca_once_value(builder, zeros) for _ in range(2)]
-        columns = cgutils.for_range_slice(builder, _SIZE(0), size, _SIZE(2 * LANES), intp=_SIZE)
+        columns = cgutils.for_range_slice(builder, SIZE(0), size, SIZE(2 * LANES), intp=SIZE)
         with columns as (column, _):
             for total in sums:
                 builder.store(zeros, total)
-            rows = cgutils.for_range_slice(builder, _SIZE(0), size, _SIZE(STEP), intp=_SIZE)
+            rows = cgutils.for_range_slice(builder, SIZE(0), size, SIZE(STEP), intp=SIZE)
             with rows as (row, _):
                 at = builder.add(builder.add(start, builder.mul(row, stride)), column)
                 for k in range(STEP):
-                    place = builder.add(first, builder.add(row, _SIZE(k)))
-                    factor = _spread(builder, builder.load(builder.gep(numbers, [place])))
+                    place = builder.add(first, builder.add(row, SIZE(k)))
+                    factor = spread(builder, builder.load(builder.gep(numbers, [place])))
                     for half, total in enumerate(sums):
-                        entries = load(1, builder.add(at, _SIZE(half * LANES)))
+                        entries = load(1, builder.add(at, SIZE(half * LANES)))
                         builder.store(plus(builder.load(total), times(factor, entries)), total)
                     at = builder.add(at, stride)
             for half, total in enumerate(sums):
-                store(builder.load(total), 2, builder.add(column, _SIZE(half * LANES)))
+                store(builder.load(total), 2, builder.add(column, SIZE(half * LANES)))
         return context.get_dummy_value()
 
     index = types.int64

@@ -11,7 +11,8 @@ from pairrank._protocols import FloatArray, PairLoss
 from pairrank.preferences import Levels
 
 _WIDTH, _WIDEST = 0.125, 0.25
-"""The width of a bin, in units of the margin, doubled until the table is small enough."""
+"""The width of a bin of scores, doubled once if the table would be too large: margins near 1 give
+scores of that size."""
 _MOST_QUERIES = 32
 _SMALL = 1 << 20
 """So many entries of sums take little memory, however small X is."""
