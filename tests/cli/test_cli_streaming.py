@@ -91,6 +91,7 @@ def test_svmlight_is_parsed_into_the_named_folder(folder, tmp_path):
     streamed = run("evaluate", tmp_path / "m", folder / "rows.txt", *cache, "--json").stdout
     plain = run("evaluate", tmp_path / "m", folder / "rows.txt", "--json").stdout
     assert json.loads(streamed) == json.loads(plain)
+    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
     told = misused("train", folder / "rows.txt", "--stream", "-o", tmp_path / "n")
     assert "name the folder with --cache" in told
 
@@ -111,6 +112,7 @@ def test_csv_is_parsed_into_the_named_folder(folder, tmp_path):
     plain = run("evaluate", tmp_path / "m", tmp_path / "all.csv", "--json").stdout
     assert json.loads(streamed) == json.loads(plain)
     told = run("predict", tmp_path / "m", parts, *cache, "--label", "grade").stdout
+    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
     assert told == run("predict", tmp_path / "m", tmp_path / "all.csv", "--label", "grade").stdout
 
 
