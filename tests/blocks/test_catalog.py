@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_passes import cut_rows
-from pairrank.blocks import catalog
+from pairrank.blocks import RowBlocks, catalog
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import level_ranks, prepare
 from pairrank.exceptions import NoPairsError, PairrankError
@@ -189,3 +189,13 @@ def test_ranks_of_labels_are_their_places_among_the_known(known, n_rows):
         found = level_ranks(labels, known)
         assert found.dtype == np.int32
         assert found.tolist() == [known.tolist().index(label) for label in labels]
+
+
+@pytest.mark.parametrize("role", ["sample_weight", "winner_weight"])
+def test_weights_of_zero_leave_no_row(role):
+    weights = {role: np.zeros(6)}
+    if role == "winner_weight":
+        weights["loser_weight"] = np.zeros(6)
+    blocks = RowBlocks.from_arrays(np.ones((6, 2)), np.arange(6), batch_rows=4, **weights)
+    with pytest.raises(PairrankError, match="every weight is zero: no row is left"):
+        describe(blocks.passes())

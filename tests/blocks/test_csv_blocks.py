@@ -193,6 +193,49 @@ def test_two_processes_convert_the_same_text_at_once(tmp_path):
     assert blocks_of(path, cache).labels().y.sum() == total
 
 
+def test_converted_text_is_used_for_some_of_its_columns(tmp_path, monkeypatch):
+    text = ["u,v,w,q,grade\n", *(f"{k},{k * k},{-k},{k // 3},{k % 4}\n" for k in range(9))]
+    path, cache = write(tmp_path / "rows.csv", text), tmp_path / "cache"
+    RowBlocks.from_csv(path, cache=cache, label="grade", qid="q")
+    calls = parsed_by(monkeypatch)
+    rows = RowBlocks.from_csv(path, cache=cache, label="grade", features=["w", "u"])
+    found = rows.first_block()
+    assert calls == []
+    assert found.X[:, 0].tolist() == [-float(k) for k in range(9)]
+    assert found.X[:, 1].tolist() == [float(k) for k in range(9)]
+    assert found.y.tolist() == [k % 4 for k in range(9)]
+    assert found.qid is None
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"features": ["u", "grade"]},
+        {"features": ["u"], "label": "q"},
+        {"features": ["u"], "qid": "v"},
+        {"features": ["u"], "weight": "w"},
+        {"features": ["u"], "dtype": np.float32},
+        {"drop": ["q"]},
+    ],
+)
+def test_text_is_parsed_again_for_other_columns_or_roles(tmp_path, monkeypatch, other):
+    text = ["u,v,w,q,grade\n", *(f"{k},{k * k},{k},{k // 3},{k % 4}\n" for k in range(9))]
+    path, cache = write(tmp_path / "rows.csv", text), tmp_path / "cache"
+    RowBlocks.from_csv(path, cache=cache, label="grade", qid="q", features=["u", "v"])
+    calls = parsed_by(monkeypatch)
+    RowBlocks.from_csv(path, cache=cache, **other)
+    assert calls == [str(path)]
+
+
+def test_text_that_has_changed_is_not_used_for_some_of_its_columns(tmp_path):
+    path, cache = write(tmp_path / "rows.csv", ["u,v\n", "1,2\n", "3,4\n"]), tmp_path / "cache"
+    RowBlocks.from_csv(path, cache=cache)
+    write(path, ["u,v\n", "1,2\n", "9,4\n"])
+    os.utime(path, ns=(1, 1))
+    found = RowBlocks.from_csv(path, cache=cache, features=["u"]).first_block()
+    assert found.X[:, 0].tolist() == [1.0, 9.0]
+
+
 def test_folders_of_another_version_are_not_read(tmp_path, monkeypatch):
     path = write(tmp_path / "rows.csv", lines_of(0))
     blocks_of(path, tmp_path / "cache")

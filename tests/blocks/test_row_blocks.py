@@ -235,3 +235,25 @@ def test_a_pipeline_of_a_ranker_alone_takes_blocks():
     rows = cut([20], X, Y)
     pipeline = make_pipeline(RankSVM()).fit(rows)
     assert np.array_equal(pipeline.predict(rows), RankSVM().fit(rows).predict(rows))
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, sparse.csr_array])
+def test_blocks_that_overwrite_the_block_before_are_refused(matrix):
+    buffer = matrix(np.ones((50, 3)))
+    y = np.arange(50) % 3
+
+    def blocks():
+        for number in range(6):
+            entries = buffer.data if sparse.issparse(buffer) else buffer
+            entries[...] = np.random.default_rng(number).normal(size=entries.shape)
+            yield buffer, y
+
+    with pytest.raises(PairrankError, match=r"has overwritten the block before: .* a copy"):
+        RankSVM().fit(RowBlocks(blocks))
+
+
+def test_blocks_may_be_one_array_again_and_again():
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 3
+    twice = RankSVM().fit(RowBlocks(lambda: iter([(X, y), (X, y)])))
+    whole = RankSVM().fit(np.vstack([X, X]), np.tile(y, 2))
+    assert np.abs(twice.coef_ - whole.coef_).max() <= 1e-4 * np.abs(whole.coef_).max()

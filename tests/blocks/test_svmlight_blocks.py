@@ -84,6 +84,32 @@ def test_the_text_is_parsed_once(tmp_path, monkeypatch):
     assert calls == []
 
 
+@pytest.mark.parametrize(
+    ("stated", "is_parsed"),
+    [
+        ({"n_features": 4}, False),
+        ({"n_features": 4, "zero_based": False}, False),
+        ({"n_features": 5}, True),
+        ({"n_features": 4, "dtype": np.float32}, True),
+        ({"n_features": 5, "zero_based": True}, True),
+    ],
+)
+def test_text_is_parsed_again_only_for_other_features(tmp_path, monkeypatch, stated, is_parsed):
+    lines = ["1 qid:1 1:2 4:3\n", "0 qid:1 2:5\n", "2 qid:2 3:1\n", "1 qid:2 1:7\n"]
+    path, cache = write(tmp_path / "rows.txt", lines), tmp_path / "cache"
+    whole = RowBlocks.from_svmlight(path, cache=cache).first_block()
+    calls = parsed_by(monkeypatch)
+    found = RowBlocks.from_svmlight(path, cache=cache, **stated).first_block()
+    assert bool(calls) == is_parsed
+    if not is_parsed:
+        assert np.array_equal(toarray(found.X), toarray(whole.X))
+        assert np.array_equal(found.y, whole.y)
+
+
+def toarray(X):
+    return X.toarray() if sparse.issparse(X) else X
+
+
 def test_text_that_shrinks_leaves_no_surplus_blocks(tmp_path):
     lines = lines_of(0)
     path, cache = write(tmp_path / "rows.txt", lines), tmp_path / "cache"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 from cli_rows import make_rows
 from cli_runs import misused, refused, run
-from pairrank import load_model
+from pairrank import RankSVM, load_model
 from pairrank.cli import _learnt, _streaming
 from pairrank.cli.app import app
 from pairrank.io import write_rows, write_svmlight
@@ -90,6 +91,7 @@ def test_svmlight_is_parsed_into_the_named_folder(folder, tmp_path):
     streamed = run("evaluate", tmp_path / "m", folder / "rows.txt", *cache, "--json").stdout
     plain = run("evaluate", tmp_path / "m", folder / "rows.txt", "--json").stdout
     assert json.loads(streamed) == json.loads(plain)
+    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
     told = misused("train", folder / "rows.txt", "--stream", "-o", tmp_path / "n")
     assert "name the folder with --cache" in told
 
@@ -110,6 +112,7 @@ def test_csv_is_parsed_into_the_named_folder(folder, tmp_path):
     plain = run("evaluate", tmp_path / "m", tmp_path / "all.csv", "--json").stdout
     assert json.loads(streamed) == json.loads(plain)
     told = run("predict", tmp_path / "m", parts, *cache, "--label", "grade").stdout
+    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
     assert told == run("predict", tmp_path / "m", tmp_path / "all.csv", "--label", "grade").stdout
 
 
@@ -148,23 +151,70 @@ def test_validation_rows_are_streamed_too(folder, tmp_path):
     assert found["valid ndcg@10"] == pytest.approx(json.loads(told)["ndcg@10"], rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda labels: labels - 9.0, "valid.parquet: ndcg@10 needs labels of 0 and more"),
+        (lambda labels: 0.0 * labels, "valid.parquet: y holds one class only"),
+    ],
+)
+def test_validation_labels_are_refused_before_the_fit(
+    folder, tmp_path, monkeypatch, change, complaint
+):
+    rows = make_rows(0, 60)
+    rows = rows._replace(y=change(rows.y))
+    write_rows(tmp_path / "valid.parquet", rows, label="grade", qid="query")
+    monkeypatch.setattr(RankSVM, "fit", lambda *_, **__: pytest.fail("the fit has begun"))
+    valid = ("--valid", tmp_path / "valid.parquet", "--metric", "ndcg@10")
+    stream = ("--stream", *NAMES, "-o", tmp_path / "m")
+    assert complaint in refused("train", folder / "parts", *stream, *valid)
+
+
+@pytest.mark.parametrize("data", ["parts", "parts/*.parquet"])
+def test_an_input_of_a_pattern_or_folder_is_never_the_output(folder, tmp_path, data):
+    parts = shutil.copytree(folder / "parts", tmp_path / "parts")
+    before = (parts / "0.parquet").read_bytes()
+    options = ("--stream", "-o", parts / "0.parquet")
+    assert "is an input too" in refused("train", tmp_path / data, *NAMES, *options)
+    assert "is an input too" in refused("predict", folder / "model", tmp_path / data, *options)
+    assert (parts / "0.parquet").read_bytes() == before
+
+
+def test_a_file_whose_name_looks_like_a_pattern_is_streamed(folder, tmp_path):
+    odd = tmp_path / "rows[1].parquet"
+    shutil.copy(folder / "all.parquet", odd)
+    run("predict", folder / "model", odd, "--stream", "-o", tmp_path / "scores")
+    assert len((tmp_path / "scores").read_text().splitlines()) == 600
+
+
 def test_files_larger_than_the_memory_are_streamed_and_it_says_so(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_streaming, "memory_bytes", lambda: 1000)
     told = run("train", folder / "all.parquet", *NAMES, "-o", tmp_path / "m", "-q").stderr
     assert "read block by block, as with --stream" in told
     again = ("-o", tmp_path / "n", "-q", "--search", "--valid", folder / "all.parquet")
-    assert "--search needs all rows in memory" in misused(
-        "train", folder / "all.parquet", *NAMES, *again
-    )
+    told = misused("train", folder / "all.parquet", *NAMES, *again)
+    assert "--search needs all rows in memory" in told
+    assert "leave out --stream" not in told
 
 
 @pytest.mark.parametrize(
     ("options", "complaint"),
     [
         (["--model", "rankboost"], "use ranksvm, rankncg"),
-        (["--search", "--valid", "parts/0.parquet"], "--search needs all rows in memory"),
-        (["--time", "grade"], "--time needs all rows in memory"),
-        (["--kernel", "rbf"], "needs all rows in memory"),
+        (
+            ["--search", "--valid", "parts/0.parquet", "--model", "rankncg"],
+            "train once per --alpha with --valid, and keep the best model (in Python: RankNCGCV",
+        ),
+        (
+            ["--search", "--valid", "parts/0.parquet", "--model", "svrank"],
+            "train once per -C with --valid, and keep the best model; or leave out --stream",
+        ),
+        (
+            ["--time", "grade"],
+            "--time needs all rows in memory: leave it out; or leave out --stream",
+        ),
+        (["--kernel", "rbf"], "--kernel rbf needs all rows in memory"),
+        (["--model", "rankncg", "--solver", "sgd"], "use --solver auto"),
         (["--memory-limit", "much"], "not a number of bytes, such as 2GB"),
     ],
 )
@@ -189,7 +239,7 @@ def test_errors_name_file_and_remedy(folder, tmp_path):
     assert "no file has such a name" in refused("train", folder / "x*.parquet", *stream)
     assert "--label" in refused("train", folder / "parts", *stream)
     told = refused("train", folder / "parts", *stream, *NAMES, "--memory-limit", "100MB")
-    assert "too small" in told
+    assert "--memory-limit 1e+08 bytes is too small" in told
     (tmp_path / "rows.csv").write_text("grade,a\n1,2\n0,3\n")
     told = misused("train", tmp_path / "rows.csv", *stream)
     assert "CSV is parsed once into a folder: name the folder with --cache" in told

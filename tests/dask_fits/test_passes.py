@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import signal
 import threading
@@ -23,6 +25,7 @@ from scipy import sparse  # noqa: E402
 import dask_tasks  # noqa: E402
 from pairrank import Pairs  # noqa: E402
 from pairrank.blocks._contracts import SecondPass  # noqa: E402
+from pairrank.dask import DaskRankNCG  # noqa: E402
 from pairrank.dask import passes as dask_passes  # noqa: E402
 from pairrank.dask.clients import client_of  # noqa: E402
 from pairrank.dask.partitions import partitions_of  # noqa: E402
@@ -249,7 +252,7 @@ def test_rows_that_change_between_passes_are_an_error(client, rows, tmp_path):
     passes = passes_over(client, changing, cut(y), persist=False)
     passes.describe(dask_tasks.describe_rows, None)
     passes.prepare(dask_tasks.keep_labels, 1.0)
-    with pytest.raises(PairrankError, match="block 0 differs from the first pass"):
+    with pytest.raises(PairrankError, match="partition 0 differs from the first pass"):
         passes.reduce(dask_tasks.gradient, SHARED, dask_tasks.add)
 
 
@@ -336,6 +339,8 @@ def refused(rows):
             *(dX, dy, {"sample_weight": cut(y, shifted)}, PairrankError),
             "partition 2 of sample_weight has 91",
         ),
+        "deep_X": (da.ones((4, 2, 3)), dy, {}, InputTypeError, "X must have two dimensions"),
+        "delayed_y": (dX, dask.delayed(y), {}, InputTypeError, "y must be an array, a dataframe"),
         "wide_qid": (dX, dy, {"qid": dX}, InputTypeError, "qid must have one dimension"),
         "frame_qid": (frame, frame["a"], {"qid": frame}, InputTypeError, "qid is a DataFrame"),
     }
@@ -345,7 +350,7 @@ def refused(rows):
     "name",
     [
         *("memory_X", "memory_y", "no_y", "pairs", "flat_X", "series_X", "columns", "count"),
-        *("lengths", "weights", "wide_qid", "frame_qid"),
+        *("lengths", "weights", "deep_X", "delayed_y", "wide_qid", "frame_qid"),
     ],
 )
 def test_what_is_no_collection_cut_by_rows_is_refused_before_any_work(rows, name):
@@ -390,6 +395,19 @@ def test_bad_rows_are_an_error_that_names_the_partition(client, rows, name):
     X, y, layout, message = faulty(rows)[name]
     with pytest.raises(PairrankError, match=message):
         passes_over(client, X, y, **layout).describe(dask_tasks.count_threads, None)
+
+
+def test_workers_keep_nothing_of_a_fit_that_has_failed(own_client, rows):
+    X, y = rows
+    hole = np.where(np.arange(y.size) == 60, np.nan, X.T).T
+    with contextlib.suppress(PairrankError):  # the error, and its frames, must not stay
+        DaskRankNCG(client=own_client).fit(cut(hole), cut(y))
+    gc.collect()
+    deadline = time.monotonic() + 30.0
+    while any(own_client.has_what().values()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not own_client.futures
+    assert not any(own_client.has_what().values())
 
 
 def test_collections_without_rows_are_an_error(client):

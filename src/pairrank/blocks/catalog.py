@@ -102,6 +102,8 @@ def describe(passes: Passes, *, seed: int = 0, graph: Any = "full") -> Catalog:
     request = Request(passes.n_blocks, passes.n_rows, seed, graph, SAMPLE_ROWS)
     parts = passes.describe(describe_block, request)
     _require_alike(parts)
+    if not any(part.n_kept for part in parts):
+        raise PairrankError("every weight is zero: no row is left")
     n_queries, crossing = crossing_queries(parts)
     first = parts[0]
     return Catalog(

@@ -114,6 +114,7 @@ class LocalPasses:
                 self._seen.append((checked.number, digest_of(checked.rows.X)))
                 kept = KeptRows(checked.rows)
                 self._kept.append(kept)
+                self._refuse_reused_memory(checked)
                 self._cache(checked.rows.X)
                 n_rows += kept.n_rows
                 n_bytes += kept.nbytes
@@ -226,6 +227,20 @@ class LocalPasses:
             "must stay the same during a fit (no new shuffle or augmentation in each pass)"
         )
 
+    def _refuse_reused_memory(self, checked: Checked) -> None:
+        """Raise a PairrankError if a block has overwritten the one before, which stays in memory.
+
+        Cached blocks are not compared with their digests in later passes.
+        """
+        if not self._cached or len(self._cached) < len(self._seen) - 1:
+            return
+        is_other = self._seen[-1][1] != self._seen[-2][1]
+        if is_other and _place_of(self._cached[-1]) == _place_of(checked.rows.X):
+            raise PairrankError(
+                f"block {checked.number} of {self.checks.source.name} has overwritten the block "
+                "before: give each block an array of its own, such as a copy"
+            )
+
     def _cache(self, X: Any) -> None:
         size = bytes_of(X)
         self.largest_block = max(self.largest_block, size)
@@ -259,6 +274,12 @@ def reported(
         del checked
         if report is not None:
             report(Reading(number, count, n_rows, n_bytes, all_blocks))
+
+
+def _place_of(X: Any) -> tuple[Any, ...]:
+    """Return where in memory the entries of a matrix are, and how they lie there."""
+    entries = X.data if sparse.issparse(X) else X
+    return entries.ctypes.data, entries.shape, entries.strides
 
 
 def bytes_of(X: Any) -> int:

@@ -6,7 +6,7 @@ import math
 import re
 import warnings
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,11 +15,16 @@ from pairrank.cli import _options as options
 from pairrank.cli._columns import to_remember
 from pairrank.cli._errors import UsageError, named
 from pairrank.cli._graphs import graph_of
-from pairrank.cli._models import MODELS, Model, learns_differences
+from pairrank.cli._models import MODELS, Model, in_flags, learns_differences
 from pairrank.cli._progress import Progress, Stopwatch, gap_of
+from pairrank.cli._rows import count_preferences
 from pairrank.cli._streaming import Streaming, as_rows, streamed, with_format
 from pairrank.cli.scoring import check_metrics, measure
 from pairrank.exceptions import PairrankError
+
+if TYPE_CHECKING:
+    from pairrank.blocks import RowBlocks
+    from pairrank.io import Rows
 
 _SHOWN = ("regularization", "n", "epsilon")
 """Parameters that the summary shows where a model has them."""
@@ -57,7 +62,7 @@ def learn_streamed(
     try:
         ranker._check_blocks()
     except PairrankError as error:
-        raise UsageError(f"{error}.") from None
+        raise UsageError(f"{in_flags(str(error), ranker.get_params())}.") from None
     progress = Progress(quiet=quiet)
     blocks = streamed(data, columns, streaming, progress.reading, quiet=quiet)
     with named(data):
@@ -66,7 +71,7 @@ def learn_streamed(
             ranker.set_params(graph=graph_of(ranker.graph, labels))
         elif labels is None:
             raise PairrankError("the rows have no labels: name their column with --label")
-    judged = None
+    judged = held = None
     if valid is not None:
         judged = streamed(
             valid,
@@ -78,23 +83,37 @@ def learn_streamed(
             zero_based=blocks.zero_based,
             quiet=quiet,
         )
+        held = held_rows(judged, valid, ranker, metric)
     stopping = {"X_val": judged} if judged is not None and ranker._stops_early else {}
     spent.on("reading")
     with progress, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=re.escape(Status.INTERRUPTED.value))
-        ranker.fit(blocks, callback=progress, **stopping)
+        try:
+            ranker.fit(blocks, callback=progress, **stopping)
+        except PairrankError as error:
+            message = in_flags(str(error), {"memory_limit": None})
+            named_already = data in message
+            raise type(error)(message if named_already else f"{data}: {message}") from None
     spent.on("fitting")
     facts = {"rows": ranker.n_rows_, "features": ranker.n_features_in_}
     summary = summarise(model, ranker, {**facts, "queries": ranker.n_queries_})
-    if judged is not None:
+    if judged is not None and held is not None:
         with named(valid or data):
-            scores, rows = judged.scored(ranker)
-            check_metrics([metric], as_rows(len(scores), rows))
-            value = measure(metric, as_rows(len(scores), rows), scores, ranker)
-        summary[f"valid {metric}"] = value
+            scores, _ = judged.scored(ranker, labelled=False)
+            summary[f"valid {metric}"] = measure(metric, held, scores, ranker)
     whole = ranker.status_ != Status.INTERRUPTED.name.lower()
     remembered = to_remember(data, with_format(data, columns))
     return Learnt(ranker, whole, summary, remembered, blocks.zero_based)
+
+
+def held_rows(judged: RowBlocks, source: str, ranker: Any, metric: str) -> Rows:
+    """Return the validation rows without features, checked before the fit; reads them once."""
+    with named(source):
+        labels = judged.labels()
+        rows = as_rows(np.asarray(labels.y).size, labels)
+        check_metrics([metric], rows)
+    count_preferences(rows, getattr(ranker, "graph", "full"), source)
+    return rows
 
 
 def streams(model: Model) -> bool:

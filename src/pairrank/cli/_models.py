@@ -130,9 +130,12 @@ def in_flags(message: str, params: dict[str, Any]) -> str:
     'too large: set --alpha (such as --alpha 0.1)'
     >>> in_flags("binning=4 is for thresholds", {"binning": 4})
     '--binning 4 is for thresholds'
+    >>> in_flags("kernel='rbf' is exact: leave kernel=None", {"kernel": "rbf"})
+    '--kernel rbf is exact: leave out --kernel'
     """
     for name in params:
+        message = re.sub(rf"\bleave {name}=None\b", f"leave out {flag_of(name)}", message)
         message = re.sub(rf"\b([Ss])et {name}\b", rf"\1et {flag_of(name)}", message)
-        message = re.sub(rf'\b{name}="?([\w.]+)"?', rf"{flag_of(name)} \1", message)
+        message = re.sub(rf"\b{name}=[\"']?([\w.]+)[\"']?", rf"{flag_of(name)} \1", message)
         message = re.sub(rf"^{name}\b", flag_of(name), message)
     return message

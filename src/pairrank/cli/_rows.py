@@ -16,6 +16,7 @@ from pairrank.cli._graphs import graph_of
 from pairrank.cli._models import flag_of
 from pairrank.cli._options import Columns
 from pairrank.cli._progress import ReadingLine
+from pairrank.cli._streaming import files_of
 from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.roles import ROLES
@@ -107,8 +108,9 @@ def check_output(path: str, *inputs: str | None, as_json: bool = False) -> None:
         raise PairrankError(f"{path}: its folder cannot be written; name another")
     refuse_read_only(path)
     if target.exists():
-        for source in inputs:
-            if source and source != "-" and Path(source).exists() and target.samefile(source):
+        named = (path for source in inputs if source and source != "-" for path in files_of(source))
+        for source in named:
+            if Path(source).exists() and target.samefile(source):
                 raise PairrankError(
                     f"{path}: is an input too, and would be lost; name another file"
                 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,13 +39,18 @@ class Streaming(NamedTuple):
 
 
 def is_streamed(
-    data: str, columns: options.Columns, streaming: Streaming, refused: dict[str, Any]
+    data: str,
+    columns: options.Columns,
+    streaming: Streaming,
+    refused: dict[str, Any],
+    instead: Mapping[str, str] | None = None,
 ) -> bool:
     """Whether to read DATA block by block: --stream says so, or it is larger than the memory.
 
-    `refused` are the options that cannot be streamed, by their flags, with their values.
+    `refused` are the options that cannot be streamed, by their flags, with their values; `instead`
+    says what does their work on blocks, for some of them.
     """
-    paths = _files(data)
+    paths = files_of(data)
     size = sum(os.path.getsize(path) for path in paths if os.path.isfile(path))
     is_large = size > memory_bytes()
     if not streaming.stream and not is_large:
@@ -57,9 +62,9 @@ def is_streamed(
     asked = {**refused, **{flag_of(name): columns.get(name) for name in _IN_MEMORY}}
     for flag, given in asked.items():
         if given:
-            raise UsageError(
-                f"{flag} needs all rows in memory: leave it out, or leave out --stream."
-            )
+            other = "; or leave out --stream" if streaming.stream else f" ({data} is larger)"
+            remedy = (instead or {}).get(flag, "leave it out")
+            raise UsageError(f"{flag} needs all rows in memory: {remedy}{other}.")
     if data == "-":
         raise UsageError("--stream reads files again and again, not standard input: name a file.")
     if not streaming.stream:
@@ -100,7 +105,7 @@ def streamed(
             shared |= {"cache": streaming.cache, "callback": line if line.is_shown else None}
         if kind == "svmlight":
             blocks = RowBlocks.from_svmlight(
-                _files(data),
+                files_of(data),
                 zero_based="auto" if zero_based is None else zero_based,
                 n_features=n_features,
                 dtype=columns["dtype"],
@@ -127,8 +132,8 @@ def _from_table(
     }
     try:
         if columns["format"] == "csv":
-            _check_header(_files(data)[0], table)
-            return RowBlocks.from_csv(_files(data), dtype=columns["dtype"], **table, **shared)
+            _check_header(files_of(data)[0], table)
+            return RowBlocks.from_csv(files_of(data), dtype=columns["dtype"], **table, **shared)
         dtype = np.float32 if columns["dtype"] == "float32" else None
         blocks = RowBlocks.from_parquet(data, dtype=dtype, **table, **shared)
     except FileFormatError as error:
@@ -170,7 +175,7 @@ def memory_bytes() -> int:
         return 1 << 62
 
 
-def _files(data: str) -> list[str]:
+def files_of(data: str) -> list[str]:
     """Return the files that DATA names: those of a pattern or a folder, or DATA itself."""
     if data != "-" and not Path(data).exists() and glob.has_magic(data):
         found = sorted(glob.glob(data, recursive=True))

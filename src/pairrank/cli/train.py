@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from pairrank.cli._config import check_config_output, settings_of, write_setting
 from pairrank.cli._errors import UsageError, named, print_message
 from pairrank.cli._graphs import graph_of
 from pairrank.cli._learnt import Learnt, learn_streamed, summarise
-from pairrank.cli._models import MODELS, learns_differences, make_ranker
+from pairrank.cli._models import MODELS, flag_of, learns_differences, make_ranker
 from pairrank.cli._options import option
 from pairrank.cli._process import interrupted_code
 from pairrank.cli._progress import Progress, Stopwatch
@@ -101,7 +102,7 @@ def train(
     spent = Stopwatch()
     streaming = Streaming(stream, memory_limit, cache)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
-    if is_streamed(data, columns, streaming, refused):
+    if is_streamed(data, columns, streaming, refused, {"--search": search_of_blocks(model)}):
         learnt = learn_streamed(
             model, ranker, data, columns, streaming, valid, metric, spent, quiet=quiet
         )
@@ -159,6 +160,14 @@ def chosen_by_search(model: str, ranker: Any) -> str:
     """Return a comment on the strength that --search has chosen."""
     strength = MODELS[model].strength
     return f"--search has chosen {strength} = {np.asarray(getattr(ranker, strength)).item()!r}"
+
+
+def search_of_blocks(model: str) -> str:
+    """Return what picks a model's strength where rows are read block by block."""
+    flag, searcher = flag_of(MODELS[model].strength), f"{MODELS[model].estimator}CV"
+    known = hasattr(import_module("pairrank.model_selection"), searcher)
+    in_python = f" (in Python: {searcher} with X_val=RowBlocks)" * known
+    return f"train once per {flag} with --valid, and keep the best model{in_python}"
 
 
 def check_validation(

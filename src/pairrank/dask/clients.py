@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
@@ -113,4 +114,20 @@ def _interruptible(client: distributed.Client) -> Iterator[list[Any]]:
         raise FitInterruptedError(
             f"the Dask cluster was lost, or a task killed its workers: {error}; give workers more "
             "memory or smaller partitions, or start the cluster again"
-        ) from error
+        ) from _detached(error)
+    except Exception as error:
+        raise _detached(error) from None
+
+
+def _detached(error: Exception) -> Exception:
+    """Return a copy of an error of a task, which the client keeps as long as the task's future.
+
+    The error itself would hold the frames of the fit, and these all futures: then workers would
+    keep the rows of a fit that has failed.
+    """
+    try:
+        own = copy.copy(error).with_traceback(error.__traceback__)
+    except Exception:  # of a class that cannot be copied
+        return error
+    error.__traceback__ = None
+    return own

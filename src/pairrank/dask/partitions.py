@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from dask import is_dask_collection
+from dask.delayed import Delayed
 from dask.utils import is_dataframe_like, is_series_like
 from scipy import sparse
 
@@ -95,7 +96,8 @@ def column_of(values: Any, name: str, n_dimensions: int = 1) -> Column:
         parts, lengths = values.to_delayed(), None
     else:
         if not 1 <= values.ndim <= n_dimensions and values.shape[1:] != (1,):
-            raise InputTypeError(f"{name} must have one dimension, got {values.ndim}")
+            wanted = "one dimension" if n_dimensions == 1 else "two dimensions (rows, columns)"
+            raise InputTypeError(f"{name} must have {wanted}, got {values.ndim}")
         if values.ndim == 2 and values.numblocks[1] > 1:
             raise PairrankError(
                 f"{name} has {values.numblocks[1]} chunks of columns, but a task needs whole rows: "
@@ -135,7 +137,8 @@ def check_collection(values: Any, name: str) -> None:
             "Pairs number the rows of all partitions, so they need X in memory: give labels, or "
             "use the ranker without Dask"
         )
-    if is_dask_collection(values) and hasattr(values, "ndim") and hasattr(values, "npartitions"):
+    is_cut = is_dask_collection(values) and not isinstance(values, Delayed)  # has any attribute
+    if is_cut and hasattr(values, "ndim") and hasattr(values, "npartitions"):
         return
     raise InputTypeError(
         f"{name} must be an array, a dataframe or a series of dask, got "

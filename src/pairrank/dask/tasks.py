@@ -305,8 +305,8 @@ def _check(name: str, part: Any) -> Any:
 def _check_digest(index: int, digest: int, known: int) -> None:
     if digest != known:
         raise PairrankError(
-            f"block {index} differs from the first pass: the rows must stay the same during a fit "
-            "(no random numbers without a seed, no files that change)"
+            f"partition {index} differs from the first pass: the rows must stay the same during a "
+            "fit (no random numbers without a seed, no files that change)"
         )
 
 

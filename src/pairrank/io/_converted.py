@@ -9,7 +9,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from pairrank.io.query_sizes import query_sizes_of
 _MANIFEST = "manifest.json"
 _DIGEST_SIZE = 12
 _FOLDER = re.compile(f"[0-9a-f]{{{2 * _DIGEST_SIZE}}}")
-_VERSION = 1
+_VERSION = 2
 """To be raised if converted files or manifests change: folders of another version are not read."""
 
 
@@ -53,6 +53,7 @@ class ConvertedFiles:
             raise InputTypeError(f"paths and cache must be names of files: {error}") from error
         if not self.paths:
             raise FileAccessError(f"no {what} file is named: give at least one path")
+        self.what = what
         more = len(self.paths) - 1
         self.name = self.paths[0] + f" and {more} more" * bool(more)
         key = json.dumps([_VERSION, self.paths, *options]).encode()
@@ -60,9 +61,28 @@ class ConvertedFiles:
 
     def manifest(self) -> dict[str, Any] | None:
         """Return the manifest of an earlier conversion of the same text, if there is one."""
+        return self._manifest_in(self.folder)
+
+    def adopted(self, fits: Callable[[dict[str, Any]], bool]) -> dict[str, Any] | None:
+        """Take the folder of a conversion of the same text by other options, if its manifest fits.
+
+        Returns the manifest, None if there is none that fits.
+        """
+        with contextlib.suppress(OSError):
+            for folder in sorted(self.folder.parent.iterdir()):
+                manifest = self._manifest_in(folder) if _FOLDER.fullmatch(folder.name) else None
+                if manifest is not None and fits(manifest):
+                    self.folder = folder
+                    return manifest
+        return None
+
+    def _manifest_in(self, folder: Path) -> dict[str, Any] | None:
+        """Return the manifest of a folder, None if it is not of this text as it is now."""
         try:
-            manifest: dict[str, Any] = json.loads((self.folder / _MANIFEST).read_text("utf-8"))
+            manifest: dict[str, Any] = json.loads((folder / _MANIFEST).read_text("utf-8"))
             known = [(size, changed, digest) for size, changed, digest in manifest["files"]]
+            if manifest["text"] != [_VERSION, self.what, *self.paths]:
+                return None
         except (OSError, ValueError, KeyError, TypeError):
             return None
         for path, (size, changed, digest) in zip(self.paths, known, strict=True):
@@ -98,6 +118,7 @@ class ConvertedFiles:
 
     def finish(self, manifest: dict[str, Any], written: set[str]) -> dict[str, Any]:
         """Write the manifest, and delete what an earlier conversion of longer text has left."""
+        manifest = {**manifest, "text": [_VERSION, self.what, *self.paths]}
         with atomic_write(self.folder / _MANIFEST, "w") as text:
             text.write(json.dumps(manifest))
         for path in self.folder.glob("block-*"):

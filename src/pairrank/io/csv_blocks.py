@@ -30,7 +30,8 @@ class CsvBlocks(ParquetBlocks):
     """A source of blocks of CSV files, which are parsed once.
 
     A file becomes a Parquet file with the columns that are used: features in `dtype`, weights as
-    numbers, labels and queries as text. Parquet's checksums of pages show damage.
+    numbers, labels and queries as text. Parquet's checksums of pages show damage. Files of an
+    earlier conversion that has all named features and columns are used again.
 
     Parameters
     ----------
@@ -71,12 +72,17 @@ class CsvBlocks(ParquetBlocks):
         options = [named, given, list(drop), drop_text, dtype.str]
         self._text = ConvertedFiles(paths, cache, options, "CSV")
         manifest = self._text.manifest()
+        if manifest is None and "qid" not in named:
+            self._text.refuse_side_files()
+        if manifest is None and given and not drop and len(set(given)) == len(given):
+            manifest = self._text.adopted(functools.partial(_holds, named, given, dtype.str))
         if manifest is None:
             manifest = self._convert(Roles(named, given, drop, drop_text=drop_text), dtype)
+            given = manifest["features"]
         super().__init__(
             [self._text.folder / _file(number) for number in range(len(self._text.paths))],
             columns,
-            features=manifest["features"],
+            features=given or manifest["features"],
             batch_rows=batch_rows,
             dtype=dtype,
             block_bytes=block_bytes,
@@ -101,8 +107,6 @@ class CsvBlocks(ParquetBlocks):
 
     def _convert(self, roles: Roles, dtype: np.dtype[Any]) -> dict[str, Any]:
         """Write the Parquet files, and last of all the manifest; return it."""
-        if "qid" not in roles.columns:
-            self._text.refuse_side_files()
         texts: list[_CsvFile] = []
         for path in self._text.paths:  # all are checked before any is converted
             texts.append(_CsvFile(path, roles, dtype))
@@ -115,6 +119,8 @@ class CsvBlocks(ParquetBlocks):
             manifest = {
                 "files": files,
                 "features": roles.features,
+                "columns": dict(roles.columns),
+                "dtype": dtype.str,
                 "text_queries": any(text.text_queries for text in texts),
             }
             return self._text.finish(manifest, {_file(number) for number in range(len(texts))})
@@ -134,6 +140,18 @@ def csv_features(
     """
     roles = Roles(named_columns(columns), features, drop, drop_text=drop_text)
     return _CsvFile(path, roles, np.dtype(np.float64)).features
+
+
+def _holds(
+    columns: Mapping[str, str], features: Sequence[str], dtype: str, manifest: dict[str, Any]
+) -> bool:
+    """Whether converted files have all these columns, in the same roles and of this dtype."""
+    held, names = manifest["columns"], manifest["features"]
+    return (
+        columns.items() <= held.items()
+        and set(features) <= set(names)
+        and dtype == manifest["dtype"]
+    )
 
 
 class _CsvFile:

@@ -290,7 +290,9 @@ class ParquetBlocks:
     def _fault(self, error: Exception) -> PairrankError:
         """Return the error about files that cannot be read."""
         if isinstance(error, FileNotFoundError):
-            return FileAccessError(f"cannot read {self.name}: {error}; check the path")
+            return FileAccessError(
+                f"cannot read {self.name}: no such file ({error}); check the path"
+            )
         return FileFormatError(
             f"{self.name}: not Parquet, damaged, or files of different columns ({error})"
         )
@@ -356,7 +358,7 @@ def _plain_files(dataset: Any) -> list[str] | None:
 
 def _files_of(path: str, filesystem: Any) -> list[str]:
     """Return a path as it is, or the files of a pattern in the order of their names."""
-    if not glob.has_magic(path):
+    if not glob.has_magic(path) or (filesystem is None and os.path.exists(path)):
         return [path]
     if filesystem is None:
         return sorted(glob.glob(path, recursive=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import os
 import zipfile
@@ -27,7 +28,8 @@ class SvmlightBlocks:
     """A source of blocks of svmlight files, which are parsed once.
 
     The blocks are written to a folder of their own in `cache`. They are used again as long as size
-    and digest of each file are those of the conversion. A block file that is damaged is an error.
+    and digest of each file are those of the conversion, also by a stated number of features that is
+    that of the text. A block file that is damaged is an error.
 
     Parameters
     ----------
@@ -61,10 +63,14 @@ class SvmlightBlocks:
         self.dtype, self.callback = check_dtype(dtype), callback
         options = [self.dtype.str, zero_based, n_features, block_bytes]
         self._files = ConvertedFiles(paths, cache, options, "svmlight")
-        self.name, self.folder = self._files.name, self._files.folder
+        self.name = self._files.name
         manifest = self._files.manifest()
+        if manifest is None and (zero_based != "auto" or n_features is not None):
+            kept = [self.dtype.str, "auto", None, block_bytes]
+            manifest = self._files.adopted(functools.partial(_states, kept, zero_based, n_features))
+        self.folder = self._files.folder
         if manifest is None:
-            manifest = self._convert(zero_based, n_features, block_bytes)
+            manifest = self._convert(options)
         self._manifest = manifest
         self.n_rows: int = manifest["n_rows"]
         self.n_features: int = manifest["n_features"]
@@ -112,15 +118,14 @@ class SvmlightBlocks:
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             raise self._files.damaged(path, error) from error
 
-    def _convert(self, zero_based: Any, n_features: int | None, limit: int) -> dict[str, Any]:
+    def _convert(self, options: list[Any]) -> dict[str, Any]:
         """Parse the text, write the block files, and last of all the manifest; return it."""
         with self._files.converting() as files:
-            return self._written(files, zero_based, n_features, limit)
+            return self._written(files, options)
 
-    def _written(
-        self, files: Any, zero_based: Any, n_features: int | None, limit: int
-    ) -> dict[str, Any]:
+    def _written(self, files: Any, options: list[Any]) -> dict[str, Any]:
         """Write the block files and the manifest; `files` is what identifies the text."""
+        _, zero_based, n_features, limit = options
         reader = SvmlightReader(self._files.paths[0], self.dtype, comments=False)
         sizes: list[int] = []
         n_rows = n_entries = 0
@@ -139,6 +144,7 @@ class SvmlightBlocks:
                 np.save(file, reader.qid_names(), allow_pickle=False)
         manifest = {
             "files": files,
+            "options": options,
             "n_rows": n_rows,
             "n_features": width,
             "shift": shift,
@@ -172,6 +178,15 @@ class SvmlightBlocks:
         with atomic_write(path) as file:
             np.savez(file, **arrays)
         return path.stat().st_size
+
+
+def _states(
+    options: list[Any], zero_based: Any, n_features: int | None, manifest: dict[str, Any]
+) -> bool:
+    """Whether files converted by these options are those that the arguments ask for."""
+    found = manifest["shift"] == 0, manifest["n_features"]
+    counts_alike = zero_based == "auto" or zero_based == found[0]
+    return manifest["options"] == options and counts_alike and n_features in (None, found[1])
 
 
 def _file(number: int) -> str:
