@@ -102,7 +102,8 @@ def train(
     spent = Stopwatch()
     streaming = Streaming(stream, memory_limit, cache)
     refused = {"--pairs": pairs, "--valid-pairs": valid_pairs, "--search": search}
-    if is_streamed(data, columns, streaming, refused, {"--search": search_of_blocks(model)}):
+    instead = {"--search": search_of_blocks(model)} if search else None
+    if is_streamed(data, columns, streaming, refused, instead):
         learnt = learn_streamed(
             model, ranker, data, columns, streaming, valid, metric, spent, quiet=quiet
         )
