@@ -243,8 +243,12 @@ def test_few_rows_draw_each_with_the_same_probability(n_rows):
 def test_counts_of_codes_are_those_of_any_pieces(codes, piece):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_codes, "_PIECE", piece)
-        found = _codes.counts_of(np.array(codes, dtype=np.int32), 13)
+        given = np.array(codes, dtype=np.int32)
+        found = _codes.counts_of(given, 13)
+        weighted = _codes.counts_of(given, 13, 0.5 * np.arange(given.size))
     assert_array_equal(found, [codes.count(code) for code in range(13)])
+    wanted = [0.5 * np.flatnonzero(given == code).sum() for code in range(13)]
+    assert_array_equal(weighted, wanted)
 
 
 @given(st.lists(st.integers(-5, 9), min_size=1, max_size=100), st.integers(0, 99))

@@ -180,17 +180,20 @@ def _some_rows(
 def _some_comparisons(
     rows: Rows, fraction: float, generator: np.random.Generator
 ) -> tuple[Rows, Rows]:
-    pairs, units = rows.y, "comparisons"
-    unit_of = np.arange(pairs.n_pairs)
+    pairs = rows.y
+    prefers = np.ones(pairs.n_pairs, bool) if pairs.magnitude is None else pairs.magnitude != 0
+    units, unit_of, eligible = "comparisons", None, prefers
     if pairs.groups is not None:
         units, unit_of = "groups", query_codes(pairs.groups)[1]
-    prefers = slice(None) if pairs.magnitude is None else pairs.magnitude != 0
-    candidates = np.unique(unit_of[prefers])
-    size = candidates.size
+        eligible = np.zeros(int(unit_of.max(initial=-1)) + 1, dtype=bool)
+        eligible[unit_of[prefers]] = True
+    size = int(np.count_nonzero(eligible))
     if size < 2:
         raise PairrankError(f"validation {units} cannot be drawn from {size} of them: {_REMEDY}")
     drawn = _one_per_stretch(size, min(max(1, round(fraction * size)), size - 1), generator)
-    held = np.isin(unit_of, candidates[drawn])
+    held = np.zeros(eligible.size, dtype=bool)
+    held[drawn if size == eligible.size else np.flatnonzero(eligible)[drawn]] = True
+    held = held if unit_of is None else held[unit_of]
     places = np.arange(pairs.n_rows, dtype=np.intp)
     return rows._replace(y=pairs.select(~held)), rows.drawn(pairs.select(held), places)
 

@@ -17,6 +17,7 @@ from pairrank.compiled import explicit
 from pairrank.compiled.sigmoid import LOGISTIC, PROBIT
 from pairrank.pair_sums._bound import BoundSum, OneByOne, as_scores
 from pairrank.preferences import Pairs
+from pairrank.preferences._codes import counts_of
 
 TILE = 1 << 18
 """Comparisons per call of numpy's phi: 2 MB per array."""
@@ -153,8 +154,8 @@ class ExplicitCurvature(OneByOne):
     def diagonal(self) -> FloatArray:
         """Return the diagonal, (n_rows,)."""
         weight = self.weight if self.weight.size else None
-        ends = np.bincount(self.i, weight, self.n_rows) + np.bincount(self.j, weight, self.n_rows)
-        return np.asarray(self.scale * ends, dtype=np.float64)
+        wins, losses = (counts_of(ends, self.n_rows, weight) for ends in (self.i, self.j))
+        return np.asarray(self.scale * (wins + losses), dtype=np.float64)
 
 
 def _code_of(family: LossFamily) -> tuple[int, float]:

@@ -81,12 +81,15 @@ def _levels_of_whole(
     return LevelCodes(labels, codes[offsets], counts[:, present])
 
 
-def counts_of(codes: NDArray[np.int32], size: int) -> NDArray[np.int64]:
-    """Return how often each code below `size` occurs; O(m + size)."""
+def counts_of(
+    codes: NDArray[np.int32], size: int, weight: FloatArray | None = None
+) -> NDArray[Any]:
+    """Return how often each code below `size` occurs, or its weight; O(m + size)."""
     step = max(_PIECE, size)
-    total = np.zeros(size, dtype=np.int64)
+    total = np.zeros(size, dtype=np.int64 if weight is None else np.float64)
     for start in range(0, codes.size, step):
-        total += np.bincount(codes[start : start + step], minlength=size)
+        part = slice(start, start + step)
+        total += np.bincount(codes[part], None if weight is None else weight[part], size)
     return total
 
 
