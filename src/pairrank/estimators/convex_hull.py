@@ -346,12 +346,14 @@ def _limits_at(
     limits = np.where(objective.bounded, found, [[-np.inf], [np.inf]])
     by_class = np.tile([-np.inf, np.inf], (levels.group_level.size, 1))
     by_class[objective.groups] = (limits + objective.offsets(coef)).T
-    lower, upper = objective.by_row(limits)
     scores = objective.scores(coef)
-    below, above = lower - scores, scores - upper
     slacks, sides = np.zeros(levels.n_rows), np.zeros(levels.n_rows, dtype=np.int8)
-    slacks[objective.row_of] = np.maximum(0.0, np.maximum(below, above))
-    sides[objective.row_of] = np.where(above >= below, 1, -1)
+    for piece in objective.pieces:
+        (lower, upper), own = piece.by_row(limits), scores[piece.rows]
+        below, above = lower - own, own - upper
+        rows = objective.row_of[piece.rows]
+        slacks[rows] = np.maximum(0.0, np.maximum(below, above))
+        sides[rows] = np.where(above >= below, 1, -1)
     return _Limits(by_class, slacks, sides)
 
 

@@ -253,21 +253,25 @@ class HullObjective:
         assert centre is not None
         if centre.shape[0] > 1:
             centre = centre[piece.by_row(self._query_of_group)]
+        block = self._own(piece)
+        is_copy = not self._in_order and block.dtype == np.float64
+        return np.subtract(block, centre, out=block) if is_copy else block - centre
+
+    def _own(self, piece: Piece) -> Any:
+        """Return the dense rows of a piece, a copy unless they are in order."""
         if self._in_order:
-            return self._X[piece.rows] - centre
-        block = self._X.take(self.row_of[piece.rows], axis=0, mode="clip")
-        return (
-            block - centre if block.dtype != np.float64 else np.subtract(block, centre, out=block)
-        )
+            return self._X[piece.rows]
+        return self._X.take(self.row_of[piece.rows], axis=0, mode="clip")
 
     def _means(self) -> FloatArray:
         """Return the mean row of each query."""
-        first = np.flatnonzero(np.diff(self._query_of_group, prepend=-1))
-        start = np.append(self._start[first], self.n_rows)
-        shape = (first.size, self._X.shape[0])
-        summing = sparse.csr_array((np.ones(self.n_rows), self.row_of, start), shape=shape)
+        sums = np.zeros((int(self._query_of_group[-1]) + 1, self._X.shape[1]))
+        sizes = np.bincount(self._query_of_group, np.diff(self._start))
         with np.errstate(over="ignore", invalid="ignore"):
-            return (summing @ self._X) / np.diff(start)[:, None]
+            for piece in self.pieces:
+                own = np.add.reduceat(self._own(piece), piece.start[:-1], dtype=np.float64)
+                np.add.at(sums, self._query_of_group[piece.groups], own)
+            return sums / sizes[:, np.newaxis]
 
     def _rows_to_keep(self) -> Any:
         """Return sparse rows, or dense rows if they are few enough to keep centred, else None.

@@ -41,20 +41,22 @@ class LimitRows:
         self._lines = np.zeros((n_blocks, passes.N_LINES, passes.BLOCK))
         self._state = self._lines.reshape(-1)
         self._segments = {piece: _segments(piece) for piece in problem.pieces}
-        self.set_numbers(passes.COST, problem.cost)
-        for side, by_row in enumerate(problem.by_row(self._share)):
-            self.set_numbers(passes.MULTIPLIERS + side, by_row * problem.cost)
-            self.set_numbers(passes.MARGINS + side, np.ones(problem.n_rows))
+        for piece in problem.pieces:
+            cost = problem.cost[piece.rows]
+            self.set_numbers(passes.COST, cost, piece.rows)
+            for side, share in enumerate(piece.by_row(self._share)):
+                self.set_numbers(passes.MULTIPLIERS + side, share * cost, piece.rows)
+                self.set_numbers(passes.MARGINS + side, np.ones(cost.size), piece.rows)
 
     def numbers(self, line: int) -> FloatArray:
         """Return a line of the state of the compiled passes, (n_rows,)."""
         return self._lines[:, line].reshape(-1)[: self._problem.n_rows]
 
-    def set_numbers(self, line: int, values: FloatArray) -> None:
-        """Set a line of the state of the compiled passes, (n_rows,)."""
-        whole = np.zeros(self._lines.shape[0] * passes.BLOCK)
-        whole[: values.size] = values
-        self._lines[:, line] = whole.reshape(-1, passes.BLOCK)
+    def set_numbers(self, line: int, values: FloatArray, rows: slice = slice(None)) -> None:
+        """Set a line of the state of the compiled passes for some rows, (n,)."""
+        row = np.arange(*rows.indices(self._problem.n_rows))
+        place = row // passes.BLOCK * self._lines[0].size + row % passes.BLOCK
+        self._state[place + line * passes.BLOCK] = values
 
     def move(self, length: float, weights: FloatArray, limits: FloatArray) -> RowSums:
         """Take a part of the step; return the sums there, for the weights and limits there."""
