@@ -17,7 +17,14 @@ from pairrank.io._converted import ConvertedFiles, stat_of_file
 from pairrank.io._csv_records import CsvRecords
 from pairrank.io._streams import ReadingCallback, open_source, position_in
 from pairrank.io.parquet_blocks import ParquetBlocks
-from pairrank.io.rows import ROW_COLUMNS, check_dtype, named_columns, names_of, narrowed
+from pairrank.io.rows import (
+    ROW_COLUMNS,
+    check_dtype,
+    column_names,
+    named_columns,
+    names_of,
+    narrowed,
+)
 from pairrank.io.tables import Roles, features_of
 
 _TEXT_BYTES = 16 << 20
@@ -68,8 +75,9 @@ class CsvBlocks(ParquetBlocks):
     ) -> None:
         dtype, self._callback = check_dtype(dtype), callback
         named = named_columns(columns)
-        given = None if features is None else list(features)
-        options = [named, given, list(drop), drop_text, dtype.str]
+        given = None if features is None else column_names(features, "features")
+        drop = column_names(drop, "drop")
+        options = [named, given, drop, drop_text, dtype.str]
         self._text = ConvertedFiles(paths, cache, options, "CSV")
         manifest = self._text.manifest()
         if manifest is None and "qid" not in named:

@@ -12,7 +12,7 @@ from pairrank.exceptions import FileFormatError, PairrankError
 from pairrank.io._atomic import STANDARD_STREAM
 from pairrank.io._streams import COMPRESSED_SUFFIXES, ReadingCallback, name_of
 from pairrank.io.query_sizes import queries_of_sizes, query_sizes_of, read_query_sizes
-from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, listed, named_columns
+from pairrank.io.rows import IN_SVMLIGHT, ROW_COLUMNS, Rows, column_names, listed, named_columns
 
 FORMATS = ("svmlight", "csv", "parquet")
 FORMAT_OF_SUFFIX = {
@@ -168,6 +168,9 @@ def read_rows(
     else:
         from pairrank.io.tables import Roles, read_table
 
+        if features is not None:
+            features = column_names(features, "features")
+        drop, ignore = column_names(drop, "drop"), column_names(ignore, "ignore")
         roles = Roles(named, features, drop, ignore, drop_text)
         rows = read_table(source, kind, roles, dtype, callback)
         _check_width(source, rows, n_features)

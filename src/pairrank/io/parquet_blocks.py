@@ -14,7 +14,7 @@ import numpy as np
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io._arrow import Table, is_numeric
 from pairrank.io._block_memory import BlockMemory, Share, StartedBlock
-from pairrank.io.rows import IN_BLOCKS, check_dtype, named_columns, no_column
+from pairrank.io.rows import IN_BLOCKS, check_dtype, column_names, named_columns, no_column
 from pairrank.io.tables import Roles, feature_of, features_of, part_of
 
 _ARROW_NAMES = {4: "float", 8: "double"}
@@ -74,6 +74,8 @@ class ParquetBlocks:
     ) -> None:
         self.name = _name_of(data)
         self._columns = named_columns(columns)
+        features = None if features is None else column_names(features, "features")
+        drop = column_names(drop, "drop")
         is_ours = not hasattr(data, "scanner")
         with self._undamaged():
             self._dataset = _dataset_of(data, filesystem) if is_ours else data

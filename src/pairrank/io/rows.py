@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pairrank.exceptions import FileFormatError, PairrankError
+from pairrank.exceptions import FileFormatError, InputTypeError, PairrankError
 
 if TYPE_CHECKING:
     from scipy import sparse
@@ -107,6 +107,13 @@ def named_columns(columns: Mapping[str, str | None]) -> dict[str, str]:
     if unknown:
         raise PairrankError(f"there is no column {unknown}; name {', '.join(ROW_COLUMNS)}")
     return {role: column for role, column in columns.items() if column is not None}
+
+
+def column_names(given: Iterable[str], argument: str) -> list[str]:
+    """Return the names of columns; raise an InputTypeError for one text, whose letters are none."""
+    if isinstance(given, str):
+        raise InputTypeError(f"{argument} must be a list of columns, such as [{given!r}]")
+    return list(given)
 
 
 def listed(names: Iterable[str]) -> str:
