@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from pairrank.blocks._contracts import RowBlock, SecondPass
+from pairrank.blocks.two_passes import two_passes
 
 
 class MemoryPasses:
@@ -58,16 +59,6 @@ class MemoryPasses:
             parts = [merge(first, second) for first, second in pairs] + odd
         return parts[0]
 
-    def reduce_twice(
-        self,
-        task: Callable[[int, Any, Any, Any], Any],
-        shared: Any,
-        merge: Callable[[Any, Any], Any],
-        second: SecondPass,
-    ) -> Any:
-        part, given = second.finish(self.reduce(task, shared, merge), shared)
-        return second.conclude(part, self.reduce(second.task, given, second.merge))
-
     def begin(
         self,
         task: Callable[[int, Any, Any, Any], Any],
@@ -77,7 +68,7 @@ class MemoryPasses:
     ) -> Callable[[], Any]:
         if second is None:
             return functools.partial(self.reduce, task, shared, merge)
-        return functools.partial(self.reduce_twice, task, shared, merge, second)
+        return functools.partial(two_passes, self, task, shared, merge, second)
 
 
 def cut_rows(X: Any, y: Any, ends: Iterable[int], **aligned: Any) -> MemoryPasses:

@@ -104,7 +104,7 @@ def test_a_second_pass_gets_what_the_first_one_gives(client, rows, persist, anyw
         anywhere,
     )
     before = passes.n_passes
-    found = passes.reduce_twice(dask_tasks.gradient, SHARED, dask_tasks.add, second)
+    found = passes.begin(dask_tasks.gradient, SHARED, dask_tasks.add, second)()
     assert passes.n_passes == before + (1 if anywhere else 2)
     np.testing.assert_array_equal(found[0], X.T @ y)
     assert found[1] == (X @ SHARED).sum()

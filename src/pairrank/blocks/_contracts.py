@@ -110,15 +110,6 @@ class Passes(Protocol):
         an interrupt or a lost cluster ends raises.
         """
 
-    def reduce_twice(
-        self,
-        task: Callable[[int, Any, Any, Any], Part],
-        shared: Any,
-        merge: Callable[[Part, Part], Part],
-        second: SecondPass,
-    ) -> Part:
-        """Return what `second` concludes from the merged results of `task` and from its own."""
-
     def begin(
         self,
         task: Callable[[int, Any, Any, Any], Part],
@@ -126,9 +117,10 @@ class Passes(Protocol):
         merge: Callable[[Part, Part], Part],
         second: SecondPass | None = None,
     ) -> Callable[[], Part]:
-        """Start `reduce`, or `reduce_twice` with `second`; return what waits for the result.
+        """Start what `reduce` does; return what waits for the result.
 
-        On this machine the passes run when the result is asked for.
+        With `second`, the result is what it concludes from the merged results of `task` and from
+        those of its own pass. On this machine the passes run when the result is asked for.
         """
 
     def describe(self, task: Callable[[int, RowBlock, Any], Part], shared: Any) -> list[Part]:

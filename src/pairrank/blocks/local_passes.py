@@ -157,16 +157,6 @@ class LocalPasses:
                 merged = part if merged is _NOTHING else merge(merged, part)
         return merged
 
-    def reduce_twice(
-        self,
-        task: Callable[[int, Any, Any, Any], Part],
-        shared: Any,
-        merge: Callable[[Part, Part], Part],
-        second: SecondPass,
-    ) -> Part:
-        """Return what `second` concludes from the merged results of `task` and from its own."""
-        return two_passes(self, task, shared, merge, second)
-
     def begin(
         self,
         task: Callable[[int, Any, Any, Any], Part],
@@ -177,7 +167,7 @@ class LocalPasses:
         """Return what runs a pass, or two, when it is called: nothing else works meanwhile."""
         if second is None:
             return functools.partial(self.reduce, task, shared, merge)
-        return functools.partial(self.reduce_twice, task, shared, merge, second)
+        return functools.partial(two_passes, self, task, shared, merge, second)
 
     def labels(self, index: int) -> RowBlock:
         """Return what the first pass has kept of a block: all but X."""

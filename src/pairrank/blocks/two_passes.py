@@ -17,7 +17,7 @@ def two_passes(
     merge: Callable[[Part, Part], Part],
     second: SecondPass,
 ) -> Part:
-    """Return the result of `Passes.reduce_twice`, where this process finishes the first pass."""
+    """Return what `second` concludes; this process finishes the first pass."""
     part, given = second.finish(passes.reduce(task, shared, merge), shared)
     result: Part = second.conclude(part, passes.reduce(second.task, given, second.merge))
     return result

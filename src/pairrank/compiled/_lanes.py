@@ -43,21 +43,31 @@ def masked(builder, name, result, arguments, kind):
     return cgutils.get_or_insert_function(builder.module, signature, f"llvm.masked.{name}.{kind}")
 
 
-def load(builder, data, at, mask):
-    """Return eight numbers as float64; those outside a mask are 0."""
+def bytes_of(kind):
+    """Return the size of a float or an integer."""
+    return kind.width // 8 if isinstance(kind, ir.IntType) else 8 if kind == DOUBLE else 4
+
+
+def load_own(builder, data, at, mask):
+    """Return eight numbers of any type as they are; those outside a mask are 0."""
     kind = data.type.pointee
-    vector = ir.VectorType(kind, LANES)
+    vector, size = ir.VectorType(kind, LANES), bytes_of(kind)
     pointer = builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
-    align = 8 if kind == DOUBLE else 4
     if mask is None:
         numbers = builder.load(pointer)
-        numbers.align = align
-    else:
-        arguments = [vector.as_pointer(), INDEX, mask.type, vector]
-        call = masked(builder, "load", vector, arguments, f"v{LANES}f{8 * align}.p0")
-        zeros = ir.Constant(vector, [0.0] * LANES)
-        numbers = builder.call(call, [pointer, ir.Constant(INDEX, align), mask, zeros])
-    return numbers if kind == DOUBLE else builder.fpext(numbers, EIGHT)
+        numbers.align = size
+        return numbers
+    letter = "i" if isinstance(kind, ir.IntType) else "f"
+    arguments = [vector.as_pointer(), INDEX, mask.type, vector]
+    read = masked(builder, "load", vector, arguments, f"v{LANES}{letter}{8 * size}.p0")
+    zeros = ir.Constant(vector, None)
+    return builder.call(read, [pointer, ir.Constant(INDEX, size), mask, zeros])
+
+
+def load(builder, data, at, mask):
+    """Return eight numbers as float64; those outside a mask are 0."""
+    numbers = load_own(builder, data, at, mask)
+    return numbers if numbers.type == EIGHT else builder.fpext(numbers, EIGHT)
 
 
 def by_eights(builder, size, process):

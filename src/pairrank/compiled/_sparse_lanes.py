@@ -14,9 +14,11 @@ from pairrank.compiled._lanes import (
     LANES,
     SIZE,
     by_eights,
+    bytes_of,
     constant,
     lane_sum,
     load,
+    load_own,
     masked,
     spread,
 )
@@ -28,11 +30,6 @@ ahead beyond a page of memory."""
 _ALL = ir.Constant(ir.VectorType(ir.IntType(1), LANES), [1] * LANES)
 
 
-def _bytes(kind):
-    """Return the size of a number."""
-    return kind.width // 8 if isinstance(kind, ir.IntType) else 8 if kind == DOUBLE else 4
-
-
 def _fetch_ahead(builder, *places):
     """Ask for what is `_AHEAD` numbers behind some pointers."""
     for place in places:
@@ -41,24 +38,15 @@ def _fetch_ahead(builder, *places):
 
 def _places(builder, indices, at, mask):
     """Return eight indices as 64-bit numbers; those outside a mask are 0."""
-    kind = indices.type.pointee
-    vector, align = ir.VectorType(kind, LANES), _bytes(kind)
-    pointer = builder.bitcast(builder.gep(indices, [at]), vector.as_pointer())
-    if mask is None:
-        numbers = builder.load(pointer)
-        numbers.align = align
-    else:
-        arguments = [vector.as_pointer(), INDEX, mask.type, vector]
-        read = masked(builder, "load", vector, arguments, f"v{LANES}i{kind.width}.p0")
-        zeros = ir.Constant(vector, [0] * LANES)
-        numbers = builder.call(read, [pointer, ir.Constant(INDEX, align), mask, zeros])
-    return numbers if kind == SIZE else builder.zext(numbers, ir.VectorType(SIZE, LANES))
+    numbers = load_own(builder, indices, at, mask)
+    wide = ir.VectorType(SIZE, LANES)
+    return numbers if numbers.type == wide else builder.zext(numbers, wide)
 
 
 def _gathered(builder, table, places, mask):
     """Return eight numbers of a table as float64; those outside a mask are 0."""
     kind = table.type.pointee
-    size = _bytes(kind)
+    size = bytes_of(kind)
     vector, pointers = ir.VectorType(kind, LANES), ir.VectorType(kind.as_pointer(), LANES)
     steps = builder.mul(places, ir.Constant(places.type, [size] * LANES))
     start = spread(builder, builder.ptrtoint(table, SIZE))

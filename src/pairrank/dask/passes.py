@@ -146,16 +146,6 @@ class DaskPasses:
         """Return the merged results of `task(index, X, state, shared)` of every block, one pass."""
         return self.begin(task, shared, merge)()
 
-    def reduce_twice(
-        self,
-        task: Callable[[int, Any, Any, Any], Part],
-        shared: Any,
-        merge: Callable[[Part, Part], Part],
-        second: SecondPass,
-    ) -> Part:
-        """Return the result of two passes, in one round trip if a worker can finish the first."""
-        return self.begin(task, shared, merge, second)()
-
     def begin(
         self,
         task: Callable[[int, Any, Any, Any], Part],
