@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 
 from pairrank import RowBlocks
-from pairrank.blocks.memory_plan import INTERPRETER_BYTES
 
-SMALLEST = INTERPRETER_BYTES + 3.5e6
-"""A memory limit that has room for three blocks of 1 MB, and for no cached one."""
+SMALLEST = 4.035e8
+"""A memory limit with room, beside Python itself, for three blocks of 1 MB and no cached one."""
 
 
 def rows_of(seed: int, n_rows: int = 60, n_features: int = 3) -> tuple[Any, Any, Any]:
@@ -29,19 +28,3 @@ def cut(borders: list[int], *arrays: Any, **options: Any) -> RowBlocks:
             yield tuple(None if array is None else array[start:stop] for array in arrays)
 
     return RowBlocks(blocks, **options)
-
-
-def all_rows(rows: RowBlocks) -> Any:
-    """Return the X of all blocks of a pass, dense."""
-    return rows.passes().describe(_take, None)
-
-
-def joined(rows: RowBlocks) -> Any:
-    """Return all rows of X as one dense matrix."""
-    return np.vstack(
-        [part.toarray() if hasattr(part, "toarray") else part for part in all_rows(rows)]
-    )
-
-
-def _take(index: int, block: Any, shared: Any) -> Any:
-    return block.X

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from definitions import preferences_of
+from loss_table import weights_of
 from pairrank.blocks._contracts import BlockLayout
 from pairrank.blocks.crossing_queries import CrossingQueries, MomentQuery, exchanged_levels
 from pairrank.preferences import Differences, Levels
-from sum_table import scale_of_rows, weights_of
+from sum_table import scale_of_rows
 
 
 class EveryPair:

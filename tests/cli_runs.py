@@ -1,22 +1,93 @@
-"""Runs of the command line for its tests."""
+"""Runs of the command line for its tests: the installed command's entry, in this process."""
 
 from __future__ import annotations
 
-from typing import Any
+import contextlib
+import io
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
 
-from typer.testing import CliRunner
+from pairrank.cli import main
 
-from pairrank.cli._models import MODELS
-from pairrank.cli.app import app
-
-PLAIN = [name for name, model in MODELS.items() if model.library is None]
+PLAIN = ["ranksvm", "rankncg", "rankrls", "mprank", "svrank", "pairwise", "rankboost", "hull"]
 """The models that need no optional library."""
 
 
-def run(*arguments: Any, stdin: bytes | None = None, code: int = 0) -> Any:
+class Ended(NamedTuple):
+    """How a command ended, and what it wrote."""
+
+    exit_code: int
+    stdout_bytes: bytes
+    stderr_bytes: bytes
+
+    @property
+    def stdout(self) -> str:
+        """Standard output as text."""
+        return self.stdout_bytes.decode()
+
+    @property
+    def stderr(self) -> str:
+        """Standard error as text."""
+        return self.stderr_bytes.decode()
+
+
+def invoke(arguments: Sequence[Any], stdin: bytes | None = None) -> Ended:
+    """Run a command in this process, and return how it ended."""
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(3)]
+        files[0].write(stdin or b"")
+        files[0].seek(0)
+        with _process_of(["pairrank", *map(str, arguments)], files):
+            try:
+                main()
+                code: Any = 0
+            except SystemExit as end:
+                code = end.code
+        written = []
+        for file in files[1:]:
+            file.seek(0)
+            written.append(file.read())
+    return Ended(code or 0, *written)
+
+
+@contextlib.contextmanager
+def _process_of(arguments: list[str], files: list[BinaryIO]) -> Iterator[None]:
+    """Give this process a command's arguments and standard streams; all is put back after it."""
+    before = [os.dup(descriptor) for descriptor in range(3)]
+    streams = sys.argv, sys.stdin, sys.stdout, sys.stderr
+    environment = dict(os.environ)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    for descriptor, file in enumerate(files):
+        os.dup2(file.fileno(), descriptor)
+    sys.argv = arguments
+    sys.stdin, sys.stdout, sys.stderr = (
+        io.TextIOWrapper(os.fdopen(number, mode, closefd=False), encoding="utf-8")
+        for number, mode in enumerate(("rb", "wb", "wb"))
+    )
+    try:
+        yield
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                stream.flush()
+        sys.argv, sys.stdin, sys.stdout, sys.stderr = streams
+        for descriptor, saved in enumerate(before):
+            os.dup2(saved, descriptor)
+            os.close(saved)
+        os.environ.clear()
+        os.environ.update(environment)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
+def run(*arguments: Any, stdin: bytes | None = None, code: int = 0) -> Ended:
     """Run a command in this process and check how it ended."""
-    result = CliRunner().invoke(app, [str(each) for each in arguments], input=stdin)
-    assert result.exit_code == code, (result.exit_code, result.stderr, result.exception)
+    result = invoke(arguments, stdin)
+    assert result.exit_code == code, (result.exit_code, result.stderr)
     assert "Traceback" not in result.stderr
     return result
 

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from dask_clusters import client, own_client  # noqa: F401
+
 ROOT = Path(__file__).resolve().parents[1]
 
 os.environ.setdefault("NUMBA_CACHE_DIR", str(ROOT / ".numba_cache"))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pairrank.preferences import OrderGraph
+from pairrank import OrderGraph
 
 
 def preferences_of(y: Sequence[Any], qid: Sequence[Any] | None, graph: Any) -> list[tuple]:

@@ -6,9 +6,11 @@ import csv
 import io
 import json
 import sqlite3
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+
+from pairrank.export import export
 
 
 def sum_of_products(weights: Any, rows: Any, features: type, sums: type) -> np.ndarray:
@@ -109,12 +111,36 @@ READERS = {
 }
 """Format -> function from the content of a file, names and rows to scores."""
 
+WITHOUT_OFFSET = frozenset(READERS) - {"json", "sql", "python", "onnx"}
+"""Formats that leave out what is the same for every row."""
+
+SUFFIXES = {"ranklib": ".ranklib", "csv": ".csv", "sql": ".sql", "python": ".py"}
+"""Those that belong to one format."""
+
 UNITS = {
     "ranklib": 2.0**-24,
     **dict.fromkeys(["elasticsearch", "opensearch", "solr", "onnx"], 2.0**-24),
     **dict.fromkeys(["json", "csv", "sql", "python"], 2.0**-53),
 }
 """Format -> the largest relative rounding error of a number, a product or a sum."""
+
+
+class Linear(NamedTuple):
+    """A linear model as its JSON export has it."""
+
+    names: list[str]
+    weights: np.ndarray
+    offset: float
+    ranker: str
+
+
+def linear_model(model: Any, feature_names: list[str] | None = None) -> Linear:
+    """Export a model to JSON and read it."""
+    file = io.BytesIO()
+    export(model, file, "json", feature_names=feature_names)
+    record = json.loads(file.getvalue())
+    weights = np.array(record["weights"])
+    return Linear(record["names"], weights, record["offset"], record["ranker"])
 
 
 def rounding_bound(format: str, weights: Any, X: Any) -> float:

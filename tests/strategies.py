@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from pairrank.preferences import Levels, OrderGraph
+from definitions import preferences_of
+from pairrank import OrderGraph
 
 
 class Problem(NamedTuple):
@@ -28,7 +29,9 @@ class Problem(NamedTuple):
 
 def differs(problem: Problem) -> bool:
     """Whether some query holds two labels of positive weight."""
-    return Levels.build(problem.y, problem.qid, sample_weight=problem.weight).n_pairs > 0
+    weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
+    pairs = preferences_of(problem.y, problem.qid, "full")
+    return any(weight[i] > 0 and weight[j] > 0 for i, j in pairs)
 
 
 KINDS = (

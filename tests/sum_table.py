@@ -1,64 +1,19 @@
-"""The table of losses and of the algorithms that sum them: a new one is one line here."""
+"""The table of the algorithms that sum each loss: a new one is one line here."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 
-import definitions
-from definitions import Sums, preferences_of, sums_over
+from definitions import Sums, sums_over
+from loss_table import LOSSES, ROUNDING, assert_within, pairs_of, weights_of
 from pairrank.exceptions import PairrankWarning
-from pairrank.losses import (
-    Exponential,
-    Hinge,
-    HuberisedHinge,
-    Logistic,
-    ModifiedHuber,
-    Probit,
-    Raykar,
-    SquaredHinge,
-)
-from pairrank.losses._phi import OfPhi
 from pairrank.pair_sums import bind, costs
 from pairrank.preferences import Levels
-from strategies import Problem, scores_of
-
-ROUNDING = 1e-13
-"""Of the sizes of `Sums`: ten times better than what is promised for the hinge."""
-
-
-class Summed(NamedTuple):
-    """A loss with its slow definition: cost, slope and curvature of one margin."""
-
-    loss: Any
-    definition: tuple[Callable, Callable, Callable]
-    floor: float = 0.0
-    """What rounding may be relative to, for each pair, beside its own contribution."""
-    far: float = 0.0
-    """How much the spread of the scores adds to that: exponents round with it."""
-
-
-def _mixture() -> tuple[Callable, Callable, Callable]:
-    return definitions.logistic()[0], *definitions.probit()[1:]
-
-
-LOSSES: dict[str, Summed] = {
-    "squared_hinge": Summed(SquaredHinge(), definitions.hinge(1.0, True)),
-    "squared_hinge of margin 0": Summed(SquaredHinge(0.0), definitions.hinge(0.0, True)),
-    "hinge": Summed(Hinge(), definitions.hinge(1.0, False)),
-    "hinge of margin 0.3": Summed(Hinge(0.3), definitions.hinge(0.3, False)),
-    "logistic": Summed(Logistic(), definitions.logistic(), floor=1.0),
-    "probit": Summed(Probit(), definitions.probit(), floor=1.0),
-    "raykar": Summed(Raykar(), _mixture(), floor=1.0),
-    "exponential": Summed(Exponential(), definitions.exponential(), far=1.0),
-    "modified_huber": Summed(ModifiedHuber(), definitions.modified_huber()),
-    "huberised_hinge": Summed(HuberisedHinge(0.5), definitions.huberised_hinge(0.5)),
-    "no family": Summed(OfPhi(SquaredHinge()), definitions.hinge(1.0, True)),
-}
+from strategies import Problem
 
 HINGES = ("sorted", "selection_tree", "level_counting", "direct")
 ALGORITHMS: dict[str, tuple[str, ...]] = {
@@ -100,24 +55,6 @@ def levels_of(problem: Problem, reduction: str = "sum") -> Levels:
     return levels.reduced(reduction) if levels.n_pairs else levels
 
 
-def weights_of(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
-    """Return what each row weighs where it wins, and where it loses."""
-    weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
-    roles = (problem.winner, problem.loser)
-    winner, loser = (weight if role is None else weight * role for role in roles)
-    return winner, loser
-
-
-def pairs_of(problem: Problem) -> list[tuple]:
-    """Return the preferences of positive weight; rows without weight in both roles are absent."""
-    winner, loser = weights_of(problem)
-    kept = np.flatnonzero((winner > 0) | (loser > 0))
-    qid = None if problem.qid is None else problem.qid[kept]
-    found = preferences_of(problem.y[kept], qid, problem.graph)
-    pairs = [(kept[i], kept[j]) for i, j in found]
-    return [(i, j) for i, j in pairs if winner[i] > 0 and loser[j] > 0]
-
-
 def scale_of_rows(levels: Levels) -> np.ndarray:
     scale = np.broadcast_to(levels.pair_scale, levels.n_queries)
     return levels.from_layout(np.repeat(scale, np.diff(levels.query_start)))
@@ -130,12 +67,6 @@ def double_loop(problem: Problem, definition: Any, levels: Levels) -> Sums:
         pairs_of(problem), problem.scores, definition, problem.v, winner,
         lambda i: scale[i], loser,
     )  # fmt: skip
-
-
-def assert_within(found: Any, wanted: Any, allowed: Any) -> None:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        error = np.abs(np.asarray(found) - wanted)
-        assert (error <= allowed).all(), (found, wanted, error / allowed)
 
 
 def assert_sums(name: str, bound: Any, scores: np.ndarray, v: np.ndarray, wanted: Sums) -> None:
@@ -168,15 +99,3 @@ def assert_sums(name: str, bound: Any, scores: np.ndarray, v: np.ndarray, wanted
     assert_within(curvature.matmat(v[np.newaxis])[0], wanted.product, allowed)
     allowed = few * wanted.diagonal + eps * wanted.row_weight
     assert_within(curvature.diagonal(), wanted.diagonal, allowed)
-
-
-def random_problem(
-    n_rows: int, n_levels: int, *, queries: int = 1, weighted: bool = False, kind: str = "normal"
-) -> Problem:
-    """Return scores of a kind, labels of a few levels, and perhaps queries and weights."""
-    generator = np.random.default_rng(n_rows + n_levels)
-    y = generator.integers(0, n_levels, n_rows) * 1.0
-    qid = generator.integers(0, queries, n_rows) if queries > 1 else None
-    weight = generator.exponential(size=n_rows) if weighted else None
-    v = generator.normal(size=n_rows)
-    return Problem(y, qid, "full", weight, scores_of(kind, n_rows, generator), v)

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+from loss_table import NAMED
 from pairrank import (
     ConvexHullRanker,
     MPRank,
@@ -25,7 +26,7 @@ from pairrank import (
 )
 from pairrank.exceptions import FileFormatError
 from pairrank.io import read_svmlight, svmlight
-from pairrank.losses import LOSSES, Logistic, SquaredHinge
+from pairrank.losses import Logistic, SquaredHinge
 from pairrank.objective import models
 from pairrank.pair_sums import _bound, bind, box_sum, cell_plan, sigmoid_pairs, spans
 from pairrank.pair_sums import sorted as sorted_sums
@@ -45,7 +46,7 @@ ESTIMATORS = {
     "hull": ConvexHullRanker(),
     "boosting": RankBoost(20),
     "graded boosting": RankBoost(20, alpha_method="newton", weak_ranking="graded"),
-    **{name: PairwiseRanker(name, max_iter=30) for name in LOSSES if name != "raykar"},
+    **{name: PairwiseRanker(name, max_iter=30) for name in NAMED if name != "raykar"},
 }
 N_ROWS = 700
 

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loss_table import NAMED
 from memory_passes import cut_rows
 from pairrank.blocks import RowBlocks, catalog
 from pairrank.blocks.catalog import describe
 from pairrank.blocks.layouts import level_ranks, prepare
 from pairrank.exceptions import NoPairsError, PairrankError
-from pairrank.losses import LOSSES
 from pairrank.preferences import Levels, OrderGraph
 
 GRAPHS = ["full", "chain", OrderGraph([(0, 2), (1, 3)])]
@@ -52,7 +52,7 @@ def test_totals_are_those_in_memory(graph, reduction, order, kind):
     weights = some_weights(4, y.size, kind)
     passes = cut_rows(X, y, [50, 51, 130], **layout, **weights)
     known = describe(passes)
-    found = prepare(passes, known, LOSSES["squared_hinge"](), graph=graph, reduction=reduction)
+    found = prepare(passes, known, NAMED["squared_hinge"](), graph=graph, reduction=reduction)
     levels = Levels.build(y, layout.get("qid"), graph=graph, **weights)
     wanted = levels.reduced(reduction)
     assert (found.n_pairs, known.n_queries) == (wanted.n_pairs, wanted.n_queries)
@@ -92,9 +92,9 @@ def test_totals_of_any_blocks(seed, n_rows, n_queries, n_labels, kind, borders, 
     assert found.n_queries == levels.n_queries
     if not levels.n_pairs:
         with pytest.raises(NoPairsError):
-            prepare(passes, found, LOSSES["squared_hinge"]())
+            prepare(passes, found, NAMED["squared_hinge"]())
         return
-    prepared = prepare(passes, found, LOSSES["squared_hinge"]())
+    prepared = prepare(passes, found, NAMED["squared_hinge"]())
     assert (prepared.n_pairs, prepared.pair_weight) == (levels.n_pairs, levels.pair_weight)
     rows = [state.rows.size for state in passes.states]
     kept = sum(rows) + sum(
@@ -136,7 +136,7 @@ def test_the_first_pass_counts_the_rows_of_one_query_without_weights(monkeypatch
     passes = cut_rows(X, y, [70, 150], **aligned)
     found = describe(passes)
     assert (found.groups is not None) == (kind == "plain")
-    prepared = prepare(passes, found, LOSSES["squared_hinge"]())
+    prepared = prepare(passes, found, NAMED["squared_hinge"]())
     assert passes.n_prepared == (1 if kind == "plain" else 2)
     levels = Levels.build(y, **aligned)
     sizes = np.diff(levels.group_start)
@@ -144,7 +144,7 @@ def test_the_first_pass_counts_the_rows_of_one_query_without_weights(monkeypatch
     if kind == "plain":
         np.testing.assert_array_equal(found.groups.n_rows, sizes)
         assert prepared.n_ties == (sizes * (sizes - 1) // 2).sum()
-        counted = prepare(passes, replace(found, groups=None), LOSSES["squared_hinge"]())
+        counted = prepare(passes, replace(found, groups=None), NAMED["squared_hinge"]())
         np.testing.assert_array_equal(counted.crossing.numbers, prepared.crossing.numbers)
         assert counted.n_ties == prepared.n_ties
 
@@ -161,7 +161,7 @@ def test_many_labels_are_not_collected(monkeypatch):
     passes = cut_rows(X, y, [70, 150], qid=qid)
     found = describe(passes)
     assert found.labels is None
-    prepared = prepare(passes, found, LOSSES["squared_hinge"]())
+    prepared = prepare(passes, found, NAMED["squared_hinge"]())
     levels = Levels.build(y, qid)
     assert (prepared.n_pairs, prepared.n_ties) == (levels.n_pairs, 0)
     assert prepared.crossing.exchanged.n_pairs == levels.n_pairs

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from block_sources import all_rows, joined
+from block_parts import all_rows, joined
 from pairrank import RankSVM, RowBlocks
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io import _converted, csv_blocks, read_rows

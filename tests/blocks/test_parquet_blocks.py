@@ -11,7 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import fs
 
-from block_sources import all_rows, joined, rows_of
+from block_parts import all_rows, joined
+from block_sources import rows_of
 from pairrank import RowBlocks
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
 from pairrank.io import parquet_blocks, read_rows

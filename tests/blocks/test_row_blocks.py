@@ -12,7 +12,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from block_sources import all_rows, cut, joined, rows_of
+from block_parts import all_rows, joined
+from block_sources import cut, rows_of
 from pairrank import RankSVM, RowBlocks
 from pairrank.blocks.memory_plan import INTERPRETER_BYTES
 from pairrank.exceptions import InputTypeError, PairrankError

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from block_sources import joined, rows_of
+from block_parts import joined
+from block_sources import rows_of
 from pairrank import RankSVM, RowBlocks
 from pairrank.exceptions import InputTypeError, PairrankError
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from block_sources import all_rows, joined
+from block_parts import all_rows, joined
 from pairrank import RowBlocks
 from pairrank.blocks import openers
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boosting_definition import expected
+from loss_table import LOSSES, ROUNDING
 from pairrank.boosting import AllPairsObjective
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Hinge, HuberisedHinge, Square, SquaredHinge, Tube
 from pairrank.preferences import OrderGraph
 from strategies import problems, scores_of
-from sum_table import LOSSES, ROUNDING
 
 SINGLE = 2.0**-23
 """Results are float32."""

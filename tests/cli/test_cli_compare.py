@@ -10,14 +10,12 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from cli_rows import make_rows
-from cli_runs import misused, refused, run
+from cli_runs import invoke, misused, refused, run
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import compare
 from pairrank.cli import compare as command
-from pairrank.cli.app import app
 from pairrank.cli.compare import _CellLine
 from pairrank.comparison import KNOWN, Progress
 from pairrank.comparison.cells import Cell
@@ -139,7 +137,7 @@ def test_the_same_command_goes_on_from_its_cells(folder, tmp_path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(command, "_CellLine", Impatient)
         words = [str(each) for each in [*asked, "-o", tmp_path / "part.md"]]
-        done = CliRunner().invoke(app, words)
+        done = invoke(words)
     assert done.exit_code == 130
     assert "goes on from" in done.stderr.splitlines()[-1]
     assert "Interrupted: some folds are missing." in done.stdout

@@ -7,11 +7,9 @@ import subprocess
 import sys
 
 import pytest
-from typer.testing import CliRunner
 
 from cli_rows import make_rows
-from cli_runs import misused, refused
-from pairrank.cli.app import app
+from cli_runs import invoke, misused, refused
 from pairrank.io import write_rows, write_svmlight
 
 
@@ -20,7 +18,7 @@ def folder(tmp_path_factory):
     home = tmp_path_factory.mktemp("errors")
     write_svmlight(home / "rows.txt", make_rows(0))
     write_rows(home / "rows.csv", make_rows(0))
-    result = CliRunner().invoke(app, ["train", f"{home}/rows.txt", "-o", f"{home}/model", "-q"])
+    result = invoke(["train", f"{home}/rows.txt", "-o", f"{home}/model", "-q"])
     assert result.exit_code == 0, result.output
     return home
 
@@ -138,7 +136,7 @@ def test_other_features_than_the_model_are_refused(folder, tmp_path, command):
 
 def test_missing_feature_columns_are_refused(folder, tmp_path):
     train = ["train", f"{folder}/rows.csv", "-o", f"{tmp_path}/m", "--qid", "qid", "-q"]
-    assert CliRunner().invoke(app, train).exit_code == 0
+    assert invoke(train).exit_code == 0
     (tmp_path / "other.csv").write_text("f0,f1,f2\n1,2,3\n")
     assert "'f3'" in refused("predict", tmp_path / "m", tmp_path / "other.csv")
 
@@ -234,16 +232,17 @@ def test_a_fault_of_ours_is_named_as_one(folder, monkeypatch):
 
     monkeypatch.setattr(scoring, "Ranker", fails)
     arguments = ["predict", str(folder / "model"), str(folder / "rows.txt")]
-    result = CliRunner().invoke(app, arguments)
+    result = invoke(arguments)
     assert result.exit_code == 1
     assert "a fault in pairrank, TypeError: unforeseen" in result.stderr
     monkeypatch.setenv("PAIRRANK_DEBUG", "1")
-    assert isinstance(CliRunner().invoke(app, arguments).exception, TypeError)
+    with pytest.raises(TypeError):
+        invoke(arguments)
 
 
 def test_no_convergence_is_a_warning_of_one_line(folder, tmp_path):
     arguments = ["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", "-q", "--max-iter", "1"]
-    result = CliRunner().invoke(app, [*arguments, "--tol", "1e-14"])
+    result = invoke([*arguments, "--tol", "1e-14"])
     assert result.exit_code == 0
     assert len(result.stderr.splitlines()) == 1
     assert result.stderr.startswith("pairrank: warning: ")

@@ -10,10 +10,9 @@ import time
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 from cli_rows import make_rows
-from pairrank.cli.app import app
+from cli_runs import invoke
 from pairrank.io import write_svmlight
 
 
@@ -35,7 +34,7 @@ def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch):
 
     monkeypatch.setattr(train, "Progress", Impatient)
     arguments = ["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", "-q", "--tol", "1e-12"]
-    result = CliRunner().invoke(app, arguments)
+    result = invoke(arguments)
     assert result.exit_code == 130
     assert "best weights so far" in result.stderr
     assert len(result.stderr.splitlines()) == 1
@@ -57,9 +56,7 @@ def test_control_c_in_a_search_keeps_the_best_so_far(folder, tmp_path, monkeypat
     fit = RankSVM.fit
     monkeypatch.setattr(RankSVM, "fit", interrupted_at_the_third)
     search = ["--search", "--valid", f"{folder}/rows.txt", "-q"]
-    result = CliRunner().invoke(
-        app, ["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", *search]
-    )
+    result = invoke(["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", *search])
     assert result.exit_code == 130
     assert "best weights so far" in result.stderr
     assert fits == [2.0**-15, 2.0**-14, 2.0**-13]
@@ -138,7 +135,7 @@ def test_a_control_c_that_python_drops_is_heeded(folder, monkeypatch):
             time.sleep(0.1)
 
     monkeypatch.setattr(files, "load_rows", load)
-    result = CliRunner().invoke(app, ["info", f"{folder}/rows.txt"])
+    result = invoke(["info", f"{folder}/rows.txt"])
     assert result.exit_code == 130
     assert result.stderr == "pairrank: error: interrupted; nothing was written\n"
 
@@ -152,7 +149,7 @@ def test_what_fails_for_a_dropped_control_c_is_no_fault_of_ours(folder, monkeypa
 
     monkeypatch.setattr(files, "load_rows", load)
     monkeypatch.setattr("pairrank.cli._process.interrupt_main", lambda: None)
-    result = CliRunner().invoke(app, ["info", f"{folder}/rows.txt"])
+    result = invoke(["info", f"{folder}/rows.txt"])
     assert result.exit_code == 130
     assert "fault" not in result.stderr
 
@@ -167,7 +164,7 @@ def test_a_control_c_by_another_name_is_one(folder, monkeypatch):
             raise ImportError("a library could not be loaded") from None
 
     monkeypatch.setattr(files, "load_rows", load)
-    result = CliRunner().invoke(app, ["info", f"{folder}/rows.txt"])
+    result = invoke(["info", f"{folder}/rows.txt"])
     assert result.exit_code == 130
     assert result.stderr == "pairrank: error: interrupted; nothing was written\n"
 

@@ -11,10 +11,8 @@ import sys
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from cli_runs import misused, refused, run
-from pairrank.cli.app import app
+from cli_runs import invoke, misused, refused, run
 from pairrank.datasets import make_ratings
 from pairrank.recommend import recommend
 
@@ -257,7 +255,7 @@ def interrupt_at(monkeypatch, n_fits):
 
 def test_control_c_keeps_the_users_that_are_done(file, tmp_path, monkeypatch):
     interrupt_at(monkeypatch, 3)
-    result = CliRunner().invoke(app, ["recommend", str(file), "-o", f"{tmp_path}/out.csv", "-q"])
+    result = invoke(["recommend", str(file), "-o", f"{tmp_path}/out.csv", "-q"])
     assert result.exit_code == 130
     assert len(result.stderr.splitlines()) == 1
     assert "out.csv holds the 2 users that were done" in result.stderr
@@ -268,7 +266,7 @@ def test_control_c_keeps_the_users_that_are_done(file, tmp_path, monkeypatch):
 def test_control_c_before_any_user_leaves_the_old_file(file, tmp_path, monkeypatch):
     (tmp_path / "out.csv").write_text("as it was")
     interrupt_at(monkeypatch, 1)
-    result = CliRunner().invoke(app, ["recommend", str(file), "-o", f"{tmp_path}/out.csv", "-q"])
+    result = invoke(["recommend", str(file), "-o", f"{tmp_path}/out.csv", "-q"])
     assert result.exit_code == 130
     assert result.stderr == "pairrank: error: interrupted; nothing was written\n"
     assert (tmp_path / "out.csv").read_text() == "as it was"
@@ -283,7 +281,7 @@ def test_a_failure_while_writing_leaves_the_old_file(file, tmp_path, monkeypatch
             raise KeyboardInterrupt
 
     monkeypatch.setattr("pairrank.cli.recommend.csv.writer", lambda *_, **__: Torn())
-    result = CliRunner().invoke(app, ["recommend", str(file), "-o", f"{tmp_path}/out.csv", "-q"])
+    result = invoke(["recommend", str(file), "-o", f"{tmp_path}/out.csv", "-q"])
     assert result.exit_code == 130
     assert (tmp_path / "out.csv").read_text() == "as it was"
     assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]

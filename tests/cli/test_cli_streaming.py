@@ -8,13 +8,11 @@ import shutil
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
 
 from cli_rows import make_rows
-from cli_runs import misused, refused, run
+from cli_runs import invoke, misused, refused, run
 from pairrank import RankSVM, load_model
 from pairrank.cli import _learnt, _streaming
-from pairrank.cli.app import app
 from pairrank.io import write_rows, write_svmlight
 
 NAMES = ("--label", "grade", "--qid", "query")
@@ -255,7 +253,7 @@ def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_learnt, "Progress", Impatient)
     out = ("-o", tmp_path / "m", "-q", "--tol", "1e-14", "--eps", "1e-14")
     arguments = ["train", str(folder / "parts"), "--stream", *NAMES, *map(str, out)]
-    result = CliRunner().invoke(app, [*arguments, "--model", "rankncg"])
+    result = invoke([*arguments, "--model", "rankncg"])
     assert result.exit_code == 130, result.stderr
     assert "best weights so far" in result.stderr
     assert np.any(load_model(tmp_path / "m").coef_ != 0)
@@ -267,7 +265,7 @@ def test_control_c_in_the_first_pass_writes_nothing(folder, tmp_path, monkeypatc
 
     monkeypatch.setattr(_learnt.Progress, "reading", interrupted)
     arguments = ["train", str(folder / "parts"), "--stream", *NAMES, "-o", str(tmp_path / "m")]
-    result = CliRunner().invoke(app, arguments)
+    result = invoke(arguments)
     assert result.exit_code == 130
     assert "interrupted; nothing was written" in result.stderr
     assert not (tmp_path / "m").exists()

@@ -7,12 +7,13 @@ import pytest
 from scipy import optimize
 from sklearn.exceptions import ConvergenceWarning
 
+from loss_table import NAMED
 from pairrank import Pairs, PairwiseRanker, RankNCG, RankSVM, load_model
 from pairrank.exceptions import PairrankError
-from pairrank.losses import LOSSES, as_loss
+from pairrank.losses import as_loss
 from pairrank.solvers import bundle
 
-SMOOTH = [name for name in LOSSES if as_loss(name).smooth and name != "raykar"]
+SMOOTH = [name for name in NAMED if as_loss(name).smooth and name != "raykar"]
 
 
 @pytest.fixture(scope="module")

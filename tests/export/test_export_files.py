@@ -12,11 +12,10 @@ import sys
 import numpy as np
 import pytest
 
+from export_readers import SUFFIXES
 from pairrank import RankSVM
 from pairrank.exceptions import FileAccessError, PairrankError
-from pairrank.export import FORMATS
 
-BY_SUFFIX = ("ranklib", "csv", "sql", "python")
 RANKER = RankSVM().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]], [0, 1, 2])
 
 
@@ -29,7 +28,7 @@ def test_the_table_of_formats_loads_no_pipelines():
 
 @pytest.mark.parametrize(
     ("name", "format"),
-    [("m.CSV", "csv"), *((f"m{FORMATS[name].suffix}", name) for name in BY_SUFFIX)],
+    [("m.CSV", "csv"), *((f"m{suffix}", name) for name, suffix in SUFFIXES.items())],
 )
 def test_a_suffix_of_one_format_names_it(name, format, tmp_path):
     assert RANKER.export(tmp_path / name) is None

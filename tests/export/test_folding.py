@@ -15,10 +15,10 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, RobustScaler, StandardScaler
 
+from export_readers import linear_model
 from pairrank import GreedyRankRLS, MPRank, RankRLS, RankRLSCV, RankSVM, load_model
 from pairrank.exceptions import PairrankError
 from pairrank.export import export
-from pairrank.export.folding import linear_model
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 5)) * [1, 100, 0.01, 3, 1] + [0, 1000, 0, -7, 1]

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from loss_table import pairs_of, weights_of
 from pairrank import OrderGraph, Pairs, metrics
 from pairrank.exceptions import NoPairsWarning, PairrankError, PairrankWarning
 from pairrank.metrics import pairwise_accuracy, wmw_score
 from strategies import problems_with_roles
-from sum_table import pairs_of, weights_of
 
 pytestmark = pytest.mark.numeric
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from loss_table import LOSSES
 from pairrank.pair_sums import bind, cell_plan, cells
 from pairrank.preferences import OrderGraph
 from strategies import Problem
-from sum_table import LOSSES, double_loop, levels_of
+from sum_table import double_loop, levels_of
 
 pytestmark = pytest.mark.numeric
 

@@ -7,22 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loss_table import LOSSES, assert_within, pairs_of, random_problem
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind, direct
 from pairrank.preferences import Differences, Levels, OrderGraph, Pairs
 from strategies import problems
-from sum_table import (
-    ALGORITHMS,
-    EVERY,
-    LOSSES,
-    assert_sums,
-    assert_within,
-    double_loop,
-    levels_of,
-    pairs_of,
-    random_problem,
-    sum_of,
-)
+from sum_table import ALGORITHMS, EVERY, assert_sums, double_loop, levels_of, sum_of
 
 pytestmark = pytest.mark.numeric
 

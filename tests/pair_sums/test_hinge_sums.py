@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loss_table import LOSSES
 from pairrank.losses import Hinge, SquaredHinge
 from pairrank.pair_sums import bind, sorted_schedule, sorted_scores
 from pairrank.pair_sums import sorted as sorted_module
 from pairrank.preferences import Levels
 from strategies import KINDS, problems, scores_of
-from sum_table import LOSSES, assert_sums, double_loop, levels_of
+from sum_table import assert_sums, double_loop, levels_of
 
 pytestmark = pytest.mark.numeric
 

@@ -7,23 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loss_table import LOSSES, assert_within, pairs_of, random_problem, weights_of
 from pairrank.exceptions import PairrankError
 from pairrank.pair_sums import bind, cell_plan, plan, roles
 from pairrank.preferences import Levels, Pairs
 from strategies import problems_with_roles
-from sum_table import (
-    EVERY,
-    LOSSES,
-    assert_sums,
-    assert_within,
-    double_loop,
-    levels_of,
-    pairs_of,
-    random_problem,
-    scale_of_rows,
-    sum_of,
-    weights_of,
-)
+from sum_table import EVERY, assert_sums, double_loop, levels_of, scale_of_rows, sum_of
 
 pytestmark = pytest.mark.numeric
 

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from definitions import Sums
+from loss_table import LOSSES as SUMMED
+from loss_table import assert_within, random_problem
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Logistic, Raykar
 from pairrank.losses._phi import OfPhi
@@ -11,8 +13,7 @@ from pairrank.pair_sums import bind, sigmoid_pairs
 from pairrank.preferences import Levels, OrderGraph
 from strategies import Problem
 from sum_table import EVERY as TABLE
-from sum_table import LOSSES as SUMMED
-from sum_table import assert_sums, assert_within, levels_of, random_problem, scale_of_rows, sum_of
+from sum_table import assert_sums, levels_of, scale_of_rows, sum_of
 
 pytestmark = pytest.mark.numeric
 

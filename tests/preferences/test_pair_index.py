@@ -11,11 +11,12 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from definitions import preferences_of
+from loss_table import pairs_of
 from pairrank import OrderGraph, Pairs
 from pairrank.exceptions import NoPairsError
 from pairrank.preferences import Levels, PairIndex
 from strategies import problems_with_roles
-from sum_table import levels_of, pairs_of
+from sum_table import levels_of
 
 N_DRAWS = 100_000
 LEAST_P = 1e-3

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from loss_table import pairs_of, weights_of
 from pairrank import Pairs
 from pairrank.compiled.concordance import count_concordant
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences import Levels, draw_sample, merge_levels, refuse_roles
 from pairrank.preferences.roles import OF_CLASSES
 from strategies import problems_with_roles
-from sum_table import levels_of, pairs_of, scale_of_rows, weights_of
+from sum_table import levels_of, scale_of_rows
 
 pytestmark = pytest.mark.numeric
 

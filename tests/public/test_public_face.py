@@ -24,12 +24,13 @@ def documented() -> dict[str, set[str]]:
     """Return the names that the reference lists, by module."""
     names: dict[str, set[str]] = defaultdict(set, {k: set(v) for k, v in ENTRY.items()})
     for page in sorted((ROOT / "docs" / "reference").glob("*.rst")):
-        module = "pairrank"
+        module, directive = "pairrank", ""
         for line in page.read_text(encoding="utf-8").splitlines():
-            if current := re.match(r"\.\. currentmodule:: (\S+)", line):
-                module = current[1]
+            if started := re.match(r"\.\. (\w+):: ?(\S*)", line):
+                directive = started[1]
+                module = started[2] if directive == "currentmodule" else module
             elif listed := re.fullmatch(r"   ([A-Za-z_]\w*)", line):
-                names[module].add(listed[1])
+                names[module].update([listed[1]] if directive == "autosummary" else [])
     for module in list(names):
         parent, _, name = module.rpartition(".")
         if parent:
@@ -75,9 +76,13 @@ def used(tree: ast.AST) -> Iterator[tuple[int, str]]:
                 yield node.lineno, node.value
 
 
+CONVENTIONS = {"_replace", "_asdict", "_fields", "_make", "_exit"}
+"""Public by the standard library's own documentation."""
+
+
 def is_private(name: str) -> bool:
     """Tell whether a name is private: `_repr_html_` and the like are the conventions of others."""
-    return name.startswith("_") and not name.endswith("_")
+    return name.startswith("_") and not name.endswith("_") and name not in CONVENTIONS
 
 
 def private_names(tree: ast.AST) -> Iterator[tuple[int, str]]:
@@ -130,6 +135,7 @@ def test_the_reference_is_read():
     assert {"RankSVM", "Pairs", "metrics"} <= PUBLIC["pairrank"]
     assert "ndcg_score" in PUBLIC["pairrank.metrics"]
     assert is_public("pairrank.RankSVM.fit")
+    assert not is_public("pairrank.preferences.Levels")
     assert not is_public("pairrank.solvers.tron")
     assert not is_public("pairrank.io.svmlight.parse")
 

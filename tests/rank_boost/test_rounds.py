@@ -10,12 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from loss_table import pairs_of, weights_of
 from pairrank import Pairs, RankBoost
 from pairrank.exceptions import NoPairsError, PairrankError, ZeroWeightsWarning
 from pairrank.preferences import Levels
 from rank_boost_definition import Distribution, pair_list, weak_rankings
 from strategies import problems_with_roles
-from sum_table import levels_of, pairs_of, scale_of_rows, weights_of
+from sum_table import levels_of, scale_of_rows
 
 pytestmark = [pytest.mark.numeric, pytest.mark.filterwarnings("ignore::UserWarning")]
 

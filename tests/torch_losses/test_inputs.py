@@ -14,9 +14,10 @@ pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 
 import torch  # noqa: E402
 
+from loss_table import NAMED  # noqa: E402
 from pairrank import MPRank, OrderGraph, Pairs, RankNCG  # noqa: E402
 from pairrank.exceptions import PairrankError, PairrankWarning  # noqa: E402
-from pairrank.losses import LOSSES, Square  # noqa: E402
+from pairrank.losses import Square  # noqa: E402
 from pairrank.torch import AllPairsLoss, BoundLoss, all_pairs_loss  # noqa: E402
 
 BACKENDS = ("compiled", "torch")
@@ -35,7 +36,7 @@ def gradient_of(scores: torch.Tensor, *args, **options) -> torch.Tensor:
 @pytest.mark.parametrize("reduction", ["mean", "query_mean", "rows", "query", "sum"])
 @pytest.mark.parametrize("loss", ["logistic", "square"])
 def test_reductions_weigh_the_double_loop(loss, reduction):
-    phi = (LOSSES[loss]() if loss in LOSSES else Square()).phi
+    phi = (NAMED[loss]() if loss in NAMED else Square()).phi
     weight = GENERATOR.random(40)
     s, y, qid = SCORES.numpy(), LABELS.numpy(), QID.numpy()
     values, weights = [], []

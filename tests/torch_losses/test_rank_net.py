@@ -17,6 +17,7 @@ from sklearn.base import clone  # noqa: E402
 from sklearn.exceptions import ConvergenceWarning  # noqa: E402
 from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
+from loss_table import NAMED  # noqa: E402
 from pairrank import (  # noqa: E402
     OrderGraph,
     Pairs,
@@ -26,10 +27,9 @@ from pairrank import (  # noqa: E402
     load_model,
 )
 from pairrank.exceptions import FileFormatError, NoPairsError, PairrankError  # noqa: E402
-from pairrank.losses import LOSSES  # noqa: E402
 
-SMOOTH = sorted(name for name in LOSSES if LOSSES[name]().smooth and name != "raykar")
-KINKED = sorted(name for name in LOSSES if not LOSSES[name]().smooth)
+SMOOTH = sorted(name for name in NAMED if NAMED[name]().smooth and name != "raykar")
+KINKED = sorted(name for name in NAMED if not NAMED[name]().smooth)
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +67,7 @@ def test_the_objective_is_the_sum_over_explicit_pairs(rows, loss, graph):
     i, j = every_pair(y, qid, graph)
     pair_weight = weight[i] * weight[j]
     scores = net.predict(X)
-    costs = pair_weight @ LOSSES[loss]().phi(scores[i] - scores[j])
+    costs = pair_weight @ NAMED[loss]().phi(scores[i] - scores[j])
     squares = sum(
         float((part.detach() ** 2).sum()) for part in net.network_.parameters() if part.ndim > 1
     )

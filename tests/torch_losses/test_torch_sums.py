@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 
 from definitions import Sums
+from loss_table import LOSSES, ROUNDING, assert_within, random_problem
 from strategies import Problem, problems, problems_with_roles
-from sum_table import LOSSES, ROUNDING, assert_within, double_loop, levels_of, random_problem
+from sum_table import double_loop, levels_of
 
 pytestmark = pytest.mark.extras
 pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
