@@ -1,8 +1,8 @@
 """Whole fits of every ranker on twelve shapes of rows, beside those of another checkout.
 
-Each tree has a worker process per number of threads, and the workers take turns: A B A B. A ratio is
-the median of the ratios of turns, this tree's seconds by the other's. Memory is the peak of a fit
-beyond what the process held before it, X included, per row. Nothing is asserted.
+Each tree has a worker process per number of threads, and the workers take turns: A B A B. A ratio
+is this tree's seconds divided by the other's: the median over the turns. Memory is the peak of a
+fit beyond what the process held before it, X and labels included, per row. Nothing is asserted.
 
     python benchmarks/fits.py --beside ../before/src --threads 1 2
     python benchmarks/fits.py --shapes "1e5 x 20, 100, 5" sparse --fits RankSVM RankNCG
@@ -114,7 +114,9 @@ def cells(sources: list[Path], options: argparse.Namespace) -> Iterator[Cell]:
     """Yield every cell; a line of each goes to standard error."""
     caches = [cache_of(source, options.caches) for source in sources]
     for n_threads in options.threads:
-        workers = [Worker(*each) for each in zip(sources, len(sources) * [n_threads], caches)]
+        workers = [
+            Worker(source, n_threads, cache) for source, cache in zip(sources, caches, strict=True)
+        ]
         for shape in options.shapes:
             fits = fits_of(shape, options.fits)
             for worker in workers if fits else []:

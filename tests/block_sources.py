@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pairrank import RowBlocks
+from pairrank import RankSVM, RowBlocks
 
 SMALLEST = 4.035e8
 """A memory limit with room, beside Python itself, for three blocks of 1 MB and no cached one."""
@@ -28,3 +28,24 @@ def cut(borders: list[int], *arrays: Any, **options: Any) -> RowBlocks:
             yield tuple(None if array is None else array[start:stop] for array in arrays)
 
     return RowBlocks(blocks, **options)
+
+
+def all_rows(rows: RowBlocks) -> list[Any]:
+    """Return the X of all blocks, as a prediction reads them."""
+    first = rows.first_block().X
+    ranker = RankSVM().fit(np.arange(2.0)[:, np.newaxis] * np.ones(first.shape[1]), [0, 1])
+    found: list[Any] = []
+
+    def keep(X: Any) -> Any:
+        found.append(X)
+        return X
+
+    ranker.predict(rows.map(keep))
+    return found
+
+
+def joined(rows: RowBlocks) -> Any:
+    """Return all rows of X as one dense matrix."""
+    return np.vstack(
+        [part.toarray() if hasattr(part, "toarray") else part for part in all_rows(rows)]
+    )

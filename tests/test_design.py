@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import tracemalloc
 
@@ -12,19 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
-from sklearn.base import clone
 
-from pairrank import (
-    ConvexHullRanker,
-    MPRank,
-    RankNCG,
-    RankNCGCV,
-    RankRLS,
-    RankRLSCV,
-    RankSVM,
-    RankSVMCV,
-    SVRank,
-)
 from pairrank.design import CompactDesign, Design, compacted, norm_of, rows_at
 from pairrank.kernels import Kernel
 from pairrank.objective.kernel_design import KernelDesign
@@ -41,46 +28,8 @@ DTYPES = (np.float64, np.float32)
 N_FEATURES = 5
 
 
-def linear_callable(X, Y):
-    return X @ Y.T
-
-
-RANKERS = {
-    "RankSVM": RankSVM(),
-    "RankSVM, hinge": RankSVM(loss="hinge"),
-    "RankNCG": RankNCG(),
-    "RankRLS": RankRLS(),
-    "RankRLS, several targets": RankRLS(),
-    "ConvexHullRanker": ConvexHullRanker(),
-    "MPRank": MPRank(),
-    "SVRank": SVRank(),
-    "RankSVMCV": RankSVMCV(Cs=[0.1, 1.0], cv=2),
-    "RankNCGCV": RankNCGCV(alphas=[0.1, 1.0], cv=2),
-    "RankRLSCV": RankRLSCV(alphas=[0.1, 1.0]),
-}
-KERNELS = (None, "rbf", "poly", "precomputed", linear_callable)
-
-
-def name_of(kernel):
-    return "callable" if callable(kernel) else str(kernel)
-
-
 def rows_of(n_rows, n_features=N_FEATURES, seed=0, dtype=np.float64):
     return np.random.default_rng(seed).normal(size=(n_rows, n_features)).astype(dtype)
-
-
-def training_rows(kernel):
-    X = rows_of(40, seed=1)
-    return np.exp(-0.1 * np.square(X[:, None] - X).sum(axis=2)) if kernel == "precomputed" else X
-
-
-@functools.cache
-def fitted(name, kernel):
-    X = training_rows(kernel)
-    y = np.arange(40) % 3.0
-    if name.endswith("targets"):
-        y = np.column_stack([y, rows_of(40, 1, seed=2)[:, 0]])
-    return clone(RANKERS[name]).set_params(kernel=kernel).fit(X, y)
 
 
 def lane_by_lane(row, w):
@@ -277,33 +226,6 @@ def test_a_score_depends_on_its_row_alone(seed, n_rows, dtype, data):
     whole = Design(form(X)).scores(w)
     np.testing.assert_array_equal(Design(form(X)[chosen]).scores(w), whole[chosen])
     np.testing.assert_array_equal(Design(form(X[chosen])).scores(w), whole[chosen])
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=name_of)
-@pytest.mark.parametrize("name", RANKERS)
-def test_every_ranker_scores_a_row_by_itself(name, kernel):
-    ranker = fitted(name, kernel)
-    width = training_rows(kernel).shape[1]
-
-    @given(st.integers(0, 2**32 - 1), st.sampled_from(DTYPES), st.sampled_from(sorted(FORMS)))
-    def check(seed, dtype, form):
-        rng = np.random.default_rng(seed)
-        X = rows_of(int(rng.integers(1, 90)), width, seed, dtype)
-        order, some = rng.permutation(len(X)), rng.integers(0, len(X), int(rng.integers(1, 40)))
-        whole = ranker.predict(FORMS[form](X))
-        np.testing.assert_array_equal(ranker.predict(FORMS[form](X[order])), whole[order])
-        np.testing.assert_array_equal(ranker.predict(FORMS[form](X)[some]), whole[some])
-        equal = ranker.predict(FORMS[form](np.repeat(X[:1], int(rng.integers(2, 80)), axis=0)))
-        np.testing.assert_array_equal(equal, np.broadcast_to(whole[0], equal.shape))
-
-    check()
-
-
-@pytest.mark.parametrize("kernel", KERNELS, ids=name_of)
-def test_equal_rows_rank_in_the_order_of_rows(kernel):
-    ranker = fitted("RankSVM", kernel)
-    Z = np.repeat(training_rows(kernel)[:1], 7, axis=0)
-    np.testing.assert_array_equal(ranker.rank(Z), np.arange(1, 8))
 
 
 @pytest.mark.parametrize("kernel", ["rbf", "poly"])

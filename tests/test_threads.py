@@ -6,7 +6,6 @@ import functools
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -194,15 +193,6 @@ def test_limits_are_obeyed(monkeypatch):
             assert threads.n_threads() == 1
             patch.setenv(name, "many")
             assert threads.n_threads() == free
-
-
-@pytest.mark.parametrize("name", ["OMP_NUM_THREADS", "NUMBA_NUM_THREADS"])
-def test_limits_of_a_new_process_are_obeyed(name):
-    code = "from pairrank import threads; print(threads.n_threads())"
-    found = subprocess.run(
-        [sys.executable, "-c", code], env={**os.environ, name: "1"}, capture_output=True, check=True
-    )
-    assert found.stdout.strip() == b"1"
 
 
 def test_helpers_use_one_thread_each(on):

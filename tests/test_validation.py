@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from pairrank import OrderGraph, Pairs, RankSVM, RankSVMCV, regularization_path
+from pairrank import Pairs, RankSVM, RankSVMCV, regularization_path
 from pairrank._validation import (
     check_choice,
     check_features,
@@ -34,24 +34,6 @@ def test_a_choice_goes_by_equality(value):
 def test_what_is_no_choice_is_named(value):
     with pytest.raises(PairrankError, match="reduction must be one of 'auto', 'rows'"):
         check_choice(value, "reduction", ("auto", "rows", "query", "sum"))
-
-
-def test_numpys_text_chooses_as_pythons_does():
-    plain = RankSVM(reduction="query", graph="chain", solver="tron").fit(X, Y)
-    numpys = RankSVM(
-        reduction=np.str_("query"), graph=np.str_("chain"), solver=np.str_("tron")
-    ).fit(X, Y)
-    np.testing.assert_array_equal(numpys.coef_, plain.coef_)
-
-
-@pytest.mark.skipif(not hasattr(np.dtypes, "StringDType"), reason="needs numpy 2")
-def test_numpys_text_of_any_length_labels_rows_as_pythons_does():
-    words = np.array(["low", "high", "low", "high"])
-    graph = OrderGraph([("low", "high")])
-    features = np.arange(8.0).reshape(4, 2) % 3
-    plain = RankSVM(graph=graph).fit(features, words.tolist())
-    numpys = RankSVM(graph=graph).fit(features, words.astype(np.dtypes.StringDType()))
-    np.testing.assert_array_equal(numpys.coef_, plain.coef_)
 
 
 @pytest.mark.parametrize("value", [1, 0.5, np.float32(2), np.int64(3), Fraction(1, 3)])
@@ -85,15 +67,6 @@ def test_a_number_beyond_every_float_is_refused_wherever_it_stands():
     ):
         with pytest.raises(PairrankError, match="holds a number beyond"):
             call()
-
-
-def test_truth_values_of_numpy_and_python_are_parameters():
-    X, y = [[0.0], [1.0], [2.0]], [0, 1, 2]
-    for average in (False, np.True_):
-        RankSVM(average=average).fit(X, y)
-    for average in ("no", 1, None):
-        with pytest.raises(PairrankError, match="average must be one of False, True"):
-            RankSVM(average=average).fit(X, y)
 
 
 @pytest.mark.parametrize("dtype", [np.int8, np.uint16, np.int32, np.int64, np.uint64])

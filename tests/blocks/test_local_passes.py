@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 
-from block_sources import SMALLEST, cut, rows_of
+from block_sources import cut, rows_of
 from pairrank import RankSVM, RowBlocks, threads
 from pairrank.blocks import checking, local_passes
 from pairrank.blocks.kept import KeptRows
@@ -24,14 +24,6 @@ def nothing(*_):
     return 0
 
 
-def first_and_last(index, block, shared, *_):
-    return index, index
-
-
-def concatenated(first, second):
-    return [*first, *second]
-
-
 def total(index, X, state, shared):
     return X.sum(axis=0)
 
@@ -39,11 +31,6 @@ def total(index, X, state, shared):
 def add(first, second):
     first += second
     return first
-
-
-def keep_labels(index, block, shared):
-    assert block.X is None
-    return block.y, float(block.y.sum())
 
 
 def reading_threads():
@@ -54,25 +41,6 @@ def reading_threads():
 def no_thread_is_left():
     yield
     assert reading_threads() == []
-
-
-@pytest.mark.parametrize("memory_limit", [1e9, SMALLEST], ids=["cached", "read again"])
-def test_results_are_merged_in_the_order_of_the_blocks(memory_limit):
-    passes = cut([12, 24, 36, 48], WIDE, Y, memory_limit=memory_limit).passes()
-    assert passes.describe(lambda index, block, shared: (index, shared), 7) == [
-        (index, 7) for index in range(5)
-    ]
-    seen = passes.reduce(lambda index, *_: [index], None, concatenated)
-    assert seen == list(range(5))
-    assert (passes.n_blocks, passes.n_rows, passes.n_features) == (5, 60, 10_000)
-
-
-def test_states_come_from_the_labels_kept_by_the_first_pass():
-    passes = cut([10, 20], X, Y).passes()
-    passes.describe(nothing, None)
-    assert passes.prepare(keep_labels, None) == [Y[:10].sum(), Y[10:20].sum(), Y[20:].sum()]
-    states = passes.reduce(lambda index, X, state, shared: [*state], None, concatenated)
-    assert np.array_equal(states, Y)
 
 
 def test_threads_share_the_blocks_that_are_prepared(monkeypatch):
@@ -94,20 +62,6 @@ def test_predictions_compute_no_digests(monkeypatch):
     monkeypatch.setattr(checking, "digest_of", None)
     monkeypatch.setattr(local_passes, "digest_of", None)
     assert np.array_equal(ranker.predict(cut([10, 20], X, Y)), ranker.predict(X))
-
-
-def test_blocks_that_fit_are_read_once():
-    n_calls = []
-
-    def blocks():
-        n_calls.append(1)
-        yield X, Y
-
-    passes = RowBlocks(blocks).passes()
-    passes.describe(nothing, None)
-    for _ in range(3):
-        assert np.array_equal(passes.reduce(total, None, add), X.sum(axis=0))
-    assert len(n_calls) == 1
 
 
 def test_blocks_that_do_not_fit_are_read_again():
@@ -159,18 +113,6 @@ def test_a_block_that_changes_between_passes_is_named(change):
         passes.reduce(total, None, add)
 
 
-def test_a_limit_below_the_state_is_refused_before_rows_are_read():
-    class Unread:
-        shape = (10**9, 4)
-        dtype = np.dtype(np.float32)
-
-        def __getitem__(self, rows):
-            raise AssertionError("no row may be read")
-
-    with pytest.raises(PairrankError, match=r"1,000,000,000 rows need 12,000 MB .*raise it"):
-        RowBlocks.from_arrays(Unread()).passes()
-
-
 def test_a_limit_below_the_blocks_in_flight_is_refused():
     passes = cut([30], WIDE, Y, memory_limit=INTERPRETER_BYTES + 5e6).passes()
     with pytest.raises(PairrankError, match=r"blocks in flight 7 MB.*fewer rows per block"):
@@ -212,40 +154,6 @@ def test_validation_rows_for_which_there_is_no_room_are_refused():
     held = RowBlocks.from_arrays(np.zeros((100_000, 1)), np.zeros(100_000))
     with pytest.raises(PairrankError, match=r"100,000 rows \(validation rows included\) need 4 MB"):
         RankSVM().fit(training, X_val=held)
-
-
-def test_readings_count_blocks_rows_and_bytes():
-    seen = []
-    passes = cut([10, 40], X, Y).reporting(seen.append).passes()
-    passes.describe(nothing, None)
-    passes.reduce(nothing, None, max)
-    assert [reading[:3] for reading in seen] == [
-        *((1, 1, 10), (1, 2, 40), (1, 3, 60)),
-        *((2, 1, 10), (2, 2, 40), (2, 3, 60)),
-    ]
-    assert [reading.n_bytes for reading in seen[:3]] == [10 * 24, 40 * 24, 60 * 24]
-    assert [reading.all_blocks for reading in seen] == [None] * 3 + [3] * 3
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-def test_an_error_of_a_task_ends_the_reader(error):
-    closed = []
-
-    def blocks():
-        try:
-            while True:
-                yield X, Y
-        finally:
-            closed.append(1)
-
-    def fails(index, block, shared):
-        if index == 3:
-            raise error
-        return 0
-
-    with pytest.raises(error):
-        RowBlocks(blocks).passes().describe(fails, None)
-    assert closed == [1]
 
 
 def test_an_interrupt_while_the_reader_starts_ends_it(monkeypatch):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -39,44 +38,6 @@ def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch):
     assert "best weights so far" in result.stderr
     assert len(result.stderr.splitlines()) == 1
     assert np.any(load_model(tmp_path / "m").coef_ != 0)
-
-
-def test_control_c_in_a_search_keeps_the_best_so_far(folder, tmp_path, monkeypatch):
-    from pairrank import RankSVM, load_model
-
-    fits = []
-
-    def interrupted_at_the_third(self, *arguments, **options):
-        fits.append(self.C)
-        fit(self, *arguments, **options)
-        if len(fits) == 3:
-            self.status_ = "interrupted"
-        return self
-
-    fit = RankSVM.fit
-    monkeypatch.setattr(RankSVM, "fit", interrupted_at_the_third)
-    search = ["--search", "--valid", f"{folder}/rows.txt", "-q"]
-    result = invoke(["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", *search])
-    assert result.exit_code == 130
-    assert "best weights so far" in result.stderr
-    assert fits == [2.0**-15, 2.0**-14, 2.0**-13]
-    assert load_model(tmp_path / "m").C in fits
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
-def test_control_c_while_reading_writes_nothing(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pairrank", "train", "-", "-o", tmp_path / "m"],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-    )  # fmt: skip
-    process.stdin.write(b"1 1:2\n" * 20_000)  # more than a pipe holds: the reader is at work
-    process.stdin.flush()
-    time.sleep(0.2)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert b"Traceback" not in said
-    assert list(tmp_path.iterdir()) == []
 
 
 IMPATIENT = """
@@ -167,14 +128,3 @@ def test_a_control_c_by_another_name_is_one(folder, monkeypatch):
     result = invoke(["info", f"{folder}/rows.txt"])
     assert result.exit_code == 130
     assert result.stderr == "pairrank: error: interrupted; nothing was written\n"
-
-
-def test_an_ignored_control_c_stays_ignored(folder, tmp_path):
-    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + IMPATIENT
-    train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
-    done = subprocess.run(
-        [sys.executable, "-c", ignoring, "numba", *train],
-        capture_output=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert (tmp_path / "m").exists()

@@ -132,9 +132,3 @@ def test_a_search_goes_along_a_kernel_s_path(folder, tmp_path, name):
 def test_options_that_do_not_fit_are_wrong_usage(tmp_path, name, options, said):
     assert said in misused(*training(tmp_path, tmp_path, "--model", name, *options))
     assert not (tmp_path / "m").exists()
-
-
-def test_more_landmarks_than_rows_are_bad_input(folder, tmp_path):
-    options = ["--kernel", "rbf", "--kernel-features", "nystroem", "--components", "61", "-q"]
-    said = run(*training(folder, tmp_path, *options), code=1).stderr
-    assert "n_components = 61 is more than the 60 training rows" in said

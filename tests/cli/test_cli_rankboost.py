@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from cli_rows import make_rows
-from cli_runs import misused, refused, run
-from pairrank import Pairs, RankBoost, load_model
+from cli_runs import run
+from pairrank import RankBoost, load_model
 from pairrank.cli._models import ROUNDS
-from pairrank.datasets import make_ratings
 from pairrank.io import read_svmlight, write_rows, write_svmlight
 from pairrank.metrics import pairwise_accuracy
-from pairrank.recommend import RatingsTable, recommend
 
 FIRST = [10 * query + row for query in range(6) for row in range(5)]
 """The preferred row of each comparison; the other one is five rows below, in the same query."""
@@ -44,68 +39,6 @@ def training(folder, tmp_path, *options, data="train.txt"):
     return ["train", folder / data, "-o", tmp_path / "m", "--model", "rankboost", *options]
 
 
-@pytest.mark.parametrize(
-    ("options", "params"),
-    [
-        ([], {}),
-        (["--n-estimators", "7", "--alpha-method", "third"],
-         {"n_estimators": 7, "alpha_method": "third"}),
-        (["--weak-ranking", "graded", "--alpha-method", "newton", "--reduction", "query"],
-         {"weak_ranking": "graded", "alpha_method": "newton", "reduction": "query"}),
-        (["--binning", "9", "--smoothing", "0.01", "--graph", "chain"],
-         {"binning": 9, "smoothing": 0.01, "graph": "chain"}),
-        (["--binning", "exact", "--early-stopping", "--patience", "4", "--seed", "3"],
-         {"binning": "exact", "early_stopping": True, "patience": 4, "random_state": 3}),
-    ],
-)  # fmt: skip
-def test_the_fit_is_that_of_the_estimator(folder, tmp_path, options, params):
-    record = json.loads(run(*training(folder, tmp_path, *options, "--json")).stdout)
-    X, y, qid = rows_of(folder, "train")
-    plain = RankBoost(**params).fit(X, y, qid=qid)
-    saved = load_model(tmp_path / "m")
-    np.testing.assert_array_equal(saved.predict(X), plain.predict(X))
-    assert {key: saved.get_params()[key] for key in params} == params
-    told = {"model": "RankBoost", "n_estimators": plain.n_estimators_, "status": plain.status_}
-    told |= {"objective": pytest.approx(plain.objective_), "n_pairs": plain.n_pairs_}
-    assert {name: record[name] for name in told} == told
-    scores = run("predict", tmp_path / "m", folder / "valid.txt").stdout.split()
-    np.testing.assert_array_equal(
-        np.array(scores, float), plain.predict(rows_of(folder, "valid")[0])
-    )
-
-
-def test_weights_by_role_are_columns(folder, tmp_path):
-    options = ["--qid", "qid", "--winner-weight", "winner_weight", "-q"]
-    run(*training(folder, tmp_path, *options, data="train.csv"))
-    X, y, qid = rows_of(folder, "train")
-    plain = RankBoost().fit(X, y, qid=qid, winner_weight=np.linspace(0.0, 2.0, 60))
-    named = pd.DataFrame(X, columns=[f"f{k}" for k in range(4)])
-    found = load_model(tmp_path / "m").predict(named)
-    np.testing.assert_allclose(found, plain.predict(X), rtol=1e-12)
-
-
-def test_comparisons_are_learnt(folder, tmp_path):
-    run(*training(folder, tmp_path, "--pairs", folder / "pairs.csv", "-q"))
-    X, _, qid = rows_of(folder, "train")
-    plain = RankBoost().fit(X, Pairs(FIRST, np.array(FIRST) + 5, n_rows=60), qid=qid)
-    np.testing.assert_array_equal(load_model(tmp_path / "m").predict(X), plain.predict(X))
-
-
-def test_early_stopping_watches_the_validation_rows(folder, tmp_path):
-    options = ["--early-stopping", "--metric", "ndcg@3", "--valid", folder / "valid.txt", "--json"]
-    record = json.loads(run(*training(folder, tmp_path, *options)).stdout)
-    X, y, qid = rows_of(folder, "valid")
-    plain = RankBoost(early_stopping=True, validation_metric="ndcg@3")
-    train = rows_of(folder, "train")
-    plain.fit(train[0], train[1], qid=train[2], X_val=X, y_val=y, qid_val=qid)
-    assert record["n_estimators"] == record["best iteration"] == plain.n_estimators_
-    assert record["valid ndcg@3"] == pytest.approx(plain.validation_scores_.max())
-    config = tmp_path / "options.toml"
-    config.write_text("early-stopping = true\npatience = 2\n")
-    run(*training(folder, tmp_path, "--config", config, "-q"))
-    assert load_model(tmp_path / "m").get_params()["early_stopping"] is True
-
-
 def test_search_picks_the_number_of_rounds(folder, tmp_path):
     options = ["--search", "--valid", folder / "valid.txt", "--json"]
     record = json.loads(run(*training(folder, tmp_path, *options)).stdout)
@@ -117,39 +50,3 @@ def test_search_picks_the_number_of_rounds(folder, tmp_path):
     ]
     assert record["valid pairwise_accuracy"] == max(values)
     assert load_model(tmp_path / "m").n_estimators == ROUNDS[int(np.argmax(values))]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--patience", "3"], "--patience needs --early-stopping"),
-        (["--validation-fraction", "0.2"], "--validation-fraction needs --early-stopping"),
-        (["--weak-ranking", "graded"], "use --alpha-method newton"),
-        (["--binning", "few"], "not a whole number or one of auto, exact"),
-        (["-C", "3"], "Model rankboost has no option -C; use --n-estimators"),
-        (["--n-estimators", "0"], "--n-estimators must be at least 1"),
-        (["--search", "--n-estimators", "5"], "--search picks --n-estimators itself"),
-    ],
-)
-def test_wrong_options_say_what_to_do(folder, tmp_path, options, message):
-    assert message in misused(*training(folder, tmp_path, *options))
-
-
-def test_recommend_leaves_gaps_to_rankboost(tmp_path):
-    ratings = make_ratings(40, 50, random_state=0)
-    path = tmp_path / "ratings.csv"
-    with path.open("w") as file:
-        writer = csv.writer(file)
-        writer.writerow(["user", "item", "rating"])
-        writer.writerows(zip(*(np.asarray(each).tolist() for each in ratings), strict=True))
-    options = ["--users", "3,7", "--impute", "missing", "--references", "20", "--top", "3"]
-    options += ["--n-estimators", "5", "-q"]
-    printed = run("recommend", path, "--model", "rankboost", *options).stdout
-    found = recommend(
-        RatingsTable.build(ratings), [3, 7], ranker=RankBoost(5), impute="missing",
-        n_references=20, top=3, baseline="item-mean",
-    )  # fmt: skip
-    rows = list(csv.DictReader(io.StringIO(printed)))
-    assert [row["item"] for row in rows] == [str(item) for item in found.to_dict()["item"]]
-    message = refused("recommend", path, "--model", "ranksvm", "--impute", "missing")
-    assert "leaves gaps, which a RankSVM does not take: use RankBoost" in message

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import shutil
-
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
 from cli_rows import make_rows
-from cli_runs import invoke, misused, refused, run
-from pairrank import RankSVM, load_model
+from cli_runs import invoke, misused, run
+from pairrank import load_model
 from pairrank.cli import _learnt, _streaming
 from pairrank.io import write_rows, write_svmlight
 
@@ -33,158 +30,6 @@ def folder(tmp_path_factory):
     return home
 
 
-@pytest.mark.parametrize("data", ["parts/*.parquet", "parts", "all.parquet"])
-def test_a_streamed_model_is_that_of_the_rows_in_memory(folder, tmp_path, data):
-    arguments = ("--stream", *NAMES, "-o", tmp_path / "model", "--tol", "1e-8", "--json")
-    found = json.loads(run("train", folder / data, *arguments).stdout)
-    wanted, streamed = load_model(folder / "model"), load_model(tmp_path / "model")
-    assert np.abs(streamed.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
-    assert list(streamed.feature_names_in_) == list(wanted.feature_names_in_)
-    assert (found["rows"], found["queries"]) == (600, 6)
-    assert found["n_pairs"] == wanted.n_pairs_
-    remembered = run("evaluate", tmp_path / "model", folder / "all.parquet", "--json").stdout
-    assert json.loads(remembered)["n_pairs"] == wanted.n_pairs_
-
-
-def test_the_column_of_documents_is_no_feature(folder, tmp_path):
-    table = pq.read_table(folder / "all.parquet")
-    names = [f"d{number}" for number in range(table.num_rows)]
-    pq.write_table(table.append_column("docid", [names]), tmp_path / "rows.parquet")
-    named = ("--stream", *NAMES, "--docid", "docid", "-o", tmp_path / "model", "-q")
-    run("train", tmp_path / "rows.parquet", *named)
-    found = load_model(tmp_path / "model").feature_names_in_
-    assert list(found) == list(load_model(folder / "model").feature_names_in_)
-
-
-def test_evaluate_measures_what_it_measures_in_memory(folder):
-    asked = ("--json", "--metric", "pairwise_accuracy", "--metric", "ndcg@10")
-    wanted = run("evaluate", folder / "model", folder / "all.parquet", *asked).stdout
-    streamed = run("evaluate", folder / "model", folder / "parts", "--stream", *asked).stdout
-    assert json.loads(streamed) == json.loads(wanted)
-
-
-def test_evaluate_compares_two_models(folder, tmp_path):
-    run("train", folder / "all.parquet", *NAMES, "-o", tmp_path / "m", "-q", "-C", "1e-6")
-    asked = ("--against", tmp_path / "m", "--json", "--resamples", "99")
-    wanted = run("evaluate", folder / "model", folder / "all.parquet", *asked).stdout
-    streamed = run("evaluate", folder / "model", folder / "parts", "--stream", *asked).stdout
-    assert json.loads(streamed) == json.loads(wanted)
-
-
-def test_predict_writes_the_scores_that_it_writes_in_memory(folder, tmp_path):
-    wanted = run("predict", folder / "model", folder / "all.parquet", "--label", "grade").stdout
-    streamed = run(
-        "predict", folder / "model", folder / "parts/*.parquet", "--stream", "--label", "grade"
-    ).stdout
-    assert streamed == wanted
-    assert len(streamed.splitlines()) == 600
-
-
-def test_svmlight_is_parsed_into_the_named_folder(folder, tmp_path):
-    cache = ("--stream", "--cache", tmp_path / "cache")
-    run("train", folder / "rows.txt", *cache, "-o", tmp_path / "m", "-q", "--tol", "1e-8")
-    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
-    wanted = load_model(folder / "model").coef_
-    assert np.abs(load_model(tmp_path / "m").coef_ - wanted).max() <= 1e-6 * np.abs(wanted).max()
-    streamed = run("evaluate", tmp_path / "m", folder / "rows.txt", *cache, "--json").stdout
-    plain = run("evaluate", tmp_path / "m", folder / "rows.txt", "--json").stdout
-    assert json.loads(streamed) == json.loads(plain)
-    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
-    told = misused("train", folder / "rows.txt", "--stream", "-o", tmp_path / "n")
-    assert "name the folder with --cache" in told
-
-
-def test_csv_is_parsed_into_the_named_folder(folder, tmp_path):
-    write_rows(tmp_path / "all.csv", make_rows(0, 600), label="grade", qid="query")
-    lines = (tmp_path / "all.csv").read_text().splitlines(keepends=True)
-    (tmp_path / "parts").mkdir()
-    for number, rows in enumerate((lines[1:251], lines[251:])):
-        (tmp_path / "parts" / f"{number}.csv").write_text("".join([lines[0], *rows]))
-    cache = ("--stream", "--cache", tmp_path / "cache")
-    parts = tmp_path / "parts/*.csv"
-    run("train", parts, *NAMES, *cache, "-o", tmp_path / "m", "-q", "--tol", "1e-8")
-    wanted, found = load_model(folder / "model"), load_model(tmp_path / "m")
-    assert np.abs(found.coef_ - wanted.coef_).max() <= 1e-6 * np.abs(wanted.coef_).max()
-    assert list(found.feature_names_in_) == list(wanted.feature_names_in_)
-    streamed = run("evaluate", tmp_path / "m", parts, *cache, "--json").stdout
-    plain = run("evaluate", tmp_path / "m", tmp_path / "all.csv", "--json").stdout
-    assert json.loads(streamed) == json.loads(plain)
-    told = run("predict", tmp_path / "m", parts, *cache, "--label", "grade").stdout
-    assert len(list((tmp_path / "cache").rglob("manifest.json"))) == 1
-    assert told == run("predict", tmp_path / "m", tmp_path / "all.csv", "--label", "grade").stdout
-
-
-@pytest.mark.parametrize(
-    ("named", "complaint"),
-    [
-        (("--label", "grade"), "column 'qid' would be a feature"),
-        (("--label", "grad", "--qid", "qid"), "no column 'grad' (did you mean 'grade'?)"),
-        (("--label", "grade", "--qid", "qdi"), "no column 'qdi'"),
-        (("--label", "grade", "--qid", "qid", "--weight", "w"), "no column 'w'"),
-        (("--label", "grade", "--qid", "qid", "--winner-weight", "w"), "no column 'w'"),
-        (("--qid", "qid"), "name the column of labels with --label"),
-    ],
-)
-def test_columns_are_refused_before_csv_is_parsed(tmp_path, named, complaint):
-    write_rows(tmp_path / "rows.csv", make_rows(0, 60), label="grade", qid="qid")
-    cache = ("--stream", "--cache", tmp_path / "cache", "-o", tmp_path / "m")
-    assert complaint in refused("train", tmp_path / "rows.csv", *cache, *named)
-    assert [*tmp_path.glob("cache/*/*")] == []
-
-
-@pytest.mark.parametrize("option", ["--weight", "--winner-weight", "--loser-weight"])
-def test_weights_of_svmlight_are_refused_before_it_is_parsed(folder, tmp_path, option):
-    cache = ("--stream", "--cache", tmp_path / "cache", "-o", tmp_path / "m")
-    told = refused("train", folder / "rows.txt", *cache, option, "w")
-    assert f"cannot hold {option}" in told
-    assert [*tmp_path.glob("cache/*/*")] == []
-
-
-def test_validation_rows_are_streamed_too(folder, tmp_path):
-    valid = ("--valid", folder / "parts/2.parquet", "--metric", "ndcg@10")
-    arguments = ("--stream", *NAMES, *valid, "-o", tmp_path / "m", "--json")
-    found = json.loads(run("train", folder / "parts", *arguments).stdout)
-    asked = ("--metric", "ndcg@10", "--json")
-    told = run("evaluate", tmp_path / "m", folder / "parts/2.parquet", *asked).stdout
-    assert found["valid ndcg@10"] == pytest.approx(json.loads(told)["ndcg@10"], rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("change", "complaint"),
-    [
-        (lambda labels: labels - 9.0, "valid.parquet: ndcg@10 needs labels of 0 and more"),
-        (lambda labels: 0.0 * labels, "valid.parquet: y holds one class only"),
-    ],
-)
-def test_validation_labels_are_refused_before_the_fit(
-    folder, tmp_path, monkeypatch, change, complaint
-):
-    rows = make_rows(0, 60)
-    rows = rows._replace(y=change(rows.y))
-    write_rows(tmp_path / "valid.parquet", rows, label="grade", qid="query")
-    monkeypatch.setattr(RankSVM, "fit", lambda *_, **__: pytest.fail("the fit has begun"))
-    valid = ("--valid", tmp_path / "valid.parquet", "--metric", "ndcg@10")
-    stream = ("--stream", *NAMES, "-o", tmp_path / "m")
-    assert complaint in refused("train", folder / "parts", *stream, *valid)
-
-
-@pytest.mark.parametrize("data", ["parts", "parts/*.parquet"])
-def test_an_input_of_a_pattern_or_folder_is_never_the_output(folder, tmp_path, data):
-    parts = shutil.copytree(folder / "parts", tmp_path / "parts")
-    before = (parts / "0.parquet").read_bytes()
-    options = ("--stream", "-o", parts / "0.parquet")
-    assert "is an input too" in refused("train", tmp_path / data, *NAMES, *options)
-    assert "is an input too" in refused("predict", folder / "model", tmp_path / data, *options)
-    assert (parts / "0.parquet").read_bytes() == before
-
-
-def test_a_file_whose_name_looks_like_a_pattern_is_streamed(folder, tmp_path):
-    odd = tmp_path / "rows[1].parquet"
-    shutil.copy(folder / "all.parquet", odd)
-    run("predict", folder / "model", odd, "--stream", "-o", tmp_path / "scores")
-    assert len((tmp_path / "scores").read_text().splitlines()) == 600
-
-
 def test_files_larger_than_the_memory_are_streamed_and_it_says_so(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(_streaming, "memory_bytes", lambda: 1000)
     told = run("train", folder / "all.parquet", *NAMES, "-o", tmp_path / "m", "-q").stderr
@@ -193,56 +38,6 @@ def test_files_larger_than_the_memory_are_streamed_and_it_says_so(folder, tmp_pa
     told = misused("train", folder / "all.parquet", *NAMES, *again)
     assert "--search needs all rows in memory" in told
     assert "leave out --stream" not in told
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (["--model", "rankboost"], "use ranksvm, rankncg"),
-        (
-            ["--search", "--valid", "parts/0.parquet", "--model", "rankncg"],
-            "train once per --alpha with --valid, and keep the best model (in Python: RankNCGCV",
-        ),
-        (
-            ["--search", "--valid", "parts/0.parquet", "--model", "svrank"],
-            "train once per -C with --valid, and keep the best model; or leave out --stream",
-        ),
-        (
-            ["--time", "grade"],
-            "--time needs all rows in memory: leave it out; or leave out --stream",
-        ),
-        (["--kernel", "rbf"], "--kernel rbf needs all rows in memory"),
-        (["--model", "rankncg", "--solver", "sgd"], "use --solver auto"),
-        (["--memory-limit", "much"], "not a number of bytes, such as 2GB"),
-    ],
-)
-def test_what_cannot_be_streamed_is_refused(folder, tmp_path, options, complaint, monkeypatch):
-    monkeypatch.chdir(folder)
-    arguments = ("parts", "--stream", *NAMES, "-o", tmp_path / "m", *options)
-    assert complaint in misused("train", *arguments)
-    assert not (tmp_path / "m").exists()
-
-
-def test_several_files_need_the_option(folder, tmp_path):
-    for data in ("parts", "parts/*.parquet"):
-        told = misused("train", folder / data, *NAMES, "-o", tmp_path / "m")
-        assert "read them with --stream" in told
-    told = misused("train", folder / "all.parquet", "--cache", "c", "-o", tmp_path / "m")
-    assert "need --stream" in told
-    assert "not standard input" in misused("train", "-", "--stream", "-o", tmp_path / "m")
-
-
-def test_errors_name_file_and_remedy(folder, tmp_path):
-    stream = ("--stream", "-o", tmp_path / "m")
-    assert "no file has such a name" in refused("train", folder / "x*.parquet", *stream)
-    assert "--label" in refused("train", folder / "parts", *stream)
-    told = refused("train", folder / "parts", *stream, *NAMES, "--memory-limit", "100MB")
-    assert "--memory-limit 1e+08 bytes is too small" in told
-    (tmp_path / "rows.csv").write_text("grade,a\n1,2\n0,3\n")
-    told = misused("train", tmp_path / "rows.csv", *stream)
-    assert "CSV is parsed once into a folder: name the folder with --cache" in told
-    told = refused("train", tmp_path / "rows.csv", *stream, "--cache", tmp_path / "cache")
-    assert "no column 'label'; the columns are 'grade', 'a'; name the column" in told
 
 
 def test_control_c_keeps_the_best_weights(folder, tmp_path, monkeypatch):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank import compare
 from pairrank.comparison.boosted import LightGBMRanker, XGBoostRanker
 from pairrank.datasets import make_queries
 
@@ -34,21 +33,3 @@ def test_queries_may_be_scattered(ranker, data):
     second = ranker.fit(data.X[order], data.y[order], qid=data.qid[order]).predict(data.X)
     np.testing.assert_array_equal(first, second)
     assert np.unique(first).size > 2
-
-
-def test_all_four_are_compared(data):
-    names = ["lambdarank", "rank_xendcg", "rank:ndcg", "rank:pairwise"]
-    found = compare(
-        data.X, data.y, qid=data.qid, models=names, cv=2, inner_cv=0, metrics="ndcg@5"
-    )  # fmt: skip
-    assert found.summary["reason"].tolist() == [""] * 4
-    assert (found.summary["ndcg@5"] > 0.5).all()
-
-
-def test_weights_of_rows_are_refused_where_only_queries_have_weights(data):
-    weight = np.linspace(1, 2, data.y.size)
-    found = compare(
-        data.X, data.y, qid=data.qid, sample_weight=weight, models="lambdarank,rank:ndcg", cv=2,
-        inner_cv=0, metrics="ndcg@5",
-    )  # fmt: skip
-    assert found.summary["reason"].tolist() == ["", "it takes no sample_weight"]

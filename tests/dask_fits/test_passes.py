@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import os
 import signal
 import threading
@@ -25,7 +23,6 @@ from scipy import sparse  # noqa: E402
 import dask_tasks  # noqa: E402
 from pairrank import Pairs  # noqa: E402
 from pairrank.blocks._contracts import SecondPass  # noqa: E402
-from pairrank.dask import DaskRankNCG  # noqa: E402
 from pairrank.dask import passes as dask_passes  # noqa: E402
 from pairrank.dask.clients import client_of  # noqa: E402
 from pairrank.dask.partitions import partitions_of  # noqa: E402
@@ -395,19 +392,6 @@ def test_bad_rows_are_an_error_that_names_the_partition(client, rows, name):
     X, y, layout, message = faulty(rows)[name]
     with pytest.raises(PairrankError, match=message):
         passes_over(client, X, y, **layout).describe(dask_tasks.count_threads, None)
-
-
-def test_workers_keep_nothing_of_a_fit_that_has_failed(own_client, rows):
-    X, y = rows
-    hole = np.where(np.arange(y.size) == 60, np.nan, X.T).T
-    with contextlib.suppress(PairrankError):  # the error, and its frames, must not stay
-        DaskRankNCG(client=own_client).fit(cut(hole), cut(y))
-    gc.collect()
-    deadline = time.monotonic() + 30.0
-    while any(own_client.has_what().values()) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not own_client.futures
-    assert not any(own_client.has_what().values())
 
 
 def test_collections_without_rows_are_an_error(client):

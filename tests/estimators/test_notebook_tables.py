@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import sklearn
 
 from html_pages import Page, loaded_from_elsewhere
 from pairrank import (
     ConvexHullRanker,
     GreedyRankRLS,
     MPRank,
-    Pairs,
     RankNCG,
     RankNCGCV,
     RankRLS,
@@ -64,22 +62,6 @@ def test_counts_are_those_of_the_definition():
     assert found["Status"] == "converged"
 
 
-def test_rows_of_weight_0_are_not_counted():
-    weight = np.where(DATA.qid == DATA.qid[0], 0.0, 1.0)
-    for ranker in (RankSVM(), RankRLS()):
-        ranker.fit(**ROWS, sample_weight=weight)
-        assert (ranker.n_rows_, ranker.n_queries_) == (108, 9)
-
-
-def test_ties_of_comparisons_are_counted():
-    pairs = Pairs([0, 1, 2], [1, 2, 3], magnitude=[1.0, 0.0, 0.0])
-    for ranker in (RankSVM(), RankRLS()):
-        ranker.fit(DATA.X[:4], pairs)
-        assert (ranker.n_rows_, ranker.n_queries_, ranker.n_ties_) == (4, 1, 2)
-    ranker.fit(**ROWS)
-    assert not hasattr(ranker, "n_ties_")
-
-
 def test_counts_are_kept_in_model_files(tmp_path):
     ranker = RankNCG(covariance="rows").fit(**ROWS)
     ranker.save(tmp_path / "model")
@@ -121,10 +103,3 @@ def test_names_are_escaped():
     assert "<script" not in table
     assert "&lt;script&gt;" in table
     assert "a&amp;b" in table
-
-
-def test_scikit_learns_display_option_is_followed():
-    ranker = RankSVM().fit(**ROWS)
-    with sklearn.config_context(display="text"):
-        assert not hasattr(ranker, "_repr_html_")
-        assert "text/html" not in ranker._repr_mimebundle_()

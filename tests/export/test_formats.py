@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
-import sys
 
 import numpy as np
 import pytest
@@ -16,7 +14,6 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from export_readers import (
     READERS,
     UNITS,
-    WITHOUT_OFFSET,
     linear_model,
     rounding_bound,
 )
@@ -36,7 +33,6 @@ from pairrank import (
 from pairrank.datasets import make_queries
 from pairrank.export import export
 from pairrank.export.formats import FORMATS
-from reproduction.data import load
 
 DATA = make_queries(8, 25, 6, random_state=0)
 X, HELD = DATA.X[:100] * [1, 10, 0.1, 1, 3, 1] + [0, 5, -1, 2, 0, 7], DATA.X[100:] * 1.5 + 1
@@ -59,10 +55,6 @@ MODELS = {
     "search": GridSearchCV(RankRLS(), {"alpha": [0.1, 1.0]}, cv=2),
 }
 
-CASES = [
-    pytest.param(name, marks=pytest.mark.extras) if name == "onnx" else name for name in READERS
-]
-
 
 @pytest.fixture(scope="module", params=MODELS)
 def model(request):
@@ -74,12 +66,6 @@ def model(request):
     return fitted, fitted.predict(HELD)
 
 
-def need(format):
-    if format == "onnx":
-        pytest.importorskip("onnx", reason="pip install 'pairrank[onnx]' to test this format")
-        pytest.importorskip("onnxruntime", reason="onnxruntime reads what format onnx writes")
-
-
 def content_of(model, format, **options):
     file = io.BytesIO()
     result = export(model, file, format, **options)
@@ -88,20 +74,6 @@ def content_of(model, format, **options):
 
 def test_every_format_has_a_reader():
     assert FORMATS.keys() == READERS.keys() == UNITS.keys()
-
-
-@pytest.mark.parametrize("format", CASES)
-def test_scores_are_those_of_the_model(model, format):
-    need(format)
-    fitted, expected = model
-    content, _ = content_of(fitted, format)
-    found = READERS[format](content, [f"f{number}" for number in range(1, 7)], HELD)
-    linear = linear_model(fitted)
-    if format in WITHOUT_OFFSET:
-        found = found + linear.offset
-    bound = rounding_bound(format, linear.weights, np.vstack([X, HELD]))
-    np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
-    assert np.ptp(expected) > 100 * bound, "the bound must tell rows apart"
 
 
 @pytest.mark.parametrize("format", [name for name in FORMATS if name != "onnx"])
@@ -116,38 +88,6 @@ def test_the_check_computes_what_a_reader_computes(model, format):
     np.testing.assert_allclose(found, computed, rtol=0, atol=bound)
 
 
-@pytest.fixture(scope="module", params=["raw", "scaled"])
-def letor(request, data_home):
-    """A model of real queries, all rows, and the held-out ones."""
-    train = load("letor4_mq2008", data_home, fold=1, subset="train")
-    test = load("letor4_mq2008", data_home, fold=1, subset="test")
-    if request.param == "raw":
-        fitted = RankSVM().fit(train.X, train.y, qid=train.qid)
-    else:
-        pipeline = make_pipeline(StandardScaler(), RankSVM())
-        fitted = pipeline.fit(train.X, train.y, ranksvm__qid=train.qid)
-    return fitted, np.vstack([train.X, test.X]), test
-
-
-@pytest.mark.parametrize("format", CASES)
-def test_held_out_queries_of_letor_keep_their_order(letor, format):
-    need(format)
-    fitted, rows, test = letor
-    content, check = content_of(fitted, format, check=(test.X, test.qid))
-    assert (check.n_rows, check.n_queries) == (len(test.y), 156)
-    linear, expected = linear_model(fitted), fitted.predict(test.X)
-    found = READERS[format](content, linear.names, test.X)
-    if format in WITHOUT_OFFSET:
-        found = found + linear.offset
-    bound = rounding_bound(format, linear.weights, rows)
-    np.testing.assert_allclose(found, expected, rtol=0, atol=bound)
-    assert all(change.largest_difference <= 2 * bound for change in check.changes)
-    for query in np.unique(test.qid):
-        rows_of = np.flatnonzero(test.qid == query)
-        apart = expected[rows_of][:, None] - expected[rows_of] > 2 * bound
-        assert (found[rows_of][:, None] > found[rows_of])[apart].all()
-
-
 def test_sparse_rows_are_checked_as_dense_ones():
     ranker = RankSVM().fit(X, Y, qid=QID)
     thin = np.where(np.abs(HELD) > 1, HELD, 0)
@@ -157,35 +97,3 @@ def test_sparse_rows_are_checked_as_dense_ones():
             arithmetic.scores(sparse.csr_array(thin), ranker.coef_, 0.5), dense
         )
     assert content_of(ranker, "solr", check=(sparse.csr_array(thin), None))[1].n_rows == len(thin)
-
-
-def test_weights_of_an_engine_are_float32_numbers():
-    ranker = RankSVM().fit(X, Y, qid=QID)
-    weights = json.loads(content_of(ranker, "solr")[0])["params"]["weights"]
-    np.testing.assert_array_equal(list(weights.values()), ranker.coef_.astype(np.float32))
-
-
-@pytest.mark.extras
-def test_an_onnx_graph_states_its_operators():
-    onnx = pytest.importorskip("onnx", reason="pip install 'pairrank[onnx]' to test this format")
-    ranker = RankSVM().fit(X, Y, qid=QID)
-    graph = onnx.load_from_string(content_of(ranker, "onnx")[0])
-    assert [(each.domain, each.version) for each in graph.opset_import] == [("", 13)]
-    assert [node.op_type for node in graph.graph.node] == ["MatMul", "Add"]
-    assert graph.producer_name == "pairrank"
-
-
-def test_an_offset_beyond_float32_is_refused():
-    need("onnx")
-    model = make_pipeline(StandardScaler(), RankSVM()).fit(X, Y)
-    model[0].mean_ = np.full(6, 1e300)
-    with pytest.raises(ValueError, match=r"the offset .* is too large for float32"):
-        content_of(model, "onnx")
-
-
-def test_onnx_that_is_absent_is_named_with_its_remedy(monkeypatch, tmp_path):
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    ranker = RankSVM().fit(X, Y, qid=QID)
-    with pytest.raises(ValueError, match=r"pip install 'pairrank\[onnx\]'"):
-        ranker.export(tmp_path / "model.onnx")
-    assert list(tmp_path.iterdir()) == []

@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import clone
 
-from pairrank import MPRank, Pairs, RankRLS, SVRank
+from pairrank import Pairs
 from pairrank._protocols import Objective, Status
 from pairrank.design import Design
-from pairrank.exceptions import ZeroWeightsWarning
 from pairrank.losses import Hinge, Logistic, Square, SquaredHinge, Tube
 from pairrank.objective import (
     BandedModel,
@@ -29,7 +27,6 @@ from pairrank.solvers.tron import Tron
 pytestmark = pytest.mark.numeric
 
 LOSSES = [Square(), Tube(0.3, 2), Tube(0.0, 2)]
-RANKERS = [RankRLS(), MPRank(), MPRank(solver="cg"), MPRank(n=1), SVRank(), SVRank(n=2)]
 
 
 def differences(rng, n_rows):
@@ -86,28 +83,6 @@ def test_a_gradient_is_off_by_no_more_than_its_rounding(kind, dtype, form):
         np.testing.assert_allclose(
             point.rounding(), 2 * np.finfo(float).eps * np.linalg.norm(double, axis=0)
         )
-
-
-@pytest.mark.parametrize(
-    "ranker", [RankRLS(), MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)], ids=str
-)
-@pytest.mark.parametrize("value", [0.1, 1.0, 3.3, 1e3, 1e6])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_constant_features_have_no_weight(dtype, value, ranker):
-    rng = np.random.default_rng(0)
-    for labels in (np.arange(2000) % 4, rng.normal(size=2000)):
-        with pytest.warns(ZeroWeightsWarning, match="features are equal within queries"):
-            ranker.fit(np.full((2000, 3), value, dtype), labels, qid=np.arange(2000) % 3)
-        assert ranker.status_ in ("converged", "gap_closed")
-        assert not ranker.coef_.any()
-
-
-def test_what_differs_little_teaches_all_the_same():
-    rng = np.random.default_rng(0)
-    X, y = 1e9 + np.round(rng.normal(size=(3000, 1)), 3), rng.normal(size=3000)
-    for ranker in (RankRLS(1.0), MPRank(1e3), SVRank(1e3, n=2)):
-        wanted = clone(ranker).fit(X - 1e9, y)
-        np.testing.assert_allclose(ranker.fit(X, y).coef_, wanted.coef_, rtol=1e-3)
 
 
 def test_a_point_stays_as_it_is_when_others_are_evaluated():

@@ -342,12 +342,6 @@ def test_no_row_and_one_row_cost_nothing():
         np.testing.assert_array_equal(pair_sum.at(y).curvature().matvec(y), 0.0 * y)
 
 
-@pytest.mark.parametrize("epsilon", [-0.1, np.inf, np.nan])
-def test_a_tube_has_a_width(epsilon):
-    with pytest.raises(PairrankError, match="epsilon must be"):
-        Tube(epsilon)
-
-
 def test_what_cannot_be_summed_is_refused():
     y = np.array([0.0, 1.0])
     with pytest.raises(PairrankError, match=r"n must be 1 or 2 \(got 3\)"):

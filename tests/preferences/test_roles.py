@@ -75,13 +75,6 @@ def test_comparisons_take_weights_by_role(problem, reduction):
     np.testing.assert_allclose(bound.wins_and_losses(), levels.wins_and_losses(), rtol=1e-11)
 
 
-def test_a_tie_has_the_role_weights_of_each_direction():
-    winner, loser = np.array([2.0, 3.0]), np.array([5.0, 7.0])
-    bound = Pairs([0], [1], magnitude=[0.0]).bound(2, winner_weight=winner, loser_weight=loser)
-    np.testing.assert_array_equal(bound.i, [0, 1])
-    np.testing.assert_array_equal(bound.weight, [7.0, 7.5])
-
-
 def test_rows_without_weight_in_both_roles_are_dropped_before_levels_are_joined():
     winner, loser = np.array([1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0])
     levels = Levels.build(np.arange(3.0), graph="chain", winner_weight=winner, loser_weight=loser)

@@ -68,23 +68,6 @@ def test_covariances_are_sums_over_comparisons(ties, kind, covariates, alpha):
     np.testing.assert_allclose(model.coef_standard_errors_, errors / unit, rtol=1e-6)
 
 
-def test_the_default_follows_from_groups_and_ties():
-    votes = make_votes(21)
-    given = arguments(votes) | {"tie": None}
-    group = np.arange(80) % 11
-    halves = arguments(votes)
-    for params, fit, kind in (
-        ({}, given, "hessian"),
-        ({}, halves, "robust"),
-        ({"ties": "davidson"}, halves, "hessian"),
-        ({"half_life": 5.0}, given | {"time": np.arange(80)}, "robust"),
-        ({}, given | {"groups": group}, "clusters"),
-    ):
-        found = BradleyTerry(**params).fit(**fit)
-        wanted = BradleyTerry(**params, covariance=kind).fit(**fit)
-        np.testing.assert_array_equal(found.covariance_, wanted.covariance_)
-
-
 def test_many_groups_are_summed_sparsely_and_densely_alike(monkeypatch):
     from pairrank.ratings import covariance
 
@@ -105,12 +88,3 @@ def test_a_covariance_of_too_many_items_is_refused(monkeypatch):
     monkeypatch.setattr(covariance, "MOST_ITEMS", 2)
     with pytest.raises(PairrankError, match="set covariance=None"):
         BradleyTerry().fit(["a", "b", "c"], ["b", "c", "a"])
-
-
-def test_votes_that_are_all_ties_have_the_errors_of_the_hessian():
-    """Every gradient is 0 there, and so is every sandwich; the Hessian is not."""
-    votes = (["a", "b", "c"], ["b", "c", "a"])
-    found = BradleyTerry().fit(*votes, tie=[1, 1, 1])
-    wanted = BradleyTerry(covariance="hessian").fit(*votes, tie=[1, 1, 1])
-    assert (found.standard_errors_ > 0.5).all()
-    np.testing.assert_allclose(found.standard_errors_, wanted.standard_errors_)

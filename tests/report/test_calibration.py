@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from definitions import preferences_of
-from pairrank import Pairs, RankNCG, RankNCGCV, RankSVM
+from pairrank import RankNCG, RankNCGCV, RankSVM
 from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.preferences import Levels, OrderGraph
 from pairrank.report import pair_calibration
@@ -120,25 +120,6 @@ def test_a_rankers_calibration_is_that_of_its_probabilities():
         np.testing.assert_allclose(found.observed, expected.observed, rtol=1e-12)
         assert not found.is_sample
         assert pair_calibration(ranker, X, y, max_pairs=50).is_sample
-
-
-def test_true_probabilities_are_calibrated():
-    generator = np.random.default_rng(2)
-    X = generator.normal(size=(200, 2))
-    i, j = generator.integers(0, 200, (2, 40_000))
-    i, j = i[i != j], j[i != j]
-    wins = generator.random(i.size) < 1 / (1 + np.exp((X[j] - X[i]) @ [1.0, 2.0]))
-    pairs = Pairs(np.where(wins, i, j), np.where(wins, j, i))
-    found = pair_calibration(RankNCG(alpha=1e-6).fit(X, pairs), X, pairs)
-    # A share of n pairs is off by 1/(2 sqrt(n)) at most, in standard deviations.
-    assert (abs(found.predicted - found.observed) < 5 * 0.5 / np.sqrt(found.n_pairs)).all()
-
-
-def test_ties_of_comparisons_count_half():
-    X = np.array([[0.0], [1.0], [2.0]])
-    ranker = RankNCG().fit(X, [0, 1, 2])
-    tied = pair_calibration(ranker, X, Pairs([0], [1], magnitude=[0.0]))
-    assert tied.observed.tolist() == [0.5]
 
 
 def test_searches_are_taken_and_other_rankers_refused():

@@ -1,0 +1,225 @@
+"""RowBlocks: what its sources deliver, the checks of each block, and changes to X."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from block_sources import all_rows, cut, joined, rows_of
+from pairrank import RankSVM, RowBlocks
+from pairrank.exceptions import InputTypeError, PairrankError
+
+X, Y, QID = rows_of(0)
+
+
+@given(
+    borders=st.lists(st.integers(0, 60), max_size=8).map(sorted),
+    is_sparse=st.booleans(),
+    is_float32=st.booleans(),
+    has_weights=st.booleans(),
+)
+def test_blocks_hold_the_rows_in_their_order(borders, is_sparse, is_float32, has_weights):
+    wanted = X.astype(np.float32) if is_float32 else X
+    given_X = sparse.csr_array(wanted) if is_sparse else wanted
+    weight = np.arange(60.0) if has_weights else None
+    rows = cut(borders, given_X, Y, QID, weight)
+    found = rows.labels()
+    assert np.array_equal(joined(rows), wanted)
+    assert {each.dtype for each in all_rows(rows)} == {wanted.dtype}
+    assert np.array_equal(found.y, Y)
+    assert np.array_equal(found.qid, QID)
+    assert found.winner_weight is None
+    assert np.array_equal(found.sample_weight, weight) if has_weights else not found.sample_weight
+
+
+@given(batch_rows=st.integers(1, 70))
+def test_arrays_are_cut_into_blocks_of_a_size(batch_rows):
+    rows = RowBlocks.from_arrays(X, Y, qid=QID, batch_rows=batch_rows)
+    assert [len(part) for part in all_rows(rows)][:-1] == [batch_rows] * ((60 - 1) // batch_rows)
+    assert np.array_equal(joined(rows), X)
+    assert np.array_equal(rows.labels().qid, QID)
+
+
+def test_a_memory_map_is_read_by_blocks(tmp_path):
+    stored = np.memmap(tmp_path / "X.bin", dtype=np.float32, mode="w+", shape=X.shape)
+    stored[:] = X
+    rows = RowBlocks.from_arrays(stored, Y, batch_rows=7)
+    assert np.array_equal(joined(rows), X.astype(np.float32))
+
+
+def test_empty_blocks_are_left_out():
+    rows = cut([0, 0, 20, 20, 60], X, Y)
+    assert [len(part) for part in all_rows(rows)] == [20, 40]
+
+
+def test_blocks_without_any_row_are_refused():
+    with pytest.raises(PairrankError, match="no rows"):
+        all_rows(cut([], X[:0], Y[:0]))
+
+
+@pytest.mark.parametrize("given_rows", [iter([(X, Y)]), [(X, Y)], "rows"])
+def test_what_is_no_function_is_refused(given_rows):
+    with pytest.raises(PairrankError, match="a function that returns a new iterator"):
+        RowBlocks(given_rows)
+
+
+def test_arguments_of_other_kinds_are_refused():
+    with pytest.raises(PairrankError, match="has returned int: it must return an iterator"):
+        all_rows(RowBlocks(lambda: 5))
+    with pytest.raises(PairrankError, match="map takes a function of X, got int"):
+        cut([], X, Y).map(5)
+    with pytest.raises(PairrankError, match="y must be an array, got int"):
+        RowBlocks.from_arrays(X, 5)
+    with pytest.raises(PairrankError, match="n_features must be"):
+        cut([], X, Y, n_features=0)
+    with pytest.raises(PairrankError, match="1 names for 3 features"):
+        all_rows(cut([], X, Y, feature_names=["a"]))
+
+
+def test_arrays_of_any_sparse_format_are_cut():
+    assert np.array_equal(joined(RowBlocks.from_arrays(sparse.coo_array(X), batch_rows=7)), X)
+
+
+def test_an_iterator_that_is_returned_twice_is_refused():
+    once = iter([(X, Y)])
+    rows = RowBlocks(lambda: once)
+    rows.labels()
+    with pytest.raises(PairrankError, match=r"same iterator twice.*generator function"):
+        rows.labels()
+
+
+def test_names_of_features_are_those_of_the_frames():
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    rows = RowBlocks(lambda: iter([(frame[:30], Y[:30]), (frame[30:], Y[30:])]))
+    assert RankSVM().fit(rows).feature_names_in_.tolist() == ["a", "b", "c"]
+    other = frame.rename(columns={"a": "z"})
+    mixed = RowBlocks(lambda: iter([(frame[:30],), (other[30:],)]))
+    with pytest.raises(PairrankError, match=r"block 1 of .*feature names"):
+        all_rows(mixed)
+
+
+def test_sparse_blocks_may_have_fewer_features():
+    narrow = sparse.csr_array(X[30:, :2])
+    blocks = [(sparse.csr_array(X[:30]), Y[:30]), (narrow, Y[30:])]
+    thin = X * (np.arange(60)[:, np.newaxis] < [60, 60, 30])
+    wanted = RankSVM(tol=1e-8).fit(thin, Y).coef_
+    found = RankSVM(tol=1e-8).fit(RowBlocks(lambda: iter(blocks))).coef_
+    np.testing.assert_allclose(found, wanted, rtol=1e-6)
+    with pytest.raises(PairrankError, match=r"block 1 of .*2 are expected; pass n_features"):
+        RankSVM().fit(RowBlocks(lambda: iter(blocks[::-1])))
+    ranker = RankSVM().fit(RowBlocks(lambda: iter(blocks[::-1]), n_features=3))
+    assert ranker.coef_.shape == (3,)
+
+
+def bad(place, value):
+    changed = X.copy()
+    changed[place] = value
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("second", "complaint"),
+    [
+        ((bad((3, 1), np.nan), Y), "NaN in row 3, feature 1"),
+        ((X, Y[:-1]), "y has 59 entries for 60 rows"),
+        ((X, np.full(60, "low")), "y is text, and numbers in the blocks before"),
+        ((X,), "y is missing, and numbers in the blocks before"),
+        ((X, Y, QID), "qid is numbers, and missing in the blocks before"),
+        ((X[:, :2], Y), "X has 2 features, though 3 are expected"),
+        ((X, Y, None, -np.ones(60)), r"sample_weight\[0\] = -1.0 is negative"),
+        ((X,) * 7, "a tuple of 7 elements"),
+        ((X[0], Y), "Expected 2D array"),
+        (None, "yield a tuple"),
+        ((sparse.csr_array(X), Y), "X is sparse, and dense in the blocks before"),
+        ([X, Y], "yield a tuple"),
+    ],
+)
+def test_an_error_names_the_block(second, complaint):
+    rows = RowBlocks(lambda: iter([(X, Y), second]))
+    with pytest.raises(PairrankError, match=f"block 1 of <lambda>: .*{complaint}"):
+        RankSVM().fit(rows)
+
+
+def test_an_error_of_the_function_itself_is_raised_as_it_is():
+    def blocks():
+        yield X, Y
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone") as caught:
+        all_rows(RowBlocks(blocks))
+    assert caught.value.__notes__ == ["while block 1 of blocks was read"]
+
+
+def test_arrays_of_other_lengths_are_refused():
+    with pytest.raises(PairrankError, match="qid has 59 entries for 60 rows"):
+        RowBlocks.from_arrays(X, Y, qid=QID[:-1])
+    with pytest.raises(PairrankError, match="two dimensions"):
+        RowBlocks.from_arrays(Y, Y)
+
+
+def test_a_function_replaces_features():
+    rows = cut([20], X, Y).map(lambda part: part[:, :2] * 2)
+    assert np.array_equal(joined(rows), X[:, :2] * 2)
+    assert np.array_equal(rows.labels().y, Y)
+
+
+def test_the_scales_are_folded_into_the_weights():
+    scale = np.array([1.0, 20.0, 0.3])
+    rows = cut([20, 33], X * scale + 5.0, Y)
+    ranker = RankSVM(tol=1e-8).fit(rows.standardized())
+    wanted = RankSVM(tol=1e-8).fit((X - X.mean(axis=0)) / X.std(axis=0), Y)
+    np.testing.assert_allclose(ranker.coef_ * X.std(axis=0) * scale, wanted.coef_, rtol=1e-6)
+    raw = ranker.predict(X * scale + 5.0)
+    assert np.array_equal(ranker.predict(rows), raw)
+    assert np.array_equal(ranker.predict(rows.standardized()), raw)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda rows: make_pipeline(StandardScaler(), RankSVM()).fit(rows),
+        lambda rows: make_pipeline(StandardScaler(), RankSVM()).fit(X, Y).predict(rows),
+        lambda rows: cross_val_score(RankSVM(), rows),
+        lambda rows: GridSearchCV(RankSVM(), {"C": [1.0, 2.0]}).fit(rows),
+        np.asarray,
+    ],
+    ids=["fit", "predict", "cross_val_score", "search", "asarray"],
+)
+def test_scikit_learn_says_how_to_prepare_blocks(use):
+    with pytest.raises(InputTypeError, match=r"not an array: .* \.map\(function\) or \.standard"):
+        use(cut([20], X, Y))
+
+
+def test_a_pipeline_of_a_ranker_alone_takes_blocks():
+    rows = cut([20], X, Y)
+    pipeline = make_pipeline(RankSVM()).fit(rows)
+    assert np.array_equal(pipeline.predict(rows), RankSVM().fit(rows).predict(rows))
+
+
+@pytest.mark.parametrize("matrix", [np.asarray, sparse.csr_array])
+def test_blocks_that_overwrite_the_block_before_are_refused(matrix):
+    buffer = matrix(np.ones((50, 3)))
+    y = np.arange(50) % 3
+
+    def blocks():
+        for number in range(6):
+            entries = buffer.data if sparse.issparse(buffer) else buffer
+            entries[...] = np.random.default_rng(number).normal(size=entries.shape)
+            yield buffer, y
+
+    with pytest.raises(PairrankError, match=r"has overwritten the block before: .* a copy"):
+        RankSVM().fit(RowBlocks(blocks))
+
+
+def test_blocks_may_be_one_array_again_and_again():
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 3
+    twice = RankSVM().fit(RowBlocks(lambda: iter([(X, y), (X, y)])))
+    whole = RankSVM().fit(np.vstack([X, X]), np.tile(y, 2))
+    assert np.abs(twice.coef_ - whole.coef_).max() <= 1e-4 * np.abs(whole.coef_).max()

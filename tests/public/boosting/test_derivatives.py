@@ -1,0 +1,197 @@
+"""Gradient and Hessian for boosted trees: their definition, their scale, their bounds."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boosting_definition import expected
+from loss_table import LOSSES, ROUNDING
+from pairrank import OrderGraph
+from pairrank.boosting import AllPairsObjective
+from pairrank.exceptions import PairrankError
+from pairrank.losses import Hinge, HuberisedHinge, Square, SquaredHinge, Tube
+from strategies import problems, scores_of
+
+SINGLE = 2.0**-23
+"""Results are float32."""
+EPS = 1e-9
+NAMES = [name for name in LOSSES if name != "squared_hinge of margin 0"]
+WITHOUT_CURVATURE = ("hinge", "hinge of margin 0.3", "huberised_hinge")
+
+
+def assert_expected(name, found, wanted, eps=EPS):
+    summed = LOSSES[name]
+    gradient, hessian = found
+    floor = (summed.floor + summed.far) * 40 * ROUNDING
+    allowed = 40 * ROUNDING * wanted.gradient_size + (2 * eps + floor) * wanted.pair_weight
+    error = np.abs(gradient - wanted.gradient)
+    assert (error <= allowed + SINGLE * np.abs(wanted.gradient)).all()
+    allowed = (2e-6 if eps else floor) * wanted.pair_weight
+    assert (np.abs(hessian - wanted.hessian) <= allowed + SINGLE * wanted.hessian).all()
+
+
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.PairrankWarning")
+@given(
+    st.sampled_from(NAMES),
+    problems(),
+    st.sampled_from(("normal", "ties", "constant", "grid")),
+    st.sampled_from(("auto", "rows", "query")),
+)
+def test_every_loss_has_the_derivatives_of_its_definition(name, problem, kind, reduction):
+    scores = scores_of(kind, problem.y.size, np.random.default_rng(0))
+    wanted = expected(
+        problem.y, scores, LOSSES[name].definition, qid=problem.qid, weight=problem.weight,
+        graph=problem.graph, reduction=reduction, newton=name not in WITHOUT_CURVATURE,
+    )  # fmt: skip
+    objective = AllPairsObjective(
+        LOSSES[name].loss, graph=problem.graph, reduction=reduction, qid=problem.qid,
+        sample_weight=problem.weight, eps=EPS,
+    )  # fmt: skip
+    if wanted is None:
+        with pytest.raises(PairrankError):
+            objective(problem.y, scores)
+    else:
+        assert_expected(name, objective(problem.y, scores), wanted)
+
+
+@pytest.mark.parametrize(
+    "loss", [*(LOSSES[name].loss for name in NAMES), Square(), Tube(), Tube(0.1, 2)], ids=repr
+)
+def test_the_hessian_is_1_per_row_in_the_mean_at_equal_scores(loss):
+    rng = np.random.default_rng(0)
+    y, qid, weight = rng.integers(0, 3, 60), np.arange(60) % 7, rng.exponential(size=60)
+    y[qid == 3] = 1
+    for given_weight in (None, weight):
+        objective = AllPairsObjective(loss, qid=qid, sample_weight=given_weight)
+        _, hessian = objective(y, np.zeros(60))
+        of_rows = np.ones(60) if given_weight is None else given_weight
+        in_pairs = qid != 3 if not isinstance(loss, (Square, Tube)) else np.full(60, True)
+        assert hessian.sum() == pytest.approx(of_rows[in_pairs].sum(), rel=1e-5)
+
+
+def test_the_hessian_of_each_query_is_1_per_row_however_many_pairs_it_has():
+    y = np.array([0, 1] + [0, 1, 2] * 30)
+    qid = np.repeat([0, 1], [2, 90])
+    _, hessian = AllPairsObjective(qid=qid)(y, np.zeros(92))
+    assert hessian[:2].sum() == pytest.approx(2.0)
+    assert hessian[2:].sum() == pytest.approx(90.0)
+    _, by_query = AllPairsObjective(qid=qid, reduction="query")(y, np.zeros(92))
+    assert by_query[:2].sum() == pytest.approx(by_query[2:].sum())
+    _, by_pair = AllPairsObjective(qid=qid, reduction="rows")(y, np.zeros(92))
+    assert by_pair[2:].sum() / by_pair[:2].sum() == pytest.approx(2700.0)
+
+
+@pytest.mark.parametrize(
+    ("loss", "reduction"),
+    [
+        *product(("logistic", "hinge"), ("auto", "rows", "query")),
+        (Square(), "auto"),
+        (Tube(0.5), "auto"),
+    ],
+    ids=repr,
+)
+def test_repeated_rows_act_as_they_do_for_a_loss_of_rows(loss, reduction):
+    rng = np.random.default_rng(1)
+    y, qid, scores = rng.integers(0, 4, 50), np.arange(50) % 4, rng.normal(size=50)
+    once = AllPairsObjective(loss, reduction=reduction, qid=qid)(y, scores)
+    twice = AllPairsObjective(loss, reduction=reduction, qid=np.tile(qid, 2))
+    for found, wanted in zip(twice(np.tile(y, 2), np.tile(scores, 2)), once, strict=True):
+        np.testing.assert_allclose(found, np.tile(wanted, 2), rtol=1e-5, atol=1e-5)
+    weighted = AllPairsObjective(loss, reduction=reduction, qid=qid)
+    for found, wanted in zip(weighted(y, scores, np.full(50, 2.0)), once, strict=True):
+        np.testing.assert_allclose(found, 2.0 * wanted, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("reduction", ["auto", "rows", "query"])
+def test_a_row_of_weight_2_is_the_row_twice(reduction):
+    rng = np.random.default_rng(2)
+    y, qid, scores = rng.integers(0, 4, 40), np.arange(40) % 4, rng.normal(size=40)
+    times = rng.integers(0, 3, 40)
+    rows = np.repeat(np.arange(40), times)
+    weighted = AllPairsObjective(reduction=reduction, qid=qid)(y, scores, times)
+    repeated = AllPairsObjective(reduction=reduction, qid=qid[rows])(y[rows], scores[rows])
+    for found, wanted in zip(weighted, repeated, strict=True):
+        np.testing.assert_allclose(found[rows] / times[rows], wanted, rtol=1e-4, atol=1e-4)
+        assert not found[times == 0].any()
+
+
+def test_rows_in_the_right_order_keep_a_curvature_and_wrong_ones_a_bounded_step():
+    y = np.array([0.0, 1.0])
+    for scores in ([0.0, 50.0], [50.0, 0.0]):
+        gradient, hessian = AllPairsObjective()(y, np.array(scores))
+        assert hessian.tolist() == pytest.approx([0.01, 0.01])
+        assert np.abs(gradient / hessian).max() <= 400.0 * (1 + SINGLE)
+
+
+def test_the_parabola_of_a_hinge_is_nowhere_below_it():
+    margin, d = 0.7, np.linspace(-9.0, 9.0, 2001)
+    gradient, hessian = AllPairsObjective(Hinge(margin))([0, 1], np.zeros(2))
+    slope, curvature = -1.0, abs(float(hessian[1] / gradient[1]))
+    parabola = margin + slope * d + 0.5 * curvature * d**2
+    assert (parabola >= Hinge(margin).phi(d) - 1e-6).all()
+    assert parabola.min() == pytest.approx(0.0, abs=1e-4)
+
+
+def test_first_steps_are_as_long_as_those_of_a_log_loss_of_rows():
+    y = np.array([0, 1, 0, 1])
+    gradient, hessian = AllPairsObjective()(y, np.zeros(4))
+    assert (-gradient / hessian).tolist() == pytest.approx([-2.0, 2.0, -2.0, 2.0])
+
+
+def test_a_huberised_hinge_that_curves_at_0_uses_its_second_derivative():
+    y, scores = [0.0, 1.0], np.array([0.0, 0.9])
+    _, at_zero = AllPairsObjective(HuberisedHinge(2.0))(y, np.zeros(2))
+    _, beyond = AllPairsObjective(HuberisedHinge(2.0))(y, 2.0 * scores)
+    assert at_zero.tolist() == [1.0, 1.0]
+    assert beyond.tolist() == pytest.approx([0.01, 0.01])
+
+
+@pytest.mark.parametrize("loss", [Square(), Tube(0.2), Tube(0.2, 2)], ids=repr)
+def test_losses_of_differences_have_the_derivatives_of_their_definition(loss):
+    rng = np.random.default_rng(3)
+    y, s, qid = rng.normal(size=30), rng.normal(size=30), np.arange(30) % 3
+    weight = rng.exponential(size=30)
+    gradient, hessian = AllPairsObjective(loss, qid=qid)(y, s, weight)
+    slopes, costs, joined = np.zeros(30), 0.0, np.zeros(30)
+    total = 0.0
+    for i in range(30):
+        for j in np.flatnonzero(qid == qid[i]):
+            w = weight[i] * weight[j] / (2.0 * weight[qid == qid[i]].sum())
+            costs += w * float(loss.phi(0.0, y[i] - y[j]))
+            slope = w * float(loss.phi(s[i] - s[j], y[i] - y[j], order=1))
+            slopes[[i, j]] += slope, -slope
+            total += w
+            joined[i] += 2.0 * w
+    each = 2.0 if loss.smooth else total / (2.0 * costs)
+    scale = weight.sum() / (each * joined.sum())
+    np.testing.assert_allclose(gradient, scale * slopes, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(hessian, scale * each * joined, rtol=1e-5)
+
+
+def test_weights_by_role_count_in_the_pairs_that_a_row_wins_or_loses():
+    y, scores = [0, 1, 2], np.array([0.0, 0.5, 0.2])
+    censored = AllPairsObjective(winner_weight=[1, 0, 1], loser_weight=[1, 1, 1])
+    only = AllPairsObjective(graph=OrderGraph([(0, 2), (1, 2)]))
+    for found, wanted in zip(censored(y, scores), only(y, scores), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
+@pytest.mark.parametrize("loss", [Hinge(0.0), SquaredHinge(0.0), SquaredHinge(-1.0)], ids=repr)
+def test_a_loss_that_costs_nothing_at_equal_scores_is_refused(loss):
+    with pytest.raises(PairrankError, match="boosting starts from equal scores"):
+        AllPairsObjective(loss)([0, 1], np.zeros(2))
+
+
+def test_a_tube_wider_than_all_differences_is_refused():
+    with pytest.raises(PairrankError, match="lower epsilon"):
+        AllPairsObjective(Tube(5.0))([0, 1], np.zeros(2))
+
+
+def test_an_overflow_is_an_error_that_names_a_milder_loss():
+    with pytest.raises(PairrankError, match="'logistic'"):
+        AllPairsObjective("exponential")([0, 1], np.array([200.0, 0.0]))

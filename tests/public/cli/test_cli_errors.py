@@ -1,0 +1,250 @@
+"""Bad input at the command line: one sentence, exit code 1, no half-written file, no traceback."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from cli_rows import make_rows
+from cli_runs import invoke, misused, refused
+from pairrank.io import write_rows, write_svmlight
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("errors")
+    write_svmlight(home / "rows.txt", make_rows(0))
+    write_rows(home / "rows.csv", make_rows(0))
+    result = invoke(["train", f"{home}/rows.txt", "-o", f"{home}/model", "-q"])
+    assert result.exit_code == 0, result.output
+    return home
+
+
+TEXTS = {
+    "empty": ("", ["empty", "no rows"]),
+    "blank": ("\n\n# only a comment\n", ["empty", "no rows"]),
+    "nan": ("1 1:2\n0 1:nan\n", ["line 2"]),
+    "infinity": ("1 1:2\n0 1:inf\n", ["line 2"]),
+    "nan label": ("1 1:2\nnan 1:3\n", ["line 2"]),
+    "torn pair": ("1 1:2\n0 1:1 2:\n", ["line 2"]),
+    "torn index": ("1 1:2\n0 :1\n", ["line 2"]),
+    "torn word": ("1 1:2\n0 1:1\n1 1:1 abc\n", ["line 3"]),
+    "no label": ("1 1:2\n1:1 2:2\n", ["line 2"]),
+    "duplicate index": ("1 1:2\n0 1:1 1:2\n", ["line 2"]),
+    "unordered index": ("1 1:2\n0 2:1 1:2\n", ["line 2"]),
+    "negative index": ("1 1:2\n0 -1:1\n", ["line 2"]),
+    "mixed qid": ("1 qid:1 1:2\n0 1:1\n", ["line 2"]),
+    "one level": ("1 qid:1 1:2\n1 qid:1 1:1\n", ["one class"]),
+    "one level a query": ("1 qid:1 1:2\n0 qid:2 1:1\n", ["one class", "no row"]),
+    "one row": ("1 1:2\n", ["one class", "1 sample"]),
+}
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_bad_rows_are_refused_with_their_line(case, tmp_path):
+    text, places = TEXTS[case]
+    (tmp_path / "bad.txt").write_text(text)
+    said = refused("train", tmp_path / "bad.txt", "-o", tmp_path / "m")
+    assert any(place in said for place in places), said
+    assert not (tmp_path / "m").exists()
+    assert "bad.txt" in said
+
+
+def test_bad_rows_on_standard_input_are_refused(tmp_path):
+    said = refused("train", "-", "-o", tmp_path / "m", stdin=b"1 1:2\n0 x\n")
+    assert "standard input" in said
+    assert "line 2" in said
+
+
+TABLES = {
+    "unknown label": ("score,a\n1,2\n0,3\n", [], ["'label'", "'score'"]),
+    "unknown qid": ("label,a\n1,2\n0,3\n", ["--qid", "query"], ["'query'", "'a'"]),
+    "unknown weight": ("label,a\n1,2\n0,3\n", ["--weight", "w"], ["'w'"]),
+    "unknown drop": ("label,a\n1,2\n0,3\n", ["--drop", "b"], ["'b'"]),
+    "empty cell": ("label,a\n1,2\n0,\n", [], ["line 3", "'a'"]),
+    "nan": ("label,a\n1,2\n0,nan\n", [], ["line 3", "'a'"]),
+    "infinity": ("label,a\n1,inf\n0,2\n", [], ["line 2", "'a'"]),
+    "text feature": ("label,a\n1,red\n0,blue\n", [], ["'a'"]),
+    "text label": ("label,a\nhigh,1\nlow,2\n", [], ["text"]),
+    "empty qid": ("label,q,a\n1,7,2\n0,,3\n", ["--qid", "q"], ["line 3", "'q'"]),
+    "negative weight": ("label,w,a\n1,1,2\n0,-1,3\n", ["--weight", "w"], ["negative"]),
+    "short line": ("label,a,b\n1,2,3\n0,2\n", [], ["line 3"]),
+    "header only": ("label,a\n", [], ["no rows"]),
+    "empty": ("", [], ["empty"]),
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_bad_tables_are_refused_with_their_column(case, tmp_path):
+    text, columns, places = TABLES[case]
+    (tmp_path / "bad.csv").write_text(text)
+    said = refused("train", tmp_path / "bad.csv", "-o", tmp_path / "m", *columns)
+    assert all(place in said for place in places), said
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize("role", ["qid", "weight"])
+def test_a_column_named_as_a_role_is_no_feature_unasked(folder, tmp_path, role):
+    path = tmp_path / "roles.csv"
+    path.write_text(f"label,{role},f0,f1,f2\n1,1,2,3,4\n0,1,5,6,8\n")
+    outputs = [["train", path, "-o", tmp_path / "m"], ["convert", path, tmp_path / "x.txt"]]
+    for command in (*outputs, ["info", path], ["evaluate", folder / "model", path]):
+        assert f"pass --{role} {role} or --drop {role}" in refused(*command)
+    assert [each.name for each in tmp_path.iterdir()] == ["roles.csv"]
+
+
+def test_missing_files_are_refused(folder, tmp_path):
+    assert "nowhere.txt" in refused("train", tmp_path / "nowhere.txt", "-o", tmp_path / "m")
+    assert "nowhere" in refused("predict", tmp_path / "nowhere", folder / "rows.txt")
+    assert "nowhere" in refused("evaluate", folder / "model", tmp_path / "nowhere.txt")
+    assert "nowhere" in refused("info", tmp_path / "nowhere.txt")
+    assert "nowhere" in refused("convert", tmp_path / "nowhere.txt", tmp_path / "x.csv")
+    assert "no such file" in refused("info", tmp_path / "rows")
+    (tmp_path / "rows.dunno").touch()
+    assert "format" in refused("info", tmp_path / "rows.dunno")
+
+
+def test_rows_without_a_pair_are_refused_before_the_fit(folder, tmp_path):
+    (tmp_path / "one.txt").write_text("1 1:2 4:1\n1 1:3\n")
+    valid = ["--valid", tmp_path / "one.txt"]
+    assert "one.txt" in refused("train", folder / "rows.txt", "-o", tmp_path / "m", *valid)
+    assert "one.txt" in refused("evaluate", folder / "model", tmp_path / "one.txt")
+
+
+@pytest.mark.parametrize("metric", ["mean_ndcg", "ndcg@10"])
+def test_labels_that_the_metric_cannot_judge_are_refused_before_the_fit(
+    folder, tmp_path, monkeypatch, metric
+):
+    from pairrank import RankSVM
+
+    monkeypatch.setattr(RankSVM, "fit", lambda *_, **__: pytest.fail("a fit was begun"))
+    (tmp_path / "signs.txt").write_text("1 1:2 4:1\n-1 1:3\n")
+    valid = ["--valid", tmp_path / "signs.txt", "--metric", metric]
+    assert "signs.txt" in refused("train", folder / "rows.txt", "-o", tmp_path / "m", *valid)
+
+
+@pytest.mark.parametrize("command", ["predict", "evaluate"])
+def test_other_features_than_the_model_are_refused(folder, tmp_path, command):
+    (tmp_path / "wide.txt").write_text("1 qid:1 1:2 9:1\n0 qid:1 1:1\n")
+    said = refused(command, folder / "model", tmp_path / "wide.txt")
+    assert "9" in said
+    assert "4" in said
+
+
+def test_missing_feature_columns_are_refused(folder, tmp_path):
+    train = ["train", f"{folder}/rows.csv", "-o", f"{tmp_path}/m", "--qid", "qid", "-q"]
+    assert invoke(train).exit_code == 0
+    (tmp_path / "other.csv").write_text("f0,f1,f2\n1,2,3\n")
+    assert "'f3'" in refused("predict", tmp_path / "m", tmp_path / "other.csv")
+
+
+def damage(model: bytes, how: str) -> bytes:
+    """Return the bytes of a model file after an accident."""
+    if how == "cut":
+        return model[:-5]
+    if how == "cut early":
+        return model[:30]
+    if how == "empty":
+        return b""
+    if how == "newer":
+        return model.replace(b'"version": 2', b'"version": 9', 1)
+    if how == "old":
+        return b"pairrank-model 1\nsha256 " + model
+    if how == "foreign":
+        return b"\x80\x04" + model
+    at = model.index(b"coef_.npy") + 140
+    return model[:at] + bytes([model[at] ^ 1]) + model[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    ("how", "places"),
+    [
+        ("cut", ["cut"]),
+        ("cut early", ["damaged", "cut"]),
+        ("empty", ["not a pairrank model"]),
+        ("newer", ["damaged"]),
+        ("old", ["old format 1, which pairrank no longer reads; train the model again"]),
+        ("foreign", ["not a pairrank model"]),
+        ("a bit", ["damaged"]),
+    ],
+)
+def test_bad_model_files_are_refused(folder, tmp_path, how, places):
+    (tmp_path / "m").write_bytes(damage((folder / "model").read_bytes(), how))
+    said = refused("predict", tmp_path / "m", folder / "rows.txt", "-o", tmp_path / "scores")
+    assert any(place in said for place in places), said
+    assert "m" in said
+    assert not (tmp_path / "scores").exists()
+
+
+def test_unwritable_outputs_are_refused_before_the_fit(folder, tmp_path, monkeypatch):
+    assert "empty" in refused("train", folder / "rows.txt", "-o", "")
+    assert "folder" in refused("train", folder / "rows.txt", "-o", tmp_path)
+    assert "folder" in refused("train", folder / "rows.txt", "-o", tmp_path / "no" / "m")
+    assert "folder" in refused("predict", folder / "model", folder / "rows.txt", "-o", tmp_path)
+    assert "folder" in refused("convert", folder / "rows.txt", tmp_path / "no" / "x.csv")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert "cannot be written" in refused("train", folder / "rows.txt", "-o", tmp_path / "m")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+def test_a_full_disk_is_one_sentence(folder):
+    for arguments in (
+        ["train", folder / "rows.txt", "-o", "/dev/full", "-q"],
+        ["predict", folder / "model", folder / "rows.txt", "-o", "/dev/full"],
+    ):
+        assert "space" in refused(*arguments).lower()
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "pairrank", "predict", folder / "model", folder / "rows.txt"],
+            stdout=full, stderr=subprocess.PIPE, timeout=120, check=False,
+        )  # fmt: skip
+    assert done.returncode == 1
+    assert len(done.stderr.splitlines()) == 1
+    assert b"space" in done.stderr.lower()
+
+
+def test_a_disk_that_fills_up_leaves_the_old_file(folder, tmp_path, monkeypatch):
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    (tmp_path / "m").write_bytes(b"the old model")
+    monkeypatch.setattr(os, "fsync", full)
+    refused("train", folder / "rows.txt", "-o", tmp_path / "m", "-q")
+    refused("predict", folder / "model", folder / "rows.txt", "-o", tmp_path / "scores")
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    assert (tmp_path / "m").read_bytes() == b"the old model"
+
+
+def test_a_loss_that_the_model_lacks_is_wrong_usage(folder, tmp_path):
+    said = misused("train", folder / "rows.txt", "-o", tmp_path / "m", "--loss", "logistic")
+    assert "'logistic' is not one of squared_hinge, hinge." in said
+
+
+def test_no_convergence_is_a_warning_of_one_line(folder, tmp_path):
+    arguments = ["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", "-q", "--max-iter", "1"]
+    result = invoke([*arguments, "--tol", "1e-14"])
+    assert result.exit_code == 0
+    assert len(result.stderr.splitlines()) == 1
+    assert result.stderr.startswith("pairrank: warning: ")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "train rows.txt -o rows.txt",
+        "train rows.csv --valid rows.txt -o ./rows.txt",
+        "predict model rows.txt -o rows.txt",
+        "predict model rows.txt -o model",
+        "convert rows.csv ../{name}/rows.csv",
+    ],
+)
+def test_no_input_is_written_over(folder, command, monkeypatch):
+    monkeypatch.chdir(folder)
+    before = {path: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    said = refused(*command.format(name=folder.name).split())
+    assert "is an input too, and would be lost; name another file" in said
+    assert {path: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before

@@ -1,0 +1,92 @@
+"""Ctrl-C at every moment of a command: exit code 130, at most one line, no half-written file."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from cli_rows import make_rows
+from cli_runs import invoke
+from pairrank.io import write_svmlight
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("interrupts")
+    write_svmlight(home / "rows.txt", make_rows(0))
+    return home
+
+
+def test_control_c_in_a_search_keeps_the_best_so_far(folder, tmp_path, monkeypatch):
+    from pairrank import RankSVM, load_model
+
+    fits = []
+
+    def interrupted_at_the_third(self, *arguments, **options):
+        fits.append(self.C)
+        fit(self, *arguments, **options)
+        if len(fits) == 3:
+            self.status_ = "interrupted"
+        return self
+
+    fit = RankSVM.fit
+    monkeypatch.setattr(RankSVM, "fit", interrupted_at_the_third)
+    search = ["--search", "--valid", f"{folder}/rows.txt", "-q"]
+    result = invoke(["train", f"{folder}/rows.txt", "-o", f"{tmp_path}/m", *search])
+    assert result.exit_code == 130
+    assert "best weights so far" in result.stderr
+    assert fits == [2.0**-15, 2.0**-14, 2.0**-13]
+    assert load_model(tmp_path / "m").C in fits
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are sent as on Unix")
+def test_control_c_while_reading_writes_nothing(tmp_path):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pairrank", "train", "-", "-o", tmp_path / "m"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    process.stdin.write(b"1 1:2\n" * 20_000)  # more than a pipe holds: the reader is at work
+    process.stdin.flush()
+    time.sleep(0.2)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert b"Traceback" not in said
+    assert list(tmp_path.iterdir()) == []
+
+
+IMPATIENT = """
+import signal, sys
+
+class Impatient:
+    def find_spec(self, name, path=None, target=None):
+        if name == module:
+            sys.meta_path.remove(self)
+            exec("signal.raise_signal(signal.SIGINT)")
+
+module = sys.argv.pop(1)
+sys.meta_path.insert(0, Impatient())
+from pairrank.cli import main
+main()
+"""
+"""The command line, with a Ctrl-C when the module named first is looked for.
+
+It comes through an `exec` of text, after which Python kills itself by the signal unless it is told
+not to.
+"""
+
+
+def test_an_ignored_control_c_stays_ignored(folder, tmp_path):
+    ignoring = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n" + IMPATIENT
+    train = ["train", folder / "rows.txt", "-o", tmp_path / "m", "-q"]
+    done = subprocess.run(
+        [sys.executable, "-c", ignoring, "numba", *train],
+        capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert (tmp_path / "m").exists()

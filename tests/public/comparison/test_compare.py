@@ -1,0 +1,322 @@
+"""compare: cells equal their definition, choices are nested, and what fails has its reason."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from comparison_models import Broken, Column, Nothing, Stopped, Warns
+from pairrank import OrderGraph, Pairs, QueryKFold, RankSVM, RankSVMCV, compare
+from pairrank.datasets import make_queries
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.metrics import ndcg_score, pairwise_accuracy
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_queries(12, 15, 4, random_state=0)
+
+
+def run(data, models, **more):
+    given = {"X": data.X, "y": data.y, "qid": data.qid, "cv": 3, "inner_cv": 0}
+    return compare(models=models, **{**given, "metrics": "ndcg@5", **more})
+
+
+def test_the_choice_never_sees_the_test_rows(data):
+    """Other labels in the test rows change values, but neither strengths nor training."""
+    first = run(data, "ridge", inner_cv=2)
+    test = next(iter(QueryKFold(3, shuffle=True, random_state=0).split(data.X, qid=data.qid)))[1]
+    y = data.y.copy()
+    y[test] = y[test][::-1]
+    other = compare(
+        data.X, y, qid=data.qid, models="ridge", cv=3, inner_cv=2, metrics="ndcg@5"
+    )  # fmt: skip
+    assert first.scores["params"][0] == other.scores["params"][0]
+    assert first.scores["ndcg@5"][0] != other.scores["ndcg@5"][0]
+
+
+def test_models_see_the_same_folds_and_the_best_comes_first(data):
+    result = run(data, {"bad": Column(3), "good": Ridge()})
+    scores = result.scores
+    assert scores["n_test"][scores["model"] == "bad"].tolist() == (
+        scores["n_test"][scores["model"] == "good"].tolist()
+    )
+    assert result.best_ == "good"
+    assert result.order() == [1, 0]
+    assert result.reference == "good"
+
+
+def test_lower_values_are_better_for_errors(data):
+    result = run(data, {"bad": Column(3), "good": Ridge()}, metrics="msd")
+    assert result.best_ == "good"
+    assert result.summary["msd"][1] < result.summary["msd"][0]
+
+
+def test_queries_are_the_units_of_tests(data):
+    result = run(data, {"a": Ridge(), "b": Column(1)}, n_repeats=2)
+    table = result.queries
+    assert result.settings["units"] == "queries"
+    for name in ("a", "b"):
+        own = table["model"] == name
+        means = [
+            table["ndcg@5"][own & (table["qid"] == query)].mean()
+            for query in dict.fromkeys(data.qid.tolist())
+        ]
+        np.testing.assert_allclose(result.units["ndcg@5"][name], means, rtol=1e-15)
+    found = result.between("ndcg@5", "a", "b")
+    gain = result.units["ndcg@5"]["a"] - result.units["ndcg@5"]["b"]
+    assert found.difference == pytest.approx(gain.mean(), rel=1e-14)
+    turned = result.between("ndcg@5", "b", "a")
+    assert (turned.difference, turned.low, turned.high) == (
+        -found.difference, -found.high, -found.low,
+    )  # fmt: skip
+
+
+def test_repeats_draw_other_folds_and_a_seed_the_same(data):
+    first, again = (run(data, "ridge", n_repeats=2, random_state=7) for _ in range(2))
+    np.testing.assert_array_equal(first.scores["ndcg@5"], again.scores["ndcg@5"])
+    assert first.scores["repeat"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert first.scores["ndcg@5"][:3].tolist() != first.scores["ndcg@5"][3:].tolist()
+
+
+def test_what_fails_has_its_reason_and_the_others_go_on(data):
+    models = {
+        "broken": Broken(), "nothing": Nothing(), "classes": LogisticRegression(), "fine": Ridge(),
+    }  # fmt: skip
+    result = run(data, models)
+    reasons = dict(zip(result.models, result.summary["reason"].tolist(), strict=True))
+    assert reasons == {
+        "broken": "RuntimeError: no such luck",
+        "nothing": "its predictions are not one finite number per row",
+        "classes": "a classifier orders two levels, and there are 5",
+        "fine": "",
+    }
+    assert np.isnan(result.summary["ndcg@5"][:3]).all()
+    assert result.summary["n_folds"].tolist() == [0, 0, 0, 3]
+    assert result.best_ == "fine"
+    assert result.differences["p_value"].size == 0
+
+
+def test_if_every_model_fails_none_is_best(data):
+    result = run(data, {"a": Broken(), "b": Nothing()})
+    assert result.best_ is None
+    assert result.reference is None
+
+
+def test_warnings_are_kept(data):
+    result = run(data, {"warns": Warns(), "fine": Column()})
+    assert result.scores["warnings"].tolist() == ["it did not converge", ""] * 3
+
+
+def test_a_fold_without_a_pair_has_no_value_but_a_warning(data):
+    first = data.qid == data.qid[0]
+    y = np.where(first, 1.0, data.y)
+    splits = [(np.flatnonzero(~first), np.flatnonzero(first)), (np.arange(90), np.arange(90, 180))]
+    result = compare(
+        data.X, y, qid=data.qid, models={"fine": Ridge()}, cv=splits, metrics="pairwise_accuracy"
+    )
+    values = result.scores["pairwise_accuracy"]
+    assert np.isnan(values).tolist() == [True, False]
+    assert "NaN" in result.scores["warnings"][0]
+    assert result.summary["pairwise_accuracy"][0] == values[1]
+
+
+def test_classifiers_of_two_levels_are_scored_by_the_higher_one(data):
+    y = (data.y > 2).astype(float)
+    models = {"decision": LogisticRegression(), "probability": GaussianNB(), "known": "ridge"}
+    result = compare(
+        data.X, y, qid=data.qid, models=models, cv=3, inner_cv=0, metrics="pairwise_accuracy"
+    )
+    assert (result.summary["pairwise_accuracy"] > 0.6).all()
+
+
+def test_a_model_that_takes_no_weights_says_so(data):
+    weight = np.linspace(0.5, 2.0, data.y.size)
+    models = {"plain": Column(), "weighted": Ridge(), "ranker": RankSVM()}
+    result = run(data, models, sample_weight=weight)
+    assert result.summary["reason"].tolist() == ["it takes no sample_weight", "", ""]
+    result = run(data, models, winner_weight=weight, metrics="pairwise_accuracy")
+    assert result.summary["reason"].tolist() == ["it takes no winner_weight"] * 2 + [""]
+
+
+def test_queries_and_weights_reach_rankers(data):
+    """A ranker with queries differs from one without; weights of 0 leave rows out."""
+    X, y, qid = data.X, data.y, data.qid
+    (train, test), *_ = QueryKFold(3, shuffle=True, random_state=0).split(X, qid=qid)
+    weight = (np.arange(y.size) % 3 > 0).astype(float)
+    result = run(data, {"svm": RankSVM()}, sample_weight=weight, standardize=False)
+    exact = clone(RankSVM()).fit(X[train], y[train], qid=qid[train], sample_weight=weight[train])
+    expected = ndcg_score(y[test], exact.predict(X[test]), k=5, qid=qid[test])
+    assert result.scores["ndcg@5"][0] == expected
+
+
+def test_pipelines_and_searches_get_queries(data):
+    grid = {"C": [0.01, 1.0]}
+    models = {
+        "pipeline": make_pipeline(StandardScaler(), RankSVM()),
+        "plain": RankSVM(),
+        "pointwise": make_pipeline(StandardScaler(), Ridge()),
+        "search": GridSearchCV(RankSVM(), grid, cv=QueryKFold(2)),
+        "cv": RankSVMCV([0.01, 1.0], cv=2),
+    }
+    result = run(data, models)
+    assert result.summary["reason"].tolist() == [""] * 5
+    values = result.scores["ndcg@5"].reshape(3, 5)
+    np.testing.assert_array_equal(values[:, 0], values[:, 1])
+
+
+def test_missing_features_are_passed_on(data):
+    X = data.X.copy()
+    X[::7, 1] = np.nan
+    models = {"trees": HistGradientBoostingRegressor(max_iter=5), "svm": RankSVM()}
+    result = compare(X, data.y, qid=data.qid, models=models, cv=2, inner_cv=0, metrics="ndcg@5")
+    assert result.summary["reason"][0] == ""
+    assert "X contains NaN" in result.summary["reason"][1]
+
+
+def test_sparse_rows_give_the_same_as_dense_ones(data):
+    dense = run(data, "ranksvm,ridge", standardize=False)
+    X = sparse.csr_array(data.X)
+    thin = compare(
+        X, data.y, qid=data.qid, models="ranksvm,ridge", cv=3, inner_cv=0, metrics="ndcg@5",
+        standardize=False,
+    )  # fmt: skip
+    np.testing.assert_allclose(thin.scores["ndcg@5"], dense.scores["ndcg@5"], rtol=0.02)
+    scaled = compare(X, data.y, qid=data.qid, models="ranksvm", cv=3, metrics="ndcg@5")
+    assert scaled.summary["reason"].tolist() == [""]
+
+
+def test_text_labels_have_an_order_graph(data):
+    names = np.array(["bad", "fair", "good", "great", "best"])[data.y.astype(int)]
+    graph = OrderGraph([("bad", "fair"), ("fair", "good"), ("good", "great"), ("great", "best")])
+    result = compare(
+        data.X, names, qid=data.qid, models="ranksvm,ridge", graph=graph, cv=2, inner_cv=2
+    )
+    assert result.metrics == ["pairwise_accuracy"]
+    assert result.summary["reason"][0] == ""
+    assert result.summary["reason"][1].startswith("ValueError: ")
+    (_, test), *_ = QueryKFold(2, shuffle=True, random_state=0).split(data.X, qid=data.qid)
+    assert result.summary["pairwise_accuracy"][0] > 0.6
+    assert pairwise_accuracy(names[test], data.y[test], qid=data.qid[test], graph=graph) == 1
+
+
+def test_given_splits_are_used(data):
+    folds = list(GroupKFold(3).split(data.X, groups=data.qid))
+    splits, splitter = run(data, "ridge", cv=folds), run(data, "ridge", cv=GroupKFold(3))
+    np.testing.assert_array_equal(splits.scores["ndcg@5"], splitter.scores["ndcg@5"])
+    with pytest.raises(PairrankError, match="n_repeats draws folds anew"):
+        run(data, "ridge", cv=folds, n_repeats=2)
+
+
+def test_metrics_follow_from_the_labels(data):
+    graded = compare(data.X, data.y, qid=data.qid, models="ridge", cv=2, inner_cv=0)
+    assert graded.metrics == ["ndcg@10", "pairwise_accuracy", "map", "kendall_tau"]
+    real = compare(data.X, data.X[:, 0], models="ridge", cv=2, inner_cv=0)
+    assert real.metrics == ["pairwise_accuracy", "kendall_tau"]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"metrics": "foo"}, "there is no metric"),
+        ({"models": "foo"}, "there is no model"),
+        ({"inner_cv": 1}, "inner_cv must be 0, or at least 2"),
+        ({"inner_cv": -1}, "inner_cv must be at least 0"),
+        ({"n_repeats": 0}, "n_repeats must be at least 1"),
+        ({"cv": 1}, "cv must be at least 2"),
+        ({"cv": 100}, "cannot make 100 folds"),
+        ({"baseline": "rankncg"}, "baseline 'rankncg' is not one of the models"),
+        ({"n_resamples": 0}, "n_resamples must be greater than 0"),
+        ({"random_state": "x"}, "random_state must be a whole number"),
+        ({"random_state": 2**32}, "random_state is not a seed"),
+        ({"random_state": 2**32, "qid": None}, "random_state is not a seed"),
+        ({"random_state": 2**32 - 1, "n_repeats": 2}, "random_state is not a seed"),
+        ({"time_limit": 0}, "time_limit must be greater than 0"),
+        ({"qid": [1]}, "qid has 1 entries"),
+        ({"graph": "ful"}, "graph"),
+    ],
+)
+def test_wrong_arguments_are_refused_before_any_fit(data, more, said):
+    models = {"models": {"ridge": Stopped()}, **more}
+    with pytest.raises(PairrankError, match=said):
+        run(data, **models)
+
+
+def test_rows_that_cannot_be_compared_are_refused(data):
+    with pytest.raises(NoPairsError):
+        compare(data.X, np.ones(data.y.size), models="ridge")
+    with pytest.raises(PairrankError, match="explicit comparisons"):
+        compare(data.X, Pairs([0], [1]), models="ridge")
+    with pytest.raises(PairrankError, match="infinity"):
+        compare(np.full((4, 1), np.inf), [0, 1, 0, 1], models="ridge")
+    with pytest.raises(TypeError, match="no argument 'weight'"):
+        compare(data.X, data.y, models="ridge", weight=data.y)
+
+
+def test_progress_counts_cells_and_choices(data):
+    seen = []
+    run(data, "ridge", inner_cv=2, callback=seen.append)
+    done = [each for each in seen if each.cell is not None]
+    assert [each.n_done for each in done] == [1, 2, 3]
+    assert {each.n_cells for each in seen} == {3}
+    choices = [(each.n_fits, each.n_choice) for each in seen if each.n_choice and each.fold == 0]
+    assert choices == [(fit, 16) for fit in range(16)]
+
+
+def test_a_notebook_shows_the_table(data):
+    shown = run(data, {"<b>": Ridge()})._repr_html_()
+    assert "&lt;b&gt;" in shown
+    assert '<th scope="row"><b>' not in shown
+    assert "folds of queries" in shown
+
+
+def test_results_are_printed_as_the_table(data):
+    shown = str(run(data, {"a": Ridge(), "b": Column()}))
+    assert [line.split()[1] for line in shown.splitlines()[:4]] == ["model", "---", "a", "b"]
+
+
+def test_tables_become_frames(data):
+    pandas = pytest.importorskip("pandas", reason="frames need pandas")
+    result = run(data, "ridge")
+    for name in ("scores", "queries", "summary", "differences"):
+        frame = result.to_pandas(name)
+        assert isinstance(frame, pandas.DataFrame)
+        assert list(frame.columns) == list(getattr(result, name))
+    with pytest.raises(PairrankError, match="there is no table 'units'"):
+        result.to_pandas("units")
+
+
+def test_the_graph_says_which_class_is_higher(data):
+    """ "better" comes before "worse" in the alphabet, and ranks above it."""
+    y = np.where(data.y > 2, "better", "worse")
+    models = {"decision": LogisticRegression(), "probability": GaussianNB()}
+    graph = OrderGraph([("worse", "better")])
+    result = run(data, models, y=y, graph=graph, metrics="pairwise_accuracy", inner_cv=0)
+    assert (result.summary["pairwise_accuracy"] > 0.6).all()
+    edges = run(data, models, y=y, graph=[("worse", "better")], metrics="pairwise_accuracy")
+    np.testing.assert_array_equal(
+        edges.summary["pairwise_accuracy"], result.summary["pairwise_accuracy"]
+    )
+
+
+def test_a_metric_named_twice_counts_once(data):
+    result = run(data, {"a": Ridge(), "b": Column()}, metrics=["map", "map"])
+    assert result.metrics == ["map"]
+    assert result.differences["metric"].tolist() == ["map"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_warnings_of_scaling_are_kept_and_not_raised(data):
+    X = data.X.copy()
+    X[:, 0] = np.nan
+    result = run(data, {"column": Column(1)}, X=X)
+    assert result.summary["reason"].tolist() == [""]
+    assert "invalid value" in result.scores["warnings"][0]

@@ -1,0 +1,291 @@
+"""Fits on a Dask cluster against the same fits in memory."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.extras
+pytest.importorskip("distributed", reason="needs dask: make test-extras")
+
+import dask.array as da  # noqa: E402
+import dask.dataframe as dd  # noqa: E402
+import pandas as pd  # noqa: E402
+from sklearn.base import clone  # noqa: E402
+
+import pairrank  # noqa: E402
+import pairrank.dask  # noqa: E402
+from pairrank.exceptions import FitInterruptedError, PairrankError  # noqa: E402
+
+CHUNKS = (500, 0, 700, 40, 960, 800)
+SMOOTH = {"RankSVM": {}, "RankNCG": {}, "RankRLS": {}, "MPRank": {}}
+BOUNDED = {
+    "hinge": ("RankSVM", {"loss": "hinge"}),
+    "absolute": ("MPRank", {"n": 1}),
+    "tube": ("SVRank", {"n": 1, "epsilon": 0.2}),
+    "hull": ("ConvexHullRanker", {}),
+}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Return X and the labels and queries of each case."""
+    rng = np.random.default_rng(5)
+    size = sum(CHUNKS)
+    X = rng.normal(size=(size, 4)) + rng.normal(size=4)
+    signal = X @ [1.0, -0.5, 0.25, 0.0] + rng.normal(size=size)
+    return X, {
+        "whole": (np.digitize(signal, [-1.0, 0.0, 1.0]).astype(float), whole_queries()),
+        "crossing": (np.digitize(signal, [-1.0, 0.0, 1.0]).astype(float), np.arange(size) % 15),
+        "one_query": (np.digitize(signal, [-1.0, 0.0, 1.0]).astype(float), None),
+        "real_labels": (signal, np.sort(rng.integers(0, 12, size))),
+    }
+
+
+def whole_queries():
+    """Return queries of 20 rows, none of which crosses a partition."""
+    return np.arange(sum(CHUNKS)) // 20
+
+
+def cut(array):
+    array = np.asarray(array)
+    return da.from_array(array, chunks=(CHUNKS, *array.shape[1:]))
+
+
+def fitted(name, client, X, y, options, **layout):
+    """Return a ranker fitted on collections, and the one fitted in memory."""
+    given = {key: part for key, part in layout.items() if part is not None}
+    cluster = getattr(pairrank.dask, f"Dask{name}")(client=client, **options)
+    cluster.fit(cut(X), cut(y), **{key: cut(part) for key, part in given.items()})
+    return cluster, getattr(pairrank, name)(**options).fit(X, y, **given)
+
+
+@pytest.mark.parametrize("case", ["whole", "crossing", "one_query", "real_labels"])
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth_fits_have_the_weights_of_the_fit_in_memory(client, rows, name, case):
+    X, cases = rows
+    y, qid = cases[case]
+    found, wanted = fitted(name, client, X, y, {"tol": 1e-8, **SMOOTH[name]}, qid=qid)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=1e-6)
+    assert found.n_pairs_ == wanted.n_pairs_
+    assert (found.n_rows_, found.n_queries_) == (wanted.n_rows_, wanted.n_queries_)
+
+
+@pytest.mark.parametrize("case", ["whole", "one_query"])
+@pytest.mark.parametrize("name", BOUNDED)
+def test_other_fits_are_within_their_gaps_of_the_fit_in_memory(client, rows, name, case):
+    X, cases = rows
+    y, qid = cases[case]
+    ranker, options = BOUNDED[name]
+    found, wanted = fitted(ranker, client, X, y, options, qid=qid)
+    gaps = sum(gap_of(each) for each in (found, wanted))
+    assert abs(found.objective_ - wanted.objective_) <= gaps
+
+
+def gap_of(ranker):
+    if hasattr(ranker, "lower_bound_"):
+        return ranker.objective_ - ranker.lower_bound_
+    return ranker.gap_
+
+
+def test_weights_by_role_count_as_in_memory(client, rows):
+    X, cases = rows
+    y, _ = cases["one_query"]
+    rng = np.random.default_rng(1)
+    weights = {
+        name: rng.choice([0.0, 1.0, 2.5], y.size)
+        for name in ("sample_weight", "winner_weight", "loser_weight")
+    }
+    qid = np.arange(y.size) // 30
+    found, wanted = fitted("RankSVM", client, X, y, {"tol": 1e-8}, qid=qid, **weights)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "pyarrow"])
+def test_frames_are_learnt_and_scored_as_in_memory(client, rows, backend):
+    X, cases = rows
+    y, qid = cases["crossing"]
+    frame = pd.DataFrame(X.astype(np.float32), columns=list("abcd")).assign(y=y)
+    frame["qid"] = [f"query {number}" for number in qid]
+    if backend == "pyarrow":
+        frame = frame.convert_dtypes(dtype_backend="pyarrow")
+    frames = dd.from_pandas(frame, npartitions=5, sort=False)
+    features = list("abcd")
+    found = pairrank.dask.DaskRankNCG(tol=1e-8, client=client)
+    found.fit(frames[features], frames["y"], qid=frames["qid"])
+    wanted = pairrank.RankNCG(tol=1e-8).fit(X.astype(np.float32), y, qid=qid)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=1e-6)
+    assert found.feature_names_in_.tolist() == features
+    scores = found.predict(frames[features])
+    assert scores.npartitions == frames.npartitions
+    assert scores.compute().index.equals(frame.index)
+    np.testing.assert_allclose(scores.compute(), wanted.predict(X.astype(np.float32)), atol=1e-5)
+    accuracy = found.score(frames[features], frames["y"], qid=frames["qid"])
+    assert accuracy == pytest.approx(found.to_local().score(frame[features], y, qid=qid), rel=1e-12)
+
+
+def test_scores_are_lazy_with_the_partitions_of_the_input(client, rows):
+    X, cases = rows
+    found, _ = fitted("RankSVM", client, X, *cases["whole"][:1], {}, qid=cases["whole"][1])
+    scores = found.predict(cut(X))
+    assert scores.chunks == (CHUNKS,)
+    np.testing.assert_array_equal(scores.compute(), found.to_local().predict(X))
+    np.testing.assert_array_equal(found.predict(X), found.to_local().predict(X))
+    with pytest.raises(PairrankError, match="3 features"):
+        found.predict(cut(X[:, :3]))
+    with pytest.raises(PairrankError, match="rank needs all rows"):
+        found.rank(cut(X))
+
+
+def test_several_targets_have_weights_each(client, rows):
+    X, cases = rows
+    y = np.column_stack([cases["real_labels"][0], X[:, 0] ** 2])
+    found, wanted = fitted("RankRLS", client, X, y, {}, qid=whole_queries())
+    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=1e-6)
+    scores = found.predict(cut(X))
+    assert scores.chunks == (CHUNKS, (2,))
+    np.testing.assert_array_equal(scores.compute(), found.to_local().predict(X))
+    accuracy = found.score(cut(X), cut(y), qid=cut(whole_queries()))
+    assert accuracy == pytest.approx(found.to_local().score(X, y, qid=whole_queries()), rel=1e-12)
+    with pytest.raises(PairrankError, match="y must have one dimension"):
+        pairrank.dask.DaskRankSVM(client=client).fit(cut(X), cut(y))
+
+
+@pytest.mark.parametrize("place", ["cluster", "memory"])
+def test_validation_rows_stop_the_fit_as_in_memory(client, rows, place):
+    X, cases = rows
+    y, qid = cases["crossing"]
+    move = cut if place == "cluster" else np.asarray
+    found = pairrank.dask.DaskRankNCG(patience=2, solver="ncg", client=client).fit(
+        cut(X), cut(y), qid=cut(qid), X_val=move(X), y_val=move(y), qid_val=move(qid)
+    )
+    assert len(found.validation_scores_) == found.n_iter_ + 1
+    best = found.to_local().score(X, y, qid=qid)
+    assert np.nanmax(found.validation_scores_) == pytest.approx(best, rel=1e-12)
+
+
+@pytest.mark.parametrize("place", ["cluster", "memory"])
+def test_validation_rows_of_other_features_are_refused(client, rows, place):
+    X, cases = rows
+    y, _ = cases["one_query"]
+    move = cut if place == "cluster" else np.asarray
+    with pytest.raises(PairrankError, match=r"X_val has 3 features, but .* 4"):
+        pairrank.dask.DaskRankSVM(client=client).fit(
+            cut(X), cut(y), X_val=move(X[:, :3]), y_val=move(y)
+        )
+
+
+def test_a_callback_is_called_in_this_process(client, rows):
+    X, cases = rows
+    steps = []
+    ranker = pairrank.dask.DaskRankSVM(tol=1e-8, client=client)
+    ranker.fit(cut(X), cut(cases["one_query"][0]), callback=steps.append)
+    assert [step.n_iter for step in steps] == list(range(ranker.n_iter_ + 1))
+
+
+def test_an_interrupted_fit_carries_its_weights_and_goes_on_from_them(client, rows, monkeypatch):
+    X, cases = rows
+    ranker = pairrank.dask.DaskRankSVM(tol=1e-8, client=client, warm_start=True)
+    seen = []
+
+    def interrupt(step):
+        seen.append(step.coef)
+        if len(seen) == 2:
+            monkeypatch.setattr(client, "gather", interrupted)
+
+    def interrupted(futures):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    given = cut(X), cut(cases["one_query"][0])
+    with pytest.raises(FitInterruptedError, match="interrupted") as caught:
+        ranker.fit(*given, callback=interrupt)
+    np.testing.assert_array_equal(caught.value.partial_coef_, seen[1])
+    resumed = []
+    ranker.fit(*given, callback=lambda step: resumed.append(step.coef) and None)
+    np.testing.assert_array_equal(resumed[0], seen[1])
+    wanted = pairrank.RankSVM(tol=1e-8).fit(X, cases["one_query"][0])
+    np.testing.assert_allclose(ranker.coef_, wanted.coef_, rtol=0, atol=1e-6)
+
+
+def test_a_worker_killed_in_the_fit_leaves_the_same_answer(client, rows):
+    X, cases = rows
+    y = cases["one_query"][0]
+    killed = []
+
+    def kill(step):
+        if step.n_iter == 1 and not killed:
+            killed.append(next(iter(client.nthreads())))
+            client.run(kill_process, workers=killed, on_error="ignore")
+
+    ranker = pairrank.dask.DaskRankSVM(tol=1e-8, client=client)
+    ranker.fit(cut(X), cut(y), callback=kill)
+    assert killed
+    undisturbed = pairrank.dask.DaskRankSVM(tol=1e-8, client=client).fit(cut(X), cut(y))
+    np.testing.assert_array_equal(ranker.coef_, undisturbed.coef_)
+    client.wait_for_workers(2, timeout=60)
+
+
+def kill_process():
+    import os
+
+    os._exit(1)
+
+
+def test_more_partitions_than_queries_and_a_worker_without_data(client, rows):
+    X, cases = rows
+    y = cases["one_query"][0][:60]
+    for chunks in ((1,) * 60, (60,)):
+        parts = [da.from_array(part, chunks=(chunks, *part.shape[1:])) for part in (X[:60], y)]
+        found = pairrank.dask.DaskRankSVM(tol=1e-8, client=client).fit(*parts)
+        wanted = pairrank.RankSVM(tol=1e-8).fit(X[:60], y)
+        np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("RankSVM", {"kernel": "rbf"}, "kernel='rbf' needs all rows in memory"),
+        ("RankSVM", {"solver": "sgd"}, 'solver="sgd" draws pairs'),
+        ("RankNCG", {"covariance": "rows"}, "covariance='rows' needs all rows"),
+        ("RankSVM", {"persist": "maybe"}, "persist must be one of"),
+        ("RankSVM", {"C": -1.0}, "C must be greater than 0"),
+        ("RankSVM", {"client": 1}, r"client must be a distributed\.Client"),
+    ],
+)
+def test_what_a_cluster_cannot_do_is_refused_before_any_work(rows, name, options, message):
+    X, cases = rows
+    ranker = getattr(pairrank.dask, f"Dask{name}")(**options)
+    with pytest.raises(PairrankError, match=message):
+        ranker.fit(cut(X), cut(cases["whole"][0]))
+
+
+@pytest.mark.parametrize("name", ["RankSVM", "ConvexHullRanker", "SVRank"])
+def test_parameters_are_those_of_the_ranker_in_memory(client, name):
+    """And a clone has the same client, a pickle none."""
+    ranker = getattr(pairrank.dask, f"Dask{name}")(client=client, persist=False, tol=0.5)
+    local = getattr(pairrank, name)(tol=0.5).get_params()
+    assert ranker.get_params() == {**local, "client": client, "persist": False}
+    assert clone(ranker).client is client
+    assert clone(ranker).get_params() == ranker.get_params()
+    assert pickle.loads(pickle.dumps(ranker)).client is None
+    assert pickle.loads(pickle.dumps(ranker)).tol == 0.5
+
+
+def test_a_model_file_is_that_of_the_ranker_in_memory(client, rows, tmp_path):
+    X, cases = rows
+    found, _ = fitted("RankSVM", client, X, cases["whole"][0], {}, qid=cases["whole"][1])
+    found.save(tmp_path / "model")
+    loaded = pairrank.load_model(tmp_path / "model")
+    assert type(loaded) is type(found.to_local()) is pairrank.RankSVM
+    np.testing.assert_array_equal(loaded.coef_, found.coef_)
+
+
+def test_importing_pairrank_does_not_import_dask():
+    code = "import sys, pairrank; pairrank.RankSVM; print('dask' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -1,0 +1,240 @@
+"""RankRLS by iteration: validation rows given and drawn, the ranking error, what is kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from pairrank import Pairs, QueryKFold, RankRLS
+from pairrank.exceptions import PairrankError, PairrankWarning
+
+pytestmark = pytest.mark.numeric
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    """Rows with so many features that the minimum overfits: 40 queries to learn from, 20 to see."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 150)) * np.logspace(0, -1, 150)
+    y = np.round(X[:, 0] - X[:, 1] + 1.5 * rng.normal(size=600), 1)
+    qid = np.repeat(np.arange(60), 10)
+    return (X[:400], y[:400], qid[:400]), (X[400:], y[400:], qid[400:])
+
+
+def given(held):
+    return dict(zip(("X_val", "y_val", "qid_val"), held, strict=True))
+
+
+def ranking_error(y, scores, qid):
+    """Eq. 1 of the paper, pair by pair."""
+    errors = []
+    for query in sorted(set(qid)):
+        inside = np.flatnonzero(qid == query)
+        pairs = [(j, k) for j in inside for k in inside if y[j] < y[k]]
+        if pairs:
+            gaps = np.array([scores[j] - scores[k] for j, k in pairs])
+            errors.append(np.mean((gaps > 0) + 0.5 * (gaps == 0)))
+    return np.mean(errors)
+
+
+def test_the_best_validated_iterate_is_kept_and_patience_ends_the_rest(noisy):
+    (X, y, qid), held = noisy
+    ranker = RankRLS(regularization="iteration", patience=4)
+    iterates = []
+    ranker.fit(X, y, qid=qid, **given(held), callback=lambda step: iterates.append(step.coef))
+    errors = [ranking_error(held[1], held[0] @ coef, held[2]) for coef in iterates]
+    np.testing.assert_allclose(1 - ranker.validation_scores_, errors)
+    best = int(np.argmin(errors))
+    assert ranker.best_iteration_ == best
+    assert ranker.n_iter_ == best + 4
+    assert ranker.status_ == "validated"
+    np.testing.assert_array_equal(ranker.coef_, iterates[best])
+    assert ranker.objective_ == ranker.history_[best].value
+    assert errors[0] == 0.5
+
+
+def test_stopping_early_is_better_than_the_minimum(noisy):
+    (X, y, qid), held = noisy
+    early = RankRLS(regularization="iteration").fit(X, y, qid=qid, **given(held))
+    late = RankRLS(1e-9).fit(X, y, qid=qid)
+    assert early.score(held[0], held[1], qid=held[2]) > late.score(held[0], held[1], qid=held[2])
+
+
+def test_iterates_are_those_of_conjugate_gradients_without_penalty(noisy):
+    (X, y, qid), held = noisy
+    early = RankRLS(alpha=1e3, regularization="iteration").fit(X, y, qid=qid, **given(held))
+    plain = RankRLS(1e-12, solver="cg", tol=1e-12, max_iter=early.best_iteration_)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        plain.fit(X, y, qid=qid)
+    np.testing.assert_allclose(early.coef_, plain.coef_, rtol=1e-6)
+
+
+def test_the_hybrid_has_a_penalty_and_stops_early(noisy):
+    (X, y, qid), held = noisy
+    hybrid = RankRLS(10.0, regularization="hybrid").fit(X, y, qid=qid, **given(held))
+    iterates = []
+    RankRLS(10.0, solver="cg", tol=1e-12).fit(
+        X, y, qid=qid, callback=lambda step: iterates.append(step.coef)
+    )
+    np.testing.assert_allclose(hybrid.coef_, iterates[hybrid.best_iteration_], rtol=1e-9)
+    assert hybrid.n_iter_ <= hybrid.best_iteration_ + 10
+
+
+@pytest.mark.parametrize("solver", ["cg", "direct"])
+def test_tikhonov_shows_its_validation_error_and_keeps_the_minimum(noisy, solver):
+    (X, y, qid), held = noisy
+    alone = RankRLS(0.01, solver=solver).fit(X, y, qid=qid)
+    seen = RankRLS(0.01, solver=solver).fit(X, y, qid=qid, **given(held))
+    np.testing.assert_array_equal(alone.coef_, seen.coef_)
+    assert seen.validation_scores_.size == seen.n_iter_ + 1
+    assert seen.validation_scores_[-1] == pytest.approx(
+        1 - ranking_error(held[1], seen.predict(held[0]), held[2])
+    )
+    assert not hasattr(seen.fit(X, y, qid=qid), "validation_scores_")
+
+
+def test_several_targets_stop_each_in_its_own_time(noisy):
+    (X, y, qid), (X_val, y_val, qid_val) = noisy
+    several, several_val = np.column_stack((y, X[:, 3])), np.column_stack((y_val, X_val[:, 3]))
+    ranker = RankRLS(regularization="iteration")
+    alone = [
+        RankRLS(regularization="iteration").fit(
+            X, several[:, k], qid=qid, X_val=X_val, y_val=several_val[:, k], qid_val=qid_val
+        )
+        for k in range(2)
+    ]
+    ranker.fit(X, several, qid=qid, X_val=X_val, y_val=several_val, qid_val=qid_val)
+    assert ranker.validation_scores_.shape == (2, max(one.n_iter_ for one in alone) + 1)
+    for coef, curve, one in zip(ranker.coef_, ranker.validation_scores_, alone, strict=True):
+        np.testing.assert_array_equal(coef, one.coef_)
+        np.testing.assert_array_equal(curve[: one.n_iter_ + 1], one.validation_scores_)
+        assert np.isnan(curve[one.n_iter_ + 1 :]).all()
+
+
+def test_comparisons_may_count_fewer_rows_than_there_are(noisy):
+    (X, y, qid), _ = noisy
+    i = np.arange(0, 300, 2)
+    pairs = Pairs(np.where(y[i] > y[i + 1], i, i + 1), np.where(y[i] > y[i + 1], i + 1, i))
+    same = Pairs(pairs.i, pairs.j, n_rows=400)
+    for queries in (None, qid):
+        ranker = RankRLS(regularization="iteration")
+        fewer, all_rows = (ranker.fit(X, some, qid=queries).coef_ for some in (pairs, same))
+        np.testing.assert_array_equal(fewer, all_rows)
+    with pytest.raises(PairrankError, match="different queries"):
+        ranker.fit(X, pairs, X_val=X, y_val=Pairs([0], [399]), qid_val=qid)
+    with pytest.raises(PairrankError, match="count 401 rows"):
+        ranker.fit(X, pairs, X_val=X, y_val=Pairs([0], [400]))
+
+
+def test_a_validation_query_of_one_level_is_left_out_or_refused(noisy):
+    (X, y, qid), (X_val, y_val, qid_val) = noisy
+    flat = np.where(qid_val < 42, 1.0, y_val)
+    ranker = RankRLS(regularization="iteration")
+    with pytest.warns(PairrankWarning, match=r"query 40 .* one level .*2 of 20 queries"):
+        ranker.fit(X, y, qid=qid, X_val=X_val, y_val=flat, qid_val=qid_val)
+    kept = qid_val >= 42
+    fewer = RankRLS(regularization="iteration").fit(
+        X, y, qid=qid, X_val=X_val[kept], y_val=y_val[kept], qid_val=qid_val[kept]
+    )
+    np.testing.assert_array_equal(ranker.coef_, fewer.coef_)
+    with pytest.raises(PairrankError, match=r"query 40 .* one level \(2\), and no other query has"):
+        ranker.fit(X, y, qid=qid, X_val=X_val, y_val=np.full(200, 2.0), qid_val=qid_val)
+    with pytest.raises(PairrankError, match=r"the one query .* one level"):
+        ranker.fit(X, y, qid=qid, X_val=X_val, y_val=np.full(200, 2.0))
+    with pytest.raises(PairrankError, match="no comparison that prefers"):
+        ranker.fit(X, y, qid=qid, X_val=X_val, y_val=Pairs([0], [1], magnitude=[0.0]))
+
+
+def test_half_given_validation_rows_are_refused(noisy):
+    (X, y, _), (X_val, y_val, _) = noisy
+    with pytest.raises(PairrankError, match="y_val is given without X_val"):
+        RankRLS().fit(X, y, y_val=y_val)
+    with pytest.raises(PairrankError, match="X_val is given without y_val"):
+        RankRLS().fit(X, y, X_val=X_val)
+    with pytest.raises(PairrankError, match="qid_val is given without X_val"):
+        RankRLS().fit(X, y, qid_val=np.zeros(4))
+    with pytest.raises(PairrankError, match="sample_weight_val is given without X_val"):
+        RankRLS(regularization="iteration").fit(X, y, sample_weight_val=np.ones(4))
+    with pytest.raises(PairrankError, match="y_val has 3 targets, but y 2"):
+        RankRLS().fit(X, np.column_stack((y, y)), X_val=X_val, y_val=y_val[:, None] * np.ones(3))
+    with pytest.raises(ValueError, match="features"):
+        RankRLS().fit(X, y, X_val=X_val[:, :3], y_val=y_val)
+
+
+def test_an_interrupt_leaves_the_best_validated_iterate(noisy):
+    (X, y, qid), held = noisy
+    whole = RankRLS(regularization="iteration").fit(X, y, qid=qid, **given(held))
+
+    def interrupt(step):
+        if step.n_iter == whole.best_iteration_ + 2:
+            raise KeyboardInterrupt
+
+    ranker = RankRLS(regularization="iteration")
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ranker.fit(X, y, qid=qid, **given(held), callback=interrupt)
+    np.testing.assert_array_equal(ranker.coef_, whole.coef_)
+
+
+@pytest.mark.parametrize("regularization", ["iteration", "hybrid"])
+@pytest.mark.filterwarnings("ignore")
+def test_scikit_learn_finds_nothing_amiss_but_that_repeated_rows_are_drawn_apart(regularization):
+    results = check_estimator(RankRLS(regularization=regularization), on_fail=None)
+    failed = {result["check_name"] for result in results if result["status"] == "failed"}
+    drawn = "check_sample_weight_equivalence_on_{}_data"
+    assert failed <= {drawn.format("dense"), drawn.format("sparse")}
+
+
+@pytest.mark.parametrize("regularization", ["iteration", "hybrid"])
+def test_a_grid_search_over_queries_draws_in_every_fold(noisy, regularization):
+    (X, y, qid), _ = noisy
+    with config_context(enable_metadata_routing=True):
+        search = GridSearchCV(
+            RankRLS(regularization=regularization),
+            {"alpha": [0.1, 10.0], "patience": [2, 5]},
+            cv=QueryKFold(4),
+            error_score="raise",
+        ).fit(X, y, qid=qid)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.score(X, y, qid=qid) > 0.6
+
+
+def test_comparisons_and_single_queries_are_cross_validated(noisy):
+    (X, y, _), _ = noisy
+    assert cross_val_score(RankRLS(regularization="iteration"), X, y, cv=3).min() > 0.6
+    order = np.argsort(y)
+    pairs = Pairs(order[200:], order[:200], n_rows=400)
+    ranker = RankRLS(regularization="iteration").fit(X, pairs)
+    assert ranker.n_pairs_ == 180
+    assert ranker.score(X, pairs) > 0.8
+    K = X @ X.T
+    scores = cross_val_score(RankRLS(10.0, kernel="precomputed"), K, y, cv=3)
+    np.testing.assert_allclose(scores, cross_val_score(RankRLS(10.0), X, y, cv=3))
+
+
+def test_validation_rows_are_transformed_with_the_training_rows(noisy):
+    (X, y, qid), (X_val, y_val, qid_val) = noisy
+    with config_context(enable_metadata_routing=True):
+        ranker = RankRLS(regularization="iteration")
+        ranker.set_fit_request(X_val=True, y_val=True, qid_val=True)
+        model = Pipeline([("scale", StandardScaler()), ("rank", ranker)], transform_input=["X_val"])
+        model.fit(7 * X + 3, y, qid=qid, X_val=7 * X_val + 3, y_val=y_val, qid_val=qid_val)
+    scaled = StandardScaler().fit(7 * X + 3)
+    by_hand = RankRLS(regularization="iteration").fit(
+        scaled.transform(7 * X + 3), y, qid=qid,
+        X_val=scaled.transform(7 * X_val + 3), y_val=y_val, qid_val=qid_val,
+    )  # fmt: skip
+    np.testing.assert_array_equal(model["rank"].coef_, by_hand.coef_)
+
+
+def test_a_kernel_s_features_are_made_of_validation_rows_too(noisy):
+    (X, y, qid), (X_val, y_val, qid_val) = noisy
+    ranker = RankRLS(regularization="iteration", kernel="rbf", gamma=0.05)
+    ranker.fit(X, y, qid=qid, X_val=X_val, y_val=y_val, qid_val=qid_val)
+    least = ranking_error(y_val, ranker.predict(X_val), qid_val)
+    assert ranker.validation_scores_.max() == pytest.approx(1 - least)

@@ -1,0 +1,517 @@
+"""MPRank and SVRank as their users meet them: optimum, solvers, kernels, inputs, model files."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import pairrank
+from magnitude_definition import Comparisons as Listed
+from magnitude_definition import all_differences, objective_at, tube_by_clarabel
+from pairrank import MPRank, Pairs, RankRLS, SVRank
+from pairrank.exceptions import NoPairsError, PairrankError, ZeroWeightsWarning
+from strategies import differs, problems
+
+pytestmark = pytest.mark.numeric
+
+TIGHT = {"tol": 1e-8, "max_iter": 5000}
+ALL = [MPRank(), MPRank(n=1), SVRank(), SVRank(n=2)]
+
+
+def named(ranker):
+    return f"{type(ranker).__name__} n={ranker.n} {ranker.solver}"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 4))
+    y = np.round(X @ [2, -1, 0.5, 0] + rng.normal(size=200), 1)
+    return X, y, rng.integers(0, 8, 200)
+
+
+@parametrize_with_checks([*ALL, MPRank(solver="cg"), MPRank(kernel="rbf"), SVRank(kernel="rbf")])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.ZeroWeightsWarning")
+def test_scikit_learn_finds_nothing_amiss(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("n_features", [4, 90])
+@pytest.mark.parametrize("C", [0.01, 1.0, 1e4])
+def test_squares_over_one_query_are_rank_rls_with_alpha_m_over_2_C(n_features, C):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(50, n_features)), rng.normal(size=50)
+    weight = rng.exponential(size=50)
+    for given_weight, m in ((None, 50), (weight, weight.sum())):
+        for solver in ("auto", "cg", "direct"):
+            ranker = MPRank(C, solver=solver, tol=1e-12).fit(X, y, sample_weight=given_weight)
+            same = RankRLS(m / (2 * C), solver="direct").fit(X, y, sample_weight=given_weight)
+            np.testing.assert_allclose(ranker.coef_, same.coef_, atol=1e-10)
+
+
+@pytest.mark.parametrize("n_features", [3, 30])
+def test_squares_are_solved_as_the_closed_forms_of_the_paper(n_features):
+    rng = np.random.default_rng(0)
+    X, y, C = rng.normal(size=(20, n_features)), rng.normal(size=20), 7.0
+    M = X.T - X.mean(axis=0)[:, None]
+    wanted, C_prime = y - y.mean(), 2 * C / 20
+    primal = C_prime * np.linalg.solve(np.eye(n_features) + C_prime * M @ M.T, M @ wanted)
+    K_bar = C_prime * M.T @ M
+    new = rng.normal(size=(6, n_features))
+    K_prime = new @ X.T - (new @ X.T).mean(axis=1, keepdims=True)
+    dual = C_prime * K_prime @ np.linalg.solve(np.eye(20) + K_bar, wanted)
+    for solver in ("cg", "direct"):
+        ranker = MPRank(C, solver=solver, tol=1e-12).fit(X, y)
+        np.testing.assert_allclose(ranker.coef_, primal, atol=1e-10)
+        scores = ranker.predict(new)
+        np.testing.assert_allclose(scores - scores[0], dual - dual[0], atol=1e-10)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@given(problem=problems(graphs=("full",)), C=st.sampled_from([1e-2, 1.0, 100.0]))
+def test_the_optimum_of_squares_is_that_of_the_listed_pairs(form, problem, C):
+    X = np.random.default_rng(0).normal(size=(problem.y.size, 4))
+    if not differs(problem):
+        return
+    listed = all_differences(problem.y, C, problem.qid, problem.weight)
+    D = X[listed.i] - X[listed.j]
+    expected = np.linalg.solve(
+        (D.T * listed.cost) @ D + np.eye(4), D.T @ (listed.cost * listed.wanted)
+    )
+    for solver in ("cg", "direct"):
+        ranker = MPRank(C, solver=solver, tol=1e-12)
+        ranker.fit(form(X), problem.y, qid=problem.qid, sample_weight=problem.weight)
+        np.testing.assert_allclose(ranker.coef_, expected, atol=1e-9 * max(1, abs(expected).max()))
+
+
+def check_optimum(ranker, X, y, listed, **given):
+    ranker = clone(ranker).set_params(**TIGHT).fit(X, y, **given)
+    epsilon = getattr(ranker, "epsilon", 0.0)
+    best = objective_at(
+        tube_by_clarabel(X, listed, epsilon, ranker.n), X, listed, epsilon, ranker.n
+    )
+    found = objective_at(ranker.coef_, X, listed, epsilon, ranker.n)
+    assert abs(found - best) <= 1e-6 * best + 1e-12
+    assert ranker.objective_ == pytest.approx(found, rel=1e-9)
+
+
+TUBES = [
+    (MPRank, {"n": 1}),
+    *[(SVRank, {"n": n, "epsilon": epsilon}) for n in (1, 2) for epsilon in (0.0, 0.3, 2.0)],
+]
+
+
+@pytest.mark.parametrize("C", [0.1, 3.0, 1e3])
+@pytest.mark.parametrize(("kind", "options"), TUBES)
+def test_the_optimum_is_that_of_a_program_over_all_pairs(rows, kind, options, C):
+    X, y, qid = (part[:45] for part in rows)
+    weight = np.random.default_rng(1).exponential(size=45) * (np.arange(45) % 7 > 0)
+    for qids in (None, qid):
+        for weights in (None, weight):
+            listed = all_differences(y, C, qids, weights)
+            check_optimum(kind(C, **options), X, y, listed, qid=qids, sample_weight=weights)
+
+
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.ZeroWeightsWarning")
+@pytest.mark.parametrize(("kind", "options"), TUBES)
+def test_the_optimum_over_comparisons_is_that_of_the_program_over_them(rows, kind, options):
+    X, rng, C = rows[0][:40], np.random.default_rng(0), 20.0
+    i, j = rng.integers(0, 40, (2, 150))
+    i, j = i[i != j], j[i != j]
+    magnitude, weight = np.round(rng.normal(size=i.size), 1), rng.exponential(size=i.size)
+    row_weight = rng.exponential(size=40)
+    whole = weight * row_weight[i] * row_weight[j]
+    listed = Listed(i, j, magnitude, C * whole / whole.sum())
+    pairs = Pairs(i, j, weight, magnitude, n_rows=40)
+    check_optimum(kind(C, **options), X, pairs, listed, sample_weight=row_weight)
+    plain = Listed(i, j, np.ones(i.size), np.full(i.size, C / i.size))
+    check_optimum(kind(C, **options), X, Pairs(i, j, n_rows=40), plain)
+
+
+def test_squares_over_comparisons_are_averaged_too(rows):
+    X, rng, C = rows[0][:40], np.random.default_rng(0), 20.0
+    i, j = rng.integers(0, 40, (2, 150))
+    i, j = i[i != j], j[i != j]
+    weight = rng.exponential(size=i.size)
+    D = X[i] - X[j]
+    cost = C * weight / weight.sum()
+    expected = np.linalg.solve((D.T * cost) @ D + np.eye(4), D.T @ cost)
+    for solver in ("cg", "direct"):
+        ranker = MPRank(C, solver=solver, tol=1e-12).fit(X, Pairs(i, j, weight, n_rows=40))
+        np.testing.assert_allclose(ranker.coef_, expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+@pytest.mark.parametrize(("kind", "options"), [(MPRank, {"n": 2}), *TUBES[:3], TUBES[5]])
+def test_a_kernel_s_optimum_is_that_of_the_program_on_its_features(rows, kind, options, kernel):
+    X, y, qid = (part[:40] for part in rows)
+    K = rbf_kernel(X, gamma=0.3)
+    values, vectors = np.linalg.eigh(K)
+    Z = vectors * np.sqrt(np.maximum(values, 0.0))
+    listed = all_differences(y, 30.0, qid)
+    ranker = kind(30.0, kernel=kernel, gamma=0.3, **options, **TIGHT)
+    ranker.fit(X if kernel == "rbf" else K, y, qid=qid)
+    epsilon = getattr(ranker, "epsilon", 0.0)
+    w = tube_by_clarabel(Z, listed, epsilon, ranker.n)
+    best = objective_at(w, Z, listed, epsilon, ranker.n)
+    assert abs(ranker.objective_ - best) <= 1e-6 * best
+    scores = ranker.predict(X if kernel == "rbf" else K)
+    error = np.abs(scores[listed.i] - scores[listed.j] - listed.wanted)
+    cost = listed.cost @ np.maximum(0.0, error - epsilon) ** ranker.n
+    norm = np.linalg.solve(K + 1e-10 * np.eye(40), scores) @ scores
+    assert norm + cost == pytest.approx(best, rel=1e-4)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_tube_of_width_0_is_none(rows, n):
+    X, y, qid = rows
+    narrow = SVRank(5.0, 0.0, n=n, **TIGHT).fit(X, y, qid=qid)
+    none = MPRank(5.0, n=n, **TIGHT).fit(X, y, qid=qid)
+    assert narrow.objective_ == pytest.approx(none.objective_, rel=1e-8)
+    np.testing.assert_allclose(narrow.coef_, none.coef_, atol=1e-4)
+
+
+@pytest.mark.parametrize("ranker", ALL, ids=named)
+def test_weights_are_repetitions_and_zero_is_absence(rows, ranker):
+    X, y, qid = rows
+    weight = np.random.default_rng(2).integers(0, 4, y.size)
+    repeated = np.repeat(np.arange(y.size), weight)
+    ranker = clone(ranker).set_params(**TIGHT)
+    several = clone(ranker).fit(X[repeated], y[repeated], qid=qid[repeated])
+    weighted = ranker.fit(X, y, qid=qid, sample_weight=weight)
+    assert weighted.objective_ == pytest.approx(several.objective_, rel=1e-8)
+    np.testing.assert_allclose(weighted.coef_, several.coef_, atol=1e-4)
+    assert weighted.n_pairs_ == int((np.bincount(qid[weight > 0]) ** 2).sum())
+    rest = y.astype(object)
+    rest[weight == 0] = 1e9
+    absent = clone(ranker).fit(X, rest.astype(float), qid=qid, sample_weight=weight)
+    np.testing.assert_array_equal(absent.coef_, weighted.coef_)
+
+
+@pytest.mark.parametrize("ranker", ALL, ids=named)
+def test_neither_the_order_of_rows_nor_an_offset_of_a_query_matters(rows, ranker):
+    X, y, qid = rows
+    order = np.random.default_rng(1).permutation(y.size)
+    ranker = clone(ranker).set_params(tol=1e-7, max_iter=5000)
+    straight = ranker.fit(X, y, qid=qid).coef_
+    shuffled = clone(ranker).fit(X[order], y[order], qid=qid[order])
+    np.testing.assert_allclose(straight, shuffled.coef_, atol=1e-3)
+    offset = 1e7 * (1 + qid)
+    moved = clone(ranker).fit(X, y + offset, qid=qid)
+    np.testing.assert_allclose(straight, moved.coef_, atol=1e-3)
+    moved = clone(ranker).set_params(tol=1e-5).fit(X + offset[:, None], y, qid=qid)
+    np.testing.assert_allclose(straight, moved.coef_, atol=1e-2)
+
+
+@pytest.mark.parametrize("ranker", ALL, ids=named)
+def test_every_kind_of_input_gives_the_same_weights(rows, ranker):
+    X, y, qid = rows
+    names = list("abcd")
+    kinds = {
+        "csr": sparse.csr_matrix(X),
+        "csr array": sparse.csr_array(X),
+        "fortran": np.asfortranarray(X),
+        "pandas": pd.DataFrame(X, columns=names),
+        "polars": pl.DataFrame(X, schema=names),
+        "list": X.tolist(),
+    }
+    ranker = clone(ranker).set_params(tol=1e-8, max_iter=5000)
+    reference = clone(ranker).fit(X, y, qid=qid)
+    for kind, table in kinds.items():
+        fitted = clone(ranker).fit(table, pd.Series(y), qid=pl.Series(qid))
+        np.testing.assert_allclose(fitted.coef_, reference.coef_, atol=1e-4, err_msg=kind)
+        np.testing.assert_allclose(fitted.predict(table), X @ fitted.coef_, atol=1e-12)
+        if kind in ("pandas", "polars"):
+            assert list(fitted.feature_names_in_) == names
+    for form in (np.asarray, sparse.csr_array):
+        single = clone(ranker).set_params(tol=1e-4).fit(form(X.astype(np.float32)), y, qid=qid)
+        assert single.coef_.dtype == np.float64
+        assert single.objective_ == pytest.approx(reference.objective_, rel=1e-3)
+
+
+@pytest.mark.parametrize("ranker", ALL, ids=named)
+def test_labels_that_differ_by_no_more_than_epsilon_cost_nothing(rows, ranker):
+    X, _, _ = rows
+    with pytest.warns(ZeroWeightsWarning, match="lower epsilon"):
+        fitted = SVRank(n=ranker.n, epsilon=0.5).fit(X, 1e6 + 0.4 * (X[:, 0] > 0))
+    assert not fitted.coef_.any()
+    assert fitted.status_ in ("converged", "gap_closed")
+    assert fitted.objective_ == 0.0
+
+
+def test_weights_of_zero_are_warned_of(rows):
+    X, _, _ = rows
+    y = np.zeros(200)
+    y[:20] = 1.0
+    with pytest.warns(ZeroWeightsWarning, match="most labels .* raise C, set n=2, or lower tol"):
+        assert not MPRank(n=1).fit(X, y).coef_.any()
+    with pytest.warns(ZeroWeightsWarning, match="features are equal .* or so small"):
+        assert not SVRank().fit(1e-6 * X, X[:, 0]).coef_.any()
+    with pytest.warns(ZeroWeightsWarning, match="of target 1 is all zero"):
+        fitted = MPRank().fit(X, np.column_stack((X[:, 0], y * 0)))
+    assert fitted.coef_[0].any()
+
+
+@pytest.mark.parametrize("ranker", ALL, ids=named)
+def test_several_targets_are_each_as_if_alone(rows, ranker):
+    X, y, qid = rows
+    Y = np.column_stack((y, np.sin(y), -X[:, 2]))
+    ranker = clone(ranker).set_params(C=1.0)
+    if "epsilon" in ranker.get_params():
+        ranker.set_params(epsilon=0.1)
+    together = clone(ranker).fit(X, Y, qid=qid, X_val=X, y_val=Y, qid_val=qid)
+    alone = [clone(ranker).fit(X, column, qid=qid) for column in Y.T]
+    assert together.coef_.shape == (3, 4)
+    assert together.validation_scores_.shape == (3, together.n_iter_ + 1)
+    for coef, one in zip(together.coef_, alone, strict=True):
+        np.testing.assert_allclose(coef, one.coef_, atol=1e-12)
+    assert together.objective_ == pytest.approx(sum(one.objective_ for one in alone))
+    np.testing.assert_allclose(
+        together.predict(X), np.column_stack([one.predict(X) for one in alone])
+    )
+
+
+@pytest.mark.parametrize("ranker", [*ALL, MPRank(solver="cg")], ids=named)
+def test_validation_scores_follow_the_iterations(rows, ranker):
+    X, y, qid = rows
+    X_val, y_val, qid_val = X[120:], y[120:], qid[120:]
+    fitted = clone(ranker).fit(
+        X[:120], y[:120], qid=qid[:120], X_val=X_val, y_val=y_val, qid_val=qid_val
+    )
+    plain = clone(ranker).fit(X[:120], y[:120], qid=qid[:120])
+    np.testing.assert_array_equal(fitted.coef_, plain.coef_)
+    assert fitted.validation_scores_.shape == (fitted.n_iter_ + 1,)
+    scores = fitted.predict(X_val)
+    accuracy = pairrank.metrics.pairwise_accuracy(y_val, scores, qid=qid_val, average="queries")
+    assert fitted.validation_scores_[-1] == pytest.approx(accuracy)
+    assert not hasattr(plain, "validation_scores_")
+    with pytest.raises(PairrankError, match="X_val is given without y_val"):
+        clone(ranker).fit(X, y, X_val=X_val)
+
+
+@pytest.mark.parametrize("ranker", [MPRank(solver="cg"), *ALL[1:]], ids=named)
+def test_a_callback_sees_every_iterate_and_stops_the_fit(rows, ranker, capsys):
+    X, y, qid = rows
+    seen = []
+    whole = clone(ranker).set_params(C=100.0, verbose=1)
+    whole.fit(X, y, qid=qid, callback=lambda step: seen.append(step.coef))
+    assert len(seen) == whole.n_iter_ + 1
+    np.testing.assert_array_equal(seen[-1], whole.coef_)
+    assert capsys.readouterr().err.count("iteration") == len(seen)
+    stopped = clone(ranker).set_params(C=100.0)
+    stopped.fit(X, y, qid=qid, callback=lambda step: step.n_iter == 1)
+    assert (stopped.status_, stopped.n_iter_) == ("stopped", 1)
+
+    def interrupt(step):
+        if step.n_iter == 1:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        left = clone(ranker).set_params(C=100.0).fit(X, y, qid=qid, callback=interrupt)
+    assert left.status_ == "interrupted"
+    assert np.isfinite(left.predict(X)).all()
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        short = clone(ranker).set_params(C=100.0, max_iter=1, tol=1e-9).fit(X, y, qid=qid)
+    assert short.n_iter_ == 1
+
+
+@pytest.mark.parametrize("ranker", [MPRank(solver="cg"), *ALL[1:]], ids=named)
+def test_a_warm_start_goes_on_from_the_weights(rows, ranker):
+    X, y, qid = rows
+    ranker = clone(ranker).set_params(warm_start=True, C=100.0)
+    first = ranker.fit(X, y, qid=qid).n_iter_
+    again = ranker.fit(X, y, qid=qid).n_iter_
+    assert again < first or again <= 1
+    with pytest.raises(PairrankError, match="warm_start"):
+        ranker.fit(X[:, :2], y, qid=qid)
+
+
+@pytest.mark.parametrize("ranker", ALL, ids=named)
+@pytest.mark.parametrize("kernel", [None, "rbf", "precomputed"])
+def test_pickles_and_model_files_predict_as_the_model_did(rows, tmp_path, ranker, kernel):
+    X, y, qid = (part[:80] for part in rows)
+    X = rbf_kernel(X, gamma=0.2) if kernel == "precomputed" else X
+    ranker = clone(ranker).set_params(kernel=kernel).fit(X, np.column_stack((y, -y)), qid=qid)
+    assert not hasattr(clone(ranker), "coef_")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(X), ranker.predict(X))
+    ranker.save(tmp_path / "model")
+    loaded = pairrank.load_model(tmp_path / "model")
+    assert loaded.get_params() == ranker.get_params()
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    assert (loaded.status_, loaded.n_pairs_) == (ranker.status_, ranker.n_pairs_)
+
+
+def test_a_precomputed_kernel_may_be_its_products_alone(rows):
+    X, y, qid = rows
+    K = rbf_kernel(X, gamma=0.2)
+    whole = MPRank(5.0, kernel="precomputed", solver="cg", tol=1e-7).fit(K, y, qid=qid)
+    products = clone(whole).fit(aslinearoperator(K), y, qid=qid)
+    np.testing.assert_allclose(products.predict(aslinearoperator(K)), whole.predict(K), atol=1e-6)
+    for ranker in (MPRank(n=1, kernel="precomputed"), SVRank(kernel="precomputed")):
+        with pytest.raises(PairrankError, match="pass the kernel matrix itself"):
+            ranker.fit(aslinearoperator(K), y, qid=qid)
+
+
+@pytest.mark.parametrize("ranker", [*ALL, MPRank(solver="cg")], ids=named)
+def test_a_bad_kernel_matrix_is_refused(rows, ranker):
+    X, y, _ = rows
+    K, ranker = X @ X.T, clone(ranker).set_params(kernel="precomputed")
+    with pytest.raises(PairrankError, match="takes the square kernel matrix"):
+        ranker.fit(K[:, :100], y)
+    crooked = K.copy()
+    crooked[3, 4] += 1.0
+    with pytest.raises(PairrankError, match="not symmetric"):
+        ranker.fit(crooked, y)
+    vectors = np.linalg.eigh(K)[1]
+    for part in (-K, K - 5.0 * np.outer(vectors[:, 0], vectors[:, 0])):
+        with pytest.raises(PairrankError, match="not positive semidefinite"):
+            ranker.fit(part, y)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (MPRank(0.0), "C must be greater than 0"),
+        (SVRank(np.inf), "C must be"),
+        (MPRank(n=3), r"n must be one of 1, 2 \(got 3\)"),
+        (SVRank(n=1.5), "n must be a whole number"),
+        (MPRank(tol=-1), "tol must be"),
+        (SVRank(max_iter=0), "max_iter must be at least 1"),
+        (SVRank(epsilon=-0.1), "epsilon must be at least 0"),
+        (MPRank(solver="bundle"), r"solver \(for n = 2\) must be one of 'auto', 'cg', 'direct'"),
+        (MPRank(n=1, solver="cg"), r"solver \(for n = 1\) must be one of 'auto', 'bundle'"),
+        (SVRank(solver="tron"), r"solver \(for n = 1\) must be one of"),
+        (SVRank(n=2, solver="bundle"), "'auto', 'tron'"),
+        (SVRank(kernel="sigmoid"), "kernel"),
+        (MPRank(kernel="rbf", gamma=-1.0), "gamma"),
+    ],
+)
+def test_a_wrong_parameter_is_named(rows, ranker, message):
+    X, y, qid = rows
+    with pytest.raises(PairrankError, match=message):
+        ranker.fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize("ranker", [MPRank(), SVRank()], ids=named)
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (X, y.astype(str)), "differences of labels need numbers"),
+        (lambda X, y: (X, None), "requires y"),
+        (lambda X, y: (X, y[:-1]), "y has 199 entries for 200 rows"),
+        (lambda X, y: (X, np.where(y > 1, np.nan, y)), "y contains NaN"),
+        (lambda X, y: (np.where(X > 2, np.inf, X), y), "X contains infinity"),
+        (lambda X, y: (X, Pairs([0], [1], n_rows=400)), "count 400 rows"),
+        (lambda X, y: (aslinearoperator(X @ X.T), y), 'kernel="precomputed"'),
+    ],
+)
+def test_bad_rows_are_refused_before_any_work(rows, ranker, change, message):
+    X, y = change(*rows[:2])
+    with pytest.raises(ValueError, match=message):
+        clone(ranker).fit(X, y)
+
+
+def test_no_comparison_is_an_error():
+    for ranker in ALL:
+        with pytest.raises(NoPairsError, match="no comparison"):
+            clone(ranker).fit(np.eye(3), Pairs([], [], n_rows=3))
+
+
+@pytest.mark.parametrize("ranker", [*ALL, MPRank(solver="cg")], ids=named)
+def test_an_overflow_is_an_error_that_says_what_to_do(rows, ranker):
+    X, y, qid = rows
+    for form in (np.asarray, sparse.csr_array):
+        with pytest.raises(PairrankError, match="scale the"):
+            clone(ranker).fit(form(X * 1e200), y * 1e200, qid=qid)
+
+
+def test_a_singular_system_says_what_to_lower(rows):
+    X, y, _ = rows
+    twice = np.round(8 * np.hstack((X, X)))
+    with pytest.raises(PairrankError, match="or overflow: regularise more"):
+        MPRank(1e30, solver="direct").fit(twice, y)
+
+
+@pytest.mark.parametrize("ranker", ALL, ids=named)
+def test_a_pipeline_and_a_grid_find_them_like_any_other(rows, ranker):
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    X, y, _ = rows
+    step = type(ranker).__name__.lower()
+    grid = {f"{step}__C": [0.01, 10.0], f"{step}__n": np.array([ranker.n])}
+    search = GridSearchCV(make_pipeline(StandardScaler(), clone(ranker)), grid, cv=3)
+    assert search.fit(X, y).best_score_ > 0.75
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1e3, 1e6])
+def test_large_labels_and_a_small_C_rank_all_the_same(rows, scale):
+    X, y, qid = rows
+    for n in (1, 2):
+        for ranker in (MPRank(1e-2, n=n), SVRank(1e-2, epsilon=0.1 * scale, n=n)):
+            assert ranker.fit(X, scale * y, qid=qid).score(X, y, qid=qid) > 0.7
+
+
+def test_the_gap_of_power_1_is_told_summed_and_forgotten_by_refits(rows, tmp_path):
+    X, y, qid = rows
+    for ranker in (MPRank(n=1), SVRank()):
+        fine = clone(ranker).set_params(tol=1e-9).fit(X, y, qid=qid)
+        ranker.fit(X, y, qid=qid)
+        assert ranker.gap_ == ranker.history_[-1].gap
+        assert 0 < ranker.objective_ - fine.objective_ <= ranker.gap_ <= 1e-4 * ranker.objective_
+        ranker.save(tmp_path / "model")
+        assert pairrank.load_model(tmp_path / "model").gap_ == ranker.gap_
+        ranker.fit(X, np.column_stack((y, X[:, 3])), qid=qid)
+        assert ranker.gap_ == sum(history[-1].gap for history in ranker.history_)
+        assert not hasattr(ranker.set_params(n=2).fit(X, y, qid=qid), "gap_")
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e-80, 1e80, 1e149])
+def test_squares_of_labels_of_any_size_scale_the_weights(rows, scale):
+    X, y, qid = rows
+    wanted = SVRank(1.0, epsilon=0.5, n=2).fit(X, y, qid=qid)
+    found = SVRank(1.0, epsilon=0.5 * scale, n=2).fit(X, scale * y, qid=qid)
+    assert (found.status_, found.n_iter_) == ("converged", wanted.n_iter_)
+    np.testing.assert_allclose(found.coef_ / scale, wanted.coef_, rtol=1e-6)
+
+
+def test_a_C_beyond_numbers_is_an_error(rows):
+    X, y, _ = rows
+    for ranker in ALL:
+        with pytest.raises(PairrankError, match="2 C overflows"):
+            clone(ranker).set_params(C=1e308).fit(X, y)
+
+
+@pytest.mark.parametrize("ranker", [MPRank(50.0), SVRank(50.0, n=2)], ids=named)
+def test_many_features_of_different_sizes_are_no_obstacle(ranker):
+    rng = np.random.default_rng(0)
+    S = sparse.random(3000, 1200, density=0.01, random_state=0, format="csr")
+    y = S @ rng.normal(size=1200) + rng.normal(size=3000)
+    X = sparse.csr_array(S.multiply(10 ** rng.uniform(0, 3, 1200)))
+    fitted = clone(ranker).set_params(tol=1e-6).fit(X, y)
+    assert fitted.status_ == "converged"
+    assert fitted.history_[-1].n_products < 100
+    residual = y - fitted.predict(X)
+    some = rng.integers(0, 3000, (2, 40000))
+    error = np.abs(residual[some[0]] - residual[some[1]])
+    cost = 50.0 * np.mean(np.maximum(0.0, error - getattr(fitted, "epsilon_", 0.0)) ** 2)
+    value = fitted.coef_ @ fitted.coef_ + cost
+    assert fitted.objective_ == pytest.approx(value, rel=0.05)
+    if fitted.n == 2 and isinstance(ranker, MPRank):
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            plain = MPRank(50.0, solver="cg", max_iter=100).fit(X, y)
+        assert plain.objective_ > fitted.objective_

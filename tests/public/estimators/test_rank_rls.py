@@ -1,0 +1,496 @@
+"""RankRLS as its users meet it: optimum, solvers, targets, kernels, inputs, model files."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.sparse.linalg import LinearOperator, aslinearoperator
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import pairrank
+from pairrank import Pairs, RankRLS
+from pairrank.exceptions import NoPairsError, PairrankError
+from strategies import differs, problems
+
+pytestmark = pytest.mark.numeric
+
+TIGHT = {"solver": "cg", "tol": 1e-12, "max_iter": 5000}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = np.digitize(X @ [2, -1, 0.5, 0, 0] + rng.normal(size=300), [-1, 0.5, 2]).astype(float)
+    return X, y, rng.integers(0, 12, 300)
+
+
+def laplacian(qid, weight):
+    """Form L of every query: diag(w) - w w'/n_q."""
+    L = np.zeros((qid.size, qid.size))
+    for query in set(qid):
+        inside = np.flatnonzero((qid == query) & (weight > 0))
+        if inside.size:
+            w = weight[inside]
+            L[np.ix_(inside, inside)] = np.diag(w) - np.outer(w, w) / w.sum()
+    return L
+
+
+def normal_equations(X, y, qid, weight, alpha):
+    L = laplacian(qid, weight)
+    return np.linalg.solve(X.T @ L @ X + alpha * np.eye(X.shape[1]), X.T @ L @ y)
+
+
+@parametrize_with_checks(
+    [RankRLS(), RankRLS(solver="cg"), RankRLS(solver="direct"), RankRLS(kernel="rbf")]
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_scikit_learn_finds_nothing_amiss(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("n_features", [4, 90])
+@given(problem=problems(graphs=("full",)), alpha=st.sampled_from([1e-2, 1.0, 100.0]))
+def test_coefficients_are_those_of_the_dense_normal_equations(form, n_features, problem, alpha):
+    rng = np.random.default_rng(0)
+    n_rows = problem.y.size
+    X = rng.normal(size=(n_rows, n_features))
+    weight = np.ones(n_rows) if problem.weight is None else problem.weight
+    if not differs(problem):
+        return
+    qid = np.zeros(n_rows) if problem.qid is None else problem.qid
+    expected = normal_equations(X, problem.y, qid, weight, alpha)
+    for solver in (TIGHT, {"solver": "direct"}, {}):
+        ranker = RankRLS(alpha, **solver)
+        ranker.fit(form(X), problem.y, qid=problem.qid, sample_weight=problem.weight)
+        np.testing.assert_allclose(ranker.coef_, expected, atol=1e-10 * max(1, abs(expected).max()))
+
+
+def test_conjugate_gradients_equal_the_direct_solution_to_their_tolerance(rows):
+    X, y, qid = rows
+    direct = RankRLS(solver="direct").fit(X, y, qid=qid).coef_
+    for tol in (1e-2, 1e-5, 1e-9):
+        iterated = RankRLS(solver="cg", tol=tol).fit(X, y, qid=qid)
+        assert np.linalg.norm(iterated.coef_ - direct) <= 100 * tol * np.linalg.norm(direct)
+
+
+def test_one_query_is_ridge_regression_with_an_intercept(rows):
+    X, y, _ = rows
+    ridge = Ridge(alpha=3.0, fit_intercept=True).fit(X, y)
+    for solver in ("cg", "direct"):
+        ranker = RankRLS(3.0, solver=solver, tol=1e-12).fit(X, y)
+        np.testing.assert_allclose(ranker.coef_, ridge.coef_, atol=1e-10)
+
+
+def test_comparisons_of_a_wanted_size_are_the_differences_of_labels(rows):
+    X, y, qid = (part[:80] for part in rows)
+    i, j = np.nonzero((qid[:, None] == qid) & ~np.eye(80, dtype=bool))
+    sizes = pd.Series(qid).value_counts()[qid].to_numpy()
+    for solver in ({"solver": "direct"}, TIGHT):
+        by_rows = RankRLS(0.5, **solver).fit(X, y, qid=qid)
+        pairs = Pairs(i, j, 0.5 / sizes[i], y[i] - y[j], n_rows=80)
+        np.testing.assert_allclose(
+            RankRLS(0.5, **solver).fit(X, pairs).coef_, by_rows.coef_, atol=1e-10
+        )
+        half = i < j
+        once = Pairs(i[half], j[half], 1 / sizes[i[half]], (y[i] - y[j])[half], n_rows=80)
+        np.testing.assert_allclose(
+            RankRLS(0.5, **solver).fit(X, once, qid=qid).coef_, by_rows.coef_, atol=1e-10
+        )
+
+
+@pytest.mark.parametrize("n_features", [3, 30])
+def test_comparisons_are_solved_as_their_definition_says(n_features):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, n_features))
+    i, j = rng.integers(0, 20, (2, 60))
+    i, j = i[i != j], j[i != j]
+    weight, wanted = rng.exponential(size=i.size), rng.normal(size=i.size)
+    row_weight = rng.exponential(size=20)
+    whole = np.sqrt(weight * row_weight[i] * row_weight[j])
+    D = whole[:, None] * (X[i] - X[j])
+    expected = np.linalg.solve(D.T @ D + 0.5 * np.eye(n_features), D.T @ (whole * wanted))
+    pairs = Pairs(i, j, weight, wanted, n_rows=20)
+    for form in (np.asarray, sparse.csr_array):
+        for solver in ({}, {"solver": "direct"}, TIGHT):
+            ranker = RankRLS(0.5, **solver).fit(form(X), pairs, sample_weight=row_weight)
+            np.testing.assert_allclose(ranker.coef_, expected, atol=1e-10)
+    assert ranker.n_pairs_ == i.size
+
+
+def test_a_tie_draws_scores_together():
+    X = np.eye(3)
+    pairs = Pairs([0, 1], [2, 2], n_rows=3)
+    tied = Pairs([0, 1, 0], [2, 2, 1], magnitude=[1.0, 0.2, 0.0], n_rows=3)
+    scores = RankRLS(1e-3).fit(X, pairs).predict(X)
+    assert scores[0] == pytest.approx(scores[1])
+    parted = RankRLS(1e-3).fit(X, Pairs([0, 1], [2, 2], magnitude=[1.0, 0.2], n_rows=3)).predict(X)
+    drawn = RankRLS(1e-3).fit(X, tied).predict(X)
+    assert 0 < drawn[0] - drawn[1] < parted[0] - parted[1]
+
+
+@pytest.mark.parametrize("solver", ["cg", "direct"])
+def test_weights_are_repetitions_and_zero_is_absence(rows, solver):
+    X, y, qid = rows
+    weight = np.random.default_rng(2).integers(0, 4, y.size)
+    repeated = np.repeat(np.arange(y.size), weight)
+    options = {"solver": solver, "tol": 1e-12}
+    weighted = RankRLS(**options).fit(X, y, qid=qid, sample_weight=weight)
+    several = RankRLS(**options).fit(X[repeated], y[repeated], qid=qid[repeated])
+    np.testing.assert_allclose(weighted.coef_, several.coef_, rtol=1e-9)
+    assert weighted.objective_ == pytest.approx(several.objective_)
+    assert weighted.n_pairs_ == int((np.bincount(qid[weight > 0]) ** 2).sum())
+
+
+@pytest.mark.parametrize("solver", ["cg", "direct"])
+def test_neither_the_order_of_rows_nor_an_offset_of_a_query_matters(rows, solver):
+    X, y, qid = rows
+    order = np.random.default_rng(1).permutation(y.size)
+    options = {"solver": solver, "tol": 1e-10}
+    straight = RankRLS(**options).fit(X, y, qid=qid)
+    shuffled = RankRLS(**options).fit(X[order], y[order], qid=qid[order])
+    np.testing.assert_allclose(straight.coef_, shuffled.coef_, rtol=1e-8)
+    offset = 1e7 * (1 + qid)
+    moved = RankRLS(**options).fit(X, y + offset, qid=qid)
+    np.testing.assert_allclose(straight.coef_, moved.coef_, rtol=1e-8)
+    moved = RankRLS(solver=solver, tol=1e-6).fit(X + offset[:, None], y, qid=qid)
+    np.testing.assert_allclose(straight.coef_, moved.coef_, rtol=1e-4)
+
+
+def test_the_objective_is_what_the_definition_says(rows):
+    X, y, qid = (part[:60] for part in rows)
+    weight = np.random.default_rng(0).exponential(size=60)
+    L = laplacian(qid, weight)
+    for solver in ("cg", "direct"):
+        ranker = RankRLS(0.3, solver=solver).fit(X, y, qid=qid, sample_weight=weight)
+        residual = y - ranker.predict(X)
+        value = residual @ L @ residual + 0.3 * ranker.coef_ @ ranker.coef_
+        assert ranker.objective_ == pytest.approx(value)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_an_offset_of_more_features_than_rows_costs_few_digits(form, weighted):
+    rng = np.random.default_rng(0)
+    y, qid, noise = rng.normal(size=30), np.repeat(np.arange(5), 6), rng.normal(size=(30, 60))
+    offset = 1e3 * (1 + qid[:, None]) * (rng.random(60) < 0.5)
+    weight = rng.exponential(size=30) if weighted else np.ones(30)
+    expected = normal_equations(noise, y, qid, weight, 1e-3)
+    for solver in ("direct", "auto"):
+        ranker = RankRLS(1e-3, solver=solver)
+        ranker.fit(form(noise + offset), y, qid=qid, sample_weight=weight)
+        assert (ranker.status_, ranker.n_iter_) == ("converged", 1)
+        np.testing.assert_allclose(ranker.coef_, expected, atol=1e-7)
+
+
+def test_every_kind_of_input_gives_the_same_weights(rows):
+    X, y, qid = rows
+    names = list("abcde")
+    reference = RankRLS().fit(X, y, qid=qid)
+    kinds = {
+        "csr": sparse.csr_matrix(X),
+        "csr array": sparse.csr_array(X),
+        "fortran": np.asfortranarray(X),
+        "pandas": pd.DataFrame(X, columns=names),
+        "polars": pl.DataFrame(X, schema=names),
+        "list": X.tolist(),
+    }
+    for kind, table in kinds.items():
+        for solver in ("cg", "direct"):
+            ranker = RankRLS(solver=solver, tol=1e-9)
+            fitted = ranker.fit(table, pd.Series(y), qid=pl.Series(qid))
+            np.testing.assert_allclose(fitted.coef_, reference.coef_, rtol=1e-7, err_msg=kind)
+            if kind in ("pandas", "polars"):
+                assert list(fitted.feature_names_in_) == names
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("solver", ["cg", "direct"])
+def test_float32_comes_close(rows, solver, form):
+    X, y, qid = rows
+    single = RankRLS(solver=solver).fit(form(X.astype(np.float32)), y, qid=qid)
+    double = RankRLS(solver=solver).fit(X, y, qid=qid)
+    assert single.coef_.dtype == np.float64
+    np.testing.assert_allclose(single.coef_, double.coef_, rtol=1e-3, atol=1e-5)
+
+
+def test_float32_rows_reach_the_tolerance_of_float64_rows(rows):
+    X, y, qid = rows
+    single = X.astype(np.float32)
+    fitted = RankRLS(solver="cg", tol=1e-10).fit(single, y, qid=qid)
+    assert fitted.status_ == "converged"
+    double = RankRLS(solver="cg", tol=1e-10).fit(single.astype(np.float64), y, qid=qid)
+    np.testing.assert_allclose(fitted.coef_, double.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("options", [{"solver": "direct"}, TIGHT])
+def test_several_targets_are_each_as_if_alone(rows, options):
+    X, y, qid = rows
+    Y = np.column_stack((y, np.sin(y), -X[:, 2]))
+    together = RankRLS(**options).fit(X, Y, qid=qid)
+    alone = [RankRLS(**options).fit(X, column, qid=qid) for column in Y.T]
+    assert together.coef_.shape == (3, 5)
+    for coef, one in zip(together.coef_, alone, strict=True):
+        np.testing.assert_allclose(coef, one.coef_, atol=1e-12)
+    np.testing.assert_allclose(
+        together.predict(X), np.column_stack([one.predict(X) for one in alone])
+    )
+    np.testing.assert_array_equal(together.rank(X, qid)[:, 1], alone[1].rank(X, qid))
+    each = zip(alone, Y.T, strict=True)
+    accuracy = np.mean([one.score(X, column, qid=qid) for one, column in each])
+    assert together.score(X, Y, qid=qid) == pytest.approx(accuracy)
+    assert together.objective_ == pytest.approx(sum(one.objective_ for one in alone))
+    with pytest.raises(PairrankError, match="y has 2 targets, the ranker 3"):
+        together.score(X, Y[:, :2], qid=qid)
+
+
+@pytest.mark.parametrize("options", [{"solver": "direct"}, {"solver": "cg", "tol": 1e-7}])
+def test_a_precomputed_kernel_is_the_primal_solution(rows, options):
+    X, y, qid = rows
+    weight = np.random.default_rng(0).exponential(size=300)
+    linear = RankRLS(0.5).fit(X, y, qid=qid, sample_weight=weight)
+    for K in (X @ X.T, sparse.csr_array(X @ X.T), aslinearoperator(X @ X.T)):
+        if options["solver"] == "direct" and isinstance(K, LinearOperator):
+            continue
+        ranker = RankRLS(0.5, kernel="precomputed", **options)
+        ranker.fit(K, y, qid=qid, sample_weight=weight)
+        np.testing.assert_allclose(X.T @ ranker.coef_, linear.coef_, atol=1e-6)
+        np.testing.assert_allclose(ranker.predict(K), linear.predict(X), atol=1e-5)
+        assert ranker.objective_ == pytest.approx(linear.objective_)
+
+
+def test_iterations_on_a_kernel_s_products_are_those_on_its_features(rows):
+    X, y, qid = rows
+    wide = np.hstack((X, X**2, np.tanh(3 * X)))
+    held = {"y_val": y[:100], "qid_val": qid[:100]}
+    by_features = RankRLS(regularization="iteration", max_iter=7, patience=20)
+    by_products = clone(by_features).set_params(kernel="precomputed")
+    K = wide @ wide.T
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        by_features.fit(wide, y, qid=qid, X_val=wide[:100], **held)
+    for kernel, at_val in ((K, K[:100]), (aslinearoperator(K), aslinearoperator(K[:100]))):
+        with pytest.warns(ConvergenceWarning, match="max_iter"):
+            by_products.fit(kernel, y, qid=qid, X_val=at_val, **held)
+        np.testing.assert_allclose(by_products.validation_scores_, by_features.validation_scores_)
+        assert by_products.best_iteration_ == by_features.best_iteration_
+        np.testing.assert_allclose(wide.T @ by_products.coef_, by_features.coef_, atol=1e-6)
+
+
+def test_an_rbf_kernel_is_its_precomputed_matrix(rows):
+    X, y, qid = rows
+    by_name = RankRLS(0.1, kernel="rbf", gamma=0.3).fit(X[:200], y[:200], qid=qid[:200])
+    K = rbf_kernel(X, X[:200], gamma=0.3)
+    by_matrix = RankRLS(0.1, kernel="precomputed").fit(K[:200], y[:200], qid=qid[:200])
+    np.testing.assert_allclose(by_name.predict(X), by_matrix.predict(K), atol=1e-7)
+    by_call = RankRLS(0.1, kernel=lambda a, b: rbf_kernel(a, b, gamma=0.3))
+    by_call.fit(X[:200], y[:200], qid=qid[:200])
+    np.testing.assert_allclose(by_call.predict(X), by_name.predict(X), atol=1e-9)
+    few = RankRLS(0.1, kernel="rbf", gamma=0.3, kernel_features="nystroem", n_components=50)
+    few.fit(X, y, qid=qid)
+    assert few.coef_.size <= 50
+    assert few.score(X, y, qid=qid) > 0.8
+    linear = few.set_params(kernel=None).fit(X, y, qid=qid)
+    assert not hasattr(linear, "feature_map_")
+    Y = np.column_stack((y, -y))
+    both = RankRLS(0.1, kernel="rbf", gamma=0.3).fit(X[:200], Y[:200], qid=qid[:200]).predict(X)
+    np.testing.assert_allclose(both[:, 1], -by_name.predict(X), atol=1e-9)
+
+
+def test_warm_start_begins_at_the_last_weights(rows):
+    X, y, qid = rows
+    ranker = RankRLS(solver="cg", warm_start=True, tol=1e-6).fit(X, y, qid=qid)
+    assert ranker.n_iter_ > 1
+    assert ranker.set_params(tol=1e-5).fit(X, y, qid=qid).n_iter_ == 0
+    with pytest.raises(PairrankError, match="warm_start"):
+        ranker.fit(X[:, :3], y, qid=qid)
+
+
+def test_too_few_iterations_warn_and_verbose_prints(rows, capsys):
+    X, y, qid = rows
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        ranker = RankRLS(solver="cg", max_iter=2, tol=1e-12, verbose=1).fit(X, y, qid=qid)
+    assert (ranker.status_, ranker.n_iter_, len(ranker.history_)) == ("max_iter", 2, 3)
+    assert "objective" in capsys.readouterr().err
+
+
+def test_an_interrupt_leaves_the_best_weights(rows):
+    X, y, qid = rows
+
+    def interrupt(step):
+        if step.n_iter == 2:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ranker = RankRLS(solver="cg", tol=1e-9).fit(X, y, qid=qid, callback=interrupt)
+    assert ranker.status_ == "interrupted"
+    assert ranker.score(X, y, qid=qid) > 0.6
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ranker.fit(X, np.column_stack((y, -y)), qid=qid, callback=interrupt)
+    assert ranker.coef_[0].any()
+    assert not ranker.coef_[1].any()
+
+
+def test_a_callback_stops_the_fit(rows):
+    X, y, qid = rows
+    for solver in ("cg", "direct"):
+        ranker = RankRLS(solver=solver).fit(X, y, qid=qid, callback=lambda step: step.n_iter == 1)
+        assert (ranker.status_, ranker.n_iter_) == ("stopped", 1)
+
+
+def test_alpha_may_be_0_where_it_plays_no_part(rows):
+    X, y, qid = rows
+    fitted = [RankRLS(a, regularization="iteration").fit(X, y, qid=qid) for a in (0, 1.0)]
+    np.testing.assert_array_equal(fitted[0].coef_, fitted[1].coef_)
+    with pytest.raises(PairrankError, match="alpha must be"):
+        RankRLS(0, regularization="hybrid").fit(X, y, qid=qid)
+
+
+def test_clone_and_pickle_keep_what_they_should(rows):
+    X, y, qid = rows
+    ranker = RankRLS(0.5, kernel="rbf").fit(X, y, qid=qid)
+    assert not hasattr(clone(ranker), "coef_")
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(ranker)).predict(X), ranker.predict(X))
+
+
+@pytest.mark.parametrize("n_targets", [1, 3])
+def test_a_model_file_predicts_as_the_model_did(rows, tmp_path, n_targets):
+    X, y, _ = rows
+    frame = pd.DataFrame(X, columns=list("abcde"))
+    labels = y if n_targets == 1 else np.column_stack((y, -y, X[:, 2]))
+    ranker = RankRLS(0.5, regularization="hybrid").fit(frame, labels)
+    ranker.save(tmp_path / "model")
+    loaded = pairrank.load_model(tmp_path / "model")
+    assert loaded.get_params() == ranker.get_params()
+    np.testing.assert_array_equal(loaded.predict(frame), ranker.predict(frame))
+    assert (loaded.status_, loaded.n_pairs_) == (ranker.status_, ranker.n_pairs_)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "precomputed"])
+def test_a_kernel_s_model_file_predicts_as_the_model_did(rows, tmp_path, kernel):
+    X, y, qid = (part[:90] for part in rows)
+    X = rbf_kernel(X, gamma=0.2) if kernel == "precomputed" else X
+    ranker = RankRLS(0.5, kernel=kernel).fit(X, np.column_stack((y, -y)), qid=qid)
+    ranker.save(tmp_path / "model")
+    loaded = pairrank.load_model(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    called = RankRLS(kernel=lambda a, b: a @ b.T).fit(X, y, qid=qid)
+    with pytest.raises(PairrankError, match="holds no code"):
+        called.save(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": 0}, "alpha must be greater than 0"),
+        ({"alpha": np.inf}, "alpha must be"),
+        ({"tol": -1}, "tol must be"),
+        ({"max_iter": 0}, "max_iter must be at least 1"),
+        ({"patience": 0}, "patience must be"),
+        ({"regularization": "ridge"}, "regularization must be one of"),
+        ({"solver": "newton"}, "solver must be one of"),
+        ({"validation_fraction": 1.0}, "validation_fraction must be below 1"),
+        ({"validation_fraction": 0}, "validation_fraction must be"),
+        ({"solver": "direct", "regularization": "iteration"}, "needs iterations"),
+        ({"kernel": "sigmoid"}, "kernel"),
+        ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
+    ],
+)
+def test_a_wrong_parameter_is_named(rows, parameters, message):
+    X, y, qid = rows
+    with pytest.raises(PairrankError, match=message):
+        RankRLS(**parameters).fit(X, y, qid=qid)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X, y: (X, y.astype(str)), "differences of labels need numbers"),
+        (lambda X, y: (X, None), "requires y"),
+        (lambda X, y: (X, np.column_stack((y, y))[:-1]), "y has 299 entries for 300 rows"),
+        (lambda X, y: (X, np.column_stack((y, np.full(300, np.nan)))), "y contains NaN in row 0"),
+        (lambda X, y: (X, np.zeros((300, 2, 2))), "one dimension"),
+        (lambda X, y: (X, Pairs([0], [1], n_rows=400)), "count 400 rows"),
+        (lambda X, y: (X, Pairs([0], [1], [0.0], n_rows=300)), "no comparison"),
+        (lambda X, y: (aslinearoperator(X @ X.T), y), 'kernel="precomputed"'),
+    ],
+)
+def test_bad_rows_are_refused_before_any_work(rows, change, message):
+    X, y = change(*rows[:2])
+    with pytest.raises(ValueError, match=message):
+        RankRLS().fit(X, y)
+
+
+def test_bad_comparisons_are_refused():
+    for arguments, message in (
+        (([0], [5]), "not a row"),
+        (([1], [1]), "compares row 1 with itself"),
+        (([0], [1], [-1.0]), "is negative"),
+        (([0], [1], None, [np.nan]), "not finite"),
+    ):
+        with pytest.raises(PairrankError, match=message):
+            RankRLS().fit(np.eye(3), Pairs(*arguments, n_rows=3))
+    with pytest.raises(PairrankError, match="different queries"):
+        RankRLS().fit(np.eye(3), Pairs([0], [1], n_rows=3), qid=[1, 2, 2])
+    with pytest.raises(NoPairsError, match="no comparison"):
+        RankRLS().fit(np.eye(3), Pairs([], [], n_rows=3))
+
+
+def test_a_bad_kernel_matrix_is_refused(rows):
+    X, y, _ = rows
+    K, ranker = X @ X.T, RankRLS(kernel="precomputed")
+    with pytest.raises(PairrankError, match="takes the square kernel matrix"):
+        ranker.fit(K[:, :200], y)
+    crooked = K.copy()
+    crooked[3, 4] += 1.0
+    for form in (np.asarray, sparse.csr_array):
+        with pytest.raises(PairrankError, match="not symmetric"):
+            ranker.fit(form(crooked), y)
+    with pytest.raises(PairrankError, match="not positive semidefinite"):
+        RankRLS(kernel="precomputed", solver="cg").fit(-K, y)
+    with pytest.raises(PairrankError, match="shows products only"):
+        RankRLS(kernel="precomputed", solver="direct").fit(aslinearoperator(K), y)
+    ranker.fit(aslinearoperator(K), y)
+    with pytest.raises(PairrankError, match="training rows"):
+        ranker.predict(aslinearoperator(K[:, :200]))
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("solver", ["cg", "direct", "auto"])
+def test_an_overflow_is_an_error_that_says_what_to_do(rows, form, solver):
+    X, y, qid = rows
+    with pytest.raises(PairrankError, match="scale the"):
+        RankRLS(solver=solver).fit(form(X * 1e200), y, qid=qid)
+
+
+def test_a_singular_system_is_said_or_left_to_conjugate_gradients(rows):
+    X, y, qid = rows
+    twice = np.hstack((X, X))
+    with pytest.raises(PairrankError, match="singular at this precision"):
+        RankRLS(1e-30, solver="direct").fit(np.round(8 * twice), y)
+    ranker = RankRLS(1e-30, tol=1e-9).fit(np.round(8 * twice), y)
+    assert ranker.n_iter_ > 1
+    ranker = RankRLS(1e-30, solver="cg", tol=1e-9).fit(twice, y, qid=qid)
+    np.testing.assert_allclose(ranker.coef_[:5], ranker.coef_[5:], rtol=1e-6)
+
+
+def test_features_of_very_different_size_are_preconditioned_by_themselves():
+    rng = np.random.default_rng(0)
+    X = sparse.csr_array(rng.random((2500, 1200)) * (rng.random((2500, 1200)) < 0.02))
+    y = X @ rng.normal(size=1200) + 0.1 * rng.normal(size=2500)
+    X = (X @ sparse.diags_array(np.logspace(-1, 1, 1200))).tocsr()
+    plain, auto = (RankRLS(0.1, solver=solver, max_iter=1000) for solver in ("cg", "auto"))
+    products = [model.fit(X, y).history_[-1].n_products for model in (plain, auto)]
+    assert 5 * products[1] < products[0]
+    assert auto.objective_ <= plain.objective_ * (1 + 1e-6)

@@ -1,0 +1,294 @@
+"""RankSVM with the hinge: the optimum of all pairs, the gap, and what else its users meet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+import pairrank
+from definitions import preferences_of
+from hinge_definition import hinge_by_clarabel, objective_at
+from pairrank import OrderGraph, Pairs, RankSVM, RankSVMCV, regularization_path
+from pairrank.exceptions import PairrankError, ZeroWeightsWarning
+from strategies import problems
+
+pytestmark = pytest.mark.numeric
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 5))
+    y = np.digitize(X @ [2, -1, 0.5, 0, 0] + rng.normal(size=300), [-1, 0.5, 2]).astype(float)
+    return X, y, rng.integers(0, 12, 300)
+
+
+def hinge(C=1.0, **options):
+    return RankSVM(C, loss="hinge", **options)
+
+
+def costs_of(pairs, C, y, qid=None, weight=None, reduction="sum"):
+    """Return what the hinge of each pair is multiplied by, as the three normalisations say."""
+    i, j = np.array(pairs).T
+    weight = np.ones(len(y)) if weight is None else weight
+    cost = weight[i] * weight[j]
+    if reduction == "rows":
+        return C * cost * weight.sum() / cost.sum()
+    if reduction == "query":
+        qid = np.zeros(len(y)) if qid is None else qid
+        total = {q: cost[qid[i] == q].sum() for q in set(qid[i])}
+        n_queries = len(set(qid[weight > 0]))
+        return C * cost * weight.sum() / n_queries / np.array([total[q] for q in qid[i]])
+    return C * cost
+
+
+def check_optimum(ranker, X, pairs, cost, w):
+    """Check that w is the optimum over all the pairs, to 1e-6, and that the gap is no lie."""
+    best = objective_at(hinge_by_clarabel(X, pairs, cost), X, pairs, cost)
+    found = objective_at(w, X, pairs, cost)
+    assert found <= best * (1 + 1e-6)
+    assert found >= best * (1 - 1e-6)
+    assert ranker.objective_ == pytest.approx(found, rel=1e-9)
+    assert found - best <= ranker.gap_ + 1e-8 * best
+    assert ranker.gap_ <= 1e-7 * found
+
+
+@pytest.mark.parametrize("reduction", ["rows", "query", "sum"])
+@pytest.mark.parametrize("C", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("graph", ["full", "chain", OrderGraph([(0.0, 1.0), (1.0, 3.0)])])
+def test_the_optimum_is_that_of_a_program_over_all_pairs(rows, reduction, C, graph):
+    X, y, qid = (part[:60] for part in rows)
+    X = np.round(X, 1)
+    weight = np.random.default_rng(1).exponential(size=60) * (np.arange(60) % 7 > 0)
+    for qids, weights in ((None, None), (qid % 4, weight)):
+        pairs = preferences_of(y, qids, graph)
+        if weights is not None:
+            pairs = [(i, j) for i, j in pairs if weights[i] * weights[j] > 0]
+        cost = costs_of(pairs, C, y, qids, weights, reduction)
+        ranker = hinge(C, graph=graph, reduction=reduction, tol=1e-7)
+        ranker.fit(X, y, qid=qids, sample_weight=weights)
+        check_optimum(ranker, X, pairs, cost, ranker.coef_)
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 100.0])
+def test_the_optimum_over_comparisons_is_theirs(rows, C):
+    X = rows[0][:40]
+    rng = np.random.default_rng(2)
+    pairs = np.array([rng.choice(40, 2, replace=False) for _ in range(150)])
+    weight, own = rng.exponential(size=150), rng.exponential(size=40)
+    y = Pairs(*pairs.T, weight=weight, n_rows=40)
+    ranker = hinge(C, reduction="sum", tol=1e-7).fit(X, y, sample_weight=own)
+    cost = C * weight * own[pairs[:, 0]] * own[pairs[:, 1]]
+    check_optimum(ranker, X, pairs, cost, ranker.coef_)
+
+
+@settings(max_examples=40)
+@given(problem=problems(max_rows=25, graphs=("full", "chain")), C=st.sampled_from([1e-2, 1.0, 1e2]))
+def test_every_problem_that_can_be_drawn_is_solved(problem, C):
+    weight = np.ones(problem.y.size) if problem.weight is None else problem.weight
+    pairs = preferences_of(problem.y, problem.qid, problem.graph)
+    if problem.graph == "chain" and (weight == 0).any():
+        return
+    pairs = [(i, j) for i, j in pairs if weight[i] * weight[j] > 0]
+    if not pairs:
+        return
+    X = np.round(np.random.default_rng(0).normal(size=(problem.y.size, 3)), 1)
+    cost = costs_of(pairs, C, problem.y, weight=weight)
+    ranker = hinge(C, graph=problem.graph, reduction="sum", tol=1e-7)
+    ranker.fit(X, problem.y, qid=problem.qid, sample_weight=problem.weight)
+    best = objective_at(hinge_by_clarabel(X, pairs, cost), X, pairs, cost)
+    assert objective_at(ranker.coef_, X, pairs, cost) <= best * (1 + 1e-6) + 1e-12
+    assert ranker.objective_ - ranker.gap_ <= best * (1 + 1e-7)
+
+
+def test_the_optimum_has_a_subgradient_of_zero(rows):
+    X, y, _ = (part[:40] for part in rows)
+    ranker = hinge(10.0, reduction="sum", tol=1e-11, max_iter=5000).fit(X, y)
+    i, j = np.array(preferences_of(y, None, "full")).T
+    margin = (X[i] - X[j]) @ ranker.coef_
+    kink = np.abs(margin - 1.0) < 1e-5
+    gradient = 10.0 * (X[i] - X[j])[(margin < 1.0) & ~kink].sum(axis=0)
+    from scipy.optimize import lsq_linear
+
+    some = 10.0 * (X[i] - X[j])[kink].T
+    found = lsq_linear(some, ranker.coef_ - gradient, (0.0, 1.0), tol=1e-14)
+    assert np.linalg.norm(some @ found.x + gradient - ranker.coef_) <= 1e-3
+    assert not np.allclose(gradient, ranker.coef_, atol=0.1)
+
+
+@pytest.mark.parametrize("pair_sum", ["sorted", "selection_tree", "level_counting", "direct"])
+def test_all_pair_sums_and_kinds_of_rows_agree(rows, pair_sum):
+    X, y, qid = rows
+    wanted = hinge(tol=1e-8).fit(X, y, qid=qid)
+    for table in (X, sparse.csr_array(X), np.asfortranarray(X)):
+        found = hinge(tol=1e-8, pair_sum=pair_sum, solver="bundle").fit(table, y, qid=qid)
+        np.testing.assert_allclose(found.coef_, wanted.coef_, atol=1e-3)
+        assert found.objective_ == pytest.approx(wanted.objective_, rel=1e-7)
+
+
+def test_the_bundle_finds_the_squared_hinge_s_optimum_too(rows):
+    X, y, qid = rows
+    newton = RankSVM(tol=1e-9).fit(X, y, qid=qid)
+    bundle = RankSVM(solver="bundle", tol=1e-7).fit(X, y, qid=qid)
+    assert bundle.objective_ == pytest.approx(newton.objective_, rel=1e-7)
+    assert bundle.objective_ - bundle.gap_ <= newton.objective_ * (1 + 1e-9)
+    assert not hasattr(newton, "gap_")
+
+
+def test_float32_rows_are_proven_as_far_as_float64_rows(rows):
+    X, y, qid = rows
+    single = X.astype(np.float32)
+    double = hinge(tol=1e-9).fit(single.astype(float), y, qid=qid)
+    rough = hinge().fit(single, y, qid=qid)
+    assert rough.status_ == "gap_closed"
+    assert rough.objective_ - double.objective_ <= rough.gap_
+    fine = hinge(tol=1e-9).fit(single, y, qid=qid)
+    assert fine.status_ == "gap_closed"
+    assert fine.objective_ == pytest.approx(double.objective_, rel=1e-9)
+    assert fine.objective_ - fine.gap_ <= double.objective_
+
+
+@pytest.mark.filterwarnings("ignore:feature . is as large as:pairrank.exceptions.PairrankWarning")
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("offset", [0.0, 30.0, 1e3, 1e5])
+@pytest.mark.parametrize("C", [0.01, 1.0, 1e4])
+def test_no_gap_is_a_lie_however_far_float32_features_lie_from_zero(offset, C):
+    rng = np.random.default_rng(3)
+    for n_features in (1, 2, 4, 25):
+        X = (rng.normal(size=(26, n_features)) + offset).astype(np.float32)
+        y = rng.integers(0, 3, 26).astype(float)
+        pairs = preferences_of(y, None, "full")
+        cost, centred = np.full(len(pairs), C), X.astype(float) - offset
+        best = objective_at(hinge_by_clarabel(centred, pairs, cost), centred, pairs, cost)
+        for tol in (1e-2, 1e-7):
+            ranker = hinge(C, reduction="sum", tol=tol).fit(X, y)
+            assert ranker.objective_ - ranker.gap_ <= best * (1 + 1e-6)
+            assert ranker.gap_ >= -1e-7 * ranker.objective_
+
+
+def test_constant_rows_one_feature_and_copies_of_rows(rows):
+    X, y, _ = rows
+    with pytest.warns(ZeroWeightsWarning, match="features are equal within queries"):
+        none = hinge().fit(np.ones((300, 3)), y)
+    assert (none.status_, none.n_iter_, none.gap_) == ("gap_closed", 0, 0.0)
+    assert not none.coef_.any()
+    one = hinge(reduction="sum", C=0.01, tol=1e-8).fit(X[:50, :1], y[:50])
+    pairs = preferences_of(y[:50], None, "full")
+    cost = np.full(len(pairs), 0.01)
+    check_optimum(one, X[:50, :1], pairs, cost, one.coef_)
+    copies = hinge(tol=1e-7).fit(np.repeat(X[:60], 5, axis=0), np.repeat(y[:60], 5))
+    same = hinge(5.0, tol=1e-7).fit(X[:60], y[:60])
+    assert copies.objective_ == pytest.approx(same.objective_, rel=1e-6)
+
+
+def test_a_small_C_ranks_all_the_same(rows):
+    X, y, qid = rows
+    for C in (1e-6, 1e-3, 1.0):
+        ranker = hinge(C).fit(X, y, qid=qid)
+        assert ranker.status_ == "gap_closed"
+        assert ranker.score(X, y, qid=qid) > 0.7
+
+
+@pytest.mark.parametrize(("scale", "C"), [(1e-3, 1.0), (1e4, 1.0), (1e8, 1e6)])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_features_of_any_size_rank(rows, scale, C):
+    X, y, qid = rows
+    ranker = hinge(C, max_iter=100).fit(scale * X, y, qid=qid)
+    assert ranker.score(scale * X, y, qid=qid) > 0.9
+
+
+def test_a_kernel_s_features_are_learnt_from(rows):
+    X, y, qid = rows
+    for options in ({"kernel": "rbf"}, {"kernel": "poly", "degree": 2}):
+        ranker = hinge(tol=1e-3, **options).fit(X[:100], y[:100], qid=qid[:100])
+        assert ranker.status_ == "gap_closed"
+        assert ranker.score(X[:100], y[:100], qid=qid[:100]) > 0.75
+
+
+def test_a_warm_start_saves_planes_and_validation_follows_them(rows):
+    X, y, qid = rows
+    ranker = hinge(tol=1e-5, warm_start=True).fit(X, y, qid=qid)
+    first, value = ranker.n_iter_, ranker.objective_
+    ranker.fit(X, y, qid=qid, X_val=X, y_val=y, qid_val=qid)
+    assert ranker.history_[0].value == pytest.approx(value, rel=1e-12)
+    assert ranker.n_iter_ < first
+    assert ranker.validation_scores_.size == ranker.n_iter_ + 1
+    assert ranker.validation_scores_[-1] == pytest.approx(ranker.score(X, y, qid=qid))
+
+
+def test_paths_and_searches_take_the_hinge(rows):
+    X, y, qid = rows
+    path = regularization_path(
+        hinge(), X, y, qid=qid, values=[0.01, 1.0], X_val=X, y_val=y, qid_val=qid, warm_start=True
+    )
+    assert path.best_estimator.status_ == "gap_closed"
+    assert (path.scores > 0.75).all()
+    search = RankSVMCV(Cs=[0.01, 1.0], cv=3, loss="hinge").fit(X, y, qid=qid)
+    assert search.gap_ == search.best_estimator_.gap_
+    assert search.best_score_ > 0.75
+
+
+def test_the_gap_is_kept_in_files_forgotten_by_refits_and_shown(rows, tmp_path, capsys):
+    X, y, qid = rows
+    ranker = hinge(verbose=1).fit(X, y, qid=qid)
+    assert "gap" in capsys.readouterr().err
+    assert ranker.gap_ == ranker.history_[-1].gap
+    ranker.save(tmp_path / "model")
+    loaded = pairrank.load_model(tmp_path / "model")
+    assert (loaded.gap_, loaded.status_) == (ranker.gap_, "gap_closed")
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    assert not hasattr(ranker.set_params(loss="squared_hinge").fit(X, y, qid=qid), "gap_")
+
+
+def test_too_few_planes_warn_and_an_interrupt_keeps_the_best(rows):
+    X, y, qid = rows
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        ranker = hinge(max_iter=3).fit(X, y, qid=qid)
+    assert ranker.objective_ - hinge().fit(X, y, qid=qid).objective_ <= ranker.gap_
+
+    def interrupt(step):
+        if step.n_iter == 8:
+            raise KeyboardInterrupt
+
+    with pytest.warns(ConvergenceWarning, match="interrupted"):
+        ranker = hinge(tol=1e-9).fit(X, y, qid=qid, callback=interrupt)
+    assert ranker.score(X, y, qid=qid) > 0.7
+    assert ranker.objective_ == min(step.value for step in ranker.history_)
+
+
+def test_second_derivatives_are_not_asked_of_the_hinge(rows):
+    X, y, qid = rows
+    with pytest.raises(PairrankError, match="needs a smooth loss"):
+        hinge(solver="tron").fit(X, y, qid=qid)
+    with pytest.raises(PairrankError, match="scale the features down"):
+        hinge().fit(X * 1e160, y, qid=qid)
+
+
+@pytest.fixture(scope="module")
+def many_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30_000, 8))
+    return X, np.digitize(X[:, 0] + rng.normal(size=30_000), [-1, 0.0, 1])
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_many_rows_start_from_the_solution_for_a_few(many_rows, form):
+    X, y = many_rows
+    paper = hinge(solver="bundle").fit(X, y)
+    started = hinge().fit(form(X), y)
+    assert started.status_ == paper.status_ == "gap_closed"
+    assert started.history_[0].value < paper.history_[0].value / 2
+    assert started.n_iter_ < paper.n_iter_
+    assert abs(started.objective_ - paper.objective_) <= max(started.gap_, paper.gap_)
+
+
+def test_as_many_features_as_that_start_from_zero():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((20_000, 600), density=0.01, random_state=rng, format="csr")
+    y = np.sign(X @ rng.normal(size=600) + 0.1 * rng.normal(size=20_000))
+    first = hinge().fit(X, y).history_[0]
+    assert first.value == pytest.approx(20_000)

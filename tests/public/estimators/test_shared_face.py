@@ -1,0 +1,95 @@
+"""What estimators share: derived constructors, filled docstrings, one fit."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from typing import get_type_hints
+
+import numpy as np
+import pytest
+from numpydoc.docscrape import ClassDoc
+from sklearn.base import clone
+
+from pairrank import (
+    ConvexHullRanker,
+    MPRank,
+    PairwiseRanker,
+    RankBoost,
+    RankNCG,
+    RankNCGCV,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+    SVRank,
+)
+from pairrank.exceptions import PairrankError
+
+RANKERS = [ConvexHullRanker, MPRank, PairwiseRanker, RankNCG, RankRLS, RankSVM, SVRank]
+SEARCHES = [(RankSVMCV, RankSVM, "C"), (RankNCGCV, RankNCG, "alpha"), (RankRLSCV, RankRLS, "alpha")]
+
+
+@pytest.mark.parametrize("estimator", [*RANKERS, RankBoost, RankSVMCV, RankNCGCV, RankRLSCV])
+def test_every_parameter_and_fitted_attribute_is_described(estimator):
+    document = ClassDoc(estimator)
+    described = [name for entry in document["Parameters"] for name in entry.name.split(", ")]
+    assert described == list(inspect.signature(estimator).parameters)
+    assert all(entry.desc for entry in document["Parameters"])
+    assert all(entry.type for entry in document["Attributes"])
+    attributes = {name for entry in document["Attributes"] for name in entry.name.split(", ")}
+    X, y = np.arange(24.0).reshape(12, 2) % 7, np.arange(12) % 3
+    fitted = estimator().fit(X, y)
+    public = {name for name in vars(fitted) if name.endswith("_") and not name.startswith("_")}
+    assert public <= attributes
+
+
+@pytest.mark.parametrize(("search", "ranker", "strength"), SEARCHES)
+def test_a_search_has_the_parameters_of_its_ranker(search, ranker, strength):
+    own, inner = (inspect.signature(each).parameters for each in (search, ranker))
+    assert next(iter(own)) == f"{strength}s"
+    assert strength not in own
+    assert {"cv", "scoring", "kernel", "random_state"} <= set(own)
+    for name in set(own) & set(inner):
+        assert own[name].default == inner[name].default
+    assert get_type_hints(search.__init__)["degree"] is int
+    changed = search([1.0], cv=3, degree=2)
+    assert changed.get_params() == {
+        **search().get_params(),
+        f"{strength}s": [1.0],
+        "cv": 3,
+        "degree": 2,
+    }
+    assert clone(changed.set_params(gamma=0.5)).gamma == 0.5
+    assert pickle.loads(pickle.dumps(changed)).get_params() == changed.get_params()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'depth'"):
+        search(depth=3)
+    with pytest.raises(TypeError, match="positional arguments"):
+        search([1.0], 5)
+
+
+@pytest.mark.parametrize("ranker", [RankSVM(), RankRLS(), MPRank(), ConvexHullRanker()])
+def test_validation_scores_rise_where_the_ranker_learns(ranker):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    fitted = ranker.fit(X[:40], y[:40], X_val=X[40:], y_val=y[40:])
+    assert fitted.validation_scores_[0] == 0.5
+    assert fitted.validation_scores_[-1] > 0.8
+    assert fitted.best_iteration_ == fitted.n_iter_
+    with pytest.raises(PairrankError, match="y_val is given without X_val"):
+        ranker.fit(X, y, y_val=y)
+
+
+def test_what_an_earlier_fit_left_is_removed():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.digitize(X[:, 0], [-0.5, 0.5])
+    ranker = RankNCG(covariance="rows", kernel=None).fit(X, y, X_val=X, y_val=y)
+    before = set(vars(ranker))
+    ranker.set_params(covariance=None).fit(X, y)
+    removed = {"coef_cov_", "standard_errors_", "flat_directions_", "validation_scores_"}
+    assert before - set(vars(ranker)) == removed
+    search = RankNCGCV([1.0], cv=2, covariance="rows").fit(X, y)
+    assert hasattr(search, "standard_errors_")
+    assert not hasattr(search.set_params(covariance=None).fit(X, y), "standard_errors_")

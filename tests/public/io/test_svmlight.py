@@ -1,0 +1,351 @@
+"""svmlight text: every value as Python reads it, every torn line an error with its number."""
+
+from __future__ import annotations
+
+import bz2
+import decimal
+import errno
+import gzip
+import io
+import lzma
+import os
+import struct
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file, load_svmlight_file
+
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+from pairrank.io import Rows, read_rows, read_svmlight, write_svmlight
+
+
+def read(text: str | bytes, **options) -> Rows:
+    return read_svmlight(io.BytesIO(text if isinstance(text, bytes) else text.encode()), **options)
+
+
+def dense(X) -> np.ndarray:
+    return X if isinstance(X, np.ndarray) else X.toarray()
+
+
+def written(rows: Rows) -> bytes:
+    target = io.BytesIO()
+    write_svmlight(target, rows)
+    return target.getvalue()
+
+
+def random_bits() -> st.SearchStrategy[float]:
+    """Finite doubles of any exponent, subnormal ones too."""
+    return (
+        st.integers(0, 2**64 - 1)
+        .map(lambda bits: struct.unpack("d", struct.pack("Q", bits))[0])
+        .filter(np.isfinite)
+    )
+
+
+NUMBERS = st.one_of(
+    random_bits().map(repr),
+    st.builds("{:.{}g}".format, random_bits(), st.integers(1, 40)).filter(
+        lambda text: np.isfinite(float(text))
+    ),
+    st.builds(
+        "{}{}.{}e{}".format,
+        st.sampled_from(["", "-", "+"]),
+        st.integers(0, 10**25),
+        st.integers(0, 10**25),
+        st.integers(-345, 280),
+    ),
+    st.integers(2**53 - 9, 2**53 + 9).map(str),
+    st.integers(2**63 - 3, 2**64 + 3).map(str),
+    st.sampled_from(["-0", "+.5", "7.", "0e999", "1e-999", "2.2250738585072011e-308", "1e23"]),
+    st.sampled_from(["9007199254740993", "9007199254740992.999999999999999", "5e-324", "2e-324"]),
+    # So near the middle of two doubles that the second half of a power of five decides.
+    st.sampled_from(["991581686465493861e-241", "320033647134492857e88", "990909218237744236e-8"]),
+    # Half way between two doubles, with more digits than fit a machine word.
+    st.sampled_from(["9007199254740993.00000000000000000001", "1." + "0" * 40 + "1"]),
+)
+
+
+@given(numbers=st.lists(NUMBERS, min_size=1, max_size=8))
+def test_every_number_is_the_one_that_python_reads(numbers):
+    pairs = " ".join(f"{index}:{number}" for index, number in enumerate(numbers, 1))
+    label = numbers[0] if "e" in numbers[0] else f"{numbers[0]}e-1"
+    rows = read(f"{label} {pairs}\n", sparse=False)
+    expected = np.array([float(number) for number in numbers])
+    assert rows.X[0].tobytes() == expected.tobytes()
+    assert rows.y.tobytes() == np.array([float(label)]).tobytes()
+
+
+@given(data=st.data(), places=st.integers(1, 22))
+def test_numbers_halfway_between_two_doubles_go_to_the_even_one(data, places):
+    """Ties and near ties are where a parser that rounds twice is wrong."""
+    lower = data.draw(st.integers(2**52, 2**53 - 1))
+    middle = decimal.Decimal(2 * lower + 1) * decimal.Decimal(2) ** -data.draw(st.integers(1, 60))
+    near = [f"{middle:.{digits}e}" for digits in (14, 15, 16, 17, 18, 30)]
+    long = f"{data.draw(st.integers(2**53, 10**18))}e-{places}"
+    test_every_number_is_the_one_that_python_reads.hypothesis.inner_test([*near, long])
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    n_rows=st.integers(1, 12),
+    n_features=st.integers(1, 7),
+    is_sparse=st.booleans(),
+    dtype=st.sampled_from([np.float64, np.float32]),
+    qid=st.sampled_from([None, "number", "text"]),
+    with_comments=st.booleans(),
+)
+def test_what_is_written_reads_back(seed, n_rows, n_features, is_sparse, dtype, qid, with_comments):
+    rng = np.random.default_rng(seed)
+    X = (rng.standard_normal((n_rows, n_features)) * 10.0 ** rng.integers(-30, 30)).astype(dtype)
+    X[rng.random(X.shape) < 0.5] = 0
+    y = rng.standard_normal(n_rows).round(rng.integers(0, 17))
+    queries = {
+        None: None,
+        "number": rng.integers(-3, 3, n_rows),
+        "text": np.array(["é", "a:b", "7"])[rng.integers(0, 3, n_rows)],
+    }[qid]
+    if qid == "text":
+        queries[0] = "é"
+    comments = [f"docid = {row}" if row % 2 else "" for row in range(n_rows)]
+    rows = Rows(
+        sparse.csr_array(X) if is_sparse else X,
+        y,
+        queries,
+        comments=comments if with_comments else None,
+    )
+    back = read(written(rows), sparse=is_sparse, dtype=dtype, comments=with_comments)
+    assert sparse.issparse(back.X) == is_sparse
+    assert back.X.dtype == dtype
+    assert np.array_equal(dense(back.X), X)
+    assert np.array_equal(back.y, y)
+    assert (back.qid is None) if queries is None else np.array_equal(back.qid, queries)
+    assert back.comments == (comments if with_comments else None)
+
+
+@pytest.mark.parametrize("zero_based", [True, False])
+def test_it_agrees_with_scikit_learn(tmp_path, zero_based):
+    rng = np.random.default_rng(1)
+    X = sparse.random(200, 30, 0.2, format="csr", random_state=2)
+    y, qid = rng.standard_normal(200), np.sort(rng.integers(0, 9, 200))
+    path = str(tmp_path / "rows.txt")
+    dump_svmlight_file(X, y, path, query_id=qid, zero_based=zero_based, comment="two\nlines")
+    theirs = load_svmlight_file(path, n_features=30, query_id=True, zero_based=zero_based)
+    ours = read_svmlight(path, n_features=30, zero_based=zero_based)
+    assert sparse.issparse(ours.X)
+    assert np.array_equal(ours.X.toarray(), theirs[0].toarray())
+    assert np.array_equal(ours.y, theirs[1])
+    assert np.array_equal(ours.qid, theirs[2])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no rows"),
+        ("# nothing\n\n", "no rows"),
+        ("1\n2\n", "no row has a feature"),
+        ("1 1:2\nabc 1:2\n", r"line 2: the label 'abc' is not a number"),
+        ("1:2 2:3\n", r"line 1: the label is missing before '1:2'"),
+        ("nan 1:2\n", r"line 1: the label 'nan' is not finite"),
+        ("1e999 1:2\n", r"line 1: the label '1e999' is not finite"),
+        ("1_0 1:2\n", r"line 1: the label '1_0' is not a number"),
+        ("\x0b 1:2\n", r"line 1: the label '' is not a number"),
+        ("1 1:2\n1 3:\n", r"line 2: '3:' has no value"),
+        ("1 1:2\n1 3: 4:5\n", r"line 2: '3:' has no value"),
+        ("1 abc\n", r"line 1: 'abc' is not an index:value pair"),
+        ("1 7\n", r"line 1: '7' is not an index:value pair"),
+        ("1 a:2\n", r"line 1: the index in 'a:2' is not a whole number"),
+        ("1 1.5:2\n", r"line 1: the index in '1.5:2' is not a whole number"),
+        ("1 :2\n", r"line 1: the index in ':2' is not a whole number"),
+        ("1 -3:2\n", r"line 1: the index in '-3:2' is negative"),
+        ("1 99999999999999999999:2\n", r"line 1: the index in .* is too large"),
+        ("1 2147483647:2\n", r"line 1: the index in '2147483647:2' is too large"),
+        ("1 1:x\n", r"line 1: the value in '1:x' is not a number"),
+        ("1 1:1:2\n", r"line 1: the value in '1:1:2' is not a number"),
+        ("1 1:1e\n", r"line 1: the value in '1:1e' is not a number"),
+        ("1 1:--1\n", r"line 1: the value in '1:--1' is not a number"),
+        ("1 1:0x10\n", r"line 1: the value in '1:0x10' is not a number"),
+        ("1 1:1_0\n", r"line 1: the value in '1:1_0' is not a number"),
+        ("1 1:NaN\n", r"line 1: the value in '1:NaN' is not finite"),
+        ("1 1:-inf\n", r"line 1: the value in '1:-inf' is not finite"),
+        ("1 1:2e308\n", r"line 1: the value in '1:2e308' is not finite"),
+        ("1 1:2 1:3\n", r"line 1: the index of '1:3' comes twice"),
+        ("1 2:2 1:3\n", r"line 1: the index of '1:3' is below"),
+        ("1 qid:1 1:2\n1 1:3\n", r"line 2: no qid, though earlier rows have one"),
+        ("1 1:2\n1 qid:1 1:3\n", r"line 2: a qid, though earlier rows have none"),
+        ("1 qid: 1:2\n", r"line 1: 'qid:' without a query"),
+        ("1 qid:1 1:2 qid:3\n", r"line 1: 'qid:3' is among the features"),
+        (b"1 qid:\xff 1:2\n", r"not UTF-8"),
+        ("1 1:2\n1 " + "x" * 100, r"line 2: 'x{40}\.\.\.' is not an index:value pair"),
+    ],
+)
+def test_torn_text_is_refused_with_its_line(text, message):
+    with pytest.raises(FileFormatError, match=message):
+        read(text)
+
+
+def test_indices_count_from_one_unless_a_zero_is_there():
+    assert read("1 1:5 3:6\n", sparse=False).X.tolist() == [[5, 0, 6]]
+    assert read("1 1:5\n1 0:6\n", sparse=False).X.tolist() == [[0, 5], [6, 0]]
+    assert read("1 1:5\n", zero_based=True, sparse=False).X.tolist() == [[0, 5]]
+    with pytest.raises(FileFormatError, match="line 2: index 0, though"):
+        read("1 1:5\n1 0:6\n", zero_based=False)
+
+
+def test_rows_are_padded_to_n_features_and_more_are_refused():
+    padded = read("1 1:5\n0 2:1\n", n_features=3, sparse=False).X
+    assert padded.tolist() == [[5, 0, 0], [0, 1, 0]]
+    assert read("1\n", n_features=2, sparse=False).X.tolist() == [[0, 0]]
+    with pytest.raises(FileFormatError, match=r"line 2: index 4, though 3 features"):
+        read("1 1:5\n1 4:6\n2 1:1\n", n_features=3)
+
+
+def test_few_stated_values_make_a_sparse_matrix():
+    assert sparse.issparse(read("1 9:1\n2 1:3\n").X)
+    assert not sparse.issparse(read("1 3:1\n2 1:3\n").X)
+    assert sparse.issparse(read("1 1:1\n", sparse=True).X)
+    wide = read("1 1:2 2147483646:3\n").X
+    assert wide.shape == (1, 2147483646)
+    assert wide.sum() == 5
+
+
+def test_qids_are_numbers_only_if_all_are():
+    assert read("1 qid:17 1:1\n1 qid:17 1:1\n1 qid:-2 1:1\n").qid.tolist() == [17, 17, -2]
+    assert read("1 qid:7 1:1\n1 qid:q#2\n1 qid:7\n").qid.tolist() == ["7", "q", "7"]
+    huge = "9" * 30
+    assert read(f"1 qid:{huge} 1:1\n").qid.tolist() == [huge]
+    assert read("1 1:1\n").qid is None
+
+
+@pytest.mark.parametrize("names", [["01", "1"], ["+1", "1"], ["0", "-0"]])
+def test_qids_of_equal_value_but_another_spelling_stay_apart(names):
+    text = "".join(f"1 qid:{name} 1:1\n" for name in names)
+    assert read(text).qid.tolist() == names
+
+
+@pytest.mark.parametrize("labels", [["9007199254740992", "9007199254740993"], ["1", "1e999"]])
+def test_labels_that_float64_would_merge_are_refused(labels):
+    with pytest.raises(FileFormatError, match=r"line 4: the label .* is not (exact|finite)"):
+        read("# a\n" + "\n".join(f"{label} 1:2" for label in [labels[0], *labels]) + "\n")
+    assert read("9007199254740994 1:1\n").y == [2.0**53 + 2]
+
+
+def test_a_value_that_overflows_float32_is_refused_with_its_place():
+    text = "# a\n1 1:2 3:3e38\n\n-1 2:-1e39 3:7\n"
+    assert read(text, sparse=False).X.tolist() == [[2, 0, 3e38], [0, -1e39, 7]]
+    with pytest.raises(FileFormatError, match=r"line 4: index 2: -1e\+39 overflows float32"):
+        read(text, dtype=np.float32)
+
+
+@pytest.mark.parametrize("opener", [gzip.compress, bz2.compress, lzma.compress])
+def test_compressed_files_are_told_by_their_content(tmp_path, opener):
+    path = tmp_path / "rows.txt"
+    packed = opener(b"2 1:5 2:1\n" * 1000)
+    path.write_bytes(packed)
+    assert read_rows(path).X.shape == (1000, 2)
+    assert read(packed).y.sum() == 2000
+    path.write_bytes(packed[:-12])
+    with pytest.raises(FileFormatError, match=r"rows\.txt: the compressed data is damaged or cut"):
+        read_rows(path)
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz"])
+def test_written_files_are_compressed_as_their_name_says(tmp_path, suffix):
+    path = tmp_path / f"rows.txt{suffix}"
+    write_svmlight(path, Rows(np.ones((50, 2)), np.arange(50.0)))
+    is_plain = path.read_bytes().startswith(b"0 1:1")
+    assert is_plain == (suffix == "")
+    assert np.array_equal(read_svmlight(path).y, np.arange(50))
+    assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
+
+
+def test_standard_streams_carry_rows(monkeypatch):
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
+    write_svmlight("-", Rows(np.ones((2, 2)), np.array([1.0, 0.5])))
+    assert out.getvalue() == b"1 1:1.0 2:1.0\n0.5 1:1.0 2:1.0\n"
+    monkeypatch.setattr(
+        sys, "stdin", SimpleNamespace(buffer=io.BufferedReader(io.BytesIO(out.getvalue())))
+    )
+    assert read_svmlight("-").y.tolist() == [1, 0.5]
+
+
+def test_a_byte_order_mark_is_no_label():
+    assert read(b"\xef\xbb\xbf1 1:2\n").y.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (Rows(np.ones((0, 2)), np.ones(0)), "no rows"),
+        (Rows(np.ones((2, 2)), None), "a number as label"),
+        (Rows(np.ones((2, 2)), np.array(["a", "b"])), "a number as label"),
+        (Rows(np.ones((2, 2)), np.ones(3)), "y has 3 elements, X has 2 rows"),
+        (Rows(np.ones((2, 2)), np.ones(2), weight=np.ones(2)), "cannot hold row weights"),
+        (Rows(np.full((2, 2), np.nan), np.ones(2)), "NaN or infinity"),
+        (Rows(np.ones((2, 2)), np.array([1, np.inf])), "NaN or infinity"),
+        (Rows(np.ones((2, 2)), np.ones(2), np.array(["a b", "c"])), "row 0 has the qid 'a b'"),
+        (Rows(np.ones((2, 2)), np.ones(2), np.array(["a", "c#"])), "row 1 has the qid 'c#'"),
+        (Rows(np.ones((2, 2)), np.ones(2), comments=["", "a\nb"]), "comment of row 1"),
+        (Rows(np.ones((2, 2)), np.ones(2), feature_names=["a"]), "feature_names has 1"),
+        (Rows(np.ones(2), np.ones(2)), "two"),
+    ],
+)
+def test_rows_that_svmlight_cannot_hold_are_refused(tmp_path, rows, message):
+    path = tmp_path / "rows.txt"
+    path.write_text("old")
+    with pytest.raises(PairrankError, match=message):
+        write_svmlight(path, rows)
+    assert path.read_text() == "old"
+
+
+def test_options_are_checked():
+    for options in ({"zero_based": 3}, {"sparse": "yes"}, {"n_features": 0}, {"dtype": int}):
+        with pytest.raises(PairrankError):
+            read("1 1:2\n", **options)
+    with pytest.raises(PairrankError, match="binary mode"):
+        read_svmlight(io.StringIO("1 1:2\n"))
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(FileAccessError, match=r"cannot read .*absent\.txt: No such file"):
+        read_svmlight(tmp_path / "absent.txt")
+    with pytest.raises(FileAccessError, match="Is a directory"):
+        read_svmlight(tmp_path)
+
+
+def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "rows.txt"
+    path.write_text("old")
+
+    def full(descriptor):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(FileAccessError, match=r"rows\.txt: No space left on device"):
+        write_svmlight(path, Rows(np.ones((2, 2)), np.ones(2)))
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["rows.txt"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_a_full_device_is_an_error_and_stays_a_device():
+    with pytest.raises(FileAccessError, match="No space left on device"):
+        write_svmlight("/dev/full", Rows(np.ones((9999, 2)), np.ones(9999)))
+    assert Path("/dev/full").is_char_device()
+
+
+@pytest.mark.parametrize("name", ["S1.txt.gz"])
+def test_real_queries_read_as_scikit_learn_reads_them(data_home, name):
+    path = data_home / "letor4_mq2008" / name
+    ours = read_svmlight(path, comments=True)
+    X, y, qid = load_svmlight_file(str(path), query_id=True)
+    assert np.array_equal(ours.X, X.toarray())
+    assert np.array_equal(ours.y, y)
+    assert np.array_equal(ours.qid, qid)
+    assert all(comment.startswith("docid = ") for comment in ours.comments)

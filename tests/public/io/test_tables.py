@@ -1,0 +1,352 @@
+"""CSV and Parquet: columns by role, clear errors, files written whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import stat
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet as pq
+from scipy import sparse
+
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+from pairrank.io import Rows, atomic_write, format_of, read_rows, write_rows
+
+ROLES = {"label": "grade", "qid": "query", "weight": "w"}
+
+
+def example(dtype=np.float64, *, text=False) -> Rows:
+    rng = np.random.default_rng(3)
+    y = np.array(["low", "high", "low"] if text else [0.0, 2.5, -1.0])
+    return Rows(
+        rng.standard_normal((3, 2)).astype(dtype),
+        y,
+        np.array(["q 1", "é,2", "q 1"]),
+        np.array([1.0, 0.5, 2.0]),
+        ["a b", 'c"d'],
+    )
+
+
+def read_csv(text: str | bytes, **options) -> Rows:
+    data = text if isinstance(text, bytes) else text.encode()
+    return read_rows(io.BytesIO(data), format="csv", **options)
+
+
+def assert_same(back: Rows, rows: Rows) -> None:
+    assert np.array_equal(back.X, rows.X)
+    assert back.X.dtype == rows.X.dtype
+    for one, other in ((back.y, rows.y), (back.qid, rows.qid), (back.weight, rows.weight)):
+        assert np.array_equal(one, other)
+    assert back.feature_names == rows.feature_names
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("text", [False, True])
+@pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz", "rows.parquet"])
+def test_what_is_written_reads_back(tmp_path, name, text, dtype):
+    rows = example(dtype, text=text)
+    write_rows(tmp_path / name, rows, **ROLES)
+    assert_same(read_rows(tmp_path / name, **ROLES, dtype=dtype), rows)
+
+
+@given(
+    values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=9),
+    narrow=st.booleans(),
+)
+def test_every_number_survives_csv(values, narrow):
+    dtype = np.float32 if narrow else np.float64
+    with np.errstate(over="ignore"):
+        X = np.array(values, dtype=dtype)[:, None]
+    X[~np.isfinite(X)] = 1
+    target = io.BytesIO()
+    write_rows(target, Rows(X, np.array(values)), format="csv")
+    back = read_csv(target.getvalue(), dtype=dtype)
+    assert np.array_equal(back.X, X)
+    assert np.array_equal(back.y, values)
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_sparse_rows_are_written_with_their_zeros(tmp_path, name):
+    X = sparse.csr_array(np.array([[0.0, 2.0], [3.0, 0.0]]))
+    write_rows(tmp_path / name, Rows(X, np.array([1.0, 2.0])))
+    back = read_rows(tmp_path / name)
+    assert np.array_equal(back.X, X.toarray())
+    assert back.feature_names == ["f1", "f2"]
+    assert back.qid is None
+    assert back.weight is None
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_columns_can_be_named_and_dropped(tmp_path, name):
+    path = tmp_path / name
+    write_rows(path, example(), **ROLES)
+    X = example().X
+    picked = read_rows(path, label=None, features=['c"d'])
+    assert picked.y is None
+    assert np.array_equal(picked.X[:, 0], X[:, 1])
+    dropped = read_rows(path, label="grade", drop=["query", "a b"])
+    assert dropped.feature_names == ["w", 'c"d']
+    with pytest.raises(PairrankError, match="2 feature columns, but 3 are expected"):
+        read_rows(path, **ROLES, n_features=3)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\n\n"])
+@pytest.mark.parametrize("start", ["", "\n", "\r\n\r\n", "\ufeff", "\ufeff\n"])
+def test_blank_lines_are_ignored_before_the_header_too(start, end):
+    lines = ["label,q,a,b", *(f"{k % 3},{k // 2},{k},+{k}.5" for k in range(20))]
+    rows = read_csv(start + end.join(lines), qid="q")
+    assert rows.X.tolist() == [[k, k + 0.5] for k in range(20)]
+    assert rows.qid.tolist() == [k // 2 for k in range(20)]
+    assert rows.y.tolist() == [k % 3 for k in range(20)]
+
+
+def test_cells_may_hold_commas_quotes_and_line_breaks():
+    text = 'label,"q\n1",a\n1,"x,""y""\nz",2\n\n0, w ,"3"\n'
+    rows = read_csv(text, qid="q\n1")
+    assert rows.qid.tolist() == ['x,"y"\nz', " w "]
+    assert rows.X.tolist() == [[2], [3]]
+    with pytest.raises(FileFormatError, match="line 6: column 'a': 'x' is not a finite number"):
+        read_csv(text.replace('"3"', "x"), qid="q\n1")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty; a header"),
+        ("a,label\n", "no rows below the header"),
+        ("a,b\n1,2\n", "no column 'label'; the columns are 'a', 'b'"),
+        ("label\n1\n", "no column is left as a feature; the columns are 'label'"),
+        ("a,a,label\n1,2,3\n", "the header names 'a' more than once"),
+        ("a,label\n1,2,3\n", "line 2: 3 cells, 2 are expected"),
+        ("a,label\n1,2\n\n3\n", "line 4: 1 cells, 2 are expected"),
+        ("a,label\n1,2\n,3\n", "line 3: column 'a': an empty cell"),
+        ("a,label\n1,2\n \t,3\n", "line 3: column 'a': an empty cell"),
+        ("a,label\n1,2\nnan,3\n", "line 3: column 'a': 'nan' is not a finite number"),
+        ("a,label\n1,2\n1,3\n-inf,3\n", "line 4: column 'a': '-inf' is not a finite number"),
+        ("a,label\n1,2\nx,3\n", "line 3: column 'a': 'x' is not a finite number"),
+        ("a,label\n1,2\n1_0,3\n", "line 3: column 'a': '1_0' is not a finite number"),
+        (
+            "a,b,c,label\n1,x,p,2\n2,y,q,3\n",
+            "columns hold text or dates: 'b', 'c'; .* --drop-text",
+        ),
+        ("a,label\n1,\n", "line 2: column 'label' is empty"),
+        ("a,label\n1,2\n1,x\n", "line 3: the label 'x' is not a finite number"),
+        ("a,label\n1,2\n1,nan\n", "line 3: the label 'nan' is not a finite number"),
+        ("a,label\n1,x\n1,2\n", "line 3: the label '2' is not a name"),
+        ('a,label\n"1,2\n', "line 2: unexpected end of data"),
+        ('a,label\n1,"2\n3,4\n5,6\n', "line 4: unexpected end of data"),
+        ("a,label\n1,2\n1e999,3\n", "line 3: column 'a': '1e999' is not a finite number"),
+        ("a,label\n1,2\n1,9007199254740993\n", "line 3: the label 9007199254740993 is not exact"),
+        ("a,label\n1,x\n1,x\0\n", "holds a NUL character"),
+        ("\n\n", "empty; a header"),
+        (b"\xff\xfea,label\n1,2\n", "not UTF-8"),
+        (b"a,label\n1,2\n1,\xff\n", "not UTF-8"),
+    ],
+)
+def test_bad_csv_is_refused_with_column_and_line(text, message):
+    with pytest.raises(FileFormatError, match=message):
+        read_csv(text)
+
+
+@pytest.mark.parametrize("names", [["01", "1"], ["a", "a "], ["+1", "1"]])
+def test_qids_of_another_spelling_stay_apart(tmp_path, names):
+    assert read_csv(f"label,q,a\n1,{names[0]},1\n1,{names[1]},1\n", qid="q").qid.tolist() == names
+    pq.write_table(pa.table({"label": [1, 2], "q": names, "a": [1, 2]}), tmp_path / "r.parquet")
+    assert read_rows(tmp_path / "r.parquet", qid="q").qid.tolist() == names
+
+
+def test_threads_do_not_change_the_order_of_rows():
+    count = 200_000
+    rows = read_csv("label,a\n" + "".join(f"{k},{k}\n" for k in range(count)))
+    assert np.array_equal(rows.y, np.arange(count))
+    assert np.array_equal(rows.X[:, 0], np.arange(count))
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_a_value_that_overflows_float32_is_refused_with_its_place(tmp_path, name):
+    X = np.array([[1.0, 2.0], [3.0, -1e39]])
+    write_rows(tmp_path / name, Rows(X, np.ones(2)))
+    assert np.array_equal(read_rows(tmp_path / name).X, X)
+    place = "line 3" if name.endswith("csv") else r"row 1 \(from 0\)"
+    with pytest.raises(FileFormatError, match=f"{place}: column 'f2': -1e.39 overflows float32"):
+        read_rows(tmp_path / name, dtype=np.float32)
+
+
+def test_qid_and_weight_cells_must_be_filled():
+    text = b"label,q,w,a\n1,x,1,1\n1,,1,1\n"
+    with pytest.raises(FileFormatError, match="line 3: column 'q' is empty"):
+        read_csv(text, qid="q", weight="w")
+    with pytest.raises(FileFormatError, match="line 2: column 'w': an empty cell"):
+        read_csv(b"label,w,a\n1,,1\n", weight="w")
+    with pytest.raises(PairrankError, match="column 'q' has two roles"):
+        read_csv(text, qid="q", weight="q")
+
+
+@pytest.mark.parametrize("format", ["csv", "svmlight"])
+def test_an_unknown_column_is_refused_in_every_format(format):
+    message = "there is no column wieght; name label, qid, weight"
+    with pytest.raises(PairrankError, match=message):
+        read_rows(io.BytesIO(b""), format=format, wieght="w")
+    with pytest.raises(PairrankError, match=message):
+        write_rows(io.BytesIO(), example(), format=format, wieght="w")
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"label": [1.0, 2.0], "a": [1.0, None]}, "row 1 .*column 'a' is empty"),
+        ({"label": [1.0, 2.0], "a": [float("nan"), 1.0]}, "row 0 .*column 'a' is not finite"),
+        ({"label": [1.0, None], "a": [1, 2]}, "row 1 .*column 'label' is empty"),
+        ({"label": ["x", None], "a": [1, 2]}, "row 1 .*column 'label' is empty"),
+        (
+            {"label": [1.0, 2.0], "a": [1, 2], "b": ["x", "y"]},
+            "features must be numbers, .* hold text or dates: 'b'; .* --drop-text",
+        ),
+        ({"label": [], "a": []}, "no rows"),
+        ({"label": [2**53, 2**53 + 1], "a": [1, 2]}, "row 1 .*label 9007199254740993 is not exact"),
+        ({"label": [1.0]}, "no column is left"),
+        ({"b": [1.0]}, "no column 'label'; the columns are 'b'"),
+    ],
+)
+def test_bad_parquet_is_refused_with_column_and_row(tmp_path, columns, message):
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table(columns), path)
+    with pytest.raises(FileFormatError, match=message):
+        read_rows(path)
+
+
+@pytest.mark.parametrize(
+    "text", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
+)
+def test_parquet_labels_may_be_booleans_or_text(tmp_path, text):
+    names = pa.array(["low", "high"]).cast(text)
+    path = tmp_path / "rows.parquet"
+    pq.write_table(pa.table({"label": [True, False], "q": names, "a": [1, 2]}), path)
+    rows = read_rows(path, qid="q")
+    assert rows.y.tolist() == [1.0, 0.0]
+    assert rows.y.dtype == np.float64
+    assert rows.qid.tolist() == ["low", "high"]
+    assert read_rows(path, label="q", drop=["label"]).y.tolist() == ["low", "high"]
+
+
+def test_parquet_keeps_whole_qids_and_reads_booleans(tmp_path):
+    path = tmp_path / "rows.parquet"
+    large = pa.array([2**63 + 1, 2**63], pa.uint64())
+    pq.write_table(pa.table({"label": [3, 1], "q": large, "a": [True, False]}), path)
+    rows = read_rows(path, qid="q")
+    assert rows.qid.tolist() == [2**63 + 1, 2**63]
+    assert rows.X.tolist() == [[1.0], [0.0]]
+    assert rows.y.dtype == np.float64
+
+
+def test_cut_parquet_is_refused(tmp_path):
+    path = tmp_path / "rows.parquet"
+    write_rows(path, example())
+    data = path.read_bytes()
+    for bad, message in ((data[:-9], "is cut"), (data[:4] + data[-4:], "damaged"), (b"", "is cut")):
+        path.write_bytes(bad)
+        with pytest.raises(FileFormatError, match=message):
+            read_rows(path, label=None)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a.TXT", "svmlight"), ("b.letor.xz", "svmlight"), ("c.csv.bz2", "csv"), ("-", "svmlight")],
+)
+def test_the_name_tells_the_format(name, expected):
+    assert format_of(name) == expected
+
+
+def test_an_unknown_format_is_refused():
+    with pytest.raises(PairrankError, match="is of no known format"):
+        read_rows("rows.xlsx")
+    with pytest.raises(PairrankError, match="no format 'xls'"):
+        read_rows("rows.txt", format="xls")
+    with pytest.raises(PairrankError, match="compresses by itself"):
+        write_rows("rows.parquet.gz", example())
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path):
+    rows = example()._replace(feature_names=["label", "b"])
+    with pytest.raises(PairrankError, match="two columns would be named 'label'"):
+        write_rows(tmp_path / "rows.csv", rows)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_while_writing_leaves_the_old_file(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("old")
+
+    def interrupted():
+        with atomic_write(path, "w") as file:
+            file.write("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    with pytest.raises(FileAccessError, match="No space left"), atomic_write(path):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert path.read_text() == "old"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_that_may_not_be_written_is_an_error(tmp_path, monkeypatch):
+    def refuse(**options):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr("tempfile.mkstemp", refuse)
+    with pytest.raises(FileAccessError, match="Permission denied"):
+        write_rows(tmp_path / "rows.csv", example())
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_absent_folder_is_an_error(tmp_path):
+    with pytest.raises(FileAccessError, match="No such file or directory"):
+        write_rows(tmp_path / "absent" / "rows.csv", example())
+
+
+def test_atomic_write_keeps_links_and_permissions(tmp_path):
+    path, link = tmp_path / "real", tmp_path / "link"
+    path.write_text("old")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with atomic_write(link, "w") as file:
+        file.write("new")
+    assert link.is_symlink()
+    assert path.read_text() == "new"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    mask = os.umask(0o022)
+    try:
+        with atomic_write(tmp_path / "fresh") as file:
+            file.write(b"x")
+    finally:
+        os.umask(mask)
+    assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o644
+    with pytest.raises(ValueError, match="mode"), atomic_write(path, "a"):
+        pass
+
+
+def test_standard_output_is_written_and_left_open(monkeypatch):
+    out = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=out))
+    write_rows("-", example(), format="csv", **ROLES)
+    assert out.getvalue().startswith(b'grade,query,w,a b,"c""d"\n0,"q 1",1,')
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_columns_to_ignore_need_not_be_there(tmp_path, name):
+    write_rows(tmp_path / name, example(text=True), **ROLES)
+    roles = {"label": None, "qid": "query", "weight": "w"}
+    rows = read_rows(tmp_path / name, ignore=["grade", "nowhere"], **roles)
+    assert rows.y is None
+    assert rows.feature_names == ["a b", 'c"d']
+    with pytest.raises(FileFormatError, match="'nowhere'"):
+        read_rows(tmp_path / name, drop=["nowhere"], **ROLES)

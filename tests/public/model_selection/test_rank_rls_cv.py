@@ -1,0 +1,305 @@
+"""RankRLSCV: what is left out in closed form equals refits, for rows, comparisons and kernels."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from scipy.sparse.linalg import aslinearoperator
+from sklearn import config_context
+from sklearn.metrics import make_scorer
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.model_selection import GroupKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from pairrank import Pairs, QueryKFold, RankRLS, RankRLSCV, load_model
+from pairrank.exceptions import NoPairsError, PairrankError, PairrankWarning
+from pairrank.metrics import kendall_tau, mean_ndcg, ndcg_score, pairwise_accuracy
+from pairrank.model_selection import make_query_scorer
+from rls_definitions import refit
+
+pytestmark = pytest.mark.numeric
+
+ALPHAS = np.array([2.0**-10, 0.5, 30.0])
+
+
+@parametrize_with_checks([RankRLSCV(), RankRLSCV([0.1, 1.0], cv=2), RankRLSCV(kernel="rbf")])
+def test_scikit_learns_checks_pass(estimator, check):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        check(estimator)
+
+
+@pytest.fixture(scope="module")
+def judged():
+    rng = np.random.default_rng(0)
+    qid = rng.permutation(np.repeat(np.arange(10), 20))
+    X = rng.normal(size=(qid.size, 5)) * [1.0, 1.0, 1.0, 10.0, 0.1]
+    y = np.clip(np.rint(1.5 * X[:, 0] + X[:, 1] + rng.normal(size=qid.size) + 1), 0, 4)
+    return X, y, qid
+
+
+@pytest.mark.parametrize(
+    ("scoring", "metric"),
+    [
+        ("pairwise_accuracy", pairwise_accuracy),
+        ("mean_ndcg", mean_ndcg),
+        ("kendall_tau", kendall_tau),
+    ],
+)
+def test_the_search_scores_what_refits_predict(judged, scoring, metric):
+    X, y, qid = judged
+    weight = 1.0 + qid % 3
+    search = RankRLSCV(ALPHAS, scoring=scoring).fit(X, y, qid=qid, sample_weight=weight)
+    assert search.cv_ == "leave-query-out"
+    assert search.validation_scores_.shape == (1, 3)
+    for at, alpha in enumerate(ALPHAS):
+        predicted = np.empty(y.size)
+        for query in np.unique(qid):
+            rest = qid != query
+            ranker = RankRLS(alpha, solver="direct")
+            ranker.fit(X[rest], y[rest], qid=qid[rest], sample_weight=weight[rest])
+            predicted[~rest] = ranker.predict(X[~rest])
+        wanted = metric(y, predicted, qid=qid, sample_weight=weight)
+        assert search.validation_scores_[0, at] == pytest.approx(wanted, abs=1e-12)
+    final = RankRLS(search.alpha_, solver="direct").fit(X, y, qid=qid, sample_weight=weight)
+    np.testing.assert_allclose(search.coef_, final.coef_, rtol=1e-9)
+    assert search.n_pairs_ == final.n_pairs_
+    assert search.score(X, y, qid=qid) == pytest.approx(final.score(X, y, qid=qid))
+
+
+def test_folds_are_refits_of_their_training_rows(judged):
+    X, y, qid = judged
+    search = RankRLSCV(ALPHAS, cv=3).fit(X, y, qid=qid)
+    assert search.validation_scores_.shape == (3, 3)
+    for fold, (train, test) in enumerate(QueryKFold(3).split(X, qid=qid)):
+        for at, alpha in enumerate(ALPHAS):
+            ranker = RankRLS(alpha, solver="direct").fit(X[train], y[train], qid=qid[train])
+            wanted = ranker.score(X[test], y[test], qid=qid[test])
+            assert search.validation_scores_[fold, at] == pytest.approx(wanted, abs=1e-9)
+    assert search.best_score_ == pytest.approx(search.validation_scores_.mean(axis=0).max())
+    listed = list(QueryKFold(3).split(X, qid=qid))
+    again = RankRLSCV(ALPHAS, cv=listed).fit(X, y, qid=qid)
+    assert (again.validation_scores_ == search.validation_scores_).all()
+    assert RankRLSCV(ALPHAS, cv=GroupKFold(2)).fit(X, y, qid=qid).validation_scores_.shape == (2, 3)
+    rows = RankRLSCV(ALPHAS, cv=4, random_state=3).fit(X, y)
+    assert rows.validation_scores_.shape == (4, 3)
+
+
+def test_a_search_of_one_query_leaves_pairs_out_while_that_is_cheap():
+    rng = np.random.default_rng(2)
+    X = rng.normal(size=(1001, 2))
+    y = X @ [1.0, 2.0] + rng.normal(size=1001)
+    assert RankRLSCV(ALPHAS).fit(X[:60], y[:60]).cv_ == "leave-pair-out"
+    assert RankRLSCV(ALPHAS).fit(X, y).cv_ == 5
+
+
+def test_leave_pair_out_is_not_biased_where_nothing_can_be_learnt():
+    rng = np.random.default_rng(3)
+    scores = [
+        RankRLSCV([1.0], cv="leave-pair-out").fit(rng.normal(size=(20, 40)), np.arange(20) % 2)
+        for _ in range(60)
+    ]
+    assert np.mean([search.best_score_ for search in scores]) == pytest.approx(0.5, abs=0.06)
+
+
+def test_rows_without_differences_are_ties():
+    X, y = np.full((6, 3), 0.1), np.arange(6.0)
+    assert RankRLSCV([1.0], cv="leave-pair-out").fit(X, y).best_score_ == 0.5
+    qid = [0, 0, 0, 1, 1, 1]
+    assert RankRLSCV([1.0]).fit(X, y, qid=qid).best_score_ == 0.5
+    doubled = np.repeat([[0.0], [1.0]], 3, axis=0)
+    same = RankRLSCV([1.0], cv="leave-pair-out").fit(doubled, [0, 1, 2, 0, 1, 2]).best_score_
+    assert same == pytest.approx(refit_share(doubled, np.array([0, 1, 2, 0, 1, 2.0])), abs=1e-12)
+
+
+def refit_share(X, y):
+    """Return the leave-pair-out accuracy of one query at alpha 1, refit by refit."""
+    credit = []
+    for i, j in np.argwhere(y[:, None] > y):
+        rest = ~np.isin(np.arange(y.size), (i, j))
+        coef = refit(X[rest], y[rest, None], np.zeros(y.size - 2), np.ones(y.size - 2), 1.0)
+        margin = float(((X[i] - X[j]) @ coef)[0])
+        credit.append(0.5 if abs(margin) < 1e-12 else margin > 0)
+    return np.mean(credit)
+
+
+def test_a_single_comparison_leaves_nothing_to_learn_from():
+    for alpha in (1e-9, 1.0):
+        assert RankRLSCV(alpha).fit([[0.0], [1e5]], Pairs([1], [0])).best_score_ == 0.5
+
+
+def test_a_warning_says_that_two_rows_lose_digits():
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(16, 3))
+    X[:, 2] = np.where(np.arange(16) == 7, 3e4, 0.0)
+    with pytest.warns(PairrankWarning, match="scale the features"):
+        RankRLSCV(2.0**-10, cv="leave-pair-out").fit(X, np.arange(16) % 3)
+    RankRLSCV(2.0**-10, cv="leave-pair-out").fit(X / 3e4, np.arange(16) % 3)
+    wide = 50 * rng.normal(size=(100, 300))
+    RankRLSCV(2.0**-10, cv="leave-pair-out").fit(wide, np.arange(100) % 3)
+
+
+@pytest.mark.parametrize("n_features", [2, 30])
+def test_pairs_of_equal_rows_are_ties(n_features):
+    rng = np.random.default_rng(5)
+    X = np.repeat(rng.normal(size=(8, n_features)), 2, axis=0)
+    y = rng.integers(0, 3, 16).astype(float)
+    y[::2] = y[1::2] + 1
+    share = RankRLSCV([1.0], cv="leave-pair-out").fit(X, y).best_score_
+    assert share == pytest.approx(refit_share(X, y), abs=1e-12)
+
+
+def test_a_query_of_two_rows_goes_as_a_whole():
+    for X in (np.zeros((2, 1)), np.array([[1.0], [4.0]])):
+        search = RankRLSCV([1.0], cv="leave-pair-out").fit(X, [0, 1], sample_weight=[9.0, 16.0])
+        assert search.best_score_ == 0.5
+
+
+def test_several_targets_share_an_alpha_or_have_their_own(judged):
+    X, y, qid = judged
+    Y = np.column_stack((y, X[:, 1] - 5 * y, np.random.default_rng(1).normal(size=y.size)))
+    each = [RankRLSCV().fit(X, column, qid=qid) for column in Y.T]
+    own = RankRLSCV(alpha_per_target=True).fit(X, Y, qid=qid)
+    assert own.validation_scores_.shape == (1, 21, 3)
+    assert own.alpha_.tolist() == [search.alpha_ for search in each]
+    assert own.best_score_ == pytest.approx([search.best_score_ for search in each])
+    for coef, search in zip(own.coef_, each, strict=True):
+        np.testing.assert_allclose(coef, search.coef_, rtol=1e-9)
+    assert not hasattr(own, "best_estimator_")
+    shared = RankRLSCV().fit(X, Y, qid=qid)
+    means = shared.validation_scores_[0].mean(axis=1)
+    assert shared.best_score_ == pytest.approx(means.max())
+    assert shared.alpha_ == shared.alphas_[np.flatnonzero(means == means.max())[-1]]
+    assert shared.predict(X).shape == (y.size, 3)
+    folds = RankRLSCV(cv=2, alpha_per_target=True).fit(X, Y, qid=qid)
+    assert folds.validation_scores_.shape == (2, 21, 3)
+
+
+def test_comparisons_are_left_out_one_by_one_by_queries_or_in_folds(judged):
+    X, y, qid = judged
+    i, j = np.nonzero((y[:, None] > y) & (qid[:, None] == qid))
+    pairs = Pairs(i, j, magnitude=y[i] - y[j], n_rows=y.size)
+    one = RankRLSCV(ALPHAS).fit(X, pairs)
+    assert one.cv_ == "leave-pair-out"
+    by_query = RankRLSCV(ALPHAS).fit(X, pairs, qid=qid)
+    assert by_query.cv_ == "leave-query-out"
+    in_folds = RankRLSCV(ALPHAS, cv=QueryKFold(10)).fit(X, pairs, qid=qid)
+    sizes = [np.isin(i, test).sum() for _, test in QueryKFold(10).split(X, qid=qid)]
+    shares = in_folds.validation_scores_.T @ sizes / i.size
+    np.testing.assert_allclose(by_query.validation_scores_[0], shares, atol=1e-9)
+    final = RankRLS(by_query.alpha_, solver="direct").fit(X, pairs)
+    np.testing.assert_allclose(by_query.coef_, final.coef_, rtol=1e-8)
+    assert by_query.n_pairs_ == i.size
+
+
+def test_kernels_are_left_out_as_rows_are(judged):
+    X, y, qid = judged
+    X, y, qid = X[:60] / [1, 1, 1, 10, 0.1], y[:60], qid[:60]
+    search = RankRLSCV(ALPHAS, kernel="rbf", gamma=0.2).fit(X, y, qid=qid)
+    K = rbf_kernel(X, gamma=0.2)
+    given = RankRLSCV(ALPHAS, kernel="precomputed").fit(K, y, qid=qid)
+    np.testing.assert_allclose(search.validation_scores_, given.validation_scores_, atol=1e-12)
+    np.testing.assert_allclose(search.predict(X), given.predict(K), atol=1e-7)
+    for at, alpha in enumerate(ALPHAS):
+        predicted = np.empty(y.size)
+        for query in np.unique(qid):
+            rest = qid != query
+            ranker = RankRLS(alpha, kernel="rbf", gamma=0.2, solver="direct")
+            predicted[~rest] = ranker.fit(X[rest], y[rest], qid=qid[rest]).predict(X[~rest])
+        wanted = pairwise_accuracy(y, predicted, qid=qid)
+        assert search.validation_scores_[0, at] == pytest.approx(wanted, abs=1e-9)
+    ranker = given.best_estimator_
+    np.testing.assert_allclose(ranker.predict(K), given.predict(K))
+    with pytest.raises(PairrankError, match="entries are unknown"):
+        RankRLSCV(kernel="precomputed").fit(aslinearoperator(K), y, qid=qid)
+
+
+def test_scorers_get_what_they_ask_for(judged):
+    X, y, qid = judged
+    handed = []
+
+    def plain(estimator, X, y):
+        handed.append(estimator.predict(X).shape == y.shape)
+        return 1.0
+
+    for scorer in (plain, make_scorer(pairwise_accuracy), make_query_scorer(ndcg_score, k=3)):
+        search = RankRLSCV(scoring=scorer).fit(X, y, qid=qid, sample_weight=1.0 + qid)
+        assert search.validation_scores_.shape == (1, 21)
+    assert handed == [True] * 21
+
+
+def test_queries_reach_the_search_through_pipelines_and_searches(judged):
+    X, y, qid = judged
+    with config_context(enable_metadata_routing=True):
+        model = make_pipeline(StandardScaler(), RankRLSCV(ALPHAS))
+        model.fit(X, y, qid=qid)
+        scores = cross_val_score(RankRLSCV(ALPHAS), X, y, cv=QueryKFold(2), params={"qid": qid})
+    assert model[-1].cv_ == "leave-query-out"
+    for score, (train, test) in zip(scores, QueryKFold(2).split(X, qid=qid), strict=True):
+        inner = RankRLSCV(ALPHAS).fit(X[train], y[train], qid=qid[train])
+        assert score == pytest.approx(inner.score(X[test], y[test], qid=qid[test]))
+
+
+def test_the_best_ranker_can_be_saved(judged, tmp_path):
+    from pairrank import load_model
+
+    X, y, qid = judged
+    search = RankRLSCV(ALPHAS).fit(X, y, qid=qid)
+    search.best_estimator_.save(tmp_path / "model.json")
+    loaded = load_model(tmp_path / "model.json")
+    assert (loaded.predict(X) == search.predict(X)).all()
+    assert loaded.alpha == search.alpha_
+
+
+@pytest.mark.parametrize(
+    ("parameters", "complaint"),
+    [
+        ({"alphas": [1.0, 0.0]}, "alphas must be finite and greater than 0"),
+        ({"alphas": []}, "no values"),
+        ({"scoring": "accuracy"}, "no metric"),
+        ({"cv": 30}, "take fewer folds"),
+        ({"cv": "loo"}, "cv must be one of"),
+        ({"cv": "leave-pair-out", "scoring": "mean_ndcg"}, "margins only"),
+        ({"alpha_per_target": 1}, "alpha_per_target"),
+        ({"kernel": "tanh"}, "kernel"),
+    ],
+)
+def test_the_search_refuses_before_any_work(parameters, complaint, judged):
+    X, y, qid = judged
+    with pytest.raises(PairrankError, match=complaint):
+        RankRLSCV(**parameters).fit(X, y, qid=qid)
+
+
+def test_too_few_units_to_leave_out_are_refused(judged):
+    X, y, _ = judged
+    with pytest.raises(PairrankError, match="two queries"):
+        RankRLSCV(cv="leave-query-out").fit(X, y)
+    with pytest.raises(NoPairsError, match="one class"):
+        RankRLSCV().fit(X, np.ones(y.size))
+    with pytest.raises(PairrankError, match="text"):
+        RankRLSCV().fit(X, np.array(["a", "b"])[(y > 1).astype(int)])
+    rows = np.argsort(y, kind="stable")
+    untaught, unjudged, whole = (rows[:3], rows[3:]), (rows[3:], rows[:3]), (rows[::2], rows[1::2])
+    for cv in ([untaught], [unjudged]):
+        with pytest.raises(NoPairsError, match="fewer folds"):
+            RankRLSCV(cv=cv).fit(X, y)
+    search = RankRLSCV(ALPHAS, cv=[untaught, unjudged, whole]).fit(X, y)
+    assert np.isnan(search.validation_scores_).tolist() == [[True] * 3, [True] * 3, [False] * 3]
+    assert search.best_score_ == search.validation_scores_[2].max()
+
+
+def test_a_saved_search_is_its_ranker_unless_each_target_has_an_alpha(judged, tmp_path):
+    X, y, qid = judged
+    search = RankRLSCV([0.1, 1.0]).fit(X, y, qid=qid)
+    search.save(tmp_path / "model")
+    loaded = load_model(tmp_path / "model")
+    assert loaded.alpha == search.alpha_
+    np.testing.assert_array_equal(loaded.predict(X), search.predict(X))
+    Y = np.column_stack((y, X[:, 0]))
+    each = RankRLSCV([0.1, 1.0], alpha_per_target=True).fit(X, Y, qid=qid)
+    with pytest.raises(PairrankError, match="a ranker for each target"):
+        each.save(tmp_path / "model")

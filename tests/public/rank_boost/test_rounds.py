@@ -1,0 +1,198 @@
+"""RankBoost's rounds against a list of pairs and a loop over every threshold."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from pairrank import Pairs, RankBoost
+from pairrank.exceptions import ZeroWeightsWarning
+from rank_boost_definition import Distribution, pair_list, weak_rankings
+
+pytestmark = [pytest.mark.numeric, pytest.mark.filterwarnings("ignore::UserWarning")]
+
+METHODS = ("second", "third", "newton")
+N_ROUNDS = 4
+
+
+def features(kind: str, n_rows: int, generator: np.random.Generator) -> np.ndarray:
+    """Return three columns: drawn by kind, of few values, and constant; perhaps with gaps."""
+    normal = generator.normal(size=n_rows)
+    first = {
+        "normal": normal,
+        "ties": generator.integers(0, 3, n_rows) * 0.5,
+        "close": 1.0 + 1e-16 * generator.integers(0, 9, n_rows),
+        "huge": 1e300 * normal,
+    }[kind.removesuffix(" with gaps")]
+    X = np.column_stack([first, generator.integers(-1, 2, n_rows), np.full(n_rows, 2.0)])
+    if kind.endswith("with gaps"):
+        X[generator.random(X.shape) < 0.3] = np.nan
+    return X
+
+
+KINDS = [kind + gaps for kind in ("normal", "ties", "close", "huge") for gaps in ("", " with gaps")]
+
+
+def assert_rounds(ranker, X, kept, pairs, *, graded, abstain):
+    """Check each round at the scores before it: the edge, the ranking, alpha and the loss."""
+    tolerance = 12.0 * len(X) * np.finfo(float).eps
+    smoothing = ranker.smoothing
+    candidates = weak_rankings(X, kept, graded=graded, abstain=abstain)
+    first = Distribution(pairs, np.zeros(len(X))).total
+    scores, staged = np.zeros(len(X)), ranker.staged_predict(X)
+    for number, parts in enumerate(zip(*ranker.rankings_, strict=True)):
+        feature, lower, upper, missing, alpha = (part.item() for part in parts)
+        now = Distribution(pairs, scores)
+        edges = [now.edge(weak.h) for weak in candidates]
+        best = max(map(abs, edges))
+        found = [
+            weak
+            for weak in candidates
+            if weak.feature == feature
+            and (weak.threshold is None or weak.threshold == lower == upper)
+            and (weak.missing == missing or not np.isnan(X[kept, feature]).any())
+        ]
+        (weak,) = found
+        assert abs(now.edge(weak.h)) >= best - tolerance
+        near = {
+            tuple(weak.h[row] for row in kept)
+            for weak, edge in zip(candidates, edges, strict=True)
+            if abs(edge) >= best - tolerance
+        }
+        assert tuple(weak.h[row] for row in kept) in near
+        assert abs(ranker.history_[number].gradient_norm - best) <= tolerance
+        wanted = now.alpha(weak.h, ranker.alpha_method, smoothing)
+        # An alpha is the logarithm of shares of at least `smoothing`, or the root of a slope that
+        # rises by at least 2 smoothing; both are known to `tolerance`.
+        assert abs(alpha - wanted) <= 4.0 * tolerance / smoothing
+        scores = next(staged)
+        np.testing.assert_allclose(
+            ranker.train_score_[number + 1], Distribution(pairs, scores).total / first, rtol=1e-9
+        )
+    np.testing.assert_array_equal(scores, ranker.predict(X))
+    if ranker.status_ == "no_edge":
+        now = Distribution(pairs, scores)
+        assert all(abs(now.edge(weak.h)) <= tolerance for weak in candidates)
+    else:
+        assert ranker.status_ == "rounds"
+        assert ranker.n_estimators_ == N_ROUNDS
+
+
+@given(
+    n_rows=st.integers(2, 20),
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(KINDS),
+    method=st.sampled_from(METHODS),
+    ties=st.booleans(),
+    weighted=st.booleans(),
+)
+@settings(max_examples=100)
+def test_rounds_over_pairs_equal_the_pair_list(n_rows, seed, kind, method, ties, weighted):
+    generator = np.random.default_rng(seed)
+    X = features(kind, n_rows, generator)
+    i = generator.integers(0, n_rows, 30)
+    j = (i + generator.integers(1, n_rows, 30)) % n_rows
+    weight = generator.exponential(size=30) if weighted else np.ones(30)
+    magnitude = (generator.random(30) < 0.7) * 1.0 if ties else np.ones(30)
+    sample_weight = generator.exponential(size=n_rows)
+    ranker = RankBoost(N_ROUNDS, alpha_method=method)
+    ranker.fit(X, Pairs(i, j, weight, magnitude, n_rows=n_rows), sample_weight=sample_weight)
+    weight = weight * sample_weight[i] * sample_weight[j]
+    rows = list(zip(i.tolist(), j.tolist(), weight.tolist(), magnitude.tolist(), strict=True))
+    listed = [(i, j, w) for i, j, w, m in rows if m]
+    listed += [pair for i, j, w, m in rows if not m for pair in ((i, j, w / 2), (j, i, w / 2))]
+    pairs = pair_list([(i, j) for i, j, _ in listed], np.ones(n_rows), np.ones(n_rows), lambda _: 1)
+    pairs = [pair._replace(weight=w) for pair, (_, _, w) in zip(pairs, listed, strict=True)]
+    assert_rounds(ranker, X, list(range(n_rows)), pairs, graded=False, abstain=False)
+
+
+def test_a_ranking_without_a_mistake_has_a_finite_alpha():
+    X, y = np.arange(10.0)[:, np.newaxis], np.repeat([0, 1], 5)
+    ranker = RankBoost(1, smoothing=0.05).fit(X, y)
+    # All 25 pairs are right: W+ = 1, W- = 0.
+    assert ranker.rankings_.alphas[0] == pytest.approx(0.5 * math.log(1.05 / 0.05), rel=1e-14)
+    assert ranker.rankings_.lower[0] == 4.5
+    other = RankBoost(1, smoothing=1e-9).fit(X, y)
+    assert other.rankings_.alphas[0] == pytest.approx(0.5 * math.log(1e9 + 1.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("smoothing", [1e-50, 1e-20, 1e-3, 1.0, 3.0, 1e10])
+def test_alpha_is_finite_and_of_the_edges_sign_for_every_smoothing(method, smoothing):
+    y = np.repeat([0, 1], [20, 23])
+    for X in (y[:, np.newaxis], -y[:, np.newaxis]):
+        ranker = RankBoost(3, alpha_method=method, smoothing=smoothing).fit(X, y)
+        # Every pair is right (or wrong): each round multiplies the loss by exp(-|alpha|).
+        alphas = X[-1] * ranker.rankings_.alphas
+        most = least = 0.5 * math.log1p(1.0 / smoothing)
+        if method == "third":  # W- is (1 - |r|)/2, and r is rounded
+            wrong = 2.0 * y.size * np.finfo(float).eps
+            least = 0.5 * math.log((1.0 + smoothing) / (wrong + smoothing))
+        assert (alphas >= least * (1.0 - 1e-6)).all()
+        assert (alphas <= most * (1.0 + 1e-6) + 1e-15).all()
+        losses = np.exp(-np.cumsum(alphas))
+        np.testing.assert_allclose(ranker.train_score_[1:], losses, rtol=1e-10)
+
+
+@pytest.mark.parametrize("method", ["second", "third", "newton"])
+def test_rounds_end_before_the_weights_of_pairs_underflow(method):
+    X, y = np.arange(10.0)[:, np.newaxis], np.repeat([0, 1], 5)
+    ranker = RankBoost(1000, alpha_method=method, smoothing=1e-9).fit(X, y)
+    assert ranker.status_ == "separated"
+    assert 10 < ranker.n_estimators_ < 1000
+    assert np.isfinite(ranker.predict(X)).all()
+    assert (np.diff(ranker.train_score_) < 0).all()
+
+
+def test_rounds_end_where_no_ranking_is_better_than_chance():
+    with pytest.warns(ZeroWeightsWarning, match="every row has the same score"):
+        ranker = RankBoost().fit([[1.0], [1.0], [1.0]], [0, 1, 2])
+    assert (ranker.status_, ranker.n_estimators_) == ("no_edge", 0)
+    np.testing.assert_array_equal(ranker.predict([[0.0], [2.0]]), [0.0, 0.0])
+    # Two thresholds can only trade mistakes here: after a few rounds the loss is least.
+    X, y = [[0.0], [0.0], [1.0], [1.0]], [0, 1, 0, 2]
+    ranker = RankBoost(1000, smoothing=1e-12).fit(X, y)
+    assert ranker.status_ == "no_edge"
+    assert 0 < ranker.n_estimators_ < 1000
+    # W+ = 2 (of 5 pairs), W- = 1: rows of equal features tie.
+    assert ranker.objective_ == pytest.approx((2.0 + 2.0 * math.sqrt(2.0)) / 5.0, rel=1e-12)
+
+
+def test_a_feature_without_gaps_in_training_has_half_a_step_for_later_gaps():
+    ranker = RankBoost(1).fit([[0.0], [1.0]], [0, 1])
+    low, gap, high = ranker.predict([[0.0], [np.nan], [1.0]])
+    assert low < gap < high
+    assert gap == (low + high) / 2
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "ends",
+    [(0.0, 5e-324), (-5e-324, 1e-323), (-1.7e308, 1.7e308), (-1.7e308, 5.0), (1.0, 1.0 + 2.0**-52)],
+)
+def test_graded_rankings_of_the_smallest_and_the_widest_ranges(form, ends):
+    X = form(np.array([[ends[0]], [ends[1]], [ends[0]], [ends[1]]]))
+    weight = [1.0, 1.0, 2.0, 2.0]
+    ranker = RankBoost(1, weak_ranking="graded", alpha_method="newton")
+    ranker.fit(X, [0, 1, 0, 1], sample_weight=weight)
+    scores = ranker.predict(X)
+    # h is 0 and 1 at the ends, so that all pairs are right.
+    alpha = 0.5 * math.log((1.0 + ranker.smoothing) / ranker.smoothing)
+    np.testing.assert_allclose(scores, alpha * np.array([0.0, 1.0, 0.0, 1.0]), rtol=1e-12)
+    np.testing.assert_array_equal(next(ranker.staged_predict(X)), scores)
+    beyond = [[-1.7976e308], [1.7976e308]]
+    np.testing.assert_array_equal(ranker.predict(beyond), scores[:2])
+    np.testing.assert_array_equal(next(ranker.staged_predict(beyond)), scores[:2])
+
+
+def test_a_gap_alone_can_rank():
+    X, y = [[1.0], [np.nan], [1.0], [np.nan]], [0, 1, 0, 1]
+    ranker = RankBoost(1).fit(X, y)
+    assert ranker.rankings_.lower[0] == -np.inf
+    assert ranker.score(X, y) == 1.0

@@ -1,0 +1,266 @@
+"""Reports: valid, escaped, self-contained HTML whose numbers are those of the metrics."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from html_pages import Page, loaded_from_elsewhere
+from pairrank import OrderGraph, Pairs, RankNCG, RankNCGCV, RankRLS, RankSVM, metrics
+from pairrank.datasets import make_queries
+from pairrank.exceptions import NoPairsError, PairrankError
+from pairrank.report import report
+
+pytest.importorskip("jinja2", reason="reports need jinja2")
+
+EVIL = '<script>alert("x")</script>&'
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_queries(12, 15, 4, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def ranker(data):
+    return RankNCG(covariance="rows").fit(data.X, data.y, qid=data.qid)
+
+
+@pytest.fixture(scope="module")
+def two(data, ranker):
+    other = RankSVM(C=1e-3).fit(data.X, data.y, qid=data.qid)
+    return report(ranker, data.X, data.y, qid=data.qid, other=other).html
+
+
+def votes():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(20, 3))
+    i = generator.integers(0, 20, 200)
+    j = (i + generator.integers(1, 20, 200)) % 20
+    return X, Pairs(i, j, magnitude=(generator.random(200) < 0.9).astype(float))
+
+
+def text_labels(data):
+    names = np.array(["bad", "fair", "good", "great", "best"])[data.y.astype(int)]
+    order = OrderGraph([("bad", "fair"), ("fair", "good"), ("good", "great"), ("great", "best")])
+    return names, order
+
+
+def cases(data):
+    names, order = text_labels(data)
+    X, pairs = votes()
+    one = data.X[:15], data.y[:15]
+    many = data.X[:, 0] + data.X[:, 1]
+    yield report(RankNCG().fit(data.X, data.y, qid=data.qid), data.X, data.y, qid=data.qid)
+    yield report(RankSVM(kernel="rbf").fit(*one), *one)
+    yield report(RankNCG().fit(X, pairs), X, pairs)
+    yield report(RankSVM(graph=order).fit(data.X, names), data.X, names, qid=data.qid)
+    yield report(RankRLS().fit(data.X, many), sparse.csr_matrix(data.X), many, qid=data.qid)
+
+
+def test_pages_are_valid_and_accessible(data, two):
+    for text in [two, *(page.html for page in cases(data))]:
+        page = Page(text)
+        assert page.faults == []
+        assert len(page.named("h1")) == 1
+        assert page.named("html")[0]["lang"] == "en"
+        assert page.named("svg")
+        for drawn in page.named("svg"):
+            assert drawn["role"] == "img"
+            assert drawn["aria-labelledby"] in page.ids
+        for area in page.named("div"):
+            assert area.get("class") != "wide" or area["tabindex"] == "0"
+        assert "nan" not in page.shown.lower().split()
+
+
+def test_pages_load_nothing(two):
+    assert loaded_from_elsewhere(two) == []
+    assert "http" not in two.replace("http-equiv", "")
+    assert "default-src 'none'" in two
+
+
+@pytest.mark.parametrize(
+    "text", ['<img src="https://x.y/z">', "<p style='background: url(z)'></p>", "<script></script>"]
+)
+def test_the_check_finds_what_is_loaded(text):
+    assert loaded_from_elsewhere(text)
+
+
+@pytest.mark.parametrize("text", ["<p><b></p></b>", "<p>", "<th>a</th>", "</p>"])
+def test_the_check_finds_invalid_html(text):
+    assert Page(text).faults
+
+
+def test_the_metrics_are_those_of_the_metrics_room(data, ranker, two):
+    scores = ranker.predict(data.X)
+    shown = Page(two).shown
+    for value in (
+        metrics.ndcg_score(data.y, scores, qid=data.qid, k=10),
+        metrics.pairwise_accuracy(data.y, scores, qid=data.qid),
+        metrics.kendall_tau(data.y, scores, qid=data.qid),
+    ):
+        assert f"{value:.4g}" in shown
+    each = metrics.ndcg_score(data.y, scores, qid=data.qid, k=10, per_query=True)
+    worst = min(each, key=each.get)
+    assert f"{worst}: ndcg@10 {each[worst]:.4g}, 15 rows" in shown
+
+
+def test_rows_are_in_the_order_of_their_scores(data, ranker):
+    one = data.qid == data.qid[0]
+    page = report(ranker, data.X[one], data.y[one]).html
+    rows = page.split("Contributions of features")[1].split("</table>")[0].split("<tr")[1:]
+    shown = [Page(f"<tr{row}").text for row in rows]
+    scores = np.sort(ranker.predict(data.X[one]))[::-1]
+    assert [cells[0] for cells in shown[:8]] == [str(position) for position in range(1, 9)]
+    assert [cells[2] for cells in shown[:8]] == [f"{score:.4g}" for score in scores[:8]]
+
+
+def test_names_and_queries_are_escaped(data, ranker):
+    pandas = pytest.importorskip("pandas", reason="names of features need pandas")
+    frame = pandas.DataFrame(data.X, columns=[EVIL, "b", "c", "d"])
+    qid = np.array([f"{EVIL}{each}" for each in data.qid])
+    fitted = RankNCG().fit(frame, data.y, qid=qid)
+    text = report(fitted, frame, data.y, qid=qid, other=ranker, title=EVIL, names=(EVIL, "b")).html
+    assert "<script" not in text
+    assert EVIL in Page(text).shown
+    assert Page(text).faults == []
+
+
+def test_intervals_and_calibration_need_a_likelihood(data, ranker, two):
+    plain = report(RankRLS().fit(data.X, data.y, qid=data.qid), data.X, data.y, qid=data.qid).html
+    assert "Only RankNCG and RankNet predict probabilities of pairs" in plain
+    assert "95 % interval</th>" not in plain
+    weight, error = ranker.coef_[0], ranker.standard_errors_[0]
+    reach = 1.959963984540054 * error
+    assert f"{weight - reach:.4g} to {weight + reach:.4g}" in two
+    assert f"All {ranker.n_pairs_:,} pairs." in two
+
+
+@pytest.mark.filterwarnings("ignore::pairrank.exceptions.PairrankWarning")
+def test_weights_that_nothing_determines_have_no_interval(data):
+    X = np.column_stack([data.X[:, 0], np.ones(len(data.y))])
+    fitted = RankNCG(covariance="rows").fit(X, data.y, qid=data.qid)
+    assert np.isinf(fitted.standard_errors_[1])
+    text = report(fitted, X, data.y, qid=data.qid).html
+    assert text.count(' class="interval"') == 1
+    assert "inf" not in Page(text).shown.split("Weights")[1].split()
+
+
+def test_two_models_are_compared_as_compare_scores_does(data, ranker, two):
+    other = RankSVM(C=1e-3).fit(data.X, data.y, qid=data.qid)
+    found = metrics.compare_scores(
+        data.y, ranker.predict(data.X), other.predict(data.X), "map", qid=data.qid, n_resamples=1999
+    )
+    shown = Page(two).shown
+    assert f"{found.low:.4g} to {found.high:.4g}" in shown
+    assert "RankNCG against RankSVM" in shown
+
+
+def test_a_model_beside_itself_does_not_differ(data, ranker):
+    text = report(ranker, data.X, data.y, qid=data.qid, other=ranker).html
+    assert "RankNCG (first) against RankNCG (second)" in Page(text).shown
+    assert "differs most" not in text
+
+
+def test_kernels_have_no_weights(data):
+    fitted = RankSVM(kernel="rbf").fit(data.X, data.y, qid=data.qid)
+    text = report(fitted, data.X, data.y, qid=data.qid).html
+    assert "features have no weights" in text
+    assert "Contributions" not in text
+
+
+def test_pipelines_and_searches_are_taken_apart(data):
+    scaled = make_pipeline(StandardScaler(), RankSVM()).fit(data.X, data.y)
+    search = RankNCGCV([0.1, 1.0], cv=2).fit(data.X, data.y, qid=data.qid)
+    assert "RankSVM" in report(scaled, data.X, data.y, qid=data.qid).html
+    assert "Predicted" in report(search, data.X, data.y, qid=data.qid).html
+
+
+def test_the_size_of_a_page_is_limited():
+    generator = np.random.default_rng(0)
+    n_rows, n_features = 6_000, 200
+    X = sparse.random(n_rows, n_features, 0.05, format="csr", random_state=0)
+    y, qid = generator.integers(0, 400, n_rows), np.arange(n_rows) // 2
+    fitted = RankRLS().fit(X, y, qid=qid)
+    other = RankRLS(alpha=100.0).fit(X, y, qid=qid)
+    text = report(fitted, X, y, qid=qid, other=other).html
+    page = Page(text)
+    n_marks = sum(len(page.named(tag)) for tag in ("circle", "rect", "path"))
+    assert n_marks <= 1_000 + 24 + 1 + 8 + 25
+    assert len(page.named("details")) == 10
+    assert "1000 drawn at random" in page.shown
+    assert "The 25 features of largest effect, of 200." in page.shown
+    assert len(text) < 400_000
+
+
+def test_weights_of_rows_change_the_metrics_and_weight_0_leaves_a_query_out(data, ranker):
+    weight = np.where(data.qid == data.qid[0], 0.0, 1.0)
+    text = report(ranker, data.X, data.y, qid=data.qid, sample_weight=weight).html
+    kept = weight > 0
+    scores = ranker.predict(data.X)
+    value = metrics.pairwise_accuracy(data.y[kept], scores[kept], qid=data.qid[kept])
+    assert f"{value:.4g}" in Page(text).shown
+    assert f"> {data.qid[0]}: " not in text
+
+
+def test_bad_input_is_refused(data, ranker):
+    given = data.X, data.y
+    with pytest.raises(PairrankError, match="there is no metric 'foo'"):
+        report(ranker, *given, metrics="foo")
+    with pytest.raises(PairrankError, match="X_other has 3 rows"):
+        report(ranker, *given, other=ranker, X_other=data.X[:3])
+    with pytest.raises(PairrankError, match="not a ranker of pairrank"):
+        report(StandardScaler().fit(data.X), *given)
+    with pytest.raises(PairrankError, match="2 targets"):
+        report(RankRLS().fit(data.X, np.column_stack([data.y, -data.y])), *given)
+    with pytest.raises(NoPairsError):
+        report(ranker, data.X, np.ones(len(data.y)))
+    with pytest.raises(PairrankError, match="feature f1 overflows"):
+        report(ranker, data.X * 1e200, data.y)
+    names, order = text_labels(data)
+    fitted = RankSVM(graph=order).fit(data.X, names)
+    with pytest.raises(PairrankError, match="cannot judge labels that are text"):
+        report(fitted, data.X, names, metrics="map")
+
+
+@pytest.mark.parametrize("factor", [1e-300, 1e12, 1e100])
+def test_features_of_any_usual_size_have_a_page(data, ranker, factor):
+    text = report(ranker, data.X * factor, data.y, qid=data.qid).html
+    assert Page(text).faults == []
+    assert not {"nan", "inf"} & set(re.findall(r"[a-z]+", text.split("<main>")[1]))
+    assert len(text) < 60_000
+
+
+def test_the_file_is_written_whole_or_not_at_all(data, ranker, tmp_path):
+    page = report(ranker, data.X, data.y, qid=data.qid)
+    page.save(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == page.html
+    with pytest.raises(PairrankError):
+        page.save(tmp_path / "none" / "report.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_notebooks_show_the_page_in_a_frame(data, ranker):
+    page = report(ranker, data.X, data.y, qid=data.qid)
+    frame = Page(page._repr_html_())
+    assert frame.faults == []
+    assert frame.named("iframe")[0]["srcdoc"] == page.html
+
+
+def test_without_jinja2_the_error_says_what_to_install():
+    code = (
+        "import sys; sys.modules['jinja2'] = None\n"
+        "from pairrank.report import report\n"
+        "try:\n    report(None, None, None)\nexcept ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "pip install 'pairrank[report]'" in done.stdout

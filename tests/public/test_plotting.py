@@ -1,0 +1,270 @@
+"""Displays: what is drawn is what was measured, and matplotlib stays optional."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from pairrank import (
+    ConvexHullRanker,
+    IterationCurveDisplay,
+    MPRank,
+    PairwiseRanker,
+    RankNCG,
+    RankNCGCV,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+    RegularizationPathDisplay,
+    SVRank,
+    regularization_path,
+)
+from pairrank.exceptions import PairrankError
+
+matplotlib = pytest.importorskip("matplotlib", reason="pictures need matplotlib")
+matplotlib.use("Agg")
+pyplot = pytest.importorskip("matplotlib.pyplot", reason="pictures need matplotlib")
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 40)) * np.geomspace(1, 30, 40)
+    y = X[:, :3].sum(axis=1) + 3 * rng.normal(size=120)
+    qid = np.repeat(np.arange(12), 10)
+    train = {"X": X[:80], "y": y[:80], "qid": qid[:80]}
+    return train, {"X_val": X[80:], "y_val": y[80:], "qid_val": qid[80:]}
+
+
+def test_a_fitted_ranker_shows_its_own_curve(rows):
+    train, held = rows
+    ranker = RankRLS(solver="cg").fit(**train, **held)
+    display = IterationCurveDisplay.from_estimator(ranker)
+    (line,) = display.lines_
+    np.testing.assert_array_equal(line.get_ydata(), 1 - ranker.validation_scores_)
+    np.testing.assert_array_equal(line.get_xdata(), np.arange(ranker.n_iter_ + 1))
+    best = display.ax_.lines[1]
+    assert best.get_xdata()[0] == np.argmax(ranker.validation_scores_)
+    assert display.ax_.get_xlabel() == "iteration"
+    assert display.ax_.get_legend() is None
+    assert display.figure_ is display.ax_.figure
+
+
+def test_every_alpha_has_a_curve_of_its_own(rows):
+    train, held = rows
+    alphas = [0.0, 2.0**-10, 2.0, 2.0**10]
+    ranker = RankRLS(max_iter=30, tol=1e-3, regularization="hybrid", patience=2)
+    display = IterationCurveDisplay.from_estimator(ranker, **train, **held, values=alphas)
+    assert display.labels == ["no penalty", "alpha = $2^{-10}$", "alpha = 2", "alpha = $2^{10}$"]
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    for alpha, line in list(zip(alphas, display.lines_, strict=True))[1:]:
+        alone = RankRLS(alpha, max_iter=30, tol=1e-3, solver="cg").fit(**train, **held)
+        np.testing.assert_array_equal(line.get_ydata(), 1 - alone.validation_scores_)
+    assert display.lines_[0].get_ydata().size == 31
+    assert len(display.ax_.get_legend().get_texts()) == 4
+    assert not hasattr(ranker, "coef_")
+    one = IterationCurveDisplay.from_estimator(RankRLS(2.0), **train, **held)
+    assert one.labels == ["alpha = 2"]
+
+
+def test_several_targets_have_a_curve_each(rows):
+    train, held = rows
+    two = {**train, "y": np.column_stack((train["y"], -train["y"]))}
+    several = {**held, "y_val": np.column_stack((held["y_val"], held["y_val"]))}
+    display = IterationCurveDisplay.from_estimator(RankRLS(), **two, **several)
+    assert display.labels == ["alpha = 1, target 0", "alpha = 1, target 1"]
+
+
+def test_it_draws_where_and_how_it_is_told(rows):
+    train, held = rows
+    ranker = RankRLS(regularization="iteration").fit(**train, **held)
+    figure, ax = pyplot.subplots()
+    display = IterationCurveDisplay.from_estimator(
+        ranker, ax=ax, mark_best=False, linestyle="--", label="mine"
+    )
+    assert display.ax_ is ax
+    assert display.figure_ is figure
+    assert display.labels == ["no penalty"]
+    assert len(ax.lines) == 1
+    assert ax.lines[0].get_linestyle() == "--"
+    assert ax.lines[0].get_label() == "mine"
+    assert display.plot() is display
+    assert display.ax_ is not ax
+
+
+def test_a_pipeline_shows_the_curve_of_its_ranker():
+    X, y = np.arange(20.0)[:, None], np.arange(20.0)
+    model = make_pipeline(StandardScaler(), RankRLS(regularization="hybrid")).fit(X, y)
+    display = IterationCurveDisplay.from_estimator(model)
+    assert display.curves[0].size == model[-1].n_iter_ + 1
+
+
+def test_any_ranker_fitted_with_validation_rows_has_a_curve(rows):
+    train, held = rows
+    ranker = RankSVM(0.25).fit(**train, **held)
+    display = IterationCurveDisplay.from_estimator(ranker, draw=False)
+    assert display.labels == ["C = $2^{-2}$"]
+    np.testing.assert_array_equal(display.curves[0], 1 - ranker.validation_scores_)
+
+
+def test_what_cannot_be_drawn_is_said(rows):
+    train, held = rows
+    with pytest.raises(NotFittedError):
+        IterationCurveDisplay.from_estimator(RankRLS())
+    with pytest.raises(PairrankError, match="no validation scores"):
+        IterationCurveDisplay.from_estimator(RankRLS().fit(**train))
+    with pytest.raises(PairrankError, match="a Pipeline is no ranker that iterates"):
+        IterationCurveDisplay.from_estimator(make_pipeline(RankSVM()), **train, **held)
+    with pytest.raises(PairrankError, match="values is empty"):
+        IterationCurveDisplay.from_estimator(RankSVM(), **train, **held, values=[])
+    with pytest.raises(PairrankError, match="a fit needs X, y, X_val and y_val"):
+        IterationCurveDisplay.from_estimator(RankRLS(), **train)
+    with pytest.raises(PairrankError, match="give X, y"):
+        IterationCurveDisplay.from_estimator(RankRLS(), values=[1.0])
+    with pytest.raises(PairrankError, match="1 curves and 2 labels"):
+        IterationCurveDisplay([[0.5]], ["a", "b"])
+    with pytest.raises(PairrankError, match="curve 0"):
+        IterationCurveDisplay([[[0.5]]], ["a"])
+
+
+def test_without_matplotlib_the_remedy_is_named():
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "from pairrank import IterationCurveDisplay\n"
+        "try:\n    IterationCurveDisplay([[0.5, 0.4]], ['a']).plot()\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "pip install 'pairrank[plot]'" in done.stdout
+
+
+def test_without_alphas_the_estimator_s_own_regularisation_is_drawn():
+    X, y = np.arange(12.0).reshape(6, 2), [0, 1, 1, 2, 0, 1]
+    held = {"X_val": X, "y_val": y, "draw": False}
+    for kind, label in (("iteration", "no penalty"), ("tikhonov", "alpha = 3")):
+        ranker = RankRLS(3.0, regularization=kind)
+        assert IterationCurveDisplay.from_estimator(ranker, X, y, **held).labels == [label]
+    with pytest.raises(PairrankError, match="values is empty"):
+        IterationCurveDisplay.from_estimator(RankRLS(), X, y, values=[], **held)
+
+
+def thirds(y):
+    """Labels 0 to 2 by the order within each query of ten rows."""
+    return y.reshape(-1, 10).argsort(axis=1).argsort(axis=1).ravel() // 4
+
+
+@pytest.mark.parametrize(
+    ("ranker", "name"),
+    [
+        (RankSVM(), "C"),
+        (RankSVM(loss="hinge"), "C"),
+        (PairwiseRanker(), "C"),
+        (RankNCG(), "alpha"),
+        (MPRank(n=1), "C"),
+        (SVRank(n=2), "C"),
+        (ConvexHullRanker(), "nu"),
+    ],
+    ids=str,
+)
+def test_every_ranker_is_fitted_at_several_strengths(rows, ranker, name):
+    train, held = rows
+    train, held = {**train, "y": thirds(train["y"])}, {**held, "y_val": thirds(held["y_val"])}
+    display = IterationCurveDisplay.from_estimator(
+        ranker, **train, **held, values=[0.25, 64.0], draw=False
+    )
+    assert display.labels == [f"{name} = $2^{{-2}}$", f"{name} = $2^{{6}}$"]
+    for value, curve in zip([0.25, 64.0], display.curves, strict=True):
+        fitted = type(ranker)(**{**ranker.get_params(), name: value}).fit(**train, **held)
+        np.testing.assert_array_equal(curve, 1 - fitted.validation_scores_)
+    own = IterationCurveDisplay.from_estimator(ranker, **train, **held, draw=False)
+    assert len(own.labels) == 1
+
+
+def test_weights_by_role_reach_the_fits(rows):
+    train, held = rows
+    weights = {
+        "winner_weight": np.linspace(0, 1, 80),
+        "loser_weight": np.linspace(1, 0, 80),
+        "winner_weight_val": np.linspace(1, 2, 40),
+        "loser_weight_val": np.linspace(2, 1, 40),
+    }
+    display = IterationCurveDisplay.from_estimator(
+        RankSVM(), **train, **held, **weights, draw=False
+    )
+    fitted = RankSVM().fit(**train, **held, **weights)
+    np.testing.assert_array_equal(display.curves[0], 1 - fitted.validation_scores_)
+
+
+def test_another_metric_is_drawn_as_it_is_and_its_best_is_the_highest(rows):
+    train, held = rows
+    ranker = RankSVM(validation_metric="kendall_tau").fit(**train, **held)
+    display = IterationCurveDisplay.from_estimator(ranker)
+    np.testing.assert_array_equal(display.curves[0], ranker.validation_scores_)
+    assert display.ax_.get_ylabel() == "kendall_tau on the validation rows"
+    best = display.ax_.lines[1]
+    assert best.get_xdata()[0] == np.nanargmax(ranker.validation_scores_)
+
+
+@pytest.mark.parametrize(
+    ("search", "param"),
+    [
+        (RankSVMCV([0.1, 1.0, 10.0], cv=3), "C"),
+        (RankNCGCV([0.1, 1.0, 10.0], cv=3), "alpha"),
+        (RankRLSCV([0.1, 1.0, 10.0], cv=3), "alpha"),
+    ],
+    ids=str,
+)
+def test_a_search_shows_the_mean_of_its_folds_and_the_chosen_value(rows, search, param):
+    train, _ = rows
+    search.fit(**train)
+    display = RegularizationPathDisplay.from_estimator(search, color="k")
+    scores = search.validation_scores_
+    np.testing.assert_allclose(display.lines_[0].get_ydata(), scores.mean(axis=0))
+    np.testing.assert_array_equal(display.lines_[0].get_xdata(), [0.1, 1.0, 10.0])
+    np.testing.assert_allclose(display.spread[0], scores.std(axis=0))
+    assert display.best == getattr(search, f"{param}_")
+    assert (display.ax_.get_xlabel(), display.ax_.get_xscale()) == (param, "log")
+    assert len(display.ax_.collections) == 1
+
+
+def test_a_search_of_several_targets_has_a_curve_of_each(rows):
+    train, _ = rows
+    y = np.column_stack((train["y"], train["X"][:, 0]))
+    search = RankRLSCV([0.1, 1.0], alpha_per_target=True).fit(train["X"], y, qid=train["qid"])
+    display = RegularizationPathDisplay.from_estimator(search)
+    assert len(display.lines_) == 2
+    assert display.best is None
+    assert display.spread is None
+
+
+def test_a_path_shows_scores_or_weights(rows):
+    train, held = rows
+    path = regularization_path(RankSVM(), **train, **held, values=[0.1, 1.0])
+    scores = RegularizationPathDisplay.from_path(path)
+    np.testing.assert_array_equal(scores.lines_[0].get_ydata(), path.scores)
+    weights = RegularizationPathDisplay.from_path(path, weights=True)
+    np.testing.assert_array_equal([each.get_ydata() for each in weights.lines_], path.coefs.T)
+    bare = regularization_path(RankSVM(), **train, values=[0.1, 1.0])
+    assert RegularizationPathDisplay.from_path(bare, weights=True, draw=False).best is None
+    with pytest.raises(PairrankError, match=r"no validation scores.*weights=True"):
+        RegularizationPathDisplay.from_path(bare)
+    with pytest.raises(PairrankError, match="a RankSVM tries no values"):
+        RegularizationPathDisplay.from_estimator(RankSVM().fit(**train))
+    with pytest.raises(NotFittedError):
+        RegularizationPathDisplay.from_estimator(RankSVMCV())

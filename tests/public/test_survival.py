@@ -1,0 +1,189 @@
+"""Censored times: targets, concordance indices and standard errors against their definitions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pairrank import survival_target
+from pairrank.exceptions import NoPairsWarning, PairrankError
+from pairrank.survival import concordance_index
+from survival_definition import comparable_pairs, concordance, influence, uncensored
+
+EPS = np.finfo(np.float64).eps
+
+
+def made(n_rows: int, seed: int, *, n_times: int = 12):
+    """Return events, tied times and scores of which many are close to one another."""
+    rng = np.random.default_rng(seed)
+    time = rng.integers(1, n_times, n_rows).astype(np.float64)
+    scores = np.round(rng.normal(size=n_rows), 1) + 1e-9 * rng.integers(-30, 30, n_rows)
+    return rng.random(n_rows) < 0.6, time, scores
+
+
+def test_every_kind_of_columns_gives_the_same_target():
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    event, time, _ = made(40, 0)
+    wanted = survival_target(event, time)
+    columns = {"died": event, "days": time}
+    forms = [
+        (event.astype(int), time),
+        (event.tolist(), time.tolist()),
+        *((frame["died"], frame["days"]) for frame in map(polars.DataFrame, [columns])),
+        *((frame["died"], frame["days"]) for frame in map(pandas.DataFrame, [columns])),
+        (np.array(list(zip(event, time, strict=True)), [("died", "?"), ("days", "<f8")]),),
+        (np.array(list(zip(time, event, strict=True)), [("days", "<f4"), ("died", "?")]),),
+    ]
+    for form in forms:
+        found = survival_target(*form)
+        assert {name: values.tolist() for name, values in found.items()} == {
+            name: values.tolist() for name, values in wanted.items()
+        }
+
+
+def test_there_is_one_level_more_than_times_of_events():
+    event, time, _ = made(60, 1)
+    y = survival_target(event, time)["y"]
+    assert y.max() == np.unique(time[event]).size
+    assert y.min() >= 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0, 2], [1.0, 2.0]), "event must hold True or False, or 1 or 0 .got 2 in row 1"),
+        (([0, 1], [1.0]), "event has 2 entries for 1 rows"),
+        (([0, 1], [1.0, np.nan]), "time contains NaN in row 1"),
+        (([True, False],), "structured array of a bool field"),
+        ((np.zeros(2, [("a", "?"), ("b", "?")]),), "structured array of a bool field"),
+    ],
+)
+def test_a_wrong_target_is_refused(arguments, message):
+    with pytest.raises(PairrankError, match=message):
+        survival_target(*arguments)
+
+
+@pytest.mark.parametrize("tied_tol", [0.0, 1e-8, 0.1, 3.0, 100.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_index_equals_its_definition(seed, tied_tol):
+    event, time, scores = made(70, seed)
+    found = concordance_index(event, time, scores, tied_tol=tied_tol)
+    wanted = concordance(event, time, scores, np.ones(70), tied_tol)
+    assert found[1:4] == wanted[1:]
+    # Halves of whole numbers are exact, so one division is rounded.
+    assert found.value == wanted[0]
+    assert found.tied_time == sum(time[i] == time[j] for i, j in comparable_pairs(event, time))
+    assert found.standard_error is None
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.booleans(), st.integers(0, 4), st.sampled_from([-1e300, -1, 0, 1e-9, 3, 1e300])
+        ),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_counts_are_exact_for_any_scores(rows):
+    event, time, scores = (list(each) for each in zip(*rows, strict=True))
+    wanted = concordance(event, time, scores, np.ones(len(rows)), 1e-8)
+    if np.isnan(wanted[0]):
+        with pytest.warns(NoPairsWarning):
+            found = concordance_index(event, time, scores)
+        assert np.isnan(found.value)
+    else:
+        found = concordance_index(event, time, scores)
+        assert found.value == wanted[0]
+    assert found[1:4] == wanted[1:]
+
+
+@pytest.mark.parametrize("tau", [None, 8.0])
+@pytest.mark.parametrize("same", [True, False])
+def test_an_event_weighs_the_inverse_square_of_g(same, tau):
+    event, time, scores = made(80, 5)
+    event = event | (time == time.max())  # G stays positive
+    known = (
+        (event, time) if same else (np.append(made(90, 6)[0], True), np.append(made(90, 6)[1], 99))
+    )
+    weight = np.array(
+        [
+            uncensored(*known, time[k]) ** -2.0
+            if event[k] and (tau is None or time[k] < tau)
+            else 0.0
+            for k in range(80)
+        ]
+    )
+    found = concordance_index(
+        event, time, scores, ipcw=True, censoring=None if same else known, tau=tau
+    )
+    wanted = concordance(event, time, scores, weight, 1e-8)
+    assert found[1:4] == wanted[1:]
+    # Products of at most 2 * 12 rounded factors per weight, sums of at most 80 * 80 terms.
+    assert found.value == pytest.approx(wanted[0], rel=(4 * 24 + 2 * 80 * 80) * EPS, abs=0)
+
+
+def test_tau_alone_leaves_later_events_out():
+    event, time, scores = made(50, 7)
+    found = concordance_index(event, time, scores, tau=5.0)
+    assert found.value == concordance(event, time, scores, 1.0 * (time < 5.0), 1e-8)[0]
+
+
+@pytest.mark.parametrize("ipcw", [False, True])
+@pytest.mark.parametrize("tied_tol", [1e-8, 0.3])
+def test_the_standard_error_is_that_of_rows_left_out(ipcw, tied_tol):
+    event, time, scores = made(40, 8)
+    event = event | (time == time.max())
+    weight = np.array([uncensored(event, time, t) ** -2.0 if ipcw else 1.0 for t in time]) * event
+    found = concordance_index(
+        event, time, scores, ipcw=ipcw, tied_tol=tied_tol, standard_error=True
+    )
+    # The definition subtracts indices of at most 1, each a sum of at most 40 * 40 terms.
+    wanted = influence(event, time, scores, weight, tied_tol)
+    bound = 4 * 40 * 40 * EPS * np.sqrt(40)
+    assert found.standard_error == pytest.approx(np.linalg.norm(wanted), rel=0, abs=bound)
+    assert found[:5] == concordance_index(event, time, scores, ipcw=ipcw, tied_tol=tied_tol)[:5]
+
+
+def test_the_standard_error_is_the_spread_of_bootstrap_samples():
+    rng = np.random.default_rng(9)
+    n_rows, n_samples = 300, 1000
+    risk = rng.normal(size=n_rows)
+    time, end = rng.exponential(np.exp(-risk)), rng.exponential(2.0, n_rows)
+    event, time = time <= end, np.minimum(time, end)
+    scores = risk + rng.normal(size=n_rows)
+    draws = rng.integers(0, n_rows, (n_samples, n_rows))
+    spread = np.std([concordance_index(event[d], time[d], scores[d]).value for d in draws])
+    found = concordance_index(event, time, scores, standard_error=True).standard_error
+    # A standard deviation of 1000 draws is 1/sqrt(2000) off (five of them allowed); the bootstrap
+    # differs from the linear term by a share of order 1/n in the variance (10/n allowed).
+    assert found == pytest.approx(spread, rel=5 / np.sqrt(2 * n_samples) + 10 / n_rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"censoring": ([1], [1.0])}, "set ipcw=True"),
+        ({"ipcw": True}, "do not last beyond time 2, so an event there has no weight: give tau=2"),
+        ({"ipcw": True, "censoring": ([1, 0], [1.0, 1.5])}, "give tau=2 or less"),
+        ({"tied_tol": -1.0}, "tied_tol must be at least 0"),
+        ({"tau": "late"}, "tau must be a finite number"),
+    ],
+)
+def test_a_wrong_option_is_refused(options, message):
+    with pytest.raises(PairrankError, match=message):
+        concordance_index([1, 0, 1], [1.0, 2.0, 2.0], [0.0, 1.0, 2.0], **options)
+
+
+def test_tau_makes_the_weights_known():
+    found = concordance_index([1, 0, 1], [1.0, 2.0, 2.0], [3.0, 1.0, 2.0], ipcw=True, tau=2.0)
+    assert found.value == 1.0
+
+
+def test_no_comparable_pair_gives_nan_and_a_warning():
+    with pytest.warns(NoPairsWarning, match="no comparable pair has a positive weight"):
+        found = concordance_index([0, 0], [1.0, 2.0], [1.0, 2.0], standard_error=True)
+    assert np.isnan(found.value)
+    assert np.isnan(found.standard_error)

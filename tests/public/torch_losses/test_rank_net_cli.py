@@ -1,0 +1,67 @@
+"""train --model ranknet: its options, its search, its file, and its help."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.extras
+pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
+from cli_rows import make_rows  # noqa: E402
+from cli_runs import run  # noqa: E402
+from pairrank import RankNet, load_model  # noqa: E402
+from pairrank.io import read_svmlight, write_svmlight  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("models")
+    for seed, name in enumerate(["train", "valid"]):
+        write_svmlight(home / f"{name}.txt", make_rows(seed))
+    return home
+
+
+def training(folder, tmp_path, *options):
+    return ["train", folder / "train.txt", "-o", tmp_path / "m", "--model", "ranknet", *options]
+
+
+def test_the_fit_is_that_of_the_estimator(folder, tmp_path):
+    options = ["--hidden-layer-sizes", "3", "--alpha", "0.5", "--seed", "2", "--solver", "adam"]
+    options += ["--max-iter", "20", "--batch-size", "2", "--activation", "relu"]
+    record = json.loads(run(*training(folder, tmp_path, "--json", *options)).stdout)
+    rows = read_svmlight(folder / "train.txt")
+    params = {"alpha": 0.5, "random_state": 2, "solver": "adam", "max_iter": 20}
+    net = RankNet(3, activation="relu", batch_size=2, **params).fit(rows.X, rows.y, qid=rows.qid)
+    loaded = load_model(tmp_path / "m")
+    np.testing.assert_array_equal(loaded.predict(rows.X), net.predict(rows.X))
+    assert record["objective"] == net.objective_
+    assert record["status"] == "finished"
+    judged = run("evaluate", tmp_path / "m", folder / "valid.txt", "--json")
+    assert json.loads(judged.stdout)["pairwise_accuracy"] > 0.8
+    info = json.loads(run("info", tmp_path / "m", "--json").stdout)
+    assert info["param hidden_layer_sizes"] == 3
+
+
+def test_patience_stops_by_given_or_drawn_validation_rows(folder, tmp_path):
+    for valid in ([], ["--valid", folder / "valid.txt", "--metric", "ndcg@10"]):
+        options = training(folder, tmp_path, "--patience", "3", "--json", *valid)
+        assert "best iteration" in json.loads(run(*options).stdout)
+
+
+def test_help_of_another_model_leaves_torch_out():
+    code = "import sys; from pairrank.cli import main; sys.argv[1:] = ['train', '--help']\n"
+    code += "try:\n    main()\nfinally:\n    assert 'torch' not in sys.modules"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "COLUMNS": "200"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "ranknet" in done.stdout
