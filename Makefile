@@ -8,7 +8,7 @@ EXTRAS := .venv-extras
 DOCS := .venv-docs
 NEEDS := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help demo test test-all test-portable test-lowest test-extras lint format bench reproduce docs clean
+.PHONY: help demo test test-all test-portable test-lowest test-extras planted lint format bench reproduce docs clean
 help:
 	@echo "make demo      fit pairwise beside pointwise models, and 1e12 pairs"
 	@echo "make test      the tests, minutes; the same examples each time"
@@ -19,6 +19,8 @@ help:
 	@echo "               the tests with the lowest versions that pyproject.toml declares"
 	@echo "make test-extras"
 	@echo "               the tests that need torch, LightGBM, XGBoost, onnx or Dask"
+	@echo "make planted   plant faults one by one and see whether tests/public finds them (an hour or two);"
+	@echo "               ARGS='--count 20 --room metrics', ARGS=--help"
 	@echo "make lint      ruff, mypy and numpydoc over the code"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make bench     list the benchmarks"
@@ -50,6 +52,9 @@ test-lowest: $(LOWEST)/installed
 test-extras: $(EXTRAS)/installed
 	@$(EXTRAS)/bin/python -m pytest -n auto -m "extras and not slow" $(ARGS)
 
+planted: $(EXTRAS)/installed
+	@$(EXTRAS)/bin/python tests/planted.py $(ARGS)
+
 lint: $(VENV)/installed-dev
 	@status=0; \
 	$(BIN)/ruff check . || status=1; \
@@ -78,7 +83,7 @@ docs: $(DOCS)/installed
 
 clean:
 	rm -rf docs/_build docs/_pictures docs/gallery docs/reference/generated
-	rm -rf $(VENV) $(LOWEST) $(EXTRAS) $(DOCS) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist
+	rm -rf $(VENV) $(LOWEST) $(EXTRAS) $(DOCS) .numba_cache .pytest_cache .mypy_cache .ruff_cache .hypothesis .planted build dist
 	find src tests reproduction -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

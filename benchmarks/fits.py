@@ -179,11 +179,10 @@ def first_rows(sources: list[Path], names: list[str], repeats: int) -> Iterator[
                     answers.append(_in_a_process(source, cache_of(source, Path(folder)), name))
         for which, (empty, *later) in zip(("this", "other"), found, strict=False):
             if "error" in empty:
-                yield [name, which, empty["error"], "", "", ""]
+                yield [name, which, empty["error"], "", ""]
                 continue
-            times = [Timing(tuple(each[key] for each in later)) for key in ("import", "first")]
-            warm = Timing(tuple(each["warm"] for each in later))
-            yield [name, which, empty["first"], times[1].median, warm.median, times[0].median]
+            first, warm = (Timing(tuple(each[key] for each in later)) for key in ("first", "warm"))
+            yield [name, which, empty["first"], first.median, warm.median]
 
 
 def _in_a_process(source: Path, cache: str, name: str) -> dict[str, Any]:
@@ -223,7 +222,7 @@ def main() -> None:
         print(f"Fits of {FIRST_SHAPE}, one thread, in processes of their own.\n")
         columns = ["fit", "tree", "first of an empty cache, s", "first of a later process, s"]
         rows = first_rows(sources, fits_of(FIRST_SHAPE, options.fits), options.repeats)
-        print(harness.table([*columns, "warm, s", "import, s"], rows))
+        print(harness.table([*columns, "warm, s"], rows))
         return
     found = list(cells(sources, options))
     print_cells(found, beside=options.beside is not None)

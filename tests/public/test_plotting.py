@@ -16,7 +16,6 @@ from pairrank import (
     ConvexHullRanker,
     IterationCurveDisplay,
     MPRank,
-    PairwiseRanker,
     RankNCG,
     RankNCGCV,
     RankRLS,
@@ -24,7 +23,6 @@ from pairrank import (
     RankSVM,
     RankSVMCV,
     RegularizationPathDisplay,
-    SVRank,
     regularization_path,
 )
 from pairrank.exceptions import PairrankError
@@ -173,11 +171,8 @@ def thirds(y):
     ("ranker", "name"),
     [
         (RankSVM(), "C"),
-        (RankSVM(loss="hinge"), "C"),
-        (PairwiseRanker(), "C"),
         (RankNCG(), "alpha"),
         (MPRank(n=1), "C"),
-        (SVRank(n=2), "C"),
         (ConvexHullRanker(), "nu"),
     ],
     ids=str,

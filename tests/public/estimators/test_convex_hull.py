@@ -52,7 +52,6 @@ def rows():
 @parametrize_with_checks(
     [
         ConvexHullRanker(),
-        ConvexHullRanker(graph="full", kernel="rbf", nu=0.1),
         ConvexHullRanker(kernel="poly", regularizer="coefficients", nu=1e-3),
     ]
 )

@@ -42,7 +42,6 @@ def rows(n_rows=300, n_features=4, seed=0, gaps=0.0):
 @parametrize_with_checks(
     [
         RankBoost(20),
-        RankBoost(20, alpha_method="third", binning=16),
         RankBoost(20, alpha_method="newton", weak_ranking="graded", missing="abstain"),
     ]
 )

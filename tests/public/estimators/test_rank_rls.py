@@ -52,9 +52,7 @@ def normal_equations(X, y, qid, weight, alpha):
     return np.linalg.solve(X.T @ L @ X + alpha * np.eye(X.shape[1]), X.T @ L @ y)
 
 
-@parametrize_with_checks(
-    [RankRLS(), RankRLS(solver="cg"), RankRLS(solver="direct"), RankRLS(kernel="rbf")]
-)
+@parametrize_with_checks([RankRLS(), RankRLS(solver="cg")])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scikit_learn_finds_nothing_amiss(estimator, check):
     check(estimator)

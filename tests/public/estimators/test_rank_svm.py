@@ -35,7 +35,6 @@ def rows():
 @parametrize_with_checks(
     [
         RankSVM(),
-        RankSVM(reduction="sum", solver="tron", graph="chain"),
         RankSVM(reduction="query", pair_sum="selection_tree"),
         RankSVM(loss="hinge"),
     ]

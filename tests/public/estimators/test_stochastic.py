@@ -43,7 +43,7 @@ EQUAL_IN_THE_MEAN = {
 
 
 @parametrize_with_checks(
-    [RankSVM(solver="sgd"), RankNCG(solver="sgd")],
+    [RankSVM(solver="sgd")],
     expected_failed_checks=lambda estimator: EQUAL_IN_THE_MEAN,
 )
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

@@ -147,11 +147,11 @@ def test_err_of_one_large_tie_is_that_of_its_parts_in_every_mixture():
         assert found == pytest.approx(exact, rel=1e-11)
 
 
-@pytest.mark.parametrize("cutoff", [3, 4000])
-@pytest.mark.parametrize("n_relevant", [1, 40, 1500])
+@pytest.mark.parametrize("cutoff", [3, 700])
+@pytest.mark.parametrize("n_relevant", [1, 300])
 def test_err_of_one_label_among_irrelevant_rows(n_relevant, cutoff):
     """Of j tied rows, a hypergeometric number is relevant."""
-    n, first = 3000, 2
+    n, first = 600, 2
     y, s = np.zeros(first + n), np.zeros(first + n)
     s[:first], y[-n_relevant:] = 1.0, 2.0
     counts = np.arange(n_relevant + 1)

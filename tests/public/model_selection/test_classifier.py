@@ -31,9 +31,7 @@ def rows():
     )
 
 
-@parametrize_with_checks(
-    [PairwiseClassifier(), PairwiseClassifier(RankRLS(), method="isotonic", cv=3)]
-)
+@parametrize_with_checks([PairwiseClassifier(RankRLS(), method="isotonic", cv=3)])
 def test_scikit_learns_checks_pass(estimator, check):
     check(estimator)
 

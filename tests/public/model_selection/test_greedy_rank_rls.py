@@ -225,7 +225,7 @@ def test_equal_features_are_chosen_from_the_lowest():
     assert selector.selected_[0] == same[0]
 
 
-@parametrize_with_checks([GreedyRankRLS(), GreedyRankRLS(1, cv=2)])
+@parametrize_with_checks([GreedyRankRLS(1, cv=2)])
 def test_scikit_learns_checks_pass(estimator, check):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -29,8 +29,13 @@ def drawn(n_rows: int = 12, n_levels: int = 3) -> tuple:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("reduction", ["mean", "query_mean", "rows", "query", "sum"])
-@pytest.mark.parametrize("loss", CONSISTENT)
+@pytest.mark.parametrize(
+    ("loss", "reduction"),
+    [
+        *((loss, "mean") for loss in CONSISTENT),
+        *(("logistic", reduction) for reduction in ("query_mean", "rows", "query", "sum")),
+    ],
+)
 def test_derivatives_are_those_of_the_value(loss, reduction, backend):
     scores, labels, qid = drawn()
 
@@ -66,7 +71,7 @@ def test_derivatives_under_graphs_and_weights(options, backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("loss", CONSISTENT)
+@pytest.mark.parametrize("loss", ["probit", "squared_hinge", "square", "tube"])
 def test_derivatives_over_comparisons(loss, backend):
     scores, _, _ = drawn()
     pairs = Pairs([0, 3, 5, 7], [1, 2, 4, 11], weight=[1, 2, 1, 0.5], n_rows=12)
@@ -79,7 +84,7 @@ def test_derivatives_over_comparisons(loss, backend):
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("loss", ["logistic", "squared_hinge", "hinge", "exponential"])
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
 def test_derivatives_of_partial_auc(loss, backend):
     scores, labels, qid = drawn(n_levels=2)
 

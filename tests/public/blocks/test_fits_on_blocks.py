@@ -1,0 +1,129 @@
+"""Fits on blocks end where the same fits in memory end."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from block_sources import cut
+from pairrank import (
+    ConvexHullRanker,
+    MPRank,
+    OrderGraph,
+    PairwiseRanker,
+    RankNCG,
+    RankRLS,
+    RankSVM,
+    SVRank,
+)
+from pairrank.exceptions import PairrankError, PairrankWarning
+
+SMOOTH = {
+    "squared hinge": RankSVM(tol=1e-8),
+    "logistic": RankNCG(tol=1e-8),
+    "probit by chain": RankNCG(loss="probit", graph="chain", tol=1e-8),
+    "exponential": PairwiseRanker(tol=1e-8),
+    "huberised": PairwiseRanker("huberised_hinge", tol=1e-8),
+    "per query": RankSVM(reduction="query", tol=1e-8),
+    "sum": RankNCG(1.0, reduction="sum", tol=1e-8),
+    "squares": RankRLS(0.5, tol=1e-12),
+    "MPRank": MPRank(2.0, tol=1e-12),
+    "SVRank": SVRank(2.0, 0.1, n=2, tol=1e-9),
+}
+KINKED = {
+    "hinge": RankSVM(loss="hinge", tol=1e-4),
+    "MPRank 1": MPRank(2.0, n=1, tol=1e-4),
+    "SVRank 1": SVRank(2.0, 0.1, tol=1e-4),
+    "hull": ConvexHullRanker(tol=1e-7),
+    "hull by edges": ConvexHullRanker(graph=OrderGraph([(0, 2), (1, 2)]), tol=1e-7),
+}
+LAYOUTS = ("whole queries", "crossing queries", "one query", "one block")
+FORMS = ("dense", "float32", "sparse", "offset")
+ON_LABELS = (RankSVM, RankNCG, PairwiseRanker, ConvexHullRanker)
+
+
+def made(ranker, layout, form, n_labels, n_rows=900):
+    """Return X, y, weights and queries by name, and the rows where blocks begin."""
+    rng = np.random.default_rng(len(layout) + len(form))
+    X = rng.normal(size=(n_rows, 4))
+    y = X @ rng.normal(size=4) + rng.normal(size=n_rows)
+    if n_labels:
+        y = np.searchsorted(np.quantile(y, np.arange(1, n_labels) / n_labels), y) * 1.0
+    X = {
+        "dense": X,
+        "float32": X.astype(np.float32),
+        "sparse": sparse.csr_array(np.where(np.abs(X) > 1, X, 0.0)),
+        "offset": X + 1e7 * (np.arange(4) == 3),
+    }[form]
+    qid = np.sort(rng.integers(0, 30, n_rows))
+    borders = {"whole queries": np.searchsorted(qid, [8, 9, 22]).tolist(), "one block": []}
+    aligned = {"qid": qid, "sample_weight": rng.choice([0.0, 0.5, 1.0, 3.0], n_rows)}
+    if layout == "crossing queries":
+        aligned["qid"] = rng.permutation(qid)
+    if layout == "one query":
+        aligned["qid"] = None
+    if layout == "crossing queries" and isinstance(ranker, ON_LABELS[:3]):
+        aligned["winner_weight"], aligned["loser_weight"] = rng.choice([0.0, 1.0, 2.0], (2, n_rows))
+    return X, y, aligned, borders.get(layout, [77, 78, 500])
+
+
+def both(ranker, X, y, aligned, borders):
+    names = ("qid", "sample_weight", "winner_weight", "loser_weight")
+    rows = cut(borders, X, y, *(aligned.get(name) for name in names))
+    found, wanted = clone(ranker).fit(rows), clone(ranker).fit(X, y, **aligned)
+    for name in ("n_pairs_", "n_rows_", "n_queries_", "status_"):
+        assert getattr(found, name) == getattr(wanted, name), name
+    np.testing.assert_allclose(found.predict(rows), found.predict(X), rtol=1e-12, atol=1e-12)
+    return found, wanted
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", SMOOTH)
+def test_smooth_fits_have_the_weights_of_a_fit_in_memory(name, layout):
+    ranker, at = SMOOTH[name], list(SMOOTH).index(name) + LAYOUTS.index(layout)
+    n_labels = 0 if not isinstance(ranker, ON_LABELS) else (2, 5, 0)[at % 3]
+    found, wanted = both(ranker, *made(ranker, layout, FORMS[at % 4], n_labels))
+    assert np.abs(found.coef_ - wanted.coef_).max() <= 1e-5 * np.abs(wanted.coef_).max()
+    assert found.objective_ == pytest.approx(wanted.objective_, rel=1e-8)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", KINKED)
+def test_other_fits_are_within_their_gaps(name, layout):
+    ranker, at = KINKED[name], list(KINKED).index(name) + LAYOUTS.index(layout)
+    n_labels = 3 if isinstance(ranker, ON_LABELS) else 0
+    found, wanted = both(ranker, *made(ranker, layout, FORMS[at % 4], n_labels))
+    gaps = [
+        each.gap_ if hasattr(each, "gap_") else each.objective_ - each.lower_bound_
+        for each in (found, wanted)
+    ]
+    assert abs(found.objective_ - wanted.objective_) <= sum(gaps)
+    assert 0 <= gaps[0] <= ranker.tol * found.objective_
+
+
+def test_text_labels_and_an_absent_class():
+    X, y, aligned, borders = made(RankNCG(), "whole queries", "dense", 3)
+    text = np.array(["bad", "fair", "good"])[y.astype(int)]
+    edges = [("bad", "good"), ("fair", "good"), ("good", "best")]
+    ranker = RankNCG(graph=OrderGraph(edges), tol=1e-8)
+    with pytest.warns(PairrankWarning, match="absent from y: 'best'"):
+        found, wanted = both(ranker, X, text, aligned, borders)
+    np.testing.assert_allclose(found.coef_, wanted.coef_, rtol=1e-6)
+
+
+def test_the_number_of_blocks_and_threads_changes_no_bit():
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    X, y, aligned, borders = made(RankNCG(), "crossing queries", "dense", 5)
+    coefs = []
+    for limit in (1, 2):
+        with threadpoolctl.threadpool_limits(limit):
+            coefs.append(RankNCG().fit(cut(borders, X, y, *aligned.values())).coef_)
+    np.testing.assert_array_equal(*coefs)
+
+
+def test_a_kernel_needs_rows_in_memory():
+    X, y, *_ = made(RankSVM(), "one query", "dense", 3)
+    with pytest.raises(PairrankError, match="kernel"):
+        RankSVM(kernel="rbf").fit(cut([100], X, y))
