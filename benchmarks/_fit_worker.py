@@ -43,10 +43,25 @@ def _levels(utility: Any, n_levels: int | None) -> Any:
     return np.searchsorted(bounds, utility).astype(float)
 
 
-def dense(n_rows: int, n_features: int, rows_per_query: int | None, n_levels: int | None) -> Rows:
-    """Return normal rows; no rows per query: one query; no levels: real labels."""
+def dense(
+    n_rows: int,
+    n_features: int,
+    rows_per_query: int | None,
+    n_levels: int | None,
+    n_factors: int | None = None,
+) -> Rows:
+    """Return normal rows; no rows per query: one query; no levels: real labels.
+
+    So many factors, if given, correlate the features: the condition number of their covariance is
+    1e4, as that of judged documents may be.
+    """
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_rows, n_features))
+    if n_factors is not None:
+        axes, _ = np.linalg.qr(rng.standard_normal((n_features, n_factors)))
+        factors = rng.standard_normal((n_rows, n_factors)) * np.geomspace(1.0, 0.01, n_factors)
+        X = 0.01 * X + factors @ axes.T
+        X /= X.std()
     y = _levels(_utility(rng, X, 1.0), n_levels)
     return Rows(X, y, None if rows_per_query is None else np.arange(n_rows) // rows_per_query)
 
@@ -79,6 +94,7 @@ SHAPES: dict[str, Callable[[], Rows]] = {
     "1e5 x 20, 100, 5": functools.partial(dense, 100_000, 20, 100, 5),
     "1e5 x 20, 1000, 5": functools.partial(dense, 100_000, 20, 1000, 5),
     "1e5 x 136, 100, 5": functools.partial(dense, 100_000, 136, 100, 5),
+    "1e5 x 136, 100, 5, correlated": functools.partial(dense, 100_000, 136, 100, 5, 25),
     "3e5 x 20, one, 5": functools.partial(dense, 300_000, 20, None, 5),
     "3e5 x 20, one, 100": functools.partial(dense, 300_000, 20, None, 100),
     "5e4 x 20, one, real": functools.partial(dense, 50_000, 20, None, None),
@@ -87,6 +103,7 @@ SHAPES: dict[str, Callable[[], Rows]] = {
     "sparse": functools.partial(few_entries, 60_000, 5000, 40, None),
     "separable": functools.partial(few_entries, 100_000, 50_000, 40, 2),
     "comparisons": functools.partial(comparisons, 100_000, 20, 1_000_000),
+    "1e6 x 20, one, 2": functools.partial(dense, 1_000_000, 20, None, 2),
 }
 """Rows x features, rows per query, levels; "sparse" is 60,000 x 5,000 with real labels, "separable"
 1e5 x 50,000 with 2 levels (40 entries per row), "comparisons" 1e6 of 1e5 x 20."""

@@ -1,4 +1,4 @@
-"""Whole fits of every ranker on twelve shapes of rows, beside those of another checkout.
+"""Whole fits of every ranker on fourteen shapes of rows, beside those of another checkout.
 
 Each tree has a worker process per number of threads, and the workers take turns: A B A B. A ratio
 is this tree's seconds divided by the other's: the median over the turns. Memory is the peak of a

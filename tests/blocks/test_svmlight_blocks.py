@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 
 import numpy as np
 import pytest
 from scipy import sparse
 
+from block_sources import all_rows, joined
 from pairrank import RowBlocks
 from pairrank.blocks import openers
-from pairrank.exceptions import FileAccessError
-from pairrank.io import svmlight_cache
+from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
+from pairrank.io import read_svmlight, svmlight_cache
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +36,30 @@ def lines_of(seed, n_rows=150, *, share=0.8, width=6, first=1, has_qid=True):
 def write(path, lines):
     path.write_text("".join(lines))
     return path
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"share": 0.1, "n_rows": 900}, {"first": 0}, {"has_qid": False}, {"share": 1.0}],
+    ids=["dense", "sparse", "zero_based", "no_qid", "full"],
+)
+def test_blocks_hold_the_rows_of_the_text(tmp_path, options):
+    lines = [*lines_of(0, **options), "# a comment\n", "\n"]
+    whole = read_svmlight(write(tmp_path / "all.txt", lines))
+    files = [write(tmp_path / "1.txt", lines[:70]), tmp_path / "2.txt.gz"]
+    files[1].write_bytes(gzip.compress("".join(lines[70:]).encode()))
+    rows = RowBlocks.from_svmlight(files, cache=tmp_path / "cache")
+    labels = rows.labels()
+    parts = all_rows(rows)
+    assert len(parts) > 1
+    assert {sparse.issparse(part) for part in parts} == {sparse.issparse(whole.X)}
+    wanted = whole.X.toarray() if sparse.issparse(whole.X) else whole.X
+    assert np.array_equal(joined(rows), wanted)
+    assert np.array_equal(labels.y, whole.y)
+    assert (labels.qid is None) == (whole.qid is None)
+    assert labels.qid is None or np.array_equal(labels.qid, whole.qid)
+    assert rows.zero_based == whole.zero_based
+    assert rows.n_features == whole.X.shape[1]
 
 
 def parsed_by(monkeypatch):
@@ -84,6 +110,17 @@ def toarray(X):
     return X.toarray() if sparse.issparse(X) else X
 
 
+def test_text_that_shrinks_leaves_no_surplus_blocks(tmp_path):
+    lines = lines_of(0)
+    path, cache = write(tmp_path / "rows.txt", lines), tmp_path / "cache"
+    RowBlocks.from_svmlight(path, cache=cache)
+    before = sorted(found.name for found in cache.rglob("block-*.npz"))
+    rows = RowBlocks.from_svmlight(write(path, lines[:40]), cache=cache)
+    after = sorted(found.name for found in cache.rglob("block-*.npz"))
+    assert len(after) == len(all_rows(rows)) < len(before)
+    assert after == before[: len(after)]
+
+
 @pytest.mark.parametrize("change", ["size", "digest"])
 def test_text_that_changes_is_parsed_again(tmp_path, monkeypatch, change):
     lines = lines_of(0)
@@ -96,6 +133,48 @@ def test_text_that_changes_is_parsed_again(tmp_path, monkeypatch, change):
     after = RowBlocks.from_svmlight(path, cache=tmp_path / "cache").labels().y
     assert calls
     assert after[3] != before[3]
+
+
+@pytest.mark.parametrize("damage", ["changed", "cut", "missing"])
+def test_a_damaged_cache_is_an_error(tmp_path, damage):
+    path = write(tmp_path / "rows.txt", lines_of(0))
+    rows = RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+    block = next(iter((tmp_path / "cache").rglob("block-000001.npz")))
+    content = bytearray(block.read_bytes())
+    if damage == "changed":
+        content[len(content) // 2] ^= 1
+        block.write_bytes(content)
+    elif damage == "cut":
+        block.write_bytes(content[:-5])
+    else:
+        block.unlink()
+    with pytest.raises(FileFormatError, match=r"block 1 of .*cache is damaged.*delete the folder"):
+        all_rows(rows)
+
+
+def test_an_interrupted_conversion_leaves_nothing_to_use(tmp_path, monkeypatch):
+    path = write(tmp_path / "rows.txt", lines_of(0))
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        RowBlocks.from_svmlight(path, cache=tmp_path / "cache", callback=interrupted)
+    assert not list((tmp_path / "cache").rglob("manifest.json"))
+    assert RowBlocks.from_svmlight(path, cache=tmp_path / "cache").labels().y.size == 150
+
+
+def test_damaged_queries_are_an_error_and_a_damaged_manifest_is_made_again(tmp_path):
+    path = write(tmp_path / "rows.txt", lines_of(0))
+    rows = RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+    wanted = rows.labels().y
+    for content in ("5", '{"files": [[1, 2]]}', "{"):
+        next((tmp_path / "cache").rglob("manifest.json")).write_text(content)
+        again = RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
+        assert np.array_equal(again.labels().y, wanted)
+    next((tmp_path / "cache").rglob("queries.npy")).write_bytes(b"\x93NUMPY")
+    with pytest.raises(FileFormatError, match=r"cache is damaged.*delete the folder"):
+        rows.labels()
 
 
 def test_a_conversion_that_stops_in_the_middle_is_not_used(tmp_path, monkeypatch):
@@ -116,3 +195,36 @@ def test_a_conversion_that_stops_in_the_middle_is_not_used(tmp_path, monkeypatch
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     rows = RowBlocks.from_svmlight(path, cache=tmp_path / "cache")
     assert np.array_equal(rows.labels().y, wanted)
+
+
+def test_arguments_that_name_no_file_are_refused(tmp_path):
+    path = write(tmp_path / "rows.txt", lines_of(0))
+    with pytest.raises(FileAccessError, match="folder"):
+        RowBlocks.from_svmlight(tmp_path, cache=tmp_path / "cache")
+    for paths, cache in ((5, tmp_path), (path, None)):
+        with pytest.raises(PairrankError, match="must be names of files"):
+            RowBlocks.from_svmlight(paths, cache=cache)
+    with pytest.raises(PairrankError, match="zero_based must be"):
+        RowBlocks.from_svmlight(path, cache=tmp_path / "cache", zero_based="x")
+    with pytest.raises(PairrankError, match="n_features must be"):
+        RowBlocks.from_svmlight(path, cache=tmp_path / "cache", n_features="6")
+    rows = RowBlocks.from_svmlight(path, cache=tmp_path / "cache", n_features=np.int64(9))
+    assert rows.n_features == 9
+
+
+def test_an_error_names_file_and_line(tmp_path):
+    first = write(tmp_path / "1.txt", lines_of(0, 40))
+    second = write(tmp_path / "2.txt", [*lines_of(1, 20), "1 qid:2 3:x\n"])
+    with pytest.raises(FileFormatError, match=r"2\.txt, line 21"):
+        RowBlocks.from_svmlight([first, second], cache=tmp_path / "cache")
+    with pytest.raises(FileFormatError, match="no rows"):
+        RowBlocks.from_svmlight(write(tmp_path / "3.txt", ["# none\n"]), cache=tmp_path / "cache")
+    with pytest.raises(FileAccessError, match="cannot read"):
+        RowBlocks.from_svmlight(tmp_path / "4.txt", cache=tmp_path / "cache")
+
+
+def test_queries_in_a_side_file_are_refused(tmp_path):
+    path = write(tmp_path / "rows.txt", lines_of(0, has_qid=False))
+    write(tmp_path / "rows.txt.query", ["150\n"])
+    with pytest.raises(FileFormatError, match=r"rows\.txt\.query: rows per query.*write qid"):
+        RowBlocks.from_svmlight(path, cache=tmp_path / "cache")

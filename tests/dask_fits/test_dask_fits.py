@@ -15,6 +15,7 @@ import pairrank.dask  # noqa: E402
 from pairrank.blocks import catalog  # noqa: E402
 from pairrank.compiled._jit import compile_seconds  # noqa: E402
 from pairrank.dask.passes import DaskPasses  # noqa: E402
+from pairrank.exceptions import FitInterruptedError  # noqa: E402
 
 CHUNKS = (500, 0, 700, 40, 960, 800)
 
@@ -113,3 +114,52 @@ def name_of_dask():
     import pairrank.dask.partitions
 
     return pairrank.dask.partitions.is_dask_collection.__module__.partition(".")[0]
+
+
+def test_an_interrupted_fit_carries_its_weights_and_goes_on_from_them(client, rows, monkeypatch):
+    X, cases = rows
+    ranker = pairrank.dask.DaskRankSVM(tol=1e-8, client=client, warm_start=True)
+    seen = []
+
+    def interrupt(step):
+        seen.append(step.coef)
+        if len(seen) == 2:
+            monkeypatch.setattr(client, "gather", interrupted)
+
+    def interrupted(futures):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    given = cut(X), cut(cases["one_query"][0])
+    with pytest.raises(FitInterruptedError, match="interrupted") as caught:
+        ranker.fit(*given, callback=interrupt)
+    np.testing.assert_array_equal(caught.value.partial_coef_, seen[1])
+    resumed = []
+    ranker.fit(*given, callback=lambda step: resumed.append(step.coef) and None)
+    np.testing.assert_array_equal(resumed[0], seen[1])
+    wanted = pairrank.RankSVM(tol=1e-8).fit(X, cases["one_query"][0])
+    np.testing.assert_allclose(ranker.coef_, wanted.coef_, rtol=0, atol=1e-6)
+
+
+def test_a_worker_killed_in_the_fit_leaves_the_same_answer(client, rows):
+    X, cases = rows
+    y = cases["one_query"][0]
+    killed = []
+
+    def kill(step):
+        if step.n_iter == 1 and not killed:
+            killed.append(next(iter(client.nthreads())))
+            client.run(kill_process, workers=killed, on_error="ignore")
+
+    ranker = pairrank.dask.DaskRankSVM(tol=1e-8, client=client)
+    ranker.fit(cut(X), cut(y), callback=kill)
+    assert killed
+    undisturbed = pairrank.dask.DaskRankSVM(tol=1e-8, client=client).fit(cut(X), cut(y))
+    np.testing.assert_array_equal(ranker.coef_, undisturbed.coef_)
+    client.wait_for_workers(2, timeout=60)
+
+
+def kill_process():
+    import os
+
+    os._exit(1)

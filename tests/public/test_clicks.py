@@ -13,7 +13,7 @@ from pairrank import click_weights
 from pairrank.clicks import ips_score
 from pairrank.exceptions import NoPairsWarning, PairrankError
 
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "position_biased_clicks.py"
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "position_biased_clicks.py"
 EPS = np.finfo(np.float64).eps
 GAINS = {
     "dcg": lambda rank: 1.0 / np.log2(1.0 + rank),

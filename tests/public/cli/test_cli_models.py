@@ -52,7 +52,7 @@ def test_the_hinge_is_reached_and_its_gap_shown(folder, tmp_path):
         (["--alpha", "1"], ["Model ranksvm has no option --alpha; use -C."]),
         (
             ["--eps", "0.1"],
-            ["Model ranksvm has no option --eps; it is an option of rankncg, pairwise."],
+            ["Model ranksvm has no option --eps; it is an option of rankncg, pairwise"],
         ),
         (["--model", "rankncg", "-C", "1"], ["Model rankncg has no option -C; use --alpha."]),
         (["--model", "rankncg", "--eps", "0"], ["--eps must be greater than 0 (got 0.0)"]),
