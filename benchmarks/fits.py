@@ -29,7 +29,7 @@ from _harness import Timing
 SOURCE = harness.ROOT / "src"
 WORKER = Path(__file__).with_name("_fit_worker.py")
 FIRST_SHAPE = "1e5 x 20, 100, 5"
-"""The shape of fits that compile."""
+"""The shape of fits that compile, unless others are asked for."""
 
 
 class Cell(NamedTuple):
@@ -169,25 +169,29 @@ def _means(found: list[Cell]) -> Iterator[list[Any]]:
             yield [name, len(ratios), f"{harness.geometric_mean(ratios):.3f}"]
 
 
-def first_rows(sources: list[Path], names: list[str], repeats: int) -> Iterator[list[Any]]:
+def first_rows(
+    sources: list[Path], shape: str, names: list[str], repeats: int
+) -> Iterator[list[Any]]:
     """Yield, per fit and tree in turn, a first fit of an empty cache and those that follow."""
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             found: list[list[dict[str, Any]]] = [[] for _ in sources]
             for _ in range(repeats + 1):
                 for source, answers in zip(sources, found, strict=True):
-                    answers.append(_in_a_process(source, cache_of(source, Path(folder)), name))
+                    answers.append(
+                        _in_a_process(source, cache_of(source, Path(folder)), shape, name)
+                    )
         for which, (empty, *later) in zip(("this", "other"), found, strict=False):
             if "error" in empty:
-                yield [name, which, empty["error"], "", ""]
+                yield [shape, name, which, empty["error"], "", ""]
                 continue
             first, warm = (Timing(tuple(each[key] for each in later)) for key in ("first", "warm"))
-            yield [name, which, empty["first"], first.median, warm.median]
+            yield [shape, name, which, empty["first"], first.median, warm.median]
 
 
-def _in_a_process(source: Path, cache: str, name: str) -> dict[str, Any]:
+def _in_a_process(source: Path, cache: str, shape: str, name: str) -> dict[str, Any]:
     worker = Worker(source, 1, cache)
-    answer = worker.ask(first=[FIRST_SHAPE, name])
+    answer = worker.ask(first=[shape, name])
     worker.end()
     return answer
 
@@ -197,7 +201,7 @@ def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--this", type=Path, default=SOURCE, help="the src that is measured")
     parser.add_argument("--beside", type=Path, help="the src of another checkout")
-    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES), metavar="NAME")
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, metavar="NAME")
     parser.add_argument("--fits", nargs="+", choices=FITS, default=list(FITS), metavar="NAME")
     parser.add_argument("--threads", nargs="+", type=int, default=[1])
     parser.add_argument("--repeats", type=int, default=3)
@@ -219,11 +223,17 @@ def main() -> None:
     print("## Whole fits\n")
     print(harness.header() + "\n")
     if options.first:
-        print(f"Fits of {FIRST_SHAPE}, one thread, in processes of their own.\n")
-        columns = ["fit", "tree", "first of an empty cache, s", "first of a later process, s"]
-        rows = first_rows(sources, fits_of(FIRST_SHAPE, options.fits), options.repeats)
-        print(harness.table([*columns, "warm, s"], rows))
+        print("One thread, each fit in a process of its own.\n")
+        columns = ["shape", "fit", "tree", "first of an empty cache, s"]
+        columns += ["first of a later process, s", "warm, s"]
+        rows = (
+            row
+            for shape in options.shapes or [FIRST_SHAPE]
+            for row in first_rows(sources, shape, fits_of(shape, options.fits), options.repeats)
+        )
+        print(harness.table(columns, rows))
         return
+    options.shapes = options.shapes or list(SHAPES)
     found = list(cells(sources, options))
     print_cells(found, beside=options.beside is not None)
     if options.json:

@@ -6,6 +6,7 @@ import ast
 import random
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -63,19 +64,21 @@ class Sites:
         self.tree = ast.parse(source)
 
     def all(self) -> Iterator[Fault]:
-        """Yield every fault after which the file still parses, to something else."""
-        before = ast.dump(self.tree)
+        """Yield every fault that might be planted."""
         for node in self._runnable(self.tree):
             for method in FINDERS.get(type(node), ()):
-                for fault in method(self, node):
-                    if self._differs(fault, before):
-                        yield fault
+                yield from method(self, node)
 
-    def _differs(self, fault: Fault, before: str) -> bool:
+    def differs(self, fault: Fault) -> bool:
+        """Tell whether the file still parses with a fault in it, to something else."""
         try:
-            return ast.dump(ast.parse(fault.planted(self.source))) != before
+            return ast.dump(ast.parse(fault.planted(self.source))) != self._dump
         except SyntaxError:
             return False
+
+    @cached_property
+    def _dump(self) -> str:
+        return ast.dump(self.tree)
 
     def _runnable(self, node: ast.AST) -> Iterator[ast.AST]:
         """Yield the nodes that run: no annotation, nothing for type checkers only."""
@@ -233,15 +236,17 @@ def draw(package: Path, count: int, seed: int) -> list[Fault]:
     """Draw faults from a package: rooms in proportion to their lines, then kinds alike."""
     lines: Counter[str] = Counter()
     found: dict[str, list[Fault]] = defaultdict(list)
+    sites: dict[str, Sites] = {}
     for file in sorted(package.rglob("*.py")):
         path, source = file.relative_to(package).as_posix(), file.read_bytes()
         lines[room_of(path)] += source.count(b"\n")
-        found[room_of(path)] += Sites(path, source).all()
+        sites[path] = Sites(path, source)
+        found[room_of(path)] += sites[path].all()
     generator = random.Random(seed)
     return [
         fault
         for room, n in shares(lines, count).items()
-        for fault in drawn_by_kind(found[room], n, generator)
+        for fault in drawn_by_kind(found[room], n, generator, sites)
     ]
 
 
@@ -255,7 +260,9 @@ def shares(lines: Counter[str], count: int) -> dict[str, int]:
     return whole
 
 
-def drawn_by_kind(faults: list[Fault], count: int, generator: random.Random) -> list[Fault]:
+def drawn_by_kind(
+    faults: list[Fault], count: int, generator: random.Random, sites: dict[str, Sites]
+) -> list[Fault]:
     """Draw a kind, then a fault of that kind that was not drawn before, `count` times."""
     kinds: dict[str, list[Fault]] = defaultdict(list)
     for fault in dict.fromkeys(faults):
@@ -265,7 +272,9 @@ def drawn_by_kind(faults: list[Fault], count: int, generator: random.Random) -> 
     drawn: list[Fault] = []
     while kinds and len(drawn) < count:
         kind = generator.choice(sorted(kinds))
-        drawn.append(kinds[kind].pop())
+        fault = kinds[kind].pop()
+        if sites[fault.path].differs(fault):
+            drawn.append(fault)
         if not kinds[kind]:
             del kinds[kind]
     return drawn

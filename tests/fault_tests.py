@@ -12,9 +12,6 @@ from pathlib import Path
 
 from coverage import CoverageData
 
-FEW = 20
-"""Below so many tests, those that mention the function are run too: its result may be cached."""
-
 
 class TestsByLine:
     """The tests that run each line of a package, and how long each test takes.
@@ -39,14 +36,18 @@ class TestsByLine:
             self._of_file[test.partition("::")[0]].append(test)
 
     def of(self, path: str, line: int) -> list[str]:
-        """Return the tests to run for a line, the quickest case of every test function first."""
+        """Return the tests to run for a line: of those that run it, then of those that may do.
+
+        The quickest case of every test function comes first.
+        """
         place = _Place(self._sources[path], line)
         found = self._running(path, place.lines)
-        if len(found) < FEW:
-            found |= self._mentioning({place.top})
-        if not found:
-            found = self._running(path, range(1, 1 + self._sources[path].count("\n")))
-        return self._in_order(found - self.bad)
+        others: set[str] = set()
+        if not found or path.startswith("compiled"):
+            others = self._mentioning({place.top}) - found
+        if not found and not others:
+            others = self._running(path, range(1, 1 + self._sources[path].count("\n")))
+        return [*self._in_order(found - self.bad), *self._in_order(others - self.bad)]
 
     def _in_order(self, tests: Iterable[str]) -> list[str]:
         cases: dict[str, list[str]] = defaultdict(list)
