@@ -3,6 +3,7 @@
 Each tree has a worker process per number of threads, and the workers take turns: A B A B. A ratio
 is this tree's seconds divided by the other's: the median over the turns. Memory is the peak of a
 fit beyond what the process held before it, X and labels included, per row. Nothing is asserted.
+On one thread and two it takes about ten minutes per tree.
 
     python benchmarks/fits.py --beside ../before/src --threads 1 2
     python benchmarks/fits.py --shapes "1e5 x 20, 100, 5" sparse --fits RankSVM RankNCG
@@ -160,7 +161,9 @@ def _means(found: list[Cell]) -> Iterator[list[Any]]:
     """Yield the geometric mean of the ratios of some cells, with their number."""
     groups: dict[str, Callable[[Cell], bool]] = {"all": lambda cell: True}
     for n_threads in sorted({cell.threads for cell in found}):
-        groups[f"{n_threads} threads"] = lambda cell, n=n_threads: cell.threads == n
+        groups["one thread" if n_threads == 1 else f"{n_threads} threads"] = (
+            lambda cell, n=n_threads: cell.threads == n
+        )
     for name in FITS:
         groups[name] = lambda cell, name=name: cell.fit == name
     for name, belongs in groups.items():
