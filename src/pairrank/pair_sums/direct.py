@@ -57,8 +57,9 @@ class DirectSum(BoundSum):
 
     def __init__(self, levels: Levels, loss: PairLoss, *, insist: bool = False) -> None:
         if levels.n_pairs > MOST_PAIRS and not insist:
+            name = type(getattr(loss, "given", loss)).__name__
             raise PairrankError(
-                f"the loss {type(loss).__name__} has no fast sum, and one evaluation over "
+                f"the loss {name} has no fast sum, and one evaluation over "
                 f"{levels.n_pairs:,} pairs would take about "
                 f"{levels.n_pairs * NANOSECONDS * 1e-9 / 60:,.0f} minutes: take a loss with a fast "
                 "sum, a sample of the rows, or insist by pair_sum='direct'"

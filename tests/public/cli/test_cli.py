@@ -219,6 +219,8 @@ def test_info_describes_a_model_and_rows(folder):
     rows = json.loads(run("info", folder / "train.txt", "--json").stdout)
     assert (rows["rows"], rows["features"], rows["queries"]) == (60, N_FEATURES, 6)
     assert rows["levels"] == 3
+    X = read_svmlight(folder / "train.txt").X
+    assert rows["share of non-zeros"] == pytest.approx(np.count_nonzero(X) / X.size)
     assert "60" in run("info", folder / "train.txt").stdout
     assert "RankSVM" in run("info", folder / "model").stdout
 

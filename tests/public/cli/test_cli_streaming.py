@@ -203,6 +203,7 @@ def test_a_file_whose_name_looks_like_a_pattern_is_streamed(folder, tmp_path):
         (["--kernel", "rbf"], "--kernel rbf needs all rows in memory"),
         (["--model", "rankncg", "--solver", "sgd"], "use --solver auto"),
         (["--memory-limit", "much"], "not a number of bytes, such as 2GB"),
+        (["--memory-limit", "0"], "not a number of bytes, such as 2GB"),
     ],
 )
 def test_what_cannot_be_streamed_is_refused(folder, tmp_path, options, complaint, monkeypatch):

@@ -78,6 +78,13 @@ def test_a_page_shows_the_numbers_of_the_tables(results, tmp_path):
     assert "C: 0.0001, 0.001" in shown
 
 
+def test_a_page_says_how_models_were_tested(data, tmp_path):
+    for models, said in ((2, "for 1 comparison."), (3, "for 3 comparisons.")):
+        some = {str(k): Column(k) for k in range(models)}
+        compare(data.X, data.y, qid=data.qid, models=some, cv=3).save(tmp_path / "page.html")
+        assert said in " ".join((tmp_path / "page.html").read_text().split())
+
+
 def test_json_holds_all_tables(results, tmp_path):
     results.save(tmp_path / "all.json")
     record = json.loads((tmp_path / "all.json").read_text())

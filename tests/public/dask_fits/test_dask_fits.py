@@ -187,6 +187,17 @@ def test_a_callback_is_called_in_this_process(client, rows):
     assert [step.n_iter for step in steps] == list(range(ranker.n_iter_ + 1))
 
 
+def test_features_that_are_not_finite_or_no_table_are_refused(client, rows):
+    X, cases = rows
+    damaged = X.copy()
+    damaged[700, 2] = np.nan
+    y = cut(cases["one_query"][0])
+    with pytest.raises(PairrankError, match="NaN"):
+        pairrank.dask.DaskRankSVM(client=client).fit(cut(damaged), y)
+    with pytest.raises(PairrankError, match="X must have two dimensions"):
+        pairrank.dask.DaskRankSVM(client=client).fit(y, y)
+
+
 def test_more_partitions_than_queries_and_a_worker_without_data(client, rows):
     X, cases = rows
     y = cases["one_query"][0][:60]

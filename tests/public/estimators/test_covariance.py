@@ -363,8 +363,9 @@ def test_players_that_never_meet_are_told_apart():
 def test_a_feature_that_no_pair_depends_on_has_no_finite_error():
     X, y, qid = drawn(14)
     X[:, 1] = qid
-    with pytest.warns(UndeterminedWarning, match="constant within queries"):
+    with pytest.warns(UndeterminedWarning, match="constant within queries") as caught:
         ranker = RankNCG(covariance="rows").fit(X, y, qid=qid)
+    assert caught[0].filename == __file__, "the warning names the line of the user"
     assert np.isfinite(ranker.standard_errors_).tolist() == [True, False, True]
     without = RankNCG(covariance="rows").fit(X[:, [0, 2]], y, qid=qid)
     np.testing.assert_allclose(ranker.standard_errors_[[0, 2]], without.standard_errors_, rtol=1e-4)

@@ -32,6 +32,15 @@ def test_ties_of_comparisons_are_counted():
     assert not hasattr(ranker, "n_ties_")
 
 
+def test_the_eight_largest_weights_are_shown():
+    ranker = RankSVM().fit(**ROWS)
+    sizes = np.abs(ranker.coef_)
+    page = ranker._repr_html_()
+    assert sizes.size == 9
+    shown = [f"f{at + 1}" for at in np.argsort(-sizes) if f">f{at + 1}<" in page]
+    assert shown == [f"f{at + 1}" for at in np.argsort(-sizes)[:8]]
+
+
 def test_scikit_learns_display_option_is_followed():
     ranker = RankSVM().fit(**ROWS)
     with sklearn.config_context(display="text"):

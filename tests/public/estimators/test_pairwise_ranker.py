@@ -119,3 +119,11 @@ def test_models_of_named_losses_are_saved_and_objects_are_refused(rows, tmp_path
 def test_wrong_parameters_are_refused(rows, options, message):
     with pytest.raises(PairrankError, match=message):
         PairwiseRanker(**options).fit(*rows[:2])
+
+
+def test_a_loss_without_a_fast_sum_refuses_a_fit_of_hours():
+    y = np.arange(240_000) % 2
+    with pytest.raises(
+        PairrankError, match=r"Quartic has no fast sum.*14,400,000,000 pairs.*minutes"
+    ):
+        PairwiseRanker(Quartic()).fit(y[:, np.newaxis] * 1.0, y)

@@ -489,3 +489,9 @@ def test_more_comparisons_outweigh_the_penalty(n_votes):
     np.testing.assert_array_equal(ranker.coef_, plain.coef_)
     proba = ranker.predict_pair_proba(np.eye(2)[:1], np.eye(2)[1:])
     assert proba == pytest.approx(wins / n_votes, abs=0.07 if n_votes == 1000 else 1e-3)
+
+
+def test_beaulieus_series_is_refused_for_a_loss_without_erfc(rows):
+    X, y, qid = rows
+    with pytest.raises(PairrankError, match=r"sums erfc functions only.*'probit' or 'raykar'"):
+        RankNCG(pair_sum="beaulieu").fit(X, y, qid=qid)

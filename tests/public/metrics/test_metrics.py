@@ -175,6 +175,13 @@ def test_tau_b_is_scipys(rows):
     assert kendall_tau(y, s) == pytest.approx(wanted, abs=1e-12, nan_ok=True)
 
 
+def test_tau_a_without_weights_divides_by_all_pairs():
+    rng = np.random.default_rng(0)
+    y, s, qid = rng.integers(0, 4, 30), rng.integers(0, 9, 30), np.repeat([0, 1], [10, 20])
+    found = kendall_tau(y, s, qid=qid, variant="a")
+    assert found == pytest.approx(slow_tau(y, s, qid, None, "a"), rel=1e-12)
+
+
 @pytest.mark.parametrize("heavy", range(6))
 @pytest.mark.parametrize("size", [1e14, 1e17, 1e60, 1e99])
 def test_a_heavy_row_costs_the_others_no_digits(heavy, size):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse.linalg import aslinearoperator
 from sklearn import config_context
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import make_scorer
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.model_selection import GroupKFold, cross_val_score
@@ -40,6 +41,16 @@ def judged():
     X = rng.normal(size=(qid.size, 5)) * [1.0, 1.0, 1.0, 10.0, 0.1]
     y = np.clip(np.rint(1.5 * X[:, 0] + X[:, 1] + rng.normal(size=qid.size) + 1), 0, 4)
     return X, y, qid
+
+
+def test_nothing_of_an_earlier_fit_is_left(judged, tmp_path):
+    X, y, qid = judged
+    search = RankRLSCV([0.1, 1.0])
+    with pytest.raises(NotFittedError):
+        search.save(tmp_path / "model")
+    assert search.fit(X, y, qid=qid).best_estimator_.alpha == search.alpha_
+    search.set_params(alpha_per_target=True).fit(X, np.column_stack((y, -X[:, 1])), qid=qid)
+    assert not hasattr(search, "best_estimator_")
 
 
 @pytest.mark.parametrize(

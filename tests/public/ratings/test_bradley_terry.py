@@ -257,6 +257,13 @@ def test_units_of_covariates_do_not_matter():
     np.testing.assert_allclose(1e6 * large.coef_standard_errors_, plain.coef_standard_errors_)
 
 
+def test_a_scale_multiplies_scores_coefficients_and_their_errors():
+    votes = arguments(make_votes(14, covariates=1))
+    plain, large = BradleyTerry().fit(**votes), BradleyTerry(scale=40.0).fit(**votes)
+    for name in ("scores_", "coef_", "standard_errors_", "coef_standard_errors_"):
+        np.testing.assert_allclose(getattr(large, name), 40.0 * getattr(plain, name), rtol=1e-8)
+
+
 def test_balanced_comparisons_give_equal_scores():
     model = BradleyTerry(ties="davidson").fit([0, 1, 0], [1, 0, 1], tie=[0, 0, 1])
     np.testing.assert_array_equal(model.scores_, [0.0, 0.0])

@@ -38,6 +38,26 @@ def test_the_columns_are_those_of_the_estimator(model):
         ranking["rank"]
 
 
+def test_intervals_of_ranks_are_those_of_all_differences():
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(0, 5, (2, 400))
+    first, second = first[first != second], second[first != second]
+    won = rng.random(first.size) < 1 / (1 + np.exp(1.0 * (first - second)))
+    winner, loser = np.where(won, first, second), np.where(won, second, first)
+    model = BradleyTerry(level=0.9).fit(winner, loser)
+    ranking, scores, covariance = model.ranking_, model.scores_, model.covariance_
+    t = stats.norm.ppf(1 - 0.1 / 2 / (scores.size - 1))
+    for at, item in enumerate(ranking["item"]):
+        difference = scores - scores[item]
+        variance = covariance.diagonal() + covariance[item, item] - 2 * covariance[item]
+        margin = t * np.sqrt(np.maximum(variance, 0.0))
+        better, worse = (difference > margin).sum(), (-difference > margin).sum()
+        assert ranking["rank_low"][at] == 1 + better
+        assert ranking["rank_high"][at] == scores.size - worse
+    assert (ranking["rank_low"] > 1).any()
+    assert (ranking["rank_high"] < scores.size).any()
+
+
 def test_frames_hold_the_same_columns(model):
     for frame in (model.ranking_.to_pandas(), model.ranking_.to_polars()):
         assert list(frame.columns) == list(model.ranking_)
@@ -55,6 +75,8 @@ def test_it_prints_a_table():
     scores = np.linspace(2.0, -2.0, 25)
     names = np.array([f"<{each}>" for each in range(25)])
     ranking = Ranking({"item": names, "score": scores, "n": np.full(25, 12345)})
+    shown = Ranking({name: column[:20] for name, column in dict(ranking).items()})
+    assert "more items" not in repr(shown)
     lines = repr(ranking).splitlines()
     assert len(lines) == 22
     assert lines[0].split() == ["item", "score", "n"]
