@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 import pairrank
 from pairrank import OrderGraph, Pairs, RankSVM
 from pairrank.exceptions import FileFormatError, NoPairsError, NoPairsWarning, PairrankError
+from pairrank.io import read_model, write_model
 
 pytestmark = pytest.mark.numeric
 
@@ -364,3 +365,12 @@ def test_large_rows_in_many_queries_reach_the_optimum_from_a_sample():
     assert sampled.status_ == paper.status_ == "converged"
     assert sampled.objective_ == pytest.approx(paper.objective_, rel=1e-10)
     assert sampled.history_[-1].n_products < paper.history_[-1].n_products
+
+
+def test_remembered_columns_of_a_wrong_type_are_damage(rows, tmp_path):
+    RankSVM().fit(*rows[:2]).save(tmp_path / "model")
+    record = read_model(tmp_path / "model")
+    changed = record._replace(info={**record.info, "columns": {"qid": 3}})
+    write_model(tmp_path / "model", changed)
+    with pytest.raises(FileFormatError, match="damaged: its columns are of a wrong type"):
+        pairrank.load_model(tmp_path / "model")
