@@ -149,9 +149,11 @@ def baseline(folder: Path, jobs: int, tests: list[str]) -> tuple[TestsByLine, Pa
         environment = {**copy.environment(copy.cache), "COVERAGE_FILE": str(coverage)}
         options = ["-n", str(jobs), "-vv", "--durations=0", f"--cov={copy.package}"]
         began = time.monotonic()
-        _, output = run(
+        status, output = run(
             [*options, "--cov-context=test", "--cov-report=", *tests], environment, None
         )
+        if status not in (0, 1):
+            sys.exit(f"the tests could not be run:\n{output[-2000:]}")
         print(f"  {time.monotonic() - began:.0f} s: {output.strip().splitlines()[-1]}", flush=True)
         log.write_text(f"{output}\n{key}\n")
     return TestsByLine(base / "src" / "pairrank", coverage, log.read_text()), base / "cache"
