@@ -245,6 +245,9 @@ def test_a_model_file_is_that_of_the_ranker_in_memory(client, rows, tmp_path):
     loaded = pairrank.load_model(tmp_path / "model")
     assert type(loaded) is type(found.to_local()) is pairrank.RankSVM
     np.testing.assert_array_equal(loaded.coef_, found.coef_)
+    found.export(tmp_path / "found.csv", "csv")
+    loaded.export(tmp_path / "loaded.csv", "csv")
+    assert (tmp_path / "found.csv").read_text() == (tmp_path / "loaded.csv").read_text()
 
 
 def test_importing_pairrank_does_not_import_dask():

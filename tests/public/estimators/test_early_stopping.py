@@ -19,7 +19,7 @@ from pairrank import (
     RankSVM,
     SVRank,
 )
-from pairrank.exceptions import PairrankError
+from pairrank.exceptions import NoPairsError, PairrankError
 from pairrank.metrics import kendall_tau, mean_ndcg, msd, ndcg_score, pairwise_accuracy, tube_cost
 
 RANKERS = [
@@ -190,3 +190,11 @@ def test_standard_errors_need_the_optimum(noisy):
     train, held = noisy
     with pytest.raises(PairrankError, match="does not reach"):
         RankNCG(covariance="rows", patience=1).fit(**train, **held)
+
+
+def test_validation_rows_that_a_metric_cannot_judge_are_refused(noisy):
+    train, held = noisy
+    held = {**held, "y_val": np.zeros(160)}
+    ranker = RankNCG(validation_metric="kendall_tau", patience=3)
+    with pytest.raises(NoPairsError, match="the validation rows have nothing that kendall_tau"):
+        ranker.fit(**train, **held)
