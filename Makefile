@@ -20,7 +20,7 @@ help:
 	@echo "make test-extras"
 	@echo "               the tests that need torch, LightGBM, XGBoost, onnx or Dask"
 	@echo "make planted   plant faults one by one and see whether tests/public finds them (an hour or two);"
-	@echo "               ARGS='--count 20 --room metrics', ARGS=--help"
+	@echo "               ARGS='--room metrics', ARGS='--count 60 --seed 1', ARGS=--help"
 	@echo "make lint      ruff, mypy and numpydoc over the code"
 	@echo "make format    let ruff rewrite what it can"
 	@echo "make bench     list the benchmarks"

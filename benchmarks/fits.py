@@ -54,7 +54,7 @@ class Worker:
     """A process that fits with one tree on a number of threads."""
 
     def __init__(self, source: Path, n_threads: int, cache: str) -> None:
-        environment = {**os.environ, "PYTHONPATH": str(source), "NUMBA_CACHE_DIR": cache}
+        environment = {**os.environ, "PYTHONPATH": str(source.resolve()), "NUMBA_CACHE_DIR": cache}
         for variable in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
             environment[f"{variable}_NUM_THREADS"] = str(n_threads)
         self._process = subprocess.Popen(
@@ -223,6 +223,9 @@ def main() -> None:
     """Print the tables as Markdown."""
     options = parse()
     sources = [options.this] + ([options.beside] if options.beside else [])
+    for source in sources:
+        if not (source / "pairrank" / "__init__.py").is_file():
+            sys.exit(f"{source} holds no pairrank: name the src folder of a checkout")
     print("## Whole fits\n")
     print(harness.header() + "\n")
     if options.first:

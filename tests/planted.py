@@ -274,6 +274,8 @@ def main() -> None:
         for fault in draw(PACKAGE, options.count, options.seed)
         if options.room in (None, room_of(fault.path))
     ]
+    if not faults:
+        sys.exit(f"no fault is drawn in a room {options.room!r}; --list names the places of all")
     if options.list:
         print("\n".join(fault.name for fault in faults))
         return

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank import (
-    RankRLS,
-)
+from pairrank import RankRLS
 from pairrank.metrics._names import METRICS, metric_named
 
 

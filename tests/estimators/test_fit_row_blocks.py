@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from pairrank import (
-    RankSVM,
-)
+from pairrank import RankSVM
 from pairrank.blocks import RowBlocks
 from pairrank.exceptions import PairrankError
 

@@ -8,13 +8,7 @@ from scipy import sparse
 
 from pairrank import Pairs, RankRLS
 from pairrank._protocols import Step
-from pairrank.estimators._rows import (
-    RankingAccuracy,
-    Rows,
-    Watch,
-    draw_held_rows,
-    row_scores,
-)
+from pairrank.estimators._rows import RankingAccuracy, Rows, Watch, draw_held_rows, row_scores
 from pairrank.exceptions import PairrankError
 from pairrank.metrics import pairwise_accuracy
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank import (
-    ConvexHullRanker,
-    Pairs,
-    RankRLS,
-    RankSVM,
-)
+from pairrank import ConvexHullRanker, Pairs, RankRLS, RankSVM
 from pairrank.estimators._rows import RankingAccuracy, Rows, draw_held_rows
 from pairrank.exceptions import PairrankWarning
 from pairrank.metrics import pairwise_accuracy

@@ -10,17 +10,8 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from export_readers import (
-    READERS,
-    UNITS,
-    linear_model,
-    rounding_bound,
-)
-from pairrank import (
-    GreedyRankRLS,
-    RankRLS,
-    RankSVM,
-)
+from export_readers import READERS, UNITS, linear_model, rounding_bound
+from pairrank import GreedyRankRLS, RankRLS, RankSVM
 from pairrank.datasets import make_queries
 from pairrank.export import export
 from pairrank.export.formats import FORMATS

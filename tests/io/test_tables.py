@@ -6,11 +6,7 @@ import numpy as np
 import pytest
 
 import pairrank.io.tables as tables
-from pairrank.io import (
-    Rows,
-    read_rows,
-    write_rows,
-)
+from pairrank.io import Rows, read_rows, write_rows
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])

@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank import (
-    RankSVMCV,
-)
+from pairrank import RankSVMCV
 from pairrank.exceptions import PairrankError
 from pairrank.model_selection import mean_ndcg_scorer
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from sklearn.base import clone
 
-from pairrank.model_selection import (
-    RankRLSCV,
-)
+from pairrank.model_selection import RankRLSCV
 from pairrank.model_selection.rank_rls_cv import PAPER_ALPHAS
 
 pytestmark = pytest.mark.numeric

@@ -11,9 +11,7 @@ from sklearn.model_selection import cross_val_score
 from pairrank import QueryKFold, RankSVM
 from pairrank import model_selection as selection
 from pairrank.exceptions import PairrankError
-from pairrank.metrics import (
-    ndcg_score,
-)
+from pairrank.metrics import ndcg_score
 from pairrank.metrics._names import METRICS, Metric
 
 

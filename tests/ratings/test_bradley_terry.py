@@ -7,11 +7,7 @@ import pytest
 
 from pairrank import BradleyTerry
 from pairrank.ratings import objective
-from ratings_definition import (
-    TIES,
-    arguments,
-    make_votes,
-)
+from ratings_definition import TIES, arguments, make_votes
 
 
 @pytest.mark.parametrize("most", [0, 1000])

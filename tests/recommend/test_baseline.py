@@ -10,13 +10,7 @@ from sklearn.linear_model import Ridge
 
 from pairrank import RankNCG, RankRLS, RankSVM
 from pairrank.datasets import make_ratings
-from pairrank.recommend import (
-    PROTOCOLS,
-    RatingsTable,
-    evaluate_users,
-    fit_users,
-    recommend,
-)
+from pairrank.recommend import PROTOCOLS, RatingsTable, evaluate_users, fit_users, recommend
 from pairrank.recommend.item_means import ItemMeans
 
 pytestmark = pytest.mark.numeric

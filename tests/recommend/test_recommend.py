@@ -9,11 +9,7 @@ import pytest
 
 from pairrank.datasets import make_ratings
 from pairrank.exceptions import NoPairsWarning, PairrankError
-from pairrank.recommend import (
-    PROTOCOLS,
-    Protocol,
-    RatingsTable,
-)
+from pairrank.recommend import PROTOCOLS, Protocol, RatingsTable
 from reproduction.data import load_ratings
 
 pytestmark = pytest.mark.numeric

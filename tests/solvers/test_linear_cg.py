@@ -14,11 +14,7 @@ from pairrank import Pairs
 from pairrank._protocols import Status
 from pairrank.exceptions import PairrankError
 from pairrank.losses import Square
-from pairrank.objective import (
-    KernelDesign,
-    PairObjective,
-    Problem,
-)
+from pairrank.objective import KernelDesign, PairObjective, Problem
 from pairrank.preferences import Differences
 from pairrank.solvers.direct import Direct, dual_inverse, primal_inverse
 from pairrank.solvers.linear_cg import LinearCG

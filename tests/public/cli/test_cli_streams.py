@@ -36,17 +36,16 @@ def shell(home, arguments, **environment):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("closed", ["<&- 2>&-"])
-def test_progress_that_cannot_be_shown_costs_no_fit(folder, tmp_path, closed):
-    done = shell(folder, f"train rows.txt -o {tmp_path}/m {closed}")
+def test_progress_that_cannot_be_shown_costs_no_fit(folder, tmp_path):
+    done = shell(folder, f"train rows.txt -o {tmp_path}/m <&- 2>&-")
     assert done.returncode == 0
     assert "RankSVM" in done.stdout
     assert load_model(tmp_path / "m").status_ == "converged"
 
 
-@pytest.mark.parametrize("closed", [pytest.param(">/dev/full", marks=needs_full)])
-def test_a_summary_that_cannot_be_shown_is_a_warning(folder, tmp_path, closed):
-    done = shell(folder, f"train rows.txt -o {tmp_path}/m {closed}")
+@needs_full
+def test_a_summary_that_cannot_be_shown_is_a_warning(folder, tmp_path):
+    done = shell(folder, f"train rows.txt -o {tmp_path}/m >/dev/full")
     assert done.returncode == 0
     assert load_model(tmp_path / "m").status_ == "converged"
     last = done.stderr.splitlines()[-1]
@@ -93,9 +92,8 @@ def test_standard_input_that_is_closed_is_named(folder, arguments):
     )
 
 
-@pytest.mark.parametrize("closed", [">&-"])
-def test_json_that_cannot_be_written_leaves_the_model(folder, tmp_path, closed):
-    done = shell(folder, f"train rows.txt -o {tmp_path}/m -q --json {closed}")
+def test_json_that_cannot_be_written_leaves_the_model(folder, tmp_path):
+    done = shell(folder, f"train rows.txt -o {tmp_path}/m -q --json >&-")
     assert done.returncode == 1
     assert done.stderr.startswith(
         f"pairrank: error: {tmp_path}/m is written, but standard output does not take the JSON: "
@@ -103,9 +101,8 @@ def test_json_that_cannot_be_written_leaves_the_model(folder, tmp_path, closed):
     assert load_model(tmp_path / "m").status_ == "converged"
 
 
-@pytest.mark.parametrize("command", ["predict model rows.txt"])
-def test_a_reader_that_stops_early_hears_nothing(folder, command):
-    done = shell(folder, f"{command} | head -1")
+def test_a_reader_that_stops_early_hears_nothing(folder):
+    done = shell(folder, "predict model rows.txt | head -1")
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) == 1
 

@@ -15,9 +15,7 @@ pytest.importorskip("distributed", reason="needs dask: make test-extras")
 import dask.array as da  # noqa: E402
 
 from pairrank.dask import DaskRankNCG  # noqa: E402
-from pairrank.exceptions import (  # noqa: E402
-    PairrankError,
-)
+from pairrank.exceptions import PairrankError  # noqa: E402
 
 CHUNKS = (40, 0, 90, 3, 0, 67)
 

@@ -5,11 +5,7 @@ from __future__ import annotations
 import numpy as np
 import sklearn
 
-from pairrank import (
-    Pairs,
-    RankRLS,
-    RankSVM,
-)
+from pairrank import Pairs, RankRLS, RankSVM
 from pairrank.datasets import make_queries
 
 DATA = make_queries(10, 12, 9, random_state=0)
