@@ -19,7 +19,6 @@ from pairrank.cli.ratings import ratings
 from pairrank.cli.recommend import recommend
 from pairrank.cli.scoring import predict
 from pairrank.cli.train import train
-from pairrank.cli.warmup import warmup
 
 app = typer.Typer(
     cls=GuardedGroup,
@@ -31,7 +30,7 @@ app = typer.Typer(
 )
 for command in (
     *(train, predict, evaluate, report, compare, recommend, ratings, export),
-    *(info, convert, demo, warmup),
+    *(info, convert, demo),
 ):
     has_model = command in (train, recommend)
     app.command(cls=ModelCommand if has_model else None)(spread(command))

@@ -31,7 +31,6 @@ def recommend(
         ),
     ],
     *,
-    config: options.ConfigOption = None,
     users: Annotated[
         str | None,
         option(
@@ -124,8 +123,8 @@ def recommend(
     if jobs == 0:
         raise UsageError("--jobs must be 1 or more, or -1 for one per core (got 0).")
     source_of_users = users.removeprefix("@") if users and users.startswith("@") else None
-    check_inputs(config, ratings, source_of_users, titles)
-    check_output(output, ratings, source_of_users, titles, config, as_json=as_json)
+    check_inputs(ratings, source_of_users, titles)
+    check_output(output, ratings, source_of_users, titles, as_json=as_json)
     wanted = names_in(users, "--users") if users is not None else None
     from pairrank.io import read_ratings
     from pairrank.io.ratings import read_titles

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io._arrow import CsvText, ParquetData, Table, is_parquet
+from pairrank.io._arrow import ParquetData, Table, is_parquet
+from pairrank.io._csv import CsvText
 from pairrank.io._streams import name_of, read_bytes
 from pairrank.io.rows import is_finite, is_word, listed
 
