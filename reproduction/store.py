@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pairrank.exceptions import FileFormatError
-from pairrank.io import atomic_write
+from pairrank.io._atomic import atomic_write
 from reproduction.readings import Record
 from reproduction.study import Cell, Places, Study
 

@@ -211,7 +211,7 @@ def as_ids(names: list[str], table: Any) -> list[Any]:
 
 def write(found: Any, output: str) -> None:
     """Write recommendations as CSV in one atomic write."""
-    from pairrank.io import atomic_write
+    from pairrank.io._atomic import atomic_write
 
     columns = found.to_dict()
     with atomic_write(output, "w") as file:

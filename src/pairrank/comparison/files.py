@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from pairrank.comparison.page import page_of
 from pairrank.comparison.tables import latex, markdown
 from pairrank.exceptions import PairrankError
-from pairrank.io import atomic_write, write_columns
+from pairrank.io._atomic import atomic_write
+from pairrank.io.columns import write_columns
 
 if TYPE_CHECKING:
     from pairrank.comparison.results import ComparisonResults

@@ -17,7 +17,7 @@ from pairrank.comparison.cells import Cell
 from pairrank.comparison.models import Candidate
 from pairrank.comparison.task import Fold, Task
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io import atomic_write
+from pairrank.io._atomic import atomic_write
 
 
 class CellStore:

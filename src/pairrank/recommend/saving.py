@@ -16,8 +16,7 @@ from pairrank.estimators.model_files import (
     unfitted_of,
 )
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import ModelRecord, read_model, write_model
-from pairrank.io.model_file import pack_model, unpack_model
+from pairrank.io.model_file import ModelRecord, pack_model, read_model, unpack_model, write_model
 from pairrank.recommend.item_means import ItemMeans
 from pairrank.recommend.personal import Setting, UserFit
 from pairrank.recommend.references import References

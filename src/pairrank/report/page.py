@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pairrank import _validation as validation
 from pairrank._extras import require
 from pairrank.exceptions import PairrankError
-from pairrank.io import atomic_write
+from pairrank.io._atomic import atomic_write
 from pairrank.preferences import Pairs
 from pairrank.report.content import Material, content_of
 from pairrank.report.measures import check_metrics, usual_metrics

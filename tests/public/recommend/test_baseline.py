@@ -103,8 +103,8 @@ def test_a_ranker_of_another_library_is_not_saved(tmp_path):
 
 
 def test_a_damaged_file_of_rankers_is_refused(tmp_path):
+    from model_records import read_model, write_model
     from pairrank import load_model
-    from pairrank.io import read_model, write_model
 
     path = tmp_path / "rankers"
     fit_users(RATINGS, [3], n_references=15).save(path)
