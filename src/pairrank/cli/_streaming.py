@@ -109,6 +109,7 @@ def streamed(
     given = arguments_of(data, with_format(data, columns), docids=False)
     documents = [given["docid"]] if given["docid"] else []
     limit = streaming.memory_limit
+    more: dict[str, Any] = {} if limit is None else {"memory_limit": limit}
     try:
         blocks = RowBlocks.from_parquet(
             data,
@@ -117,7 +118,7 @@ def streamed(
             drop=[] if features else [*split_names(columns["drop"]), *documents],
             drop_text=bool(given["drop_text"]),
             dtype=np.float32 if columns["dtype"] == "float32" else None,
-            **({} if limit is None else {"memory_limit": limit}),
+            **more,
         )
     except FileFormatError as error:
         raise with_label(error, columns) from None

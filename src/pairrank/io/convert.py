@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,13 +95,14 @@ def convert(
         rows = read_rows(
             source,
             format=kind,
+            label=label,
             drop=drop,
             drop_text=drop_text,
             query_sizes=query_sizes,
             dtype=dtype,
             comments=True,
             callback=callback,
-            **{**columns, "label": label},
+            **cast("dict[str, Any]", columns),
         )
         blocks = iter([rows])
     elif kind == "svmlight":
