@@ -25,7 +25,7 @@ LAYERS: dict[str, float] = {
     **dict.fromkeys(["survival", "clicks", "ratings", "report"], 4.3),
     **dict.fromkeys(["torch", "boosting", "dask"], 4.4),
     "comparison": 4.5,
-    **dict.fromkeys(["plotting", "cli", "pyterrier"], 5),
+    **dict.fromkeys(["plotting", "cli"], 5),
     **dict.fromkeys(["__init__", "__main__"], 6),
 }
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""
@@ -65,7 +65,6 @@ LIBRARIES: dict[str, set[str]] = {
     "typer": {"cli"},
     "rich": {"cli"},
     "click": set(),
-    "pyterrier": {"pyterrier"},
     "clarabel": set(),
     "joblib": SKLEARN_ROOMS | {"comparison"},
     "threadpoolctl": SKLEARN_ROOMS | {"threads"},
