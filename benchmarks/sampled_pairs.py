@@ -18,11 +18,12 @@ import numpy as np
 
 import _harness as harness
 from pairrank import RankNCG, RankSVM
-from pairrank.datasets import make_queries, make_utility
+from pairrank.datasets import make_queries
 from pairrank.losses import as_loss
 from pairrank.metrics import pairwise_accuracy
 from pairrank.objective import PairObjective, PairSteps, Problem, StepRule
 from pairrank.preferences import Levels, PairIndex
+from reproduction.data.made import make_utility
 
 TIMES = (0.3, 1.0, 3.0, 10.0)
 """The results are shown at these multiples of the seconds that `fit` takes at its default tol."""

@@ -21,7 +21,6 @@ LAYERS: dict[str, float] = {
     "blocks": 3.5,
     "estimators": 4.0,
     "model_selection": 4.1,
-    "recommend": 4.2,
     **dict.fromkeys(["survival", "clicks", "ratings", "report"], 4.3),
     **dict.fromkeys(["torch", "boosting", "dask"], 4.4),
     "comparison": 4.5,
@@ -41,13 +40,13 @@ STRANGERS = {
 """Rooms of one layer (or below) that must not know one another."""
 
 SKLEARN_ROOMS = {
-    *("_validation", "kernels", "estimators", "model_selection", "recommend"),
+    *("_validation", "kernels", "estimators", "model_selection"),
     "blocks",
     "ratings",
 }
 LEAVES = {"plotting", "cli", "dask", "torch", "boosting", "comparison"}
 FRAMES = {
-    *("_validation", "io", "estimators", "cli", "recommend", "ratings"),
+    *("_validation", "io", "estimators", "cli", "ratings"),
     *("comparison", "dask"),
 }
 LIBRARIES: dict[str, set[str]] = {

@@ -11,9 +11,9 @@ import numpy as np
 from sklearn.datasets import load_diabetes
 
 from pairrank import ConvexHullRanker, RankSVM
-from pairrank.datasets import discretize
 from pairrank.metrics import wmw_score
 from reproduction.data import load
+from reproduction.data.made import discretize
 from reproduction.papers.abalone import SEX
 from reproduction.papers.pointwise import ExplicitPairs, gaussian_process
 from reproduction.pictures import new_figure, style

@@ -12,10 +12,10 @@ import pytest
 from scipy import sparse
 
 from pairrank import Pairs
-from pairrank.datasets import discretize
 from pairrank.exceptions import FileFormatError, PairrankError
 from reproduction.data import DatasetNotFoundError, describe, list_datasets, load
 from reproduction.data.loaders import READERS
+from reproduction.data.made import discretize
 from reproduction.data.registry import read_records
 
 

@@ -7,7 +7,6 @@ import pytest
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import HistGradientBoostingRegressor
 
-from pairrank.datasets import discretize
 from reproduction import __main__ as command
 from reproduction.agreement import (
     allowed,
@@ -18,6 +17,7 @@ from reproduction.agreement import (
     farthest,
     moved,
 )
+from reproduction.data.made import discretize
 from reproduction.page import write_page
 from reproduction.papers import STUDIES, load_study
 from reproduction.papers.lee2014 import models, reasons, variants

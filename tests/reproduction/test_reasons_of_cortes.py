@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from pairrank import MPRank, RankBoost
-from pairrank.recommend import UserProblem, evaluate_users
 from reproduction.agreement import allowed
 from reproduction.papers.cortes2007 import boosting, judging, printed, searching, tested
 from reproduction.study import Printed, Quantity, at_place
+from reproduction.users import METRICS, UserProblem, evaluate_users
 
 PAPER = {"msd": (2.0, 0.5), "misranking": (0.4, 0.02)}
 
@@ -15,12 +15,12 @@ PAPER = {"msd": (2.0, 0.5), "misranking": (0.4, 0.02)}
 def draw_of_the_tests():
     """Return the draw that searches on generated ratings take, and their configuration."""
     protocol = judging.replace(judging.PROTOCOLS["cortes"], **judging.TINY)
-    return judging.drawn(protocol, judging.ratings_of(judging.GENERATED), 100)
+    return protocol.draw(judging.ratings_of(judging.GENERATED), 100)
 
 
 def distance(evaluation):
     """Return the largest distance from the paper's figures, in its standard deviations."""
-    return max(abs(evaluation.mean(metric) - mean) / sd for metric, (mean, sd) in PAPER.items())
+    return max(abs(evaluation[metric] - mean) / sd for metric, (mean, sd) in PAPER.items())
 
 
 def test_the_nearest_parameters_have_the_least_of_the_largest_distance():
@@ -33,7 +33,7 @@ def test_the_nearest_parameters_have_the_least_of_the_largest_distance():
     problems = draw_of_the_tests()
     distances = {
         f"gamma {width / size:.3g}, C {C:.3g}": distance(
-            evaluate_users(problems, MPRank(kernel="rbf", gamma=width / size, C=C), n_jobs=1)
+            evaluate_users(problems, MPRank(kernel="rbf", gamma=width / size, C=C))
         )
         for width in asked["widths"]
         for C in asked["strengths"]
@@ -59,12 +59,12 @@ def test_the_nearest_figures_are_within_what_the_paper_prints_of_a_row():
 
 def test_rounds_of_one_fit_are_judged_as_fits_of_so_many_rounds():
     problems = draw_of_the_tests()
-    by_round = dict(boosting.by_round(list(problems), 40))
+    by_round = dict(boosting.by_round(problems, 40))
     assert list(by_round) == [20, 30, 40]
     for n_rounds, found in by_round.items():
-        evaluation = evaluate_users(problems, RankBoost(n_rounds), n_jobs=1)
-        for metric in judging.METRICS:
-            assert found[metric] == pytest.approx(evaluation.mean(metric), rel=1e-12)
+        evaluation = evaluate_users(problems, RankBoost(n_rounds))
+        for metric in METRICS:
+            assert found[metric] == pytest.approx(evaluation[metric], rel=1e-12)
 
 
 def test_the_nearest_variant_is_no_farther_than_the_medians():
@@ -72,7 +72,7 @@ def test_the_nearest_variant_is_no_farther_than_the_medians():
         dataset=judging.GENERATED, paper=PAPER, levels=(2,), most_rounds=30, **judging.TINY
     )
     problems = draw_of_the_tests()
-    filled = [distance(evaluate_users(problems, RankBoost(n), n_jobs=1)) for n in (20, 30)]
+    filled = [distance(evaluate_users(problems, RankBoost(n))) for n in (20, 30)]
     assert found["filled"] == pytest.approx(min(filled), rel=1e-12)
     assert found["distance"] <= found["filled"]
     assert found["tried"] == 2 * len(boosting.variants((2,)))
@@ -93,8 +93,8 @@ def test_either_gaps_or_thresholds_are_changed():
 
 def problem_with_gaps():
     X = np.array([[1.0, np.nan], [5.0, 3.2]])
-    y, items = np.array([1.0, 2.0]), np.array([0, 1])
-    return UserProblem("ann", X, y, X[::-1], y, items, items)
+    y = np.array([1.0, 2.0])
+    return UserProblem(X, y, X[::-1], y)
 
 
 @pytest.mark.parametrize(("gaps", "value"), [("lowest", 0.0), ("highest", 6.0)])
@@ -121,7 +121,7 @@ def test_searches_ask_for_the_figures_of_a_row_together_as_agreement_does():
     row = next(each for each in tested.REACH.cells if each.column == judging.BOOST)
     assert row.row == "MovieLens 60-80"
     assert row.digest in {each.digest for each in tested.BOOSTED.cells}
-    assert set(row.config["paper"]) == set(judging.METRICS)
+    assert set(row.config["paper"]) == set(METRICS)
     assert at_place(tested.REASONS, row.row, judging.BOOST) is tested.NO_VARIANT
     wide = tested.REACH.cells[0].config
     for name, values in tested.NEAR_INTERPOLATION.items():
@@ -141,7 +141,7 @@ def test_a_thinned_group_keeps_its_gauge_jokes_and_few_others():
     assert set(found.counts[in_group].tolist()) <= {12, 13, 14}
     np.testing.assert_array_equal(found.counts[~in_group], table.counts[~in_group])
     for user in np.flatnonzero(in_group):
-        before = table.item_ids[table.items_of(user)]
-        after = found.item_ids[found.items_of(user)]
+        before = table.item_ids[table.item[table.of(user)]]
+        after = found.item_ids[found.item[found.of(user)]]
         assert set(after) <= set(before)
         assert set(np.intersect1d(before, boosting.GAUGE)) <= set(after)

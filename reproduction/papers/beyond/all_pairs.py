@@ -9,8 +9,9 @@ import numpy as np
 from scipy import sparse
 
 from pairrank import compare
-from pairrank.datasets import discretize, make_queries, make_utility
+from pairrank.datasets import make_queries
 from reproduction.data import load
+from reproduction.data.made import discretize, make_utility
 from reproduction.readings import Readings
 from reproduction.study import Cell, Claim, NotRun, Quantity, Table, Verdict, verdict
 

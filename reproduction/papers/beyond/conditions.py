@@ -10,8 +10,8 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from pairrank import RankBoost, RankNCG, RankSVM
-from pairrank.datasets import discretize, make_utility
 from pairrank.metrics import pairwise_accuracy
+from reproduction.data.made import discretize, make_utility
 from reproduction.readings import Readings
 from reproduction.study import Cell, Claim, Quantity, Table, Verdict, verdict
 

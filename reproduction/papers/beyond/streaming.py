@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from pairrank import RankSVM, RowBlocks
-from pairrank.datasets import make_utility
 from pairrank.metrics import pairwise_accuracy
 from reproduction.data import DatasetNotFoundError
+from reproduction.data.made import make_utility
 from reproduction.readings import Readings
 from reproduction.study import Cell, Claim, NotRun, Quantity, Table, Verdict, verdict
 

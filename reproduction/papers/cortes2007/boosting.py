@@ -10,18 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pairrank import RankBoost
-from pairrank.metrics import m1d, msd, pairwise_accuracy
-from pairrank.recommend import RatingsTable, UserProblem
 from reproduction.agreement import farthest
+from reproduction.data import RatingsTable
 from reproduction.papers.cortes2007.judging import (
     ACTIVITY,
-    METRICS,
     N_REFERENCES,
     N_USERS,
     cortes_protocol,
-    drawn,
     ratings_of,
 )
+from reproduction.users import UserProblem, measured
 
 ROUNDS = (20, 30, 40, 45, 50, 55, 60, 65, 70, 80, 90, 100, 125, 150, 175, 200, 250, 300)
 MEDIAN, DEFAULT, LOWEST, HIGHEST = "median", "default", "lowest", "highest"
@@ -66,7 +64,7 @@ def nearest_boost(
     filled, tried = float("inf"), 0
     for gaps, n_levels in variants(levels):
         impute = "median" if gaps == MEDIAN else "missing"
-        problems = drawn(replace(protocol, impute=impute), table, 100 + seed)
+        problems = replace(protocol, impute=impute).draw(table, 100 + seed)
         rows = [changed(each, gaps, n_levels, ends) for each in problems]
         for n_rounds, found in by_round(rows, most_rounds):
             tried += 1
@@ -106,21 +104,11 @@ def by_round(
     problems: list[UserProblem], most_rounds: int
 ) -> Iterator[tuple[int, dict[str, float]]]:
     """Yield each number of rounds with the metrics after it, means over the reviewers."""
-    labels = np.concatenate([each.y_test for each in problems])
-    qid = np.repeat(np.arange(len(problems)), [each.y_test.size for each in problems])
     numbers = [n for n in ROUNDS if n <= most_rounds]
     stages = np.hstack([_stages(each, numbers) for each in problems])
     for n_rounds, scores in zip(numbers, stages, strict=True):
-        values = (
-            float(np.nanmean(list(metric(labels, scores, qid=qid, per_query=True).values())))
-            for metric in (msd, m1d, _accuracy)
-        )
-        found = dict(zip(METRICS, values, strict=True))
-        yield n_rounds, found | {"misranking": 1.0 - found["misranking"]}
-
-
-def _accuracy(*args: Any, **kwargs: Any) -> Any:
-    return pairwise_accuracy(*args, **kwargs, ties="error")
+        found = measured(problems, scores)
+        yield n_rounds, {metric: float(values.mean()) for metric, values in found.items()}
 
 
 def _stages(problem: UserProblem, numbers: list[int]) -> NDArray[np.float64]:
@@ -141,12 +129,11 @@ def thin(
     those of the gauge jokes, then others.
     """
     generator = np.random.default_rng([seed, 2])
-    kept = np.ones(table.n_ratings, dtype=bool)
+    kept = np.ones(table.rating.size, dtype=bool)
     in_group = (table.counts >= group[0]) & (table.counts < group[1])
     for user in np.flatnonzero(in_group).tolist():
         places = generator.permutation(table.counts[user])
-        gauge = np.isin(table.item_ids[table.items_of(user)[places]], GAUGE)
+        gauge = np.isin(table.item_ids[table.item[table.of(user)][places]], GAUGE)
         order = np.concatenate([places[gauge], places[~gauge]])
         kept[table.start[user] + order[generator.integers(*counts) :]] = False
-    names = np.repeat(table.user_ids, table.counts)
-    return RatingsTable.build((names[kept], table.item_ids[table.item][kept], table.rating[kept]))
+    return table.only(kept)

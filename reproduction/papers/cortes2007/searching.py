@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from sklearn.exceptions import ConvergenceWarning
-
-from pairrank.recommend import evaluate_users
 from reproduction.agreement import farthest
 from reproduction.papers.cortes2007.judging import (
     ACTIVITY,
-    METRICS,
     MP,
     N_REFERENCES,
     SV,
     cortes_protocol,
-    drawn,
     methods,
     ratings_of,
 )
+from reproduction.users import evaluate_users
 
 WIDTHS = {MP: (0.01, 0.1, 0.3, 1.0, 3.0, 10.0, 100.0, 1e3, 3e3, 5e3, 1e4), SV: (1.0, 10.0)}
 STRENGTHS = {MP: (1e3, 1e4, 1e5, 1e6, 1e8), SV: (1e3, 3e3, 1e4, 3e4, 1e5)}
@@ -49,17 +44,14 @@ def nearest(
     """
     table = ratings_of(dataset)
     protocol = cortes_protocol(group, n_references, n_users, activity)
-    problems = drawn(protocol, table, 100 + seed)
+    problems = protocol.draw(table, 100 + seed)
     variance = float(table.rating.var())
     size, deviation = n_references * variance, variance**0.5
     make = methods(size, deviation)[method].make
     best: dict[str, Any] = {"distance": float("inf")}
     tried = points(method, size, deviation, widths, strengths)
     for params in tried:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)
-            evaluation = evaluate_users(problems, make(**params), n_jobs=1)
-        found = {metric: evaluation.mean(metric) for metric in METRICS}
+        found: dict[str, Any] = dict(evaluate_users(problems, make(**params)))
         distance = farthest(found, paper)
         if distance < best["distance"]:
             shown = ", ".join(f"{name} {value:.3g}" for name, value in params.items())

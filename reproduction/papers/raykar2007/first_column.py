@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from pairrank.datasets import discretize
 from reproduction.agreement import by_search
 from reproduction.data import load
+from reproduction.data.made import discretize
 from reproduction.papers.abalone import N_SEXES
 from reproduction.papers.raykar2007 import printed
 from reproduction.papers.raykar2007.methods import METHODS, judge_rows

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pairrank.datasets import make_randpoly
+from reproduction.data.made import make_randpoly
 from reproduction.papers.raykar2007 import printed
 from reproduction.papers.raykar2007.methods import METHODS, choose_alpha, judge_rows, wmw_of
 from reproduction.papers.raykar2007.sets import EXTRA, SOURCES, Source, config_of, rows_of

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from pairrank.datasets import discretize, make_randnet, make_randpoly
 from reproduction.agreement import by_cell, by_search
 from reproduction.data import load
+from reproduction.data.made import discretize, make_randnet, make_randpoly
 from reproduction.protocols import count_preferences, folds_of
 from reproduction.study import Cell, Printed, Quantity, Reason, Table
 

@@ -12,8 +12,6 @@ from pairrank.io.model_file import read_model as read_model
 from pairrank.io.model_file import write_model as write_model
 from pairrank.io.pairs import read_pairs as read_pairs
 from pairrank.io.query_sizes import read_query_sizes as read_query_sizes
-from pairrank.io.ratings import RatingColumns as RatingColumns
-from pairrank.io.ratings import read_ratings as read_ratings
 from pairrank.io.rows import Rows as Rows
 from pairrank.io.svmlight import read_svmlight as read_svmlight
 from pairrank.io.svmlight_writer import write_svmlight as write_svmlight

@@ -94,21 +94,6 @@ def test_the_command_line_switches_off_a_flag_of_the_file(here):
     assert "No such option: --no-loss" in misused("train", "train.txt", "-o", "m", "--no-loss")
 
 
-def test_recommend_takes_its_options_from_a_file(here):
-    lines = [f"{user},{item},{(3 * user + item) % 5}" for user in range(9) for item in range(12)
-             if (user + item) % 3]  # fmt: skip
-    (here / "ratings.csv").write_text("\n".join(["user,item,rating", *lines]))
-    (here / "c.toml").write_text('ratings="ratings.csv"\nmodel="mprank"\nC=1\nmin-support=0\ntop=3')
-    of_file = run("recommend", "--config", "c.toml").stdout
-    written_out = ["ratings.csv", "--model", "mprank", "-C", "1", "--min-support", "0"]
-    assert of_file == run("recommend", *written_out, "--top", "3").stdout
-    assert len(of_file.splitlines()) == 1 + 9 * 3
-    wins = run("recommend", "--config", "c.toml", "--top", "1").stdout
-    assert len(wins.splitlines()) == 1 + 9
-    said = misused("recommend", "--config", "c.toml", "--alpha", "1")
-    assert "Model mprank has no option --alpha; use -C." in said
-
-
 def test_the_model_of_the_file_has_its_own_options(here):
     (here / "c.toml").write_text('model = "svrank"\nepsilon = 0.5\ndata = "train.txt"\noutput="m"')
     record = json.loads(run("train", "--config=c.toml", "--json").stdout)
