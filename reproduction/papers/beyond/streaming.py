@@ -15,8 +15,7 @@ from pairrank import RankSVM, RowBlocks
 from pairrank.metrics import pairwise_accuracy
 from reproduction.data import DatasetNotFoundError
 from reproduction.data.made import make_utility
-from reproduction.readings import Readings
-from reproduction.study import Cell, Claim, NotRun, Quantity, Table, Verdict, verdict
+from reproduction.study import Cell, Claim, NotRun, Quantity, Readings, Table, Verdict, verdict
 
 N_FEATURES, N_LEVELS = 10, 5
 BYTES = 4 * N_FEATURES + 1

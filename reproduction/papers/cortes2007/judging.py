@@ -29,8 +29,9 @@ SMALL: dict[str, Any] = {
     "activity": [10, 100],
     "group": [5, 100],
 }
-TINY = {name: SMALL[name] for name in ("n_users", "n_references", "activity", "group")}
-"""What the cells of the tests take on generated ratings: with choice and repeats, and without."""
+
+
+"""What the cells of the tests take on generated ratings."""
 
 
 class Method(NamedTuple):
@@ -174,34 +175,3 @@ def tuned(
         costs = [evaluate_users(problems, how.make(**params))[how.cost] for params in tried]
     best = tried[int(np.argmin(costs))]
     return how.make(**best), ", ".join(f"{name} {value:.3g}" for name, value in best.items())
-
-
-WIDTHS = (0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0, 10000.0)
-
-
-def by_width(
-    *,
-    dataset: str,
-    group: tuple[int, int],
-    C: float = 30.0,
-    n_users: int = N_USERS,
-    n_references: int = N_REFERENCES,
-    activity: tuple[int, int] = ACTIVITY,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Return MPRank's metrics on one draw by the width of its kernel."""
-    table = ratings_of(dataset)
-    protocol = cortes_protocol(group, n_references, n_users, activity)
-    problems = protocol.draw(table, 100 + seed)
-    size = n_references * float(table.rating.var())
-    found = [
-        evaluate_users(problems, MPRank(kernel="rbf", gamma=one / size, C=C)) for one in WIDTHS
-    ]
-    constant = evaluate_users(problems, DummyRegressor())
-    return {
-        "width": list(WIDTHS),
-        "msd": [each["msd"] for each in found],
-        "misranking": [each["misranking"] for each in found],
-        "constant": constant["msd"],
-        "least": min(each["msd"] for each in found),
-    }

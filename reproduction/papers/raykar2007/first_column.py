@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_diabetes
 
-from reproduction.agreement import by_search
 from reproduction.data import load
 from reproduction.data.made import discretize
-from reproduction.papers.abalone import N_SEXES
 from reproduction.papers.raykar2007 import printed
 from reproduction.papers.raykar2007.methods import METHODS, judge_rows
 from reproduction.papers.raykar2007.sets import (
@@ -22,7 +20,7 @@ from reproduction.papers.raykar2007.sets import (
     Source,
 )
 from reproduction.protocols import count_preferences, folds_of
-from reproduction.study import ANY, Cell, Quantity, Reason, Table
+from reproduction.study import ANY, Cell, Quantity, Table
 
 ORDER_OF_SEXES = np.array([2.0, 0.0, 1.0])
 """The places of male, female and infant in alphabetical order: F, I, M."""
@@ -32,6 +30,8 @@ BY_COUNT = ("pyrim", "triazines", "housing")
 
 FAST, DIRECT, BOOST = "RankNCG fast", "RankNCG direct", "RankBoost"
 METHODS_SHOWN = (DIRECT, FAST, BOOST)
+N_SEXES = 3
+"""The columns of the sex in Abalone, one-hot."""
 REAL = tuple(source for source in SOURCES if source.data not in GENERATED)
 TINY = "sklearn-diabetes"
 
@@ -106,13 +106,10 @@ COUNTS = Table(
 
 
 OTHER_PAIRS = "Not compared: the first column does not have the paper's pairs here (Table 1-first)."
-NO_VARIANT = Reason(
+NO_VARIANT = (
     "The cause is unknown. No one variant of RankBoost gives the paper's figures of Triazines and "
     "Airplane Companies together: any threshold, the mean or the median; 1, 10, 50 or 100 rounds; "
-    "tied scores wrong, half or right (Table 4-boost, whose last column has the variants that give "
-    "the figure of one set alone).",
-    by_search("4-boost", column=""),
-    unknown=True,
+    "tied scores wrong, half or right."
 )
 
 

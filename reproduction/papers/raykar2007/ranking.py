@@ -10,8 +10,7 @@ from reproduction.papers.raykar2007.methods import METHODS, choose_alpha, judge_
 from reproduction.papers.raykar2007.sets import EXTRA, SOURCES, Source, config_of, rows_of
 from reproduction.pictures import draw_curves, new_figure
 from reproduction.protocols import folds_of, seconds_of, without_warnings
-from reproduction.readings import Readings
-from reproduction.study import ANY, Cell, Quantity, Table
+from reproduction.study import ANY, Cell, Quantity, Readings, Table
 
 N_FOLDS = 5
 LARGE = 500
@@ -77,7 +76,7 @@ MINUTES = {
 
 LEFT_IN = (
     "Not compared: the paper's target is another column, the first of most files (Table 1-first); "
-    "which one it is in three sets is not known (Table 1-columns). Table 4-first has the first "
+    "which one it is in three sets is not known. Table 4-first has the first "
     "column as the target. The last column here leaves the usual target among the features, a "
     "reading of the paper's d that its accuracies do not support."
 )
