@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -11,31 +10,19 @@ from reproduction.study import Printed, Quantity, Readings, Record, Study, Table
 
 
 def agrees(record: Record, quantity: Quantity, printed: Printed) -> bool | None:
-    """Return whether ours is close enough; None where there is nothing to compare."""
-    found = record["values"].get(quantity.value)
-    if quantity.tolerance is None or printed.mean is None or isinstance(found, str | None):
-        return None
-    return is_close(statistics.fmean(numbers(found)), quantity, printed)
-
-
-def is_close(found: float, quantity: Quantity, printed: Printed) -> bool:
-    """Return whether a figure is within what the quantity allows of what the paper prints.
+    """Return whether ours is close enough; None where there is nothing to compare.
 
     Close enough is within two of the paper's standard deviations, or within the quantity's
     tolerance if the paper gives none; and always within the rounding of what it prints.
     """
-    difference = abs(found - (printed.mean or 0.0))
-    return not math.isnan(difference) and difference <= allowed(quantity, printed) + 1e-12
-
-
-def allowed(quantity: Quantity, printed: Printed) -> float:
-    """Return the largest difference from what the paper prints that still agrees with it."""
-    tolerance = quantity.tolerance or 0.0
-    if quantity.relative:
-        tolerance *= abs(printed.mean or 0.0)
+    found = record["values"].get(quantity.value)
+    if quantity.tolerance is None or printed.mean is None or isinstance(found, str | None):
+        return None
+    allowed = quantity.tolerance * (abs(printed.mean) if quantity.relative else 1.0)
     if printed.spread is not None:
-        tolerance = 2.0 * printed.spread
-    return max(tolerance, quantity.rounding)
+        allowed = 2.0 * printed.spread
+    difference = abs(statistics.fmean(numbers(found)) - printed.mean)
+    return difference <= max(allowed, quantity.rounding) + 1e-12
 
 
 class Compared(NamedTuple):

@@ -39,27 +39,26 @@ def discretize(y: Any, n_bins: int, *, by: Literal["count", "width"] = "count") 
     return bins
 
 
-def make_randnet(n_rows: int = 1000, *, random_state: Any = None) -> Made:
+def make_randnet(n_rows: int = 1000, *, n_bins: int = 6, random_state: Any = None) -> Made:
     """Make rows labelled by a random net of two layers (Burges et al. 2005, Section 5.1).
 
     50 features and all weights are uniform in [-1, 1]; 10 hidden units are tanh; the linear output
-    is cut into six bins. By the numbers of pairs in Raykar et al. (2007), their bins are of equal
+    is cut into bins. By the numbers of pairs in Raykar et al. (2007), their bins are of equal
     width, not of equal count.
     """
     rng = np.random.default_rng(random_state)
     X = rng.uniform(-1.0, 1.0, (n_rows, 50))
     hidden = rng.uniform(-1.0, 1.0, (50, 10))
     output = rng.uniform(-1.0, 1.0, 10)
-    return _binned(X, np.tanh(X @ hidden) @ output)
+    return _binned(X, np.tanh(X @ hidden) @ output, n_bins)
 
 
-def make_randpoly(n_rows: int = 1000, *, random_state: Any = None) -> Made:
+def make_randpoly(n_rows: int = 1000, *, n_bins: int = 6, random_state: Any = None) -> Made:
     """Make rows labelled by a random cubic polynomial (Burges et al. 2005, Section 5.1).
 
     50 features are uniform in [-1, 1]. The utility is the mean of three terms, each scaled to mean
     0 and variance 1 over the rows: a random linear one, sum_i x_i x_P(i) and
-    sum_i x_i x_Q(i) x_R(i) with random permutations P, Q, R; it is cut into six bins of equal
-    width.
+    sum_i x_i x_Q(i) x_R(i) with random permutations P, Q, R; it is cut into bins of equal width.
     """
     rng = np.random.default_rng(random_state)
     X = rng.uniform(-1.0, 1.0, (n_rows, 50))
@@ -69,7 +68,7 @@ def make_randpoly(n_rows: int = 1000, *, random_state: Any = None) -> Made:
         np.einsum("ij,ij->i", X, X[:, first]),
         np.einsum("ij,ij,ij->i", X, X[:, second], X[:, third]),
     )
-    return _binned(X, sum((term - term.mean()) / term.std() for term in terms) / len(terms))
+    return _binned(X, sum((term - term.mean()) / term.std() for term in terms) / len(terms), n_bins)
 
 
 def make_utility(
@@ -203,8 +202,8 @@ def make_ratings(
     return user, item, 1.0 + np.searchsorted(edges, found)
 
 
-def _binned(X: Any, utility: Any) -> Made:
-    y = discretize(utility, 6, by="width").astype(float)
+def _binned(X: Any, utility: Any, n_bins: int) -> Made:
+    y = discretize(utility, n_bins, by="width").astype(float)
     return Made(X, y, None, utility, None)
 
 

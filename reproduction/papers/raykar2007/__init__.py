@@ -25,7 +25,6 @@ STUDY = Study(
         ranking.TIMES,
         ranking.ACCURACIES,
         first_column.ACCURACIES,
-        ranking.CHOSEN,
     ),
     claims=claims.CLAIMS,
 )

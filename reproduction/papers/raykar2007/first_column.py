@@ -41,19 +41,12 @@ def rows_of_first(data: str, n_bins: int, by: str) -> tuple[Any, Any]:
 
     The first column of Abalone is the sex, whose three values are the classes.
     """
-    columns = columns_of(data)
-    X, target = columns[:, :-1], columns[:, -1]
+    X, target = load_diabetes(return_X_y=True) if data == TINY else _real_rows(data)
     if data == "abalone":
         sex, others = X[:, :N_SEXES].argmax(axis=1), X[:, N_SEXES:]
         return np.column_stack([others, target]), ORDER_OF_SEXES[sex]
     classes = discretize(X[:, 0], n_bins, by="width" if by == "width" else "count")
     return np.column_stack([X[:, 1:], target]), classes
-
-
-def columns_of(data: str) -> Any:
-    """Return every column of a file, the usual target last."""
-    X, target = load_diabetes(return_X_y=True) if data == TINY else _real_rows(data)
-    return np.column_stack([X, target])
 
 
 def _real_rows(data: str) -> tuple[Any, Any]:

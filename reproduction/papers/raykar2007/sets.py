@@ -54,17 +54,13 @@ def config_of(source: Source) -> dict[str, Any]:
     return {"data": source.data, "n_bins": source.n_bins, "by": source.by, **made}
 
 
-def rows_of(
-    data: str, n_bins: int, by: str, n_rows: int = 0, *, with_target: bool = False, seed: int = 0
-) -> tuple[Any, Any]:
-    """Return features and classes; `with_target` leaves the target among the features."""
+def rows_of(data: str, n_bins: int, by: str, n_rows: int = 0, seed: int = 0) -> tuple[Any, Any]:
+    """Return features and classes."""
     if data in GENERATED:
         made = GENERATED[data](n_rows, n_bins=n_bins, random_state=seed)
-        X, target, y = made.X, made.utility, made.y
-    else:
-        X, target = _real_rows(data)
-        y = discretize(target, n_bins, by="width" if by == "width" else "count")
-    return (np.column_stack([X, target]) if with_target else X), y
+        return made.X, made.y
+    X, target = _real_rows(data)
+    return X, discretize(target, n_bins, by="width" if by == "width" else "count")
 
 
 def _real_rows(data: str) -> tuple[Any, Any]:
