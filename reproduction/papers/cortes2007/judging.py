@@ -29,8 +29,6 @@ SMALL: dict[str, Any] = {
     "activity": [10, 100],
     "group": [5, 100],
 }
-
-
 """What the cells of the tests take on generated ratings."""
 
 
@@ -102,19 +100,6 @@ def ratings_of(dataset: str) -> RatingsTable:
     return load_ratings(dataset)
 
 
-def cortes_protocol(
-    group: tuple[int, int], n_references: int, n_users: int, activity: tuple[int, int]
-) -> Protocol:
-    """Return the paper's protocol for reviewers of one group of numbers of ratings in common."""
-    return replace(
-        PROTOCOLS["cortes"],
-        group=group,
-        n_references=n_references,
-        n_users=n_users,
-        activity=activity,
-    )
-
-
 def judge(
     *,
     dataset: str,
@@ -129,11 +114,17 @@ def judge(
 ) -> dict[str, Any]:
     """Return each draw's metrics, means over the test reviewers, at the chosen parameters.
 
-    Parameters are chosen on held-out reviewers, who leave the data. References are drawn from the
-    group once per draw.
+    Parameters are chosen on held-out reviewers, who leave the data. References are drawn once per
+    draw from the reviewers with a number of ratings in `group`.
     """
     table = ratings_of(dataset)
-    protocol = cortes_protocol(group, n_references, n_users, activity)
+    protocol = replace(
+        PROTOCOLS["cortes"],
+        group=group,
+        n_references=n_references,
+        n_users=n_users,
+        activity=activity,
+    )
     able = np.flatnonzero((table.counts >= activity[0]) & (table.counts <= activity[1]))
     held = np.random.default_rng([seed, 1]).choice(able, n_held, replace=False)
     tune = replace(protocol, users=table.user_ids[held].tolist(), n_users=None)
