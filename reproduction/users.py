@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -17,7 +17,11 @@ from sklearn.exceptions import ConvergenceWarning
 from pairrank.metrics import m1d, msd, pairwise_accuracy
 from reproduction.data.ratings import RatingsTable
 
-METRICS = {"msd": msd, "m1d": m1d, "misranking": partial(pairwise_accuracy, ties="error")}
+METRICS: dict[str, Callable[..., Any]] = {
+    "msd": msd,
+    "m1d": m1d,
+    "misranking": partial(pairwise_accuracy, ties="error"),
+}
 """Metrics by name; the share of misranked pairs is 1 less the accuracy, tied scores are wrong."""
 
 LEAST_PER_SIDE = 2

@@ -120,8 +120,8 @@ def make_documents(
     rng = np.random.default_rng(random_state)
     topic = (rng.random(n_rows) < 0.47).astype(np.int64)
     spread = 0.5
-    lengths = 88.0 * np.exp(spread * rng.standard_normal(n_rows) - spread**2 / 2)
-    lengths = np.maximum(np.rint(lengths), 1).astype(np.int64)
+    words = 88.0 * np.exp(spread * rng.standard_normal(n_rows) - spread**2 / 2)
+    lengths = np.maximum(np.rint(words), 1).astype(np.int64)
     tilt = np.exp(0.3 * rng.standard_normal(n_features))
     chances = 1.0 / (np.arange(n_features) + _COMMONEST)
     columns = rng.permutation(n_features)
@@ -129,11 +129,11 @@ def make_documents(
     for first in range(0, n_rows, _BLOCK_ROWS):
         part = slice(first, first + _BLOCK_ROWS)
         rows = np.repeat(np.arange(lengths[part].size), lengths[part])
-        words = np.empty(rows.size, dtype=np.int64)
+        drawn = np.empty(rows.size, dtype=np.int64)
         for one, odds in enumerate((chances / tilt, chances * tilt)):
             here = topic[part][rows] == one
-            words[here] = _words(rng, odds, int(here.sum()))
-        key, counts = np.unique(rows * np.int64(n_features) + columns[words], return_counts=True)
+            drawn[here] = _words(rng, odds, int(here.sum()))
+        key, counts = np.unique(rows * np.int64(n_features) + columns[drawn], return_counts=True)
         found = _from_keys(key, counts.astype(np.float64), lengths[part].size, n_features)
         blocks.append(found)
     X = sparse.vstack(blocks, format="csr") if len(blocks) > 1 else blocks[0]
