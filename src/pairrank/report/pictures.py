@@ -43,7 +43,8 @@ def histogram_of_margins(margins: FloatArray, title: str) -> Picture:
     """Draw how often each margin occurs."""
 
     def draw(ax: Any) -> None:
-        ax.hist(margins, HISTOGRAM_BINS, _interval_of(margins), histtype="stepfilled", color=_FIRST)
+        bins = {"bins": HISTOGRAM_BINS, "range": _interval_of(margins)}
+        ax.hist(margins, histtype="stepfilled", color=_FIRST, **bins)
         ax.set(xlabel="winner's score less loser's", ylabel="comparisons")
 
     return picture("margins-picture", title, 200, draw)
