@@ -21,10 +21,11 @@ LAYERS: dict[str, float] = {
     "blocks": 3.5,
     "estimators": 4.0,
     "model_selection": 4.1,
-    **dict.fromkeys(["survival", "clicks", "ratings", "report"], 4.3),
+    **dict.fromkeys(["survival", "clicks", "ratings", "plotting"], 4.3),
+    "report": 4.35,
     **dict.fromkeys(["torch", "boosting", "dask"], 4.4),
     "comparison": 4.5,
-    **dict.fromkeys(["plotting", "cli"], 5),
+    "cli": 5,
     **dict.fromkeys(["__init__", "__main__"], 6),
 }
 """A room is a module or package right under pairrank; imports go to its layer or a lower one."""

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from pairrank import _validation as validation
 from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
+from pairrank.plotting.pair_sample import Drawn, draw_pairs
+from pairrank.plotting.subject import Subject, subject_of
 from pairrank.preferences import Levels, Pairs, as_graph
-from pairrank.report.pair_sample import Drawn, draw_pairs
-from pairrank.report.subject import Subject, subject_of
 
 N_BINS = 10
 MOST_PAIRS = 200_000
