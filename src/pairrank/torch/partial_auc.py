@@ -13,13 +13,20 @@ from pairrank._protocols import FloatArray
 from pairrank.exceptions import PairrankError
 from pairrank.preferences import Levels, Pairs
 from pairrank.preferences.names import shown
-from pairrank.torch.all_pairs import Backend, BoundLoss, Loss, Reduction
-from pairrank.torch.compiled_sums import as_floats
-from pairrank.torch.families import is_of_differences, loss_of
+from pairrank.torch.all_pairs import (
+    Backend,
+    Loss,
+    Reduction,
+    all_pairs_loss,
+    known_loss,
+    loss_of_rows,
+)
+from pairrank.torch.preferences import is_of_differences
 from pairrank.torch.rows import WEIGHTS, Rows, rows_of
+from pairrank.torch.sums import as_floats
 
 
-@described_by(parameters_of(BoundLoss))
+@described_by(parameters_of(all_pairs_loss))
 def partial_auc_loss(
     scores: Tensor,
     labels: Any,
@@ -82,7 +89,7 @@ def partial_auc_loss(
         raise PairrankError(f"max_fpr must be at most 1 (got {max_fpr!r})")
     if isinstance(labels, Pairs):
         raise PairrankError("partial_auc_loss needs labels: Pairs have no rate of false positives")
-    if is_of_differences(loss_of(loss).family):
+    if is_of_differences(known_loss(loss).family):
         raise PairrankError(
             f"the loss {loss!r} compares every two rows, so no row is a loser: take a loss of "
             "preferences, such as 'logistic'"
@@ -95,12 +102,8 @@ def partial_auc_loss(
             f"winners (got {shown(rows.labels[0])})"
         )
     own = rows.flat(scores)
-    options: dict[str, Any] = {**rows.weights}
-    options["loser_weight"] = _top_losers(rows, as_floats(own), float(max_fpr))
-    bound = BoundLoss(
-        rows.labels, rows.qid, loss=loss, reduction=reduction, backend=backend, eps=eps, **options
-    )
-    return bound(own)
+    rows.weights["loser_weight"] = _top_losers(rows, as_floats(own), float(max_fpr))
+    return loss_of_rows(own, rows, loss, reduction=reduction, backend=backend, eps=eps)
 
 
 def _top_losers(rows: Rows, scores: FloatArray, max_fpr: float) -> FloatArray:
