@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from typing import NamedTuple
+from functools import partial
 
 import numpy as np
 from scipy import linalg, sparse
+from scipy.sparse.linalg import LinearOperator
 
 from pairrank._protocols import FloatArray, Point
 from pairrank.ratings.likelihoods import HALVES, Likelihood, Slopes
@@ -57,27 +58,6 @@ class Curvature:
             result[width, width] = self.of_ties
         result.flat[:: result.shape[0] + 1] += self.objective.ridge
         return result
-
-
-class Inverse(NamedTuple):
-    """The inverse of a diagonal, for preconditioning."""
-
-    factor: FloatArray
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return `v`, divided by the diagonal."""
-        return self.factor * v
-
-
-class Factor(NamedTuple):
-    """The inverse of a Hessian by its Cholesky factor, for preconditioning."""
-
-    factor: tuple[FloatArray, bool]
-
-    def matvec(self, v: FloatArray) -> FloatArray:
-        """Return the inverse times `v`."""
-        found: FloatArray = linalg.cho_solve(self.factor, v, check_finite=False)
-        return found
 
 
 class LikelihoodObjective:
@@ -153,7 +133,7 @@ class LikelihoodObjective:
         """Return False: the Hessian is exact."""
         return False
 
-    def _inverse(self, curvature: Curvature) -> Inverse | Factor:
+    def _inverse(self, curvature: Curvature) -> LinearOperator:
         """Return the inverse Hessian if it is small, else that of its diagonal.
 
         The Hessian may be 0 along equal scores, where gradients are 0 too: any curvature does.
@@ -163,8 +143,10 @@ class LikelihoodObjective:
             hessian = curvature.dense()
             hessian[:n_items, :n_items] += diagonal[:n_items].mean() / n_items
             with contextlib.suppress(linalg.LinAlgError, ValueError):
-                return Factor(linalg.cho_factor(hessian))
-        return Inverse(1.0 / np.maximum(diagonal, np.finfo(float).tiny))
+                factor = linalg.cho_factor(hessian)
+                return LinearOperator(hessian.shape, partial(linalg.cho_solve, factor))
+        inverse = 1.0 / np.maximum(diagonal, np.finfo(float).tiny)
+        return LinearOperator((inverse.size,) * 2, lambda v: inverse * v)
 
     def _gradient(self, slopes: Slopes) -> FloatArray:
         """Return the gradient without the ridge; entries that are rounding alone are 0."""
