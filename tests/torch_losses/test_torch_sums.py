@@ -16,10 +16,11 @@ pytest.importorskip("torch.nn", reason="needs torch: make test-extras")
 
 import torch  # noqa: E402
 
-from pairrank.losses import Square, Tube  # noqa: E402
+from pairrank.losses import Logistic, Square, Tube  # noqa: E402
 from pairrank.pair_sums import bind  # noqa: E402
-from pairrank.preferences import Differences, Pairs  # noqa: E402
-from pairrank.torch import sums  # noqa: E402
+from pairrank.preferences import Differences, Levels, Pairs  # noqa: E402
+from pairrank.torch import all_pairs, sums  # noqa: E402
+from pairrank.torch.preferences import Compared  # noqa: E402
 from pairrank.torch.sums import tiled_sum  # noqa: E402
 
 KNOWN = [name for name in LOSSES if name != "no family"]
@@ -163,3 +164,16 @@ def test_scores_that_are_not_finite_give_an_infinite_loss(name):
         assert value == np.inf
         assert np.isnan(gradient).all()
         assert np.isnan(product).all()
+
+
+def test_devices_sum_few_pairs_per_row_and_the_cpu_many(monkeypatch):
+    for name in ("compiled", "tiled"):
+        monkeypatch.setattr(all_pairs, f"{name}_sum", lambda *_, name=name: name)
+
+    def chosen(n_levels, device, backend="auto"):
+        pairs = Compared(Levels.build(np.arange(float(n_levels))), 1.0)
+        return all_pairs._sum_of(Logistic(), pairs, backend, 1e-6, torch.device(device))
+
+    assert [chosen(n, "cuda") for n in (50, 5000)] == ["tiled", "compiled"]
+    assert [chosen(n, "cpu") for n in (50, 5000)] == ["compiled", "compiled"]
+    assert chosen(5000, "cuda", "torch") == "tiled"

@@ -83,6 +83,7 @@ def _clusters(
     """Return the cluster of each comparison, numbered from 0 without gaps."""
     margins = objective.margins
     if kind == "clusters":
+        assert group is not None
         return np.unique(group, return_inverse=True)[1]
     dyad = margins.first * margins.n_items + margins.second
     return np.unique(dyad, return_inverse=True)[1][margins.place]
@@ -90,15 +91,12 @@ def _clusters(
 
 def _of_comparisons(objective: LikelihoodObjective, slopes: Slopes) -> FloatArray:
     """Return the sum over comparisons of the squares of their gradients."""
-    square, design, width = objective.margins.square, objective.design, objective.width
-    result = np.zeros((objective.n_features,) * 2)
-    factor = (square * slopes.margin**2).sum(axis=0)
-    result[:width, :width] = (design.T @ (sparse.diags_array(factor) @ design)).toarray()
-    if objective.has_tie:
-        across = design.T @ (square * slopes.margin * slopes.tie).sum(axis=0)
-        result[:width, width] = result[width, :width] = across
-        result[width, width] = (square * slopes.tie**2).sum()
-    return result
+    square, by_margin, by_tie = objective.margins.square, slopes.margin, slopes.tie
+    return objective.by_coefficients(
+        (square * by_margin**2).sum(axis=0),
+        (square * by_margin * by_tie).sum(axis=0),
+        float((square * by_tie**2).sum()),
+    )
 
 
 def _of_groups(

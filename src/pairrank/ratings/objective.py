@@ -49,13 +49,7 @@ class Curvature:
 
     def dense(self) -> FloatArray:
         """Return the Hessian as an array; O(margins) beside its size."""
-        design, width = self.objective.design, self.objective.width
-        result = np.zeros((self.objective.n_features,) * 2)
-        weighted = sparse.dia_array((self.of_margins[None], [0]), shape=(design.shape[0],) * 2)
-        result[:width, :width] = (design.T @ (weighted @ design)).toarray()
-        if self.objective.has_tie:
-            result[:width, width] = result[width, :width] = design.T @ self.across
-            result[width, width] = self.of_ties
+        result = self.objective.by_coefficients(self.of_margins, self.across, self.of_ties)
         result.flat[:: result.shape[0] + 1] += self.objective.ridge
         return result
 
@@ -124,6 +118,23 @@ class LikelihoodObjective:
     def slopes(self, w: FloatArray) -> Slopes:
         """Return the derivatives of the log-probabilities of each margin at `w`."""
         return self.likelihood.slopes(self.design @ w[: self.width], self.tie_parameter(w))
+
+    def by_coefficients(
+        self, of_margins: FloatArray, across: FloatArray, of_ties: float
+    ) -> FloatArray:
+        """Return a quadratic form of margins and the tie parameter as one of the coefficients.
+
+        `of_margins` and `across`, (K,), multiply the square of each margin, and its product with
+        the tie parameter.
+        """
+        design, width = self.design, self.width
+        result = np.zeros((self.n_features,) * 2)
+        weighted = sparse.dia_array((of_margins[None], [0]), shape=(design.shape[0],) * 2)
+        result[:width, :width] = (design.T @ (weighted @ design)).toarray()
+        if self.has_tie:
+            result[:width, width] = result[width, :width] = design.T @ across
+            result[width, width] = of_ties
+        return result
 
     def sharpen(self) -> bool:
         """Return False: there is no error but rounding."""

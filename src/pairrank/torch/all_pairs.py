@@ -210,7 +210,7 @@ class AllPairsLoss(nn.Module):
 
     def extra_repr(self) -> str:
         """Return the options that are not defaults, as a module shows itself."""
-        defaults = AllPairsLoss.__init__.__kwdefaults__
+        defaults = AllPairsLoss.__init__.__kwdefaults__ or {}
         changed = (each for each in self.options.items() if each[1] is not defaults[each[0]])
         return ", ".join(f"{name}={value!r}" for name, value in changed)
 

@@ -123,22 +123,17 @@ def _top_losers(rows: Rows, scores: FloatArray, max_fpr: float) -> FloatArray:
             "partial_auc_loss needs at most two labels per query, one of winners and one of "
             f"losers; a query has {n_groups.max()}"
         )
-    from pairrank.compiled.sorting import sorted_segments
-
     lowest = levels.query_group[:-1][n_groups == 2]
     starts, stops = levels.group_start[lowest], levels.group_start[lowest + 1]
-    sizes = stops - starts
-    borders = np.concatenate(([0], np.cumsum(sizes)))
-    place = np.arange(borders[-1]) + np.repeat(starts - borders[:-1], sizes)
-    row = levels.row_of[place]
-    _, order = sorted_segments(-scores[row], borders)
-    row = row[order]
-    weight = levels.sides[1]
+    group = np.repeat(np.arange(levels.group_level.size), np.diff(levels.group_start))
+    place = np.flatnonzero(np.isin(group, lowest))
+    place = place[np.lexsort((-scores[levels.row_of[place]], group[place]))]
+    row, weight = levels.row_of[place], levels.sides[1]
     assert weight is not None
-    own = weight[place[order]]
+    own, first = weight[place], np.cumsum(stops - starts) - (stops - starts)
     before = np.cumsum(own) - own
-    before -= np.repeat(before[borders[:-1]], sizes)
-    wanted = max_fpr * np.repeat(np.add.reduceat(own, borders[:-1]), sizes)
+    before -= np.repeat(before[first], stops - starts)
+    wanted = max_fpr * np.repeat(np.add.reduceat(own, first), stops - starts)
     part = np.divide(wanted - before, own, out=np.zeros(own.size), where=own > 0.0)
     result = np.zeros(rows.n_rows)
     result[row] = loser[row] * part.clip(0.0, 1.0)

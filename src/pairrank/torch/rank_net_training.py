@@ -98,17 +98,19 @@ def sampled(
         )
 
 
-def _renumbered(i: NDArray[Any], j: NDArray[Any], weight: FloatArray | None = None) -> Batch:
+def _renumbered(
+    i: NDArray[Any], j: NDArray[Any], weight: FloatArray | None = None, scale: float = 1.0
+) -> Batch:
     rows, places = np.unique(np.append(i, j), return_inverse=True)
     i, j = places.astype(np.int32).reshape(2, -1)
-    return Batch(rows, Pairs(i, j, weight, n_rows=rows.size), 1.0)
+    pairs = Pairs(i, j, weight, n_rows=rows.size)
+    pairs.pair_scale = scale
+    return Batch(rows, pairs, 1.0)
 
 
 def _of_comparisons(pairs: Pairs, places: Any) -> Batch:
     weight = None if pairs.weight is None else pairs.weight[places]
-    batch = _renumbered(pairs.i[places], pairs.j[places], weight)
-    batch.preferences.pair_scale = pairs.pair_scale
-    return batch
+    return _renumbered(pairs.i[places], pairs.j[places], weight, pairs.pair_scale)
 
 
 def _of_queries(levels: Levels, graph: Graph, queries: NDArray[Any]) -> Batch:
