@@ -41,7 +41,7 @@ def make(n_rows: int, n_features: int) -> tuple[Any, Any]:
 
 def booster(codes: Codes, y: Any) -> Booster:
     """Return a booster over rows in one query."""
-    return Booster(codes, Levels.build(y), alpha_method="second", smoothing=1e-3, abstain=False)
+    return Booster(codes, Levels.build(y))
 
 
 def on_threads(n_threads: int, call: Callable[[], Any]) -> tuple[float, float]:
@@ -58,12 +58,12 @@ def on_threads(n_threads: int, call: Callable[[], Any]) -> tuple[float, float]:
 
 def rounds_table(sizes: list[int], n_features: int, repeat: int) -> Iterator[list[Any]]:
     """Yield a row for each number of rows; the last one has the growth."""
-    encode(make(100, 2)[0], None, N_BINS, graded=False)  # compiles
+    encode(make(100, 2)[0], None, N_BINS)  # compiles
     grown, used = [], []
     for n_rows in sizes:
         X, y = make(n_rows, n_features)
         start = time.perf_counter()
-        codes = encode(X, None, N_BINS, graded=False)
+        codes = encode(X, None, N_BINS)
         binning = time.perf_counter() - start
         runs = {n: booster(codes, y) for n in (1, 2)}
         scores, out = np.random.default_rng(0).normal(size=n_rows), np.empty(n_rows)
@@ -118,7 +118,7 @@ def pairs_table(sizes: list[int], repeat: int) -> Iterator[list[Any]]:
     taken: dict[str, list[float]] = {"ours": [], "list of pairs": []}
     for n_rows in sizes:
         X, y = make(n_rows, 10)
-        codes = encode(X, None, N_BINS, graded=False)
+        codes = encode(X, None, N_BINS)
         calls = {"ours": booster(codes, y).advance, "list of pairs": pair_list_round(codes, y)}
         for call in calls.values():
             call()
@@ -142,9 +142,7 @@ def letor_table() -> Iterator[list[Any]]:
         stops = {"early_stopping": True, "patience": 30, "validation_metric": "ndcg@10"}
         models = {
             "RankBoost, 100 rounds": (RankBoost(), {}),
-            "RankBoost, third method": (RankBoost(alpha_method="third"), {}),
             "RankBoost, stopped early": (RankBoost(500, **stops), held),
-            "RankBoost, graded": (RankBoost(weak_ranking="graded", alpha_method="newton"), {}),
             "RankSVM, C = 2^-5": (RankSVM(2.0**-5), {}),
         }
         for name, (model, more) in models.items():
@@ -168,7 +166,6 @@ def housing_table() -> Iterator[list[Any]]:
     models = {
         "RankBoost, 100 rounds": RankBoost(),
         "RankBoost, 500 rounds": RankBoost(500),
-        "RankBoost, 500 rounds, 256 bins": RankBoost(500, binning=256),
         "RankSVM": RankSVM(),
     }
     for name, model in models.items():

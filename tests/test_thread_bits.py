@@ -45,7 +45,6 @@ ESTIMATORS = {
     "tube": SVRank(max_iter=30),
     "hull": ConvexHullRanker(),
     "boosting": RankBoost(20),
-    "graded boosting": RankBoost(20, alpha_method="newton", weak_ranking="graded"),
     **{name: PairwiseRanker(name, max_iter=30) for name in NAMED if name != "raykar"},
 }
 N_ROWS = 700

@@ -29,9 +29,7 @@ _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
     **dict.fromkeys(("patience", "validation_fraction", "early_stopping"), "Validation"),
     **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
-    **dict.fromkeys(
-        ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state", "binning"), "Solver"
-    ),
+    **dict.fromkeys(("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"),
     **dict.fromkeys(("learning_rate", "eta0"), "Solver"),
 }  # fmt: skip
 """The panel of a parameter in the help, if not "Model"."""

@@ -64,7 +64,7 @@ _RANKINGS = "rankings_"
 
 _RANKING_ARRAYS = {
     "features": _ArraySpec("i", "r"),
-    **dict.fromkeys(["lower", "upper"], _ArraySpec("f", "r", finite=False)),
+    "thresholds": _ArraySpec("f", "r", finite=False),
     **dict.fromkeys(["missing", "alphas"], _ArraySpec("f", "r")),
 }
 """r: rounds."""
@@ -296,10 +296,10 @@ def _restore_rankings(estimator: Any, record: ModelRecord, sizes: dict[str, int]
             raise PairrankError(f"the {key} of its weak rankings are missing")
         _check_array(key, record.arrays[_RANKINGS + key], form, sizes)
     rankings = Rankings(*(record.arrays[_RANKINGS + key] for key in Rankings._fields))
-    features, ends = rankings.features, np.stack([rankings.lower, rankings.upper])
+    features, thresholds = rankings.features, rankings.thresholds
     if features.size and not 0 <= features.min() <= features.max() < sizes["p"]:
         raise PairrankError("a weak ranking has a feature that is out of range")
-    if not (np.isfinite(ends).all(axis=0) | (ends == -np.inf).all(axis=0)).all():
+    if not (np.isfinite(thresholds) | (thresholds == -np.inf)).all():
         raise PairrankError("a threshold of its weak rankings is infinite")
     estimator.rankings_ = rankings
 

@@ -42,14 +42,11 @@ def training(folder, tmp_path, *options, data="train.txt"):
     ("options", "params"),
     [
         ([], {}),
-        (["--n-estimators", "7", "--alpha-method", "third"],
-         {"n_estimators": 7, "alpha_method": "third"}),
-        (["--weak-ranking", "graded", "--alpha-method", "newton", "--reduction", "query"],
-         {"weak_ranking": "graded", "alpha_method": "newton", "reduction": "query"}),
-        (["--binning", "9", "--smoothing", "0.01", "--graph", "chain"],
-         {"binning": 9, "smoothing": 0.01, "graph": "chain"}),
-        (["--binning", "exact", "--early-stopping", "--patience", "4", "--seed", "3"],
-         {"binning": "exact", "early_stopping": True, "patience": 4, "random_state": 3}),
+        (["--n-estimators", "7", "--reduction", "query"],
+         {"n_estimators": 7, "reduction": "query"}),
+        (["--graph", "chain"], {"graph": "chain"}),
+        (["--early-stopping", "--patience", "4", "--seed", "3"],
+         {"early_stopping": True, "patience": 4, "random_state": 3}),
     ],
 )  # fmt: skip
 def test_the_fit_is_that_of_the_estimator(folder, tmp_path, options, params):
@@ -105,8 +102,6 @@ def test_early_stopping_watches_the_validation_rows(folder, tmp_path):
     [
         (["--patience", "3"], "--patience needs --early-stopping"),
         (["--validation-fraction", "0.2"], "--validation-fraction needs --early-stopping"),
-        (["--weak-ranking", "graded"], "use --alpha-method newton"),
-        (["--binning", "few"], "not a whole number or one of auto, exact"),
         (["-C", "3"], "Model rankboost has no option -C; use --n-estimators"),
         (["--n-estimators", "0"], "--n-estimators must be at least 1"),
         (["--search", "--n-estimators", "5"], "--search picks --n-estimators itself"),
