@@ -13,7 +13,6 @@ import typer
 from rich.markup import escape
 from typer.core import TyperCommand
 
-from pairrank.cli._config import ConfigurableCommand, read_config
 from pairrank.cli._errors import UsageError
 from pairrank.cli._models import MODELS, Model, flag_of
 from pairrank.cli._options import COLUMNS, GRAPH, PANELS, option, parameter, reader
@@ -67,7 +66,7 @@ def spread(function: Callable[..., Any], model: str | None = None) -> Callable[.
 
 
 class ModelCommand(TyperCommand):
-    """A command with the options of the model in --model, or in the file of --config."""
+    """A command with the options of the model in --model."""
 
     def make_context(
         self, info_name: Any, args: list[str], parent: Any = None, **extra: Any
@@ -75,21 +74,15 @@ class ModelCommand(TyperCommand):
         """Parse the arguments with the model's own options."""
         callback: Any = self.callback
         function = callback.function
-        own = inspect.signature(function).parameters
-        config = None
-        path = _last_of("--config", args) if "config" in own else None
-        if path is not None and not extra.get("resilient_parsing"):
-            config = read_config(path)
-        typed = _last_of("--model", args)
-        written = None if config is None else config.values.get("model")
-        name = str(typed or written or own["model"].default)
+        default = inspect.signature(function).parameters["model"].default
+        name = _last_of("--model", args) or str(default)
         if name not in MODELS:
             return super().make_context(info_name, ["--model", name, *args], parent, **extra)
         app = typer.Typer(add_completion=False)
-        app.command(cls=ConfigurableCommand)(spread(function, name))
+        app.command()(spread(function, name))
         command = typer.main.get_command(app)
         try:
-            return command.make_context(info_name, args, parent, obj=config, **extra)
+            return command.make_context(info_name, args, parent, **extra)
         except UsageError as error:
             if not hasattr(error, "possibilities"):
                 raise

@@ -18,7 +18,6 @@ from pairrank.cli.page import report
 from pairrank.cli.ratings import ratings
 from pairrank.cli.scoring import predict
 from pairrank.cli.train import train
-from pairrank.cli.warmup import warmup
 
 app = typer.Typer(
     cls=GuardedGroup,
@@ -29,7 +28,7 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 bad input, 2 wrong usage, 130 interrupted, 143 terminated.",
 )
 for command in (
-    *(train, predict, evaluate, report, compare, ratings, export, info, convert, demo, warmup),
+    *(train, predict, evaluate, report, compare, ratings, export, info, convert, demo),
 ):
     app.command(cls=ModelCommand if command is train else None)(spread(command))
 
