@@ -17,7 +17,7 @@ import sys, warnings
 warnings.simplefilter("error" if {strict} else "always")
 import numpy as np
 {before}
-from pairrank.compiled.sorted_edges import find_positions
+from pairrank.compiled.merges import find_positions
 end_of_a, first_of_b = np.empty((2, 1), np.int32)
 find_positions(np.zeros(1), np.zeros(1), 1.0, end_of_a, first_of_b)
 hits = sum(find_positions.stats.cache_hits.values())
