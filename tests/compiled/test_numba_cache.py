@@ -23,7 +23,7 @@ find_positions(np.zeros(1), np.zeros(1), 1.0, end_of_a, first_of_b)
 hits = sum(find_positions.stats.cache_hits.values())
 print(float(end_of_a[0]), hits, find_positions._cache.__class__.__name__)
 """
-CALLEE = ("sorted_blocks.py", "return margin - (high - low)", "return -margin")
+CALLEE = ("pair_runs.py", "return margin - (high - low)", "return -margin")
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_a_change_in_a_callee_of_another_file_is_never_hidden(copied):
 def test_a_change_in_a_file_that_another_callee_imports_is_never_hidden(copied):
     """The margin comes from a file two imports away."""
     (copied / "compiled" / "third.py").write_text("FACTOR = 1.0\n")
-    edit(copied, "sorted_blocks.py", "from pairrank", "from . import third\nfrom pairrank")
+    edit(copied, "pair_runs.py", "from pairrank", "from . import third\nfrom pairrank")
     edit(copied, *CALLEE[:2], "return third.FACTOR * margin")
     assert run_copy(copied)[0][:2] == ["1.0", "0"]
     edit(copied, "third.py", "1.0", "-1.0")

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pairrank._protocols import (
     Exponential,
     Generic,
-    LossFamily,
     PairLoss,
     PiecewisePolynomial,
     Sigmoidal,
@@ -37,9 +36,6 @@ ALGORITHMS: dict[type, tuple[str, ...]] = {
 """The names that `pair_sum` may have, by the family of the loss."""
 
 Terms = tuple[tuple[float, int, float], ...]
-
-ROWS_PER_EDGE = 100.0
-"""The number of rows whose pass costs as much as an edge, of sums that take edges cheaply."""
 
 
 def check_eps(eps: float) -> None:
@@ -102,8 +98,7 @@ def bind(
     has_roles = isinstance(preferences, Levels) and preferences.roles is not None
     if isinstance(family, Sigmoidal) and has_roles:
         part = functools.partial(bind, loss, pair_sum=pair_sum, eps=eps)
-        edge = _rows_per_edge(family, pair_sum)
-        return _made("roles", "role_sum", preferences, part, smooth=loss.smooth, rows_per_edge=edge)
+        return _made("roles", "role_sum", preferences, part, smooth=loss.smooth)
     if isinstance(family, Sigmoidal):
         return _sigmoidal(loss, family, preferences, pair_sum, eps)
     if isinstance(preferences, Pairs):
@@ -113,12 +108,6 @@ def bind(
     if isinstance(family, Exponential) and pair_sum != "direct":
         return _made("separable", "SeparableSum", preferences, family.rate)
     return _direct(loss, preferences, pair_sum)
-
-
-def _rows_per_edge(family: LossFamily, pair_sum: str) -> float:
-    """Return the number of rows whose pass costs as much as an edge; see `roles.parts_of`."""
-    boxed = pair_sum == "boxes" or (pair_sum == "auto" and isinstance(family, Sigmoidal))
-    return ROWS_PER_EDGE if boxed else np.inf
 
 
 def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:
