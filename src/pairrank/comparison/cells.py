@@ -18,7 +18,6 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 from pairrank._protocols import FloatArray
 from pairrank.comparison.models import Candidate
 from pairrank.comparison.task import Fold, Rows, Task
-from pairrank.compiled._jit import compile_seconds
 from pairrank.exceptions import PairrankError
 from pairrank.metrics._names import metric_named
 from pairrank.model_selection.scorers import ranker_in
@@ -45,7 +44,7 @@ class Cell(NamedTuple):
         The strengths that were chosen.
     choice_seconds, fit_seconds, predict_seconds : float
         Of the choice (NaN: there was none), of the fit on all training rows, and of the scores of
-        the test rows, less those of compiling.
+        the test rows.
     values : dict of str to float
         Each metric over the test rows.
     queries : list of int
@@ -201,8 +200,8 @@ def _is_turned(classifier: Any, graph: Any) -> bool:
 
 @contextmanager
 def _seconds() -> Iterator[list[float]]:
-    """Yield a list that holds the seconds of the block at its end, less those of compiling."""
+    """Yield a list that holds the seconds of the block at its end."""
     spent: list[float] = []
-    start, compiled = time.perf_counter(), compile_seconds()
+    start = time.perf_counter()
     yield spent
-    spent.append(time.perf_counter() - start - (compile_seconds() - compiled))
+    spent.append(time.perf_counter() - start)
