@@ -66,7 +66,7 @@ LIBRARIES: dict[str, set[str]] = {
     "rich": {"cli"},
     "click": set(),
     "clarabel": set(),
-    "joblib": SKLEARN_ROOMS | {"comparison"},
+    "joblib": {"comparison", "threads"},
     "threadpoolctl": SKLEARN_ROOMS | {"threads"},
     **dict.fromkeys(["pandas", "polars"], FRAMES),
     "pyarrow": {"io"},
