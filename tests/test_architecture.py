@@ -68,7 +68,7 @@ LIBRARIES: dict[str, set[str]] = {
     "click": set(),
     "pyterrier": {"pyterrier"},
     "clarabel": set(),
-    "joblib": SKLEARN_ROOMS | {"comparison"},
+    "joblib": SKLEARN_ROOMS | {"comparison", "threads"},
     "threadpoolctl": SKLEARN_ROOMS | {"threads"},
     **dict.fromkeys(["pandas", "polars"], FRAMES),
     "pyarrow": {"io"},
