@@ -12,7 +12,7 @@ from pairrank.io import Rows, read_rows, write_rows
 @pytest.mark.parametrize("size", [1, 4, 1000])
 @pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
 def test_blocks_of_rows_change_nothing(tmp_path, monkeypatch, name, size):
-    monkeypatch.setattr(tables, "_CELLS_PER_BLOCK", size)
+    monkeypatch.setattr(tables, "_CELLS_PER_TABLE", size)
     X = np.arange(40.0).reshape(20, 2)
     write_rows(tmp_path / name, Rows(X, X[:, 1] / 3, X[:, 0].astype(int)))
     rows = read_rows(tmp_path / name, qid="qid")

@@ -64,7 +64,6 @@ def evaluate(
     columns: options.Columns,
     stream: options.Stream = False,
     memory_limit: options.MemoryLimit = None,
-    cache: options.Cache = None,
     per_query: Annotated[
         str | None,
         options.option(
@@ -88,7 +87,7 @@ def evaluate(
     if per_query is not None:
         check_table(per_query, model, data, pairs, against, columns["query_sizes"])
     judges = [judge_of(path) for path in (model, against) if path is not None]
-    streaming = Streaming(stream, memory_limit, cache)
+    streaming = Streaming(stream, memory_limit)
     loaded, scores = rows_and_scores(judges, data, columns, pairs, streaming)
     rows, own = loaded[0], judges[0].estimator
     order = getattr(own, "graph", "full") if graph is None else graph

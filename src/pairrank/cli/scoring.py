@@ -48,7 +48,6 @@ def predict(
     columns: options.Columns,
     stream: options.Stream = False,
     memory_limit: options.MemoryLimit = None,
-    cache: options.Cache = None,
 ) -> None:
     """Write the score of every row of DATA, in order; higher is better.
 
@@ -60,7 +59,7 @@ def predict(
     check_output(output, model, data, columns["query_sizes"])
     ranker = Ranker(model)
     given = {**columns, "label": label or ""}
-    streaming = Streaming(stream, memory_limit, cache)
+    streaming = Streaming(stream, memory_limit)
     if is_streamed(data, given, streaming, {"--run": run, "--docid": columns["docid"]}):
         scores, _ = ranker.streamed(data, given, streaming, recall=())
         write_scores(output, scores)
@@ -187,8 +186,6 @@ class Ranker:
                     streaming,
                     line,
                     features=self.names,
-                    n_features=int(self.estimator.n_features_in_),
-                    zero_based=self.zero_based,
                 )
             except FileFormatError as error:
                 raise with_origin(error, asked, columns) from None
