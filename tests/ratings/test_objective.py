@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pairrank.ratings import objective as module
 from pairrank.ratings.comparisons import check_comparisons
 from pairrank.ratings.likelihoods import LIKELIHOODS
-from pairrank.ratings.margins import add_up
+from pairrank.ratings.margins import add_up, distinct
 from pairrank.ratings.objective import LikelihoodObjective
 from ratings_definition import TIES, arguments, log_likelihood, make_votes
 
@@ -86,3 +86,12 @@ def test_many_margins_keep_their_outcomes():
     assert margins.weight.shape == (3, n_items * (n_items - 1) // 2)
     np.testing.assert_array_equal(margins.weight[[0, 2]], 1.0)
     np.testing.assert_array_equal(margins.weight[1], 0.0)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1), st.sampled_from([31, 2**62]))
+def test_distinct_keys_are_those_of_a_sort(keys, span):
+    keys = np.array(keys, dtype=np.int64)
+    found, place = distinct(keys, span)
+    wanted, wanted_place = np.unique(keys, return_inverse=True)
+    np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(place, wanted_place)

@@ -12,6 +12,7 @@ from pairrank._protocols import FloatArray
 from pairrank.estimators.sandwich import cluster_scatter, inverse_hessian, sandwich
 from pairrank.exceptions import PairrankError
 from pairrank.ratings.likelihoods import Slopes
+from pairrank.ratings.margins import distinct
 from pairrank.ratings.objective import LikelihoodObjective
 
 MOST_ITEMS = 10_000
@@ -84,9 +85,9 @@ def _clusters(
     margins = objective.margins
     if kind == "clusters":
         assert group is not None
-        return np.unique(group, return_inverse=True)[1]
+        return distinct(group.astype(np.int64), int(group.max()) + 1)[1]
     dyad = margins.first * margins.n_items + margins.second
-    return np.unique(dyad, return_inverse=True)[1][margins.place]
+    return distinct(dyad, margins.n_items**2)[1][margins.place]
 
 
 def _of_comparisons(objective: LikelihoodObjective, slopes: Slopes) -> FloatArray:

@@ -36,20 +36,19 @@ class Margins(NamedTuple):
 
 
 def add_up(found: Comparisons) -> Margins:
-    """Return the margins of comparisons; O(m log m)."""
+    """Return the margins of comparisons; O(m), and a sort where names or covariates are many."""
     n_items = found.items.size
     swapped = found.winner > found.loser
     low, high = np.minimum(found.winner, found.loser), np.maximum(found.winner, found.loser)
-    oriented = found.covariates * np.where(swapped, -1.0, 1.0)[:, None]
-    _, of_margin, place = np.unique(
-        low.astype(np.int64) * n_items + high, return_index=True, return_inverse=True
-    )
+    keys, place = distinct(low.astype(np.int64) * n_items + high, n_items**2)
+    sign = np.where(swapped, -1.0, 1.0)
+    oriented = found.covariates * sign[:, None]
     for column in oriented.T:
         values, code = np.unique(column, return_inverse=True)
-        _, of_margin, place = np.unique(
-            place * values.size + code, return_index=True, return_inverse=True
-        )
-    size = of_margin.size
+        keys, place = distinct(place * values.size + code, keys.size * values.size)
+    size = keys.size
+    of_margin = np.empty(size, dtype=np.int64)
+    of_margin[place] = np.arange(place.size)
     first, second = low[of_margin].astype(np.int64), high[of_margin].astype(np.int64)
     outcome = np.where(found.tie, TIE, np.where(swapped, LOSS, WIN)).astype(np.int8)
     cell = outcome.astype(np.int64) * size + place
@@ -61,6 +60,19 @@ def add_up(found: Comparisons) -> Margins:
     unit[unit == 0.0] = 1.0
     design = _design(first, second, oriented[of_margin] / unit, n_items)
     return Margins(n_items, first, second, design, unit, weight, square, place, outcome)
+
+
+def distinct(keys: NDArray[np.int64], span: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct keys below `span`, sorted, and each key's place among them.
+
+    O(keys + span) if the span is small beside the keys, else a sort.
+    """
+    if span > 4 * keys.size + (1 << 16):
+        found, place = np.unique(keys, return_inverse=True)
+        return found, place.astype(np.int64)
+    present = np.zeros(span, dtype=bool)
+    present[keys] = True
+    return np.flatnonzero(present), (np.cumsum(present) - 1)[keys]
 
 
 def _design(
