@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pairrank.exceptions import PairrankError
-from pairrank.io import atomic_write
+from pairrank.io._atomic import atomic_write
 from reproduction.page import judge, write_page
 from reproduction.papers import STUDIES, load_study
 from reproduction.pictures import draw_pictures

@@ -17,14 +17,15 @@ svmlight._BLOCK, svmlight._AT_ONCE, tables._CELLS_PER_TABLE = 500, 1, 10
 calls = []
 
 def stop(n_bytes, size, n_rows):
-    calls.append(n_bytes)
-    is_second_reading = size in calls[:-1]
-    if not is_second_reading or len(calls) - calls.index(size) != 5:
+    calls.append(n_rows)
+    if calls.count(n_rows) < 2 or n_rows < 200:  # in the second reading, amid the rows
         return
     if sys.argv[3] == "die":
         os.kill(os.getpid(), signal.SIGKILL)
-    print("started", flush=True)
-    sys.stdin.readline()
+    if sys.argv[3] == "wait":
+        sys.argv[3] = ""
+        print("started", flush=True)
+        sys.stdin.readline()
 
 convert(sys.argv[1], sys.argv[2], callback=stop)
 """

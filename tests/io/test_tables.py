@@ -7,6 +7,7 @@ import pytest
 
 import pairrank.io.tables as tables
 from pairrank.io import Rows, read_rows, write_rows
+from pairrank.io.dispatch import format_of
 
 
 @pytest.mark.parametrize("size", [1, 4, 1000])
@@ -20,3 +21,11 @@ def test_blocks_of_rows_change_nothing(tmp_path, monkeypatch, name, size):
     assert np.array_equal(rows.y, X[:, 1] / 3)
     assert rows.qid.tolist() == list(range(0, 40, 2))
     assert rows.qid.dtype == np.int64
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a.TXT", "svmlight"), ("b.letor.xz", "svmlight"), ("c.csv.bz2", "csv"), ("-", "svmlight")],
+)
+def test_the_name_tells_the_format(name, expected):
+    assert format_of(name) == expected

@@ -16,8 +16,8 @@ from pairrank.cli._columns import arguments_of, check_features, has_names, split
 from pairrank.cli._errors import UsageError, print_message
 from pairrank.cli._models import flag_of
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import format_of
 from pairrank.io._streams import COMPRESSED_SUFFIXES
+from pairrank.io.dispatch import format_of
 from pairrank.io.rows import IN_BLOCKS, ROW_COLUMNS
 
 if TYPE_CHECKING:

@@ -20,12 +20,11 @@ from pairrank.cli._progress import ReadingLine
 from pairrank.cli._report import print_facts, print_json, print_table
 from pairrank.cli._rows import check_files, check_output, count_preferences, facts_of, load_rows
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import format_of
 from pairrank.io._streams import name_of
-from pairrank.io.dispatch import FORMATS
+from pairrank.io.dispatch import FORMATS, format_of
 
 if TYPE_CHECKING:
-    from pairrank.io import ModelRecord
+    from pairrank.io.model_file import ModelRecord
 
 QRELS = "qrels"
 """The format and the suffix of TREC qrels, which rows are converted to."""
@@ -43,7 +42,7 @@ def info(
     Of a linear model it shows the largest weights, with standard errors if it was trained with
     --covariance.
     """
-    from pairrank.io import is_model_file, read_model
+    from pairrank.io.model_file import is_model_file, read_model
 
     if not is_model_file(file):
         show(file, describe_rows(file, columns, graph), as_json=as_json)

@@ -22,7 +22,8 @@ from pairrank.cli._progress import BlockLine
 from pairrank.cli._rows import check_files, check_inputs, check_output, load_rows
 from pairrank.cli._streaming import Streaming, as_rows, is_streamed, streamed, with_format
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import atomic_write, to_run, write_run
+from pairrank.io import to_run, write_run
+from pairrank.io._atomic import atomic_write
 from pairrank.metrics._names import Metric, metric_named
 from pairrank.preferences import Pairs
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pairrank.estimators import RANKERS, ranker_named
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import ModelRecord, read_model, write_model
+from pairrank.io.model_file import ModelRecord, read_model, write_model
 from pairrank.preferences import OrderGraph, as_graph
 
 _INFO: dict[str, type] = {

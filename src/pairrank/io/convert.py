@@ -54,10 +54,12 @@ def convert(
         "-" is standard input or output. Standard input and Parquet are read as wholes.
     format, to : {"auto", "svmlight", "csv", "parquet"}
         The formats; "auto" follows the suffix.
-    label, drop, drop_text, query_sizes, callback
+    label, drop, drop_text, query_sizes
         As for `read_rows`.
     dtype : float64 or float32
         The precision of features.
+    callback : callable, optional
+        As for `read_rows`.
     **columns : str, optional
         As for `read_rows`. The comments of svmlight text give document identifiers without `docid`.
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from pairrank.exceptions import FileAccessError, FileFormatError, PairrankError
-from pairrank.io import ModelRecord, read_model, write_model
+from pairrank.io.model_file import ModelRecord, read_model, write_model
 
 DTYPES = ["float64", "float32", "int64", "int32", "int16", "int8", "uint64", "uint8", "bool"]
 IDENTIFIERS = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from pairrank.io import write_columns
+from pairrank.io.columns import write_columns
 
 COLUMNS = {
     "qid": np.array(["a,b", 'say "x"', "c"]),
@@ -47,3 +47,16 @@ def test_a_file_object_takes_csv():
     target = io.BytesIO()
     write_columns(target, {"a": np.array([1.0])})
     assert target.getvalue() == b"a\n1\n"
+
+
+def test_columns_are_written_as_csv_or_parquet(tmp_path):
+    names = np.empty(2, dtype=object)
+    names[:] = ["a, b", 'c"']
+    columns = {"item": names, "score": np.array([0.1, -2.0]), "n": np.array([3, 4])}
+    write_columns(tmp_path / "x.csv", columns)
+    lines = (tmp_path / "x.csv").read_text().splitlines()
+    assert lines[1:] == ['"a, b",0.1,3', '"c""",-2,4']
+    write_columns(tmp_path / "x.parquet", columns)
+    assert pq.read_table(tmp_path / "x.parquet").to_pydict() == {
+        name: values.tolist() for name, values in columns.items()
+    }
