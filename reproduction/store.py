@@ -8,14 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from pairrank.exceptions import FileFormatError
-<<<<<<< HEAD
-from pairrank.io import atomic_write
-from reproduction.study import Cell, Record, Study
-=======
 from pairrank.io._atomic import atomic_write
-from reproduction.readings import Record
-from reproduction.study import Cell, Places, Study
->>>>>>> wt-io
+from reproduction.study import Cell, Record, Study
 
 LASTING = ("done", "time", "memory")
 """Results that are not computed again, if the limits have not grown."""

@@ -16,7 +16,8 @@ from pairrank.comparison.page import NONE, Against, Page, Table, html_table, mar
 from pairrank.comparison.significance import Difference
 from pairrank.comparison.summary import SECONDS, Columns
 from pairrank.exceptions import PairrankError
-from pairrank.io import atomic_write, write_columns
+from pairrank.io._atomic import atomic_write
+from pairrank.io.tables import write_columns
 from pairrank.metrics._names import metric_named
 
 TableName = Literal["scores", "queries", "summary", "differences"]

@@ -13,13 +13,9 @@ from numpy.typing import ArrayLike
 from pairrank import _validation as validation
 from pairrank._extras import require
 from pairrank.exceptions import PairrankError
-<<<<<<< HEAD
-from pairrank.io import atomic_write
+from pairrank.io._atomic import atomic_write
 from pairrank.plotting.subject import subject_of
 from pairrank.plotting.svg import matplotlib_of
-=======
-from pairrank.io._atomic import atomic_write
->>>>>>> wt-io
 from pairrank.preferences import Pairs
 from pairrank.report.content import Material, content_of
 from pairrank.report.measures import check_metrics, usual_metrics
