@@ -17,7 +17,7 @@ from pairrank.comparison.significance import Difference
 from pairrank.comparison.summary import SECONDS, Columns
 from pairrank.exceptions import PairrankError
 from pairrank.io._atomic import atomic_write
-from pairrank.io.tables import write_columns
+from pairrank.io.columns import write_columns
 from pairrank.metrics._names import metric_named
 
 TableName = Literal["scores", "queries", "summary", "differences"]
