@@ -14,10 +14,9 @@ from pairrank.io._atomic import atomic_write
 from reproduction.page import judge, write_page
 from reproduction.papers import STUDIES, load_study
 from reproduction.pictures import draw_pictures
-from reproduction.readings import Readings
 from reproduction.runner import Choice, Runner, missing
-from reproduction.store import Store
-from reproduction.study import Places, Study
+from reproduction.store import Places, Store
+from reproduction.study import Readings, Study
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = "PAIRRANK_DATA"

@@ -28,9 +28,7 @@ _PANELS = {
     **dict.fromkeys(("regularization", "reduction"), "Strength"),
     **dict.fromkeys(("patience", "validation_fraction", "early_stopping"), "Validation"),
     **dict.fromkeys(("batch_size", "learning_rate"), "Solver"),
-    **dict.fromkeys(
-        ("solver", "pair_sum", "eps", "tol", "max_iter", "random_state", "binning"), "Solver"
-    ),
+    **dict.fromkeys(("solver", "pair_sum", "eps", "tol", "max_iter", "random_state"), "Solver"),
     **dict.fromkeys(("learning_rate", "eta0"), "Solver"),
 }  # fmt: skip
 """The panel of a parameter in the help, if not "Model"."""
@@ -39,9 +37,8 @@ _PANELS = {
 def spread(function: Callable[..., Any], model: str | None = None) -> Callable[..., Any]:
     """Return a command's function with one option per parameter.
 
-    `columns` becomes the options of COLUMNS, and `**params` those of a model in MODELS, limited to
-    the function's attribute `OFFERED`, if it has one. A parameter of the function itself replaces
-    the option of COLUMNS of the same name.
+    `columns` becomes the options of COLUMNS, and `**params` those of a model in MODELS. A
+    parameter of the function itself replaces the option of COLUMNS of the same name.
     """
     own = inspect.signature(function, eval_str=True).parameters
     columns = [each for each in COLUMNS if "columns" in own and each.name not in own]
@@ -51,7 +48,7 @@ def spread(function: Callable[..., Any], model: str | None = None) -> Callable[.
         if name != "columns" and each.kind is not each.VAR_KEYWORD
     ]
     if model is not None:
-        shown += options_of(MODELS[model], getattr(function, "OFFERED", None))
+        shown += options_of(MODELS[model])
 
     def run(**given: Any) -> Any:
         if "columns" in own:
@@ -120,10 +117,8 @@ def _unknown(error: Any, model: str) -> str:
 
 
 @cache
-def options_of(
-    model: Model, offered: frozenset[str] | None = None
-) -> tuple[inspect.Parameter, ...]:
-    """Return the parameters of a model's constructor, or those of them offered, as options.
+def options_of(model: Model) -> tuple[inspect.Parameter, ...]:
+    """Return the parameters of a model's constructor as options.
 
     Types, choices and defaults come from its signature, help from its docstring. Parameters whose
     values cannot be written as text are left out.
@@ -133,12 +128,12 @@ def options_of(
     found: list[inspect.Parameter] = []
     for name, given in inspect.signature(model.type).parameters.items():
         reading = _parser_of(name, hints[name], given.default)
-        if reading is None or name in _NOT_OFFERED or (offered and name not in offered):
+        if reading is None or name in _NOT_OFFERED:
             continue
         text = texts.get(name, "")
         if given.default is None:
             text = text.replace("None is ", "if left out, ")
-        elif not offered:
+        else:
             text += f" [default: {given.default}]"
         panel = "Strength" if name == model.strength else _PANELS.get(name, "Model")
         shown = option(panel, escape(text), flag_of(name), **reading)

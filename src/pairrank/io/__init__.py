@@ -4,8 +4,6 @@ from pairrank.io.convert import convert as convert
 from pairrank.io.dispatch import read_rows as read_rows
 from pairrank.io.dispatch import write_rows as write_rows
 from pairrank.io.pairs import read_pairs as read_pairs
-from pairrank.io.ratings import RatingColumns as RatingColumns
-from pairrank.io.ratings import read_ratings as read_ratings
 from pairrank.io.rows import Rows as Rows
 from pairrank.io.svmlight import read_svmlight as read_svmlight
 from pairrank.io.svmlight_writer import write_svmlight as write_svmlight

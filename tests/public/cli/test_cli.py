@@ -302,7 +302,6 @@ def test_shells_complete_commands_options_and_choices():
         ("pairrank tr", ["train"]),
         ("pairrank train --mod", ["--model"]),
         ("pairrank train --model rankn", ["rankncg", "ranknet"]),
-        ("pairrank recommend r.csv --impute gaussian-", ["gaussian-item"]),
     ):
         words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
         environment = os.environ | words | {"_PAIRRANK_COMPLETE": "complete_bash"}
