@@ -1,4 +1,4 @@
-"""Files: svmlight, CSV, Parquet, comparisons, votes, ratings, TREC files, model files."""
+"""Files: svmlight, CSV, Parquet, comparisons, votes, TREC files, model files."""
 
 from pairrank.io.convert import convert as convert
 from pairrank.io.dispatch import read_rows as read_rows

@@ -21,7 +21,6 @@ _ROWS_SEEN = 100
 """The rows that show which columns hold text."""
 _ROWS_TOLD = 10_000
 """After a bad cell so many rows are searched for other columns with such cells."""
-_UNIT_SEPARATOR = "\x1f"
 
 
 class CsvText:
@@ -32,23 +31,16 @@ class CsvText:
 
     `source` is the text, or a path that is opened for each reading. `first` has the cells of the
     first row, none if there is none; `first_line` is the line where it ends. `callback` is called
-    while pyarrow reads. A separator of several characters allows no cells in quotes.
+    while pyarrow reads.
     """
 
     def __init__(
         self,
         source: bytes | str | os.PathLike[str],
         name: str,
-        separator: str = ",",
         callback: ReadingCallback | None = None,
     ) -> None:
         self.name, self.callback = name, callback
-        self._quotes = len(separator) == 1
-        if not self._quotes and isinstance(source, bytes):
-            if _UNIT_SEPARATOR.encode() in source:
-                raise FileFormatError(f"{name} holds the control character 31; remove it")
-            source = source.replace(separator.encode(), _UNIT_SEPARATOR.encode())
-        self._separator = separator if self._quotes else _UNIT_SEPARATOR
         self._source = source
         self.first_line, self.first = next(self._rows(), (0, []))
 
@@ -87,11 +79,7 @@ class CsvText:
                         skip_rows=self.first_line if skip else 0,
                         block_size=_PART_BYTES,
                     ),
-                    arrow_csv.ParseOptions(
-                        delimiter=self._separator,
-                        quote_char='"' if self._quotes else False,
-                        newlines_in_values=self._quotes,
-                    ),
+                    arrow_csv.ParseOptions(newlines_in_values=True),
                     arrow_csv.ConvertOptions(
                         column_types=kinds, include_columns=list(kinds), null_values=[]
                     ),
@@ -100,7 +88,7 @@ class CsvText:
                     columns = pa.Table.from_batches([batch])
                     yield self._table(columns, n_rows, header, numbers, skip)
                     n_rows += batch.num_rows
-            if self._quotes and watched.n_quotes % 2:  # pyarrow accepts a quote that is not closed
+            if watched.n_quotes % 2:  # pyarrow accepts a quote that is not closed
                 self._explain(header, numbers, skip=skip)
         except pa.ArrowInvalid as error:
             self._explain(header, numbers, skip=skip, first=n_rows)
@@ -139,10 +127,9 @@ class CsvText:
 
     def _rows(self, *, skip: bool = False) -> Iterator[tuple[int, list[str]]]:
         """Yield the line where each row ends, and its cells; with `skip` not the first one."""
-        quoting: Any = csv.QUOTE_MINIMAL if self._quotes else csv.QUOTE_NONE
         with self._opened() as stream:
             text = io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
-            reader = csv.reader(text, delimiter=self._separator, quoting=quoting, strict=True)
+            reader = csv.reader(text, strict=True)
             try:
                 rows = ((reader.line_num, cells) for cells in reader if cells)
                 yield from itertools.islice(rows, int(skip), None)
