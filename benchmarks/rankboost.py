@@ -13,7 +13,6 @@ import argparse
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,13 +24,10 @@ from pairrank.metrics import ndcg_score, pairwise_accuracy
 from pairrank.preferences import Levels
 from pairrank.rank_boost.binning import Codes, encode
 from pairrank.rank_boost.rounds import Booster
-from pairrank.recommend import PROTOCOLS, evaluate_users
-from reproduction.data import DatasetNotFoundError, load, load_ratings
+from reproduction.data import DatasetNotFoundError, load
 
 N_LEVELS, N_BINS = 5, 256
 BAR_SECONDS, BAR_EXPONENT = 0.5, 1.1
-PAPER = {(20, 40): "not legible", (40, 60): "0.476", (60, 80): "0.463"}
-"""Misranking of RankBoost in Table 2 of Cortes et al. 2007, by group of MovieLens users."""
 
 
 def make(n_rows: int, n_features: int) -> tuple[Any, Any]:
@@ -180,24 +176,12 @@ def housing_table() -> Iterator[list[Any]]:
         yield ["California", name, "", accuracy, seconds]
 
 
-def movies_table(n_users: int) -> Iterator[list[Any]]:
-    """Yield misranking and accuracy in Cortes' protocol, gaps filled and left."""
-    ratings = load_ratings("ml-1m")
-    for group, paper in PAPER.items():
-        for impute in ("median", "missing"):
-            protocol = replace(PROTOCOLS["cortes"], group=group, n_users=n_users, impute=impute)
-            found = evaluate_users(protocol.draw(ratings, random_state=0), RankBoost())
-            cells = (found.mean("misranking"), found.mean("accuracy"), float(found.seconds.mean()))
-            yield [f"MovieLens {group[0]}-{group[1]}", impute, *cells, paper]
-
-
 def options_of() -> argparse.Namespace:
     """Return the command line's options."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=float, default=1e6, help="the most rows of a round")
     parser.add_argument("--features", type=int, default=50)
     parser.add_argument("--repeat", type=int, default=7)
-    parser.add_argument("--users", type=int, default=100, help="MovieLens users who are judged")
     parser.add_argument("--data", action="store_true", help="also real data")
     return parser.parse_args()
 
@@ -219,8 +203,6 @@ def main() -> None:
         try:
             columns = ["data", "model", "NDCG@10", "accuracy", "fit s"]
             print(harness.table(columns, [*letor_table(), *housing_table()]), "\n")
-            columns = ["data", "gaps", "misranking", "accuracy", "fit s", "paper's misranking"]
-            print(harness.table(columns, movies_table(options.users)))
         except DatasetNotFoundError as absence:
             print(f"left out: {absence}")
     limits.restore_original_limits()

@@ -91,7 +91,7 @@ def test_weights_count_as_repetitions(most_exact, monkeypatch):
 )
 def test_damaged_model_files_are_refused(name, place, value, message, tmp_path):
     from pairrank.estimators.model_files import record_of
-    from pairrank.io import write_model
+    from pairrank.io.model_file import write_model
 
     X, y, _ = rows(60)
     record = record_of(RankBoost(5).fit(X, y))

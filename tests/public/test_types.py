@@ -18,7 +18,7 @@ from pairrank import (
     ConvexHullRanker, GreedyRankRLS, MPRank, OrderGraph, Pairs, PairwiseClassifier, PairwiseRanker,
     RankBoost, RankNCG, RankNCGCV, RankNet, RankRLS, RankRLSCV, RankSVM, RankSVMCV, SVRank,
 )
-from pairrank.datasets import discretize
+from pairrank.datasets import make_queries
 from pairrank.metrics import pairwise_accuracy
 
 X, y = np.zeros((3, 2)), [0, 1, 2]
@@ -63,7 +63,7 @@ WRONG = [
     "RankSVM().predict(object())",
     "RankSVMCV().fit([[1.0]], [1], sample_weight=object())",
     "GreedyRankRLS().fit(object(), [1])",
-    'discretize([1.0, 2.0], 2, by="size")',
+    'make_queries(5, latent="few")',
     "pairwise_accuracy(object(), [1.0])",
 ]
 

@@ -70,7 +70,7 @@ class Progress(Line):
     """The progress of fits on standard error: objective, duality gap or gradient norm, seconds.
 
     On a terminal one line is rewritten; elsewhere there is a line per iteration, which stays. It is
-    a callback of solvers and of `recommend`.
+    a callback of solvers.
     """
 
     def __init__(self, *, quiet: bool) -> None:

@@ -10,12 +10,12 @@ import numpy as np
 
 from pairrank.estimators import RANKERS, ranker_named
 from pairrank.exceptions import FileFormatError, PairrankError
-from pairrank.io import ModelRecord, read_model, write_model
+from pairrank.io.model_file import ModelRecord, read_model, write_model
 from pairrank.preferences import OrderGraph, as_graph
 
 _INFO: dict[str, type] = {
     **dict.fromkeys(["n_iter_", "n_pairs_", "n_features_in_", "n_edges_"], int),
-    **dict.fromkeys(["n_rows_", "n_queries_", "n_ties_", "n_steps_", "n_estimators_"], int),
+    **dict.fromkeys(["n_rows_", "n_queries_", "n_ties_", "n_estimators_"], int),
     **dict.fromkeys(["objective_", "gap_", "lower_bound_", "C_", "epsilon_", "nu_"], float),
     "status_": str,
 }
@@ -25,14 +25,7 @@ COLUMNS = "columns"
 """The name of the columns by role among the information on the fit."""
 
 _ZERO_BASED = "zero_based"
-USER_RANKERS = "UserRankers"
-"""What a file of rankers by user holds; `pairrank.recommend` reads it."""
 CLASSIFIER = "PairwiseClassifier"
-_LOADERS = {
-    USER_RANKERS: ("rankers by user", "pairrank.recommend.UserRankers.load"),
-    CLASSIFIER: ("a classifier", "pairrank.PairwiseClassifier.load; its `ranker_` is a ranker"),
-}
-"""What files hold that are not of a ranker, and what reads them."""
 
 _MAP = "feature_map_"
 """The attribute with the features of a kernel, and the prefix of the names of their arrays."""
@@ -196,8 +189,11 @@ def _are_texts(columns: Any) -> bool:
 def unfitted_from(name: str, params: dict[str, Any], path: Any) -> Any:
     """Return a new ranker of a class and parameters as `unfitted_of` gave them."""
     if name not in RANKERS:
-        if name in _LOADERS:
-            raise FileFormatError("{}: the file holds {}; use {}".format(path, *_LOADERS[name]))
+        if name == CLASSIFIER:
+            raise FileFormatError(
+                f"{path}: the file holds a classifier; use pairrank.PairwiseClassifier.load; its "
+                "`ranker_` is a ranker"
+            )
         raise FileFormatError(
             f"{path}: the model is a {name}, which this version of pairrank does not "
             "know; install a newer one"

@@ -120,8 +120,7 @@ class RankBoost(BaseRanker):
     What the papers that compare with RankBoost say of it holds for lists of pairs, or imputed gaps.
     Raykar et al. 2007 report that it ran out of memory: pairs need not be listed. Cortes et al.
     2007 fill gaps in ratings by medians and count tied scores as mistakes (Eq. 32): scores by
-    thresholds on filled gaps tie often. Left missing, the same ratings gave far fewer mistakes
-    (``impute="missing"`` of `pairrank.recommend`).
+    thresholds on filled gaps tie often. Left missing, the same ratings gave far fewer mistakes.
 
     References
     ----------
