@@ -58,8 +58,6 @@ def small_blocks(monkeypatch):
         ("pairrank.design", "_ENTRIES_PER_FEATURE", 1),
         ("pairrank.design", "_ROWS_A_BLOCK", 50),
         ("pairrank.design", "_ROWS_IN_CACHE", 64),
-        ("pairrank._arrays", "_NUMBERS_A_BLOCK", 50),
-        ("pairrank._validation", "_NUMBERS_A_BLOCK", 50),
         (ordering, "ROWS_A_BLOCK", 50),
         (ordering, "_ROWS_PER_KEY", 0),
         (cell_plan, "LEAST_ROWS", 300),

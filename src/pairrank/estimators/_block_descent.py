@@ -126,9 +126,7 @@ def _solver(loss: PairLoss, method: Method, line: LineSample | None) -> Any:
     """Return the solver; with exact Hessians from the start, steps are not multiplied."""
     if method.solver == "bundle" or not loss.smooth:
         return Bundle()
-    if not values_agree(loss):
-        return NonlinearCG(search="gradient", step_length=line)
-    if method.solver == "ncg":
+    if method.solver == "ncg" or not values_agree(loss):
         return NonlinearCG(step_length=line)
     if method.solver == "tron":
         return Tron()

@@ -163,9 +163,7 @@ def values_agree(loss: PairLoss) -> bool:
 
 def _solver(problem: Problem, method: Method, step_length: StepLength | None) -> Tron | NonlinearCG:
     """Return the solver; TRON's inner iterations end early where steps are multiplied later."""
-    if not values_agree(problem.loss):
-        return NonlinearCG(search="gradient", step_length=step_length)
-    if method.solver == "ncg":
+    if method.solver == "ncg" or not values_agree(problem.loss):
         return NonlinearCG(step_length=step_length)
     return Tron() if step_length is None else Tron(cg_tol=LOOSE_CG, step_length=step_length)
 
