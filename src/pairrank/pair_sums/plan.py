@@ -21,7 +21,6 @@ from pairrank._protocols import (
 )
 from pairrank._validation import check_number
 from pairrank.exceptions import PairrankError
-from pairrank.pair_sums import costs
 from pairrank.pair_sums.cell_plan import has_large_queries
 from pairrank.preferences import Differences, Levels, Pairs, Preferences, merge_levels
 
@@ -125,13 +124,9 @@ def bind_roughly(loss: PairLoss, preferences: Preferences, whole: Preferences) -
     """Return a pair sum of a sample of `whole` whose gradient may be off by a few percent.
 
     A piecewise polynomial loss over Levels is summed by wide cells, and many levels are merged into
-    bands; a sigmoidal loss over one large query by boxes. Any other sum is that of `bind`. Cells
-    cost less than sorted scores, and the code of cells and of boxes is compiled for the sums of all
-    rows anyway.
+    bands. Any other sum is that of `bind`. Cells cost less than sorted scores, and their code is
+    compiled for the sums of all rows anyway.
     """
-    if isinstance(loss.family, Sigmoidal) and isinstance(whole, Levels):
-        is_large = whole.n_queries == 1 and whole.n_rows > costs.MOST_SPANNED_ROWS
-        return bind(loss, preferences, pair_sum="boxes" if is_large else "auto")
     if not isinstance(loss.family, PiecewisePolynomial) or not isinstance(preferences, Levels):
         return bind(loss, preferences)
     if not has_large_queries(preferences, LEAST_ROUGH_ROWS):
@@ -151,22 +146,21 @@ def _rows_per_edge(family: LossFamily, pair_sum: str) -> float:
 
 
 def divide_queries(levels: Levels, kind: int, pair_sum: str) -> dict[str, IntArray]:
-    """Return the queries of each part of a sigmoidal sum, by its name in `sigmoid.PARTS`.
+    """Return the queries of each part of a sigmoidal sum, by its name in `SigmoidSum`.
 
     Queries without a pair are left out. Every algorithm but "auto" takes all queries, "auto" gives
-    each query to what costs least: pair by pair, one interval, or boxes.
+    each query to what costs least: pair by pair, or one series.
     """
-    with_pairs = costs.pairs_of_queries(levels) > 0.0
+    from pairrank.pair_sums import costs
+    from pairrank.pair_sums.sigmoid_pairs import pairs_of_queries
+
+    with_pairs = pairs_of_queries(levels) > 0.0
     if pair_sum != "auto":
         return {pair_sum: np.flatnonzero(with_pairs)}
-    direct, boxed = costs.direct_cost(levels, kind), costs.boxed_cost(levels, kind)
-    spanned = costs.spanned_cost(levels)
-    in_spans = (costs.EXACT * spanned < direct) & (spanned < boxed)
-    in_boxes = (boxed < direct) & ~in_spans
+    in_spans = costs.EXACT * costs.spanned_cost(levels, kind) < costs.direct_cost(levels, kind)
     return {
-        "direct": np.flatnonzero(with_pairs & ~in_spans & ~in_boxes),
+        "direct": np.flatnonzero(with_pairs & ~in_spans),
         "spans": np.flatnonzero(with_pairs & in_spans),
-        "boxes": np.flatnonzero(with_pairs & in_boxes),
     }
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from pairrank.pair_sums.box_sum import coarse_blocks
+from pairrank.pair_sums.box_sum import blocks_of
 from pairrank.pair_sums.profiles import BoxRule, Profile, box_rule
 from pairrank.torch.hinge_sums import Above, above, ascending
 
@@ -43,7 +43,7 @@ class Boxes:
     def __init__(self, profiles: tuple[Profile, ...], eps: float, s: tuple[Tensor, Tensor]) -> None:
         self.rule: BoxRule = box_rule(profiles, eps)
         near, width = self.rule.near, s[0].shape[1]
-        scaled = torch.cat(s, dim=1) / self.rule.coarse
+        scaled = torch.cat(s, dim=1) / self.rule.width
         floor = scaled.floor()
         ordered, order = torch.sort(floor, dim=1)
         steps = ordered.diff(dim=1, prepend=ordered[:, :1]).clamp(max=near + 1).to(torch.int64)
@@ -91,7 +91,7 @@ class Boxes:
     def _near(self, profile: Profile, targets: _Points, moments: Tensor) -> Tensor:
         """Return the sums over near boxes at the targets, (n_columns, n_meetings, n_targets)."""
         near, degree = self.rule.near, self.rule.degree
-        blocks = torch.from_numpy(coarse_blocks(profile, self.rule).copy()).to(moments)
+        blocks = torch.from_numpy(blocks_of(profile, self.rule).copy()).to(moments)
         blocks = blocks.reshape(degree, 2 * near + 1, degree)
         series = torch.zeros_like(moments)
         for away in range(-near, near + 1):
