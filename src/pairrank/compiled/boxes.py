@@ -11,7 +11,7 @@ import numpy as np
 
 from pairrank.compiled._jit import compiled, compiled_reassociating
 
-_STRETCH = 4096
+_STRETCH = 1024
 """So many points are summed before they are added to the total, to keep rounding small."""
 
 

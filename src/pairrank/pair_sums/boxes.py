@@ -1,6 +1,10 @@
-"""Sigmoidal pair sums by box sums: every band of levels has boxes of its own."""
+"""Sigmoidal pair sums by box sums: the moments of every level, or band of levels, are merged."""
 
 from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,24 +12,268 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.pair_sums.bands import FULL, Bands, Links
 from pairrank.pair_sums.box_sum import Boxes, Moments, meet
-from pairrank.pair_sums.profiles import COST, DERIVATIVE, PRODUCT_EPS, box_rule
+from pairrank.pair_sums.profiles import (
+    COST,
+    DERIVATIVE,
+    LEAST_EPS,
+    PRODUCT_EPS,
+    BoxRule,
+    OutOfRangeError,
+    box_rule,
+)
 from pairrank.pair_sums.sigmoid_pairs import NONE, Derivative
 from pairrank.preferences import Levels
 
 
-class BoxedQueries:
-    """The pairs of rows of different bands of some queries, by box sums.
+class CodedRows(NamedTuple):
+    """Some rows of a query; see `LevelBoxes`."""
 
-    A row's gradient is a sum of S over the rows of other bands, less the weight of the lower ones.
-    Every band has its own moments, and the sum uses those of the other bands.
+    scores: FloatArray
+    code: NDArray[np.int32]
+    weight: list[FloatArray]
+    """The weights of winners and of losers, or one for both; empty arrays where all are 1."""
+
+
+class LevelBoxes(ABC):
+    """The sum of a sigmoidal loss over one query in blocks of rows, by the moments of boxes.
+
+    Rows have codes, for levels or bands; those of one code are not compared. Every code has its own
+    boxes on an absolute grid, so the moments of blocks add up. A row's gradient is a sum of S over
+    the rows above it and below it, less the weight of those below.
 
     Every row's gradient is within eps times the weight of its pairs, the value within eps times
     that of all pairs; the bound is `pairrank.pair_sums.profiles.error_bound`. Rounding adds about
-    1e-14 of those weights, and 1e-14 of the value. Scores may be up to 1e305.
+    1e-14 of those weights, and 1e-14 of the value. Scores beyond 1e305, or so far apart that there
+    would be more than `most_moments` numbers, give the value infinity.
 
-    Costs O(rows), and a product of some boxes for each box with rows of a band: at most one per
-    row, however far scores lie apart. Memory is of the order of the rows, during an evaluation.
-    `queries` are places among those of the bands.
+    Costs O(rows), and a product of some boxes for each box with rows of a code: at most one per
+    row, however far scores lie apart.
+
+    Parameters
+    ----------
+    slope, value : int
+        The codes of the losses that give the derivatives and the value.
+    n_codes : int
+    links : Links
+        The codes below and above each code; see `Bands`.
+    scale : float
+        The factor on all pairs.
+    eps : float
+    """
+
+    most_moments = np.inf
+
+    def __init__(
+        self, slope: int, value: int, n_codes: int, links: Links, scale: float, eps: float
+    ) -> None:
+        self.slope, self.value, self.n_codes = slope, value, n_codes
+        self.links, self.scale, self.eps = links, scale, max(eps, LEAST_EPS)
+
+    @abstractmethod
+    def coded(self, rows: Any) -> CodedRows:
+        """Return the scores, codes and weights of a block's rows."""
+
+    def rule(self, order: int) -> BoxRule:
+        """Return the boxes of the gradient and the value, or those of the Hessian."""
+        if order == 1:
+            return box_rule((DERIVATIVE[1][self.slope], COST[self.value]), self.eps)
+        return box_rule((DERIVATIVE[2][self.slope],), max(self.eps, PRODUCT_EPS))
+
+    def placed(self, order: int, rows: CodedRows) -> Boxes | None:
+        """Return rows in boxes; None where their scores are out of range."""
+        try:
+            return Boxes(self.rule(order), rows.scores, rows.code, self.n_codes)
+        except OutOfRangeError:
+            return None
+
+    def summary(self, index: int, rows: Any) -> BoxMoments:
+        """Return the moments of a block's rows; O(rows)."""
+        coded = self.coded(rows)
+        return BoxMoments.of(self, self.placed(1, coded), coded.weight)
+
+    def series(self, order: int, merged: BoxMoments) -> Moments | None:
+        """Return the series of each entry, by side, over the codes below and above its own."""
+        moments = merged.moments
+        if moments is None:
+            return None
+        profile, result = DERIVATIVE[order][self.slope], np.zeros(moments.values.shape)
+        found = meet(
+            self.rule(order), profile, moments, self.n_codes, self.links, lowered=order == 1
+        )
+        for side, each in zip((0, -1), found, strict=True):
+            result[side] += each
+        return Moments(moments.code, moments.keys, result)
+
+    def finish(self, merged: BoxMoments) -> BoxTable:
+        """Return value, error and each box's series."""
+        moments = merged.moments
+        if moments is None:
+            return BoxTable(self, None, np.inf, 0.0)
+        costs, _ = meet(self.rule(1), COST[self.value], moments, self.n_codes, self.links)
+        value = self.scale * float(np.vdot(costs, moments.values[0]))
+        error = self.scale * self.eps * self._pair_weight(moments)
+        return BoxTable(self, self.series(1, merged), value, error)
+
+    def _pair_weight(self, moments: Moments) -> float:
+        """Return the weight of all pairs of codes that are compared."""
+        win, lose = (
+            np.bincount(moments.code, side[:, 0], self.n_codes)
+            for side in (moments.values[0], moments.values[-1])
+        )
+        codes, start = self.links[:2]
+        if not start.size:
+            return float(win[1:] @ np.cumsum(lose)[:-1])
+        return float(np.repeat(win, np.diff(start)) @ lose[codes])
+
+    def sharpen(self) -> bool:
+        """Divide eps by 100, down to 1e-13; False if that is impossible."""
+        if self.eps <= LEAST_EPS:
+            return False
+        self.eps = max(0.01 * self.eps, LEAST_EPS)
+        return True
+
+
+@dataclass(frozen=True, eq=False)
+class BoxMoments:
+    """The moments of some rows; None stands for scores that are out of range."""
+
+    moments: Moments | None
+    most: float = np.inf
+
+    @classmethod
+    def of(cls, owner: LevelBoxes, placed: Boxes | None, weight: list[FloatArray]) -> BoxMoments:
+        """Return the moments of placed rows for the weights of each side."""
+        found = None if placed is None else placed.moments(*weight)
+        return cls(found, owner.most_moments)._checked()
+
+    def merged(self, other: BoxMoments) -> BoxMoments:
+        """Return the moments of both sets of rows."""
+        if self.moments is None or other.moments is None:
+            return BoxMoments(None)
+        return BoxMoments(self.moments.merged(other.moments), self.most)._checked()
+
+    def _checked(self) -> BoxMoments:
+        too_many = self.moments is not None and self.moments.values.size > self.most
+        return BoxMoments(None) if too_many else self
+
+
+@dataclass(frozen=True, eq=False)
+class BoxTable:
+    """Each box's series of its rows' gradients; None where scores are out of range."""
+
+    made_by: LevelBoxes
+    series: Moments | None
+    value: float
+    error: float
+
+    @property
+    def gradient_error(self) -> float:
+        """Bound on the sum of the errors of the rows' gradients."""
+        return 2.0 * self.error
+
+    def of_block(self, index: int) -> BoxTable:
+        """Return the table, which all blocks need."""
+        return self
+
+    def gradient(self, index: int, rows: Any) -> FloatArray:
+        """Return the rows' gradients; O(rows). NaN where the value is infinite."""
+        return _sums_at(self.made_by, 1, rows, self.series)
+
+    def curvature(self) -> BoxDerivative:
+        """Return the Hessian, to an error of 1e-6 or eps."""
+        return BoxDerivative(self.made_by, 2)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxValues:
+    """The moments of rows, and of their values less `shift`."""
+
+    shift: float
+    ones: BoxMoments
+    moved: BoxMoments
+
+    def merged(self, other: BoxValues) -> BoxValues:
+        """Return the moments of both sets of rows."""
+        moved, ones = other.moved.moments, other.ones.moments
+        if moved is not None and ones is not None:
+            values = moved.values + (other.shift - self.shift) * ones.values
+            moved = Moments(moved.code, moved.keys, values)
+        return BoxValues(
+            self.shift, self.ones.merged(other.ones), self.moved.merged(BoxMoments(moved))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BoxDerivative:
+    """The derivatives k of an order; a product sends the moments of rows and of their values."""
+
+    made_by: LevelBoxes
+    order: int
+
+    def summary(self, index: int, rows: Any, values: FloatArray) -> BoxValues:
+        """Return the moments of these rows and of their values, less a mean of the block's."""
+        owner, coded = self.made_by, self.made_by.coded(rows)
+        placed, shift = owner.placed(self.order, coded), float(values.mean())
+        moved = values - shift
+        of_values = [side * moved if side.size else moved for side in coded.weight]
+        ones, other = (BoxMoments.of(owner, placed, each) for each in (coded.weight, of_values))
+        return BoxValues(shift, ones, other)
+
+    def finish(self, merged: BoxValues) -> BoxProduct:
+        """Return the sums of k, and of those times values."""
+        both = (self.made_by.series(self.order, each) for each in (merged.ones, merged.moved))
+        return BoxProduct(self.made_by, self.order, merged.shift, *both)
+
+
+@dataclass(frozen=True, eq=False)
+class BoxProduct:
+    """The sums of k (v_i - v_j): series `one` times values, less that of the partners' values."""
+
+    made_by: LevelBoxes
+    order: int
+    shift: float
+    one: Moments | None
+    less: Moments | None
+
+    def of_block(self, index: int) -> BoxProduct:
+        """Return the product, which all blocks need."""
+        return self
+
+    def product(self, index: int, rows: Any, values: FloatArray) -> FloatArray:
+        """Return the rows' entries; O(rows)."""
+        coded, result = self.made_by.coded(rows), np.zeros(values.size)
+        placed = self.made_by.placed(self.order, coded)
+        if placed is None or self.one is None or self.less is None:
+            return np.full(values.size, np.nan)
+        for one, less, weight in zip(
+            self.one.at(placed), self.less.at(placed), coded.weight, strict=True
+        ):
+            placed.add(
+                self.made_by.scale, one, weight, result, v=values, shift=self.shift, less=less
+            )
+        return result
+
+    def diagonal(self, index: int, rows: Any) -> FloatArray:
+        """Return the rows' sums of k."""
+        return _sums_at(self.made_by, self.order, rows, self.one)
+
+
+def _sums_at(owner: LevelBoxes, order: int, rows: Any, series: Moments | None) -> FloatArray:
+    """Return the series at the rows, times their weights; NaN where there are none."""
+    coded = owner.coded(rows)
+    placed, result = owner.placed(order, coded), np.zeros(coded.scores.size)
+    if placed is None or series is None:
+        return np.full(result.size, np.nan)
+    for each, weight in zip(series.at(placed), coded.weight, strict=True):
+        placed.add(owner.scale, each, weight, result)
+    return result
+
+
+class BoxedQueries:
+    """The pairs of rows of different bands of some queries, by box sums: each is one block.
+
+    `queries` are places among those of the bands. See `LevelBoxes` for errors and costs. Memory is
+    of the order of the rows, during an evaluation.
     """
 
     def __init__(
@@ -35,82 +283,61 @@ class BoxedQueries:
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient`, and return the part of the value."""
-        return sum(part.value_and_gradient(scores, gradient) for part in self.parts)
+        value = 0.0
+        for part in self.parts:
+            table = part.finish(part.summary(0, scores))
+            gradient[part.row_of] += table.gradient(0, scores)
+            value += table.value
+        return value
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
         """Return the derivatives of this order; the scores must not change."""
-        return [BoxedDerivative(part, order, scores) for part in self.parts]
+        return [_QueryDerivative(part, order, scores) for part in self.parts]
 
 
-class _Query:
-    """The pairs of one query of some bands."""
+class _Query(LevelBoxes):
+    """One query in memory; its rows are given by the scores of all rows."""
 
     def __init__(self, levels: Levels, bands: Bands, kind: int, eps: float, query: int) -> None:
-        first, stop = bands.query[query : query + 2]
+        first, stop = bands.query[query : query + 2].tolist()
         start = bands.start[first:stop]
-        here = slice(start[0], start[-1])
-        self.kind, self.scale, self.n_codes = kind, float(bands.scale[query]), start.size - 1
-        self.rows = levels.row_of[here]
-        self.weight = NONE if levels.weight is None else levels.weight[here]
-        self.code = np.repeat(np.arange(self.n_codes, dtype=np.int32), np.diff(start))
-        self.links = _own_links(bands.links, first, stop - 1)
-        self.rules = {
-            1: box_rule((DERIVATIVE[1][kind], COST[kind]), eps),
-            2: box_rule((DERIVATIVE[2][kind],), max(eps, PRODUCT_EPS)),
-        }
+        here, links = slice(start[0], start[-1]), _of_query(bands.links, first, stop)
+        scale = float(bands.scale[query])
+        super().__init__(kind, kind, start.size - 1, links, scale, eps)
+        self.row_of = levels.row_of[here]
+        self._weight = [NONE if levels.weight is None else levels.weight[here]]
+        self._code = np.repeat(np.arange(self.n_codes, dtype=np.int32), np.diff(start))
 
-    def place(self, order: int, scores: FloatArray) -> Boxes:
-        """Return the query's rows in boxes."""
-        return Boxes(self.rules[order], scores[self.rows], self.code, self.n_codes)
-
-    def series(self, order: int, moments: Moments) -> FloatArray:
-        """Return the series of each entry over the codes below and above its own."""
-        profile = DERIVATIVE[order][self.kind]
-        below, above = meet(
-            self.rules[order], profile, moments, self.n_codes, self.links, lowered=order == 1
-        )
-        return np.asarray(below + above)
-
-    def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
-        """Add to `gradient`, and return the part of the value."""
-        placed = self.place(1, scores)
-        moments, own = placed.moments(self.weight), np.zeros(self.rows.size)
-        placed.add(self.scale, self.series(1, moments), self.weight, own)
-        gradient[self.rows] += own
-        costs, _ = meet(self.rules[1], COST[self.kind], moments, self.n_codes, self.links)
-        return self.scale * float(np.vdot(costs, moments.values[0]))
+    def coded(self, rows: FloatArray) -> CodedRows:
+        """Return the scores, codes and weights of the query's rows."""
+        return CodedRows(rows[self.row_of], self._code, self._weight)
 
 
-class BoxedDerivative:
-    """The derivatives of one query by boxes; the series of k alone are computed once."""
+class _QueryDerivative:
+    """The derivatives of a `_Query` at fixed scores."""
 
     def __init__(self, owner: _Query, order: int, scores: FloatArray) -> None:
-        self._owner, self._order, self._boxes = owner, order, owner.place(order, scores)
-        self._series = owner.series(order, self._boxes.moments(owner.weight))
+        self._owner, self._scores, self._derivative = owner, scores, BoxDerivative(owner, order)
 
     def product(self, v: FloatArray, result: FloatArray) -> None:
-        """Add the sums of k (v_i - v_j), for v relative to its mean."""
-        owner, placed = self._owner, self._boxes
-        own, found = v[owner.rows], np.zeros(owner.rows.size)
-        own -= own.mean()
-        moved = placed.moments(owner.weight * own if owner.weight.size else own)
-        less = owner.series(self._order, moved)
-        placed.add(owner.scale, self._series, owner.weight, found, v=own, less=less)
-        result[owner.rows] += found
+        """Add the sums of k (v_i - v_j)."""
+        own = v[self._owner.row_of]
+        table = self._derivative.finish(self._derivative.summary(0, self._scores, own))
+        result[self._owner.row_of] += table.product(0, self._scores, own)
 
     def diagonal(self, result: FloatArray) -> None:
         """Add the sums of k, of order 2."""
-        owner, found = self._owner, np.zeros(self._owner.rows.size)
-        self._boxes.add(owner.scale, self._series, owner.weight, found)
-        result[owner.rows] += found
+        rows = self._owner.row_of
+        merged = self._derivative.summary(0, self._scores, np.zeros(rows.size))
+        result[rows] += self._derivative.finish(merged).diagonal(0, self._scores)
 
 
-def _own_links(links: Links, first: int, stop: int) -> Links:
+def _of_query(links: Links, first: int, stop: int) -> Links:
     """Return the links of the bands of one query, by their place in it."""
     if not links[1].size:
         return FULL
-    own = []
-    for codes, start in (links[:2], links[2:]):
-        begin = start[first : stop + 1]
-        own += [codes[begin[0] : begin[-1]] - first, begin - begin[0]]
-    return own[0], own[1], own[2], own[3]
+    below, above = (begin[first:stop] for begin in (links[1], links[3]))
+    return (
+        links[0][below[0] : below[-1]] - first, below - below[0],
+        links[2][above[0] : above[-1]] - first, above - above[0],
+    )  # fmt: skip
