@@ -17,7 +17,8 @@ Links = tuple[IntArray, IntArray, IntArray, IntArray]
 FULL: Links = 4 * (NO_PLACES,)
 """The links of the full graph."""
 BAND_ROWS = 32
-"""Levels of fewer rows share a band with others; the pairs within it are summed one by one."""
+"""Levels of less than half as many rows share a band with others; the pairs within it are summed
+one by one."""
 LARGE_EDGE = 2_000
 """Edges of at most this many pairs are summed pair by pair."""
 
@@ -26,9 +27,9 @@ LARGE_EDGE = 2_000
 class Bands:
     """The bands of some queries, lowest first, under the full graph; else their levels.
 
-    A band is a level of at least `BAND_ROWS` rows, or a run of successive smaller ones, of fewer
-    than 2 `BAND_ROWS` rows together. Under the full graph every band is compared with all others of
-    its query, under another one with those that `links` names.
+    A band is a level of at least half of `BAND_ROWS` rows, or a run of successive smaller ones, of
+    fewer than 1.5 `BAND_ROWS` rows together. Under the full graph every band is compared with all
+    others of its query, under another one with those that `links` names.
     """
 
     start: IntArray
@@ -113,7 +114,7 @@ def _begin_bands(
     levels: Levels, group: IntArray, of_query: IntArray, least_rows: int
 ) -> NDArray[np.bool_]:
     """Return which of some groups are the first of a band."""
-    large = np.diff(levels.group_start)[group] >= least_rows
+    large = 2 * np.diff(levels.group_start)[group] >= least_rows
     first = np.diff(of_query, prepend=-1) > 0
     start = levels.group_start[group]
     piece = start - np.repeat(start[first], np.diff(np.flatnonzero(first), append=group.size))

@@ -86,6 +86,10 @@ class LevelBoxes(ABC):
         except OutOfRangeError:
             return None
 
+    def moments(self, placed: Boxes, weight: list[FloatArray]) -> Moments:
+        """Return the moments of placed rows for the weights of each side."""
+        return placed.moments(*weight)
+
     def summary(self, index: int, rows: Any) -> BoxMoments:
         """Return the moments of a block's rows; O(rows)."""
         coded = self.coded(rows)
@@ -143,7 +147,7 @@ class BoxMoments:
     @classmethod
     def of(cls, owner: LevelBoxes, placed: Boxes | None, weight: list[FloatArray]) -> BoxMoments:
         """Return the moments of placed rows for the weights of each side."""
-        found = None if placed is None else placed.moments(*weight)
+        found = None if placed is None else owner.moments(placed, weight)
         return cls(found, owner.most_moments)._checked()
 
     def merged(self, other: BoxMoments) -> BoxMoments:
