@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from pairrank.compiled._jit import compiled, compiled_reassociating
+from pairrank.compiled._jit import compiled, inlined_reassociating
 
 VECTOR = 8
 PIECE = 512
@@ -47,7 +47,7 @@ def _place(values, rows, centre, per_radius, u):
         u[k] = (values[rows[k]] - centre) * per_radius
 
 
-@compiled_reassociating
+@inlined_reassociating
 def _add_four_terms(u, q, last, before, sums):
     """Add the sums of q times the next four polynomials; keep the last two of each row."""
     sum0, sum1, sum2, sum3 = 0.0, 0.0, 0.0, 0.0
@@ -68,7 +68,7 @@ def _add_four_terms(u, q, last, before, sums):
     sums[3] += sum3
 
 
-@compiled_reassociating
+@inlined_reassociating
 def _four_steps_back(u, c0, c1, c2, c3, here, later):
     """Take four steps of Clenshaw's recurrence at each row, from the coefficient c3 to c0."""
     for k in range(len(u) // VECTOR * VECTOR):
@@ -79,7 +79,7 @@ def _four_steps_back(u, c0, c1, c2, c3, here, later):
         here[k], later[k] = c0 + x * b1 - b2, b1
 
 
-@compiled_reassociating
+@inlined_reassociating
 def _times_table(x, table, degree, result):
     """Write the products of x with the columns of a table, [q, p], for q and p below `degree`."""
     out = result[:degree]
@@ -92,7 +92,7 @@ def _times_table(x, table, degree, result):
             out[p] += (x0 * row0[p] + x1 * row1[p]) + (x2 * row2[p] + x3 * row3[p])
 
 
-@compiled_reassociating
+@inlined_reassociating
 def _dot(x, y, degree):
     total = 0.0
     for k in range(degree):

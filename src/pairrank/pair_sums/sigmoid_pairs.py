@@ -87,7 +87,7 @@ class SigmoidPairs:
         self._sides = tuple(NONE if side is None else side for side in levels.sides)
         start, end = jobs.group_start[jobs.groups].T
         self.parts, self.job_of_part = _parts(jobs, start, end)
-        self._sizes = (end - start)[self.job_of_part]
+        self._start, self._end = start[self.job_of_part], end[self.job_of_part]
         self._is_cut = len(self.parts) > len(jobs.groups)
         work = (jobs.pairs + (end - start))[self.job_of_part]
         self.batches = batches(work, PAIRS_AT_ONCE if self._is_cut else PAIRS_A_THREAD)
@@ -107,11 +107,12 @@ class SigmoidPairs:
         costs = np.zeros(len(self.parts))
 
         def add_batch(batch: slice) -> None:
-            size = self._sizes[batch].max() + VECTOR
+            lowest, end = self._start[batch].min(), self._end[batch].max()
+            size = end - lowest + VECTOR
             add_pairs(
                 self._kind, order, self.parts[batch], jobs.scale[self.job_of_part[batch]],
                 jobs.group_start, jobs.run_start, jobs.runs, levels.row_of, scores, *self._sides, v,
-                np.empty((8, size)), np.empty(size, dtype=np.int64), costs[batch], result,
+                lowest, np.empty((8, size)), np.empty(size, dtype=np.int64), costs[batch], result,
             )  # fmt: skip
 
         if self._is_cut:
