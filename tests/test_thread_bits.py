@@ -45,7 +45,6 @@ ESTIMATORS = {
     "tube": SVRank(max_iter=30),
     "hull": ConvexHullRanker(),
     "boosting": RankBoost(20),
-    "graded boosting": RankBoost(20, alpha_method="newton", weak_ranking="graded"),
     **{name: PairwiseRanker(name, max_iter=30) for name in NAMED if name != "raykar"},
 }
 N_ROWS = 700
@@ -64,7 +63,7 @@ def small_blocks(monkeypatch):
         (ordering, "ROWS_A_BLOCK", 50),
         (ordering, "_ROWS_PER_KEY", 0),
         (cell_plan, "LEAST_ROWS", 300),
-        (cell_plan, "ROWS_PER_BLOCK", 50),
+        ("pairrank.pair_sums.piecewise", "ROWS_PER_BLOCK", 50),
         ("pairrank.pair_sums.cells", "ROWS_PER_BLOCK", 50),
         (_bound, "_FEW_ROWS", 1),
         ("pairrank.objective.binned_pairs", "_LARGE", 1),
@@ -74,7 +73,7 @@ def small_blocks(monkeypatch):
         ("pairrank.estimators._descent", "_LEAST_SAMPLE", 200),
         ("pairrank.estimators._descent", "_LINE_ROWS", 300),
         ("pairrank.preferences._codes", "ROWS_A_BLOCK", 50),
-        (sorted_sums, "ROWS_A_PART", 30),
+        (sorted_sums, "ROWS_PER_PART", 30),
         (spans, "ROWS_A_BATCH", 30),
         (sigmoid_pairs, "PAIRS_A_THREAD", 100),
         (box_sum, "ROWS_A_BLOCK", 50),

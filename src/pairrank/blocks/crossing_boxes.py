@@ -6,13 +6,13 @@ import numpy as np
 
 from pairrank._protocols import FloatArray, Sigmoidal
 from pairrank.blocks.crossing_cells import codes_of
-from pairrank.blocks.crossing_grid import window_of
 from pairrank.blocks.crossing_parts import OwnRows
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.pair_sums._bound import range_of
 from pairrank.pair_sums.bands import FULL, links_of
 from pairrank.pair_sums.box_sum import Boxes, Moments
 from pairrank.pair_sums.boxes import CodedRows, LevelBoxes
+from pairrank.pair_sums.cell_grid import window_of
 from pairrank.pair_sums.sigmoid import KINDS
 from pairrank.pair_sums.sigmoid_pairs import NONE
 
@@ -54,7 +54,7 @@ def _window_keys(placed: Boxes) -> FloatArray:
     """Return the boxes of a window around the points, if they are few."""
     low, high = range_of(placed.points)
     with np.errstate(over="ignore", invalid="ignore"):
-        start, stop = window_of(placed.points, low, high, slack=1.0)[0]
+        start, stop = window_of(placed.points, low, high, slack=1.0)
         more = 0.5 * (_FURTHER - 1.0) * (stop - start)
         start, stop = max(start - more, 2.0 * low - high), min(stop + more, 2.0 * high - low)
         first, last = (np.floor(end / placed.rule.width) for end in (start, stop))

@@ -17,7 +17,6 @@ from pairrank._protocols import (
     Tubes,
 )
 from pairrank.pair_sums.cell_grid import cells_per_margin
-from pairrank.pair_sums.cell_plan import FEW_LEVELS
 from pairrank.pair_sums.cell_tables import is_smooth
 from pairrank.preferences import Differences, Levels
 from pairrank.preferences.order_graph import Graph
@@ -35,6 +34,8 @@ _CELL_BYTES = 3 * SCORE_BYTES
 """Of the moments of a cell on the way to the client, and of its polynomial on the way back."""
 _BOX_BYTES = 15 * 10 * SCORE_BYTES
 """Of about 15 boxes of about 10 numbers, each way."""
+FEW_LEVELS = 256
+"""The scores of queries of more levels are exchanged: their moments would be larger."""
 _SQUARE_BYTES = 48
 """Of a query's number (twice), weight, mean (in two parts) and sum of squares, each way."""
 

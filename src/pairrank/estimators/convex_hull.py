@@ -365,5 +365,5 @@ def _check_edges(levels: Levels) -> None:
     if n_edges > _MOST_EDGES:
         raise PairrankError(
             f'graph="full" has {n_edges} edges between the classes of y, at most {_MOST_EDGES} '
-            'can be kept: use graph="chain", or bins of y (pairrank.datasets.discretize)'
+            'can be kept: use graph="chain", or bins of y (numpy.digitize)'
         )

@@ -15,7 +15,7 @@ from pairrank.design import Design, rows_at
 from pairrank.objective.binned_pairs import BinnedPairs
 from pairrank.objective.hessians import ExactHessian, GivenInverse
 from pairrank.objective.pair_objective import PairObjective, Problem
-from pairrank.pair_sums import bind, bind_roughly
+from pairrank.pair_sums import bind
 from pairrank.preferences import Differences, Levels, draw_sample, merge_levels
 
 _ROUGH = 1e-4
@@ -255,7 +255,7 @@ class LineSample:
         assert not isinstance(problem.preferences, Differences)
         self._problem = problem
         self._rows, drawn = draw_sample(problem.preferences, n_rows, generator)
-        self._pair_sum = bind_roughly(problem.loss, drawn, problem.preferences)
+        self._pair_sum = bind(problem.loss, drawn)
         self._own: Design | None = None
         design = problem.design
         is_small = self._rows.size * design.n_features <= _MOST_COPIED * design.n_rows
