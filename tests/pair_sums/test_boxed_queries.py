@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from typing import Any
 
@@ -18,6 +19,7 @@ from pairrank.pair_sums import bands, bind, box_sum, spans
 from pairrank.pair_sums.profiles import PRODUCT_EPS
 from pairrank.pair_sums.sigmoid import SigmoidSum
 from pairrank.preferences import Levels, OrderGraph
+from pairrank.preferences._codes import totals_around
 from strategies import Problem, problems, scores_of
 
 pytestmark = pytest.mark.numeric
@@ -250,3 +252,12 @@ def test_a_curvature_outlives_its_scores(algorithm):
     before = curvature.matvec(v)
     scores += 1.0 + generator.normal(size=2000)
     assert (before == curvature.matvec(v)).all()
+
+
+def test_sums_of_unequal_weights_lose_no_digits():
+    """Of as many levels as rows: one sum after another would lose a part of 1e-13."""
+    totals = 10.0 ** np.random.default_rng(0).uniform(-10, 10, 300_000)
+    below, above = totals_around(totals, np.array([0, totals.size]))
+    for at in (1, 2, 1000, 150_000, 299_998):
+        assert below[at] == pytest.approx(math.fsum(totals[:at]), rel=1e-14)
+        assert above[at] == pytest.approx(math.fsum(totals[at + 1 :]), rel=1e-14)

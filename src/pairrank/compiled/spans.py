@@ -137,12 +137,12 @@ def add_moments(
 
 
 @compiled
-def meet(order, degree, moments, links, first_band, table, cost, below, series):
+def meet(order, with_value, degree, moments, links, first_band, table, cost, below, series):
     """Write each band's series over the bands that it is compared with; return the value.
 
     For order 1, the weight of lower bands is subtracted, which turns sums of S into gradients.
     moments, series (n_bands, at least degree); table, cost (size, size): the coefficients of k and
-    of phi, [q, p] that of T_p(u_i) T_q(u_j); `cost` is empty if the value is not needed. links: the
+    of phi, [q, p] that of T_p(u_i) T_q(u_j); `cost` is used with `with_value` only. links: the
     bands below and above, as in `Bands.links`, from band `first_band` on. below (2, at least
     degree): scratch memory. Costs O((bands + links) * degree^2).
     """
@@ -166,7 +166,7 @@ def meet(order, degree, moments, links, first_band, table, cost, below, series):
             for k in range(links[3][at], links[3][at + 1]):
                 _add_to(moments[links[2][k] - first_band], degree, series[band])
             _add_to(lower, degree, series[band])
-        if len(cost):
+        if with_value:
             _times_table(lower, cost, degree, both)
             value += _dot(both, moments[band], degree)
         _times_table(series[band], table, degree, both)
@@ -207,8 +207,8 @@ def add_series(
 
 @compiled
 def sums_in_spans(
-    order, query, query_piece, piece_start, piece_band, rows, scale, values, weight, v, known,
-    least, tables, costs, degrees, links, work, moments, series, below, wide, result,
+    order, with_value, query, query_piece, piece_start, piece_band, rows, scale, values, weight, v,
+    known, least, tables, costs, degrees, links, work, moments, series, below, wide, result,
 ):  # fmt: skip
     """Add the sums of k over other bands to the rows of some queries; return the value.
 
@@ -241,8 +241,8 @@ def sums_in_spans(
             work, moments,
         )  # fmt: skip
         value = meet(
-            order, degree, moments[:n_bands], links, query[at], tables[t],
-            costs[t] if len(costs) else tables[t, :0], below, series,
+            order, with_value, degree, moments[:n_bands], links, query[at], tables[t], costs[t],
+            below, series,
         )  # fmt: skip
         total += scale[at] * value
         add_series(

@@ -84,7 +84,7 @@ class SigmoidPairs:
 
     def __init__(self, levels: Levels, kind: int, jobs: Jobs) -> None:
         self._levels, self._kind, self.jobs = levels, kind, jobs
-        self._sides = tuple(NONE if side is None else side for side in levels.sides)
+        self._win, self._lose = (NONE if side is None else side for side in levels.sides)
         start, end = jobs.group_start[jobs.groups].T
         self.parts, self.job_of_part = _parts(jobs, start, end)
         self._start, self._end = start[self.job_of_part], end[self.job_of_part]
@@ -109,10 +109,11 @@ class SigmoidPairs:
         def add_batch(batch: slice) -> None:
             lowest, end = self._start[batch].min(), self._end[batch].max()
             size = end - lowest + VECTOR
+            work, ends = np.empty((8, size)), np.empty(size, dtype=np.int64)
             add_pairs(
                 self._kind, order, self.parts[batch], jobs.scale[self.job_of_part[batch]],
-                jobs.group_start, jobs.run_start, jobs.runs, levels.row_of, scores, *self._sides, v,
-                lowest, np.empty((8, size)), np.empty(size, dtype=np.int64), costs[batch], result,
+                jobs.group_start, jobs.run_start, jobs.runs, levels.row_of, scores, self._win,
+                self._lose, v, lowest, work, ends, costs[batch], result,
             )  # fmt: skip
 
         if self._is_cut:

@@ -24,7 +24,6 @@ from pairrank.preferences import Levels
 
 IntArray = NDArray[np.int64]
 
-_NO_TABLES = np.empty((0, 0, 0))
 PLACES_A_BATCH = 1 << 14
 """Threads share the queries in batches of about so many rows."""
 PLACES_A_BLOCK = 1 << 16
@@ -67,7 +66,7 @@ class SpannedQueries:
 
     def value_and_gradient(self, scores: FloatArray, gradient: FloatArray) -> float:
         """Add to `gradient`, and return the part of the value."""
-        value, others = self.add(1, scores, gradient, costs=self._tables[1].tables[1])
+        value, others = self.add(1, scores, gradient, with_value=True)
         return value + sum(part.value_and_gradient(scores, gradient) for part in others)
 
     def derivatives(self, order: int, scores: FloatArray) -> list[Derivative]:
@@ -85,11 +84,11 @@ class SpannedQueries:
         *,
         v: FloatArray = NONE,
         known: FloatArray = NONE,
-        costs: FloatArray = _NO_TABLES,
+        with_value: bool = False,
     ) -> tuple[float, list[QuerySum]]:
         """Add the sums of `pairrank.compiled.spans.sums_in_spans`.
 
-        Return the value, if there are `costs`, and the sums of queries of too wide a spread.
+        Return the value, if it is asked for, and the sums of queries of too wide a spread.
         """
         table, query = self._tables[order], self.bands.query
         wide = np.zeros(self.bands.scale.size, dtype=bool)
@@ -100,17 +99,17 @@ class SpannedQueries:
             moments, series = np.empty((2, n_bands, MOST_TERMS))
             return float(
                 spans.sums_in_spans(
-                    order, query[of_batch], self._query_piece[of_batch], self._piece_start,
-                    self._piece_band, self._rows, self.bands.scale[batch], scores, self._weight, v,
-                    known, LEAST, table.tables[0], costs, table.degrees, self.bands.links,
-                    np.empty((4, spans.PIECE)), moments, series, np.empty((2, MOST_TERMS)),
-                    wide[batch], result,
+                    order, with_value, query[of_batch], self._query_piece[of_batch],
+                    self._piece_start, self._piece_band, self._rows, self.bands.scale[batch],
+                    scores, self._weight, v, known, LEAST, table.tables[0], table.tables[-1],
+                    table.degrees, self.bands.links, np.empty((4, spans.PIECE)), moments, series,
+                    np.empty((2, MOST_TERMS)), wide[batch], result,
                 )
             )  # fmt: skip
 
         value = sum(threads.run(add_batch, self._batches))
         for at in self._large:
-            value += self._add_large(at, order, scores, result, v, known, costs, wide)
+            value += self._add_large(at, order, scores, result, v, known, with_value, wide)
         return value, self._otherwise(wide) if wide.any() else []
 
     def _add_large(
@@ -121,7 +120,7 @@ class SpannedQueries:
         result: FloatArray,
         v: FloatArray,
         known: FloatArray,
-        costs: FloatArray,
+        with_value: bool,
         wide: NDArray[np.bool_],
     ) -> float:
         """Add the sums of one large query, whose pieces threads share."""
@@ -155,8 +154,8 @@ class SpannedQueries:
         for begin, found in threads.run(moments_of, blocks):
             moments[begin : begin + len(found)] += found
         value = spans.meet(
-            order, degree, moments, self.bands.links, first, tables.tables[0][t],
-            costs[t] if costs.size else tables.tables[0][t, :0], np.empty((2, degree)), series,
+            order, with_value, degree, moments, self.bands.links, first, tables.tables[0][t],
+            tables.tables[-1][t], np.empty((2, degree)), series,
         )  # fmt: skip
 
         def add_block(block: slice) -> None:
@@ -207,10 +206,9 @@ class SpannedQueries:
                 jobs = bands.between
                 few = jobs.pairs[queries] <= FEW_PAIRS
                 if few.any():
-                    chosen = [each[queries[few]] for each in jobs[:3]]
-                    parts.append(
-                        SigmoidPairs(self.levels, self.kind, Jobs(*chosen, jobs.group_start))
-                    )
+                    at = queries[few]
+                    own = Jobs(jobs.groups[at], jobs.scale[at], jobs.pairs[at], jobs.group_start)
+                    parts.append(SigmoidPairs(self.levels, self.kind, own))
                 queries = queries[~few]
             if queries.size:
                 parts.append(BoxedQueries(self.levels, bands, self.kind, self.eps, queries))
