@@ -32,8 +32,8 @@ _MARGINS, _WITHOUT_MARGIN = 6, 12
 many of the `MARGINS_PER_SPREAD` that set the width of cells have cells that hold scores."""
 _CELL_BYTES = 3 * SCORE_BYTES
 """Of the moments of a cell on the way to the client, and of its polynomial on the way back."""
-_BOX_BYTES = 10 * 10 * SCORE_BYTES
-"""Of about 10 boxes of about 10 moments, each way."""
+_BOX_BYTES = 15 * 10 * SCORE_BYTES
+"""Of about 15 boxes of about 10 numbers, each way."""
 FEW_LEVELS = 256
 """The scores of queries of more levels are exchanged: their moments would be larger."""
 _SQUARE_BYTES = 48
