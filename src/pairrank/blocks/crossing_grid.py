@@ -52,9 +52,9 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
     `most` cells.
     """
     low, high = range_of(scores)
-    if not np.isfinite(high - low):
-        return None
     furthest = max(abs(low), abs(high))
+    if not np.isfinite(16.0 * furthest):  # a window would end beyond the largest number
+        return None
     if margins.max() > 0.0:
         per_h = cells_per_score(low, high, margins, cells)
     else:
