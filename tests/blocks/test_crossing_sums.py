@@ -347,7 +347,7 @@ def test_wider_cells_have_the_moments_of_their_rows():
     m0 = rng.uniform(size=(1, 2, 7))
     t = rng.uniform(size=m0.shape)
     fine = crossing_grid.CellMoments(
-        8.0, position, np.stack((m0, m0 * t, m0 * t * t), axis=-1), 1.0, 100, 100
+        8.0, position, np.stack((m0, m0 * t, m0 * t * t), axis=-1), 1.0, 100
     )
     wide = fine.widened(1.0)
     np.testing.assert_array_equal(wide.position, [-2, -1, 0, 8])

@@ -21,8 +21,8 @@ from pairrank.pair_sums.cell_grid import (
     MARGINS_PER_SPREAD,
     Grid,
     cells_per_score,
-    make_grid,
     window_of,
+    windowed_grid,
 )
 
 IntArray = NDArray[np.int64]
@@ -52,24 +52,23 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
     `most` cells.
     """
     low, high = range_of(scores)
-    if not np.isfinite(high - low):
-        return None
     furthest = max(abs(low), abs(high))
+    if not np.isfinite(16.0 * furthest):  # a window would end beyond the largest number
+        return None
     if margins.max() > 0.0:
         per_h = cells_per_score(low, high, margins, cells)
     else:
         largest = max(furthest, -float(margins.max())) or 1.0
-        per_h = 0.5 * min(LARGEST_CELL / largest, _NARROWEST)
-        if scores.size > most:
-            start, stop = window_of(scores, low, high)
-            per_h = min(per_h, 0.5 * most / (stop - start)) if stop > start else per_h
-        per_h = float(2.0 ** np.floor(np.log2(per_h)))
+        per_h = float(2.0 ** (np.ceil(np.log2(min(LARGEST_CELL / largest, _NARROWEST))) - 1.0))
+        start, stop = window_of(scores, low, high)
+        if scores.size > most and stop > start:
+            per_h = min(per_h, float(2.0 ** np.floor(np.log2(0.25 * most / (stop - start)))))
     if not np.isfinite(per_h) or furthest * per_h >= LARGEST_CELL:
         return None
-    grid = make_grid(scores, low, high, per_h, most)
+    grid = windowed_grid(scores, low, high, per_h, most)
     while grid is None:
         per_h *= 0.5
-        grid = make_grid(scores, low, high, per_h, most)
+        grid = windowed_grid(scores, low, high, per_h, most)
     return grid
 
 

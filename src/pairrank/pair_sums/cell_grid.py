@@ -84,12 +84,22 @@ def window_of(
 def make_grid(scores: FloatArray, low: float, high: float, per_h: float, most: int) -> Grid | None:
     """Return the cells of width 1/per_h for scores from low to high; None if more than `most`.
 
-    Where the range has too many cells, or several per row, they are those of a window around most
-    rows, which need no search, and those of the rows beyond.
+    They are contiguous, or where that would be too many, or several per row, those of a window.
     """
     first, last = int(np.floor(low * per_h)), int(np.floor(high * per_h))
     if last - first < min(most, _EMPTY_CELLS * scores.size):
         return Grid(per_h, np.arange(first, last + 1), 0, last - first)
+    return windowed_grid(scores, low, high, per_h, most)
+
+
+def windowed_grid(
+    scores: FloatArray, low: float, high: float, per_h: float, most: int
+) -> Grid | None:
+    """Return the cells of a window around most rows, and those of the rows beyond.
+
+    The former need no search. Their number does not depend on that of the rows. None if there are
+    more than `most` cells.
+    """
     start, stop = window_of(scores, low, high)
     first, last = int(np.floor(start * per_h)), int(np.floor(stop * per_h))
     widest = max(1, min(most // 2, _EMPTY_CELLS * scores.size))
