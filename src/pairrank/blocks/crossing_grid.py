@@ -61,8 +61,9 @@ def block_grid(scores: FloatArray, margins: FloatArray, cells: float, most: int)
         largest = max(furthest, -float(margins.max())) or 1.0
         per_h = float(2.0 ** (np.ceil(np.log2(min(LARGEST_CELL / largest, _NARROWEST))) - 1.0))
         start, stop = window_of(scores, low, high)
-        if scores.size > most and stop > start:
-            per_h = min(per_h, float(2.0 ** np.floor(np.log2(0.25 * most / (stop - start)))))
+        few = most // 4
+        if scores.size > few and stop > start:
+            per_h = min(per_h, float(2.0 ** np.floor(np.log2(few / (stop - start)))))
     if not np.isfinite(per_h) or furthest * per_h >= LARGEST_CELL:
         return None
     grid = windowed_grid(scores, low, high, per_h, most)

@@ -64,6 +64,11 @@ def cells_per_score(low: float, high: float, margins: FloatArray, cells: float) 
     return float(per_h) if fits else float("nan")
 
 
+def _sample(scores: FloatArray) -> FloatArray:
+    """Return every k-th score, from `_SAMPLE` to twice as many; all where there are fewer."""
+    return scores[:: max(1, scores.size // _SAMPLE)]
+
+
 def window_of(
     scores: FloatArray, low: float, high: float, slack: float = _SLACK
 ) -> tuple[float, float]:
@@ -72,8 +77,8 @@ def window_of(
     It follows from quantiles, so that it is as wide for many rows as for few, and ends at most
     `slack` of the range beyond the outermost score.
     """
-    sample = scores[:: max(1, scores.size // _SAMPLE)]
-    below, middle, above = (float(q) for q in np.quantile(sample, (_TAIL, 0.5, 1.0 - _TAIL)))
+    quantiles = np.quantile(_sample(scores), (_TAIL, 0.5, 1.0 - _TAIL))
+    below, middle, above = (float(q) for q in quantiles)
     least, most = low - slack * (high - low), high + slack * (high - low)
     return (
         max(least, middle - _EXTENT * (middle - below)),
@@ -100,6 +105,8 @@ def windowed_grid(
     The former need no search. Their number does not depend on that of the rows. None if there are
     more than `most` cells.
     """
+    if np.unique(np.floor(_sample(scores) * per_h)).size > most:
+        return None
     start, stop = window_of(scores, low, high)
     first, last = int(np.floor(start * per_h)), int(np.floor(stop * per_h))
     widest = max(1, min(most // 2, _EMPTY_CELLS * scores.size))
@@ -124,7 +131,7 @@ def grid_of_table(per_h: float, position: NDArray[np.int64], scores: FloatArray)
     first, last = np.floor(low * per_h), np.floor(high * per_h)
     if not (position[0] <= first and last <= position[-1]):
         return None
-    middle = np.floor(np.median(scores[:: max(1, scores.size // _SAMPLE)]) * per_h)
+    middle = np.floor(np.median(_sample(scores)) * per_h)
     at = min(int(np.searchsorted(position, middle)), position.size - 1)
     gaps = np.flatnonzero(np.diff(position) > 1)
     run = int(np.searchsorted(gaps, at))
