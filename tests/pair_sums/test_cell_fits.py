@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pairrank.compiled import cell_sweeps
 from pairrank.pair_sums import cell_plan
+from pairrank.pair_sums.cell_tables import fit
 from pairrank.pair_sums.piecewise import PiecewiseSum
 from pairrank.preferences import Levels
 
@@ -17,7 +17,7 @@ WITHIN = np.linspace(-1.0, 1.0, 4001)[1:-1]
 
 def off_by(e, power):
     """Return the excesses x, how much the fits are off there, and what is stated."""
-    (v1, v2, s0, s1, s2), of_value, of_slope = cell_sweeps.fit(e, power)
+    (v1, v2, s0, s1, s2), of_value, of_slope = fit(e, power)
     x = e + WITHIN
     over = np.maximum(x, 0.0)
     value = v1 * x + v2 * x * x - over**power

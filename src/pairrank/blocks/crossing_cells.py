@@ -37,7 +37,7 @@ _TABLES = {"table": 3}
 
 
 class CellsOfLevels:
-    r"""The sum of `pairrank.pair_sums.cells.CellSum` over one crossing query.
+    r"""The sum of `pairrank.pair_sums.piecewise.PiecewiseSum` over one crossing query.
 
     For differences (no levels) it is the sum over all rows of the query with themselves, of scores
     less labels: a tube is a hinge of margin -epsilon (`pairrank.pair_sums.tubes`).
@@ -48,19 +48,15 @@ class CellsOfLevels:
     follows from quantiles, and those of the rows outside of it, so its size does not depend on the
     number of rows.
 
-    Value and errors are those of `CellSum`: computed from the weight of the pairs at the margin's
-    distance. For squared hinges the gradient's error falls with the square of the cells' width. It
-    is about 1e-7 of the gradient at first, and below 1e-9 once `sharpen` returns False, unless many
-    pairs lie exactly at a margin. Scores that are not finite, or from 2^52 cells on, give the value
+    Value and errors are computed as there, from the weight of the pairs at the margin's distance.
+    For squared hinges the gradient's error falls with the square of the cells' width. It is about
+    1e-7 of the gradient at first, and below 1e-9 once `sharpen` returns False, unless many pairs
+    lie exactly at a margin. Scores that are not finite, or from 2^52 cells on, give the value
     infinity.
     """
 
     def __init__(self, terms: Terms, query: MomentQuery) -> None:
         self.terms, self.query, self.finer = terms, query, 1
-
-    @property
-    def _is_difference(self) -> bool:
-        return self.query.levels.size == 0
 
     def summary(self, index: int, rows: OwnRows) -> CellMoments:
         """Return the moments of these rows; O(rows + cells)."""

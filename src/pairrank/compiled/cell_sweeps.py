@@ -3,56 +3,35 @@
 Pairs of cells nearer than a term's margin are counted in; see `cells` for the tables and `links`.
 With the margin (K + f) h, 0 <= f < 1, the pairs of cells K and K + 1 apart may be on either side of
 it. The excess of such a pair is x = e + o - t in cells: o the loser's place, t the winner's, e = f
-or f - 1. So x lies between e - 1 and e + 1, and max(0, x)^p and its slope are replaced by `fit`.
-"""
+or f - 1. So x lies between e - 1 and e + 1, and max(0, x)^p and its slope are replaced by
+polynomials, see `pair_sums.cell_tables.fit`.
 
-import math
+A term c max(0, m - d)^p is a line of `terms`: K, f, p, its factor in units of cells, and the
+coefficients of its polynomials (v1, v2, s0, s1, s2) for pairs K apart, and for those K + 1 apart.
+"""
 
 import numpy as np
 
 from pairrank.compiled._jit import compiled
 
-_LINEAR = 2.0 * (math.sqrt(2.0) - 1.0)
-"""x |x| differs least from _LINEAR R x for |x| <= R: by (1 - _LINEAR) R^2."""
-_OFF = 0.0858
-"""(1 - _LINEAR) / 2, rounded up."""
+
+@compiled
+def coefficients(term, apart):
+    """Return those of the polynomials of a term for pairs K, or K + 1, apart."""
+    at = 9 if apart else 4
+    return term[at], term[at + 1], term[at + 2], term[at + 3], term[at + 4]
 
 
 @compiled
-def fit(e, power):
-    """Return a polynomial for max(0, x)^power, one for its slope, and what each is off by at most.
+def add_winners(winners, losers, position, term, table, found):
+    """Add the winners' part of one term to `table` (B * 3,), and its sums to `found` (6,).
 
-    For e - 1 < x < e + 1. They have the coefficients of x, x^2 and of 1, x, x^2. For the square
-    they follow from x |x| ~ _LINEAR R x and |x| ~ x^2 / R + R / 6 for |x| <= R = 1 + |e|, unless to
-    count all of the pairs, or none, is off by less. Where e is 0 and places are spread evenly, the
-    fits have no bias. Of power 1 a share of the pairs is counted, so that a plane through value and
-    slope is below the sum.
+    They are the value, of squares at least 0, and its size, the weights of the pairs K and K + 1
+    apart, and that of the pairs counted in and the sum of their slopes with respect to d. r0 to r2
+    are the moments of the losers less than K cells below a winner's cell and of all above, about
+    the cell K below, so that no sum of them cancels.
     """
-    reach, counted = 1.0 + abs(e), 1.0 if e >= 0.0 else 0.0
-    wrong = 1.0 - abs(e)
-    if power == 1:
-        share = 0.5 * (1.0 + e)
-        most = 0.0 if wrong == 0.0 and e < 0.0 else max(share, 1.0 - share)
-        return (share, 0.0, share, 0.0, 0.0), 0.5 * (1.0 - e * e), most
-    v1, v2, of_value = 0.5 * _LINEAR * reach, 0.5, _OFF * reach * reach
-    if wrong * wrong <= of_value:
-        v1, v2, of_value = 0.0, counted, wrong * wrong
-    s0, s1, s2, of_slope = reach / 6.0, 1.0, 1.0 / reach, reach / 6.0
-    if 2.0 * wrong <= of_slope:
-        s0, s1, s2, of_slope = 0.0, 2.0 * counted, 0.0, 2.0 * wrong
-    return (v1, v2, s0, s1, s2), of_value, of_slope
-
-
-@compiled
-def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
-    """Add the winners' part of one term c max(0, K + f - d)^power, d in cells, to `table` (B * 3,).
-
-    `near` and `beyond` are the polynomials for pairs K and K + 1 apart; the latter is 0 if f is 0.
-    Returns the value, of squares at least 0, the weights of both kinds of pairs, and that of the
-    pairs counted in and the sum of their slopes with respect to d. r0 to r2 are the moments of the
-    losers less than K cells below a winner's cell and of all above, about the cell K below, so that
-    no sum of them cancels.
-    """
+    K, f, power, c = int(term[0]), term[1], term[2], term[3]
     n, n_apart = len(position), 1 if f == 0.0 else 2
     value = at_border = past_it = counted = slopes = r0 = r1 = r2 = 0.0
     low = n
@@ -85,7 +64,7 @@ def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
         for apart in range(n_apart):
             if at < 0 or position[at] != origin - apart:
                 continue
-            v1, v2, s0, s1, s2 = beyond if apart else near
+            v1, v2, s0, s1, s2 = coefficients(term, apart)
             e = f - apart
             q0, q1, q2 = losers[3 * at], losers[3 * at + 1], losers[3 * at + 2]
             once = e * q0 + q1
@@ -102,16 +81,22 @@ def add_winners(winners, losers, position, K, f, power, c, near, beyond, table):
         table[3 * b + 2] -= c * g2
     if power == 2 and value < 0.0:
         value = 0.0
-    return c * value, at_border, past_it, counted, slopes
+    found[0] += c * value
+    found[1] += abs(c * value)
+    found[2] += at_border
+    found[3] += past_it
+    found[4] += counted
+    found[5] += slopes
 
 
 @compiled
-def add_losers(winners, position, K, f, power, c, near, beyond, table):
+def add_losers(winners, position, term, table):
     """Add the losers' part of one term to `table` (B * 3,); see `add_winners`.
 
     p0 and p1 are the weight of the winners less than K cells above a loser's cell and of all below,
     and their sum of w (k + K - l - t), l the winner's cell and k the loser's.
     """
+    K, f, power, c = int(term[0]), term[1], term[2], term[3]
     n, n_apart = len(position), 1 if f == 0.0 else 2
     p0 = p1 = 0.0
     high = 0
@@ -132,7 +117,7 @@ def add_losers(winners, position, K, f, power, c, near, beyond, table):
         for apart in range(n_apart):
             if at >= n or position[at] != origin + apart:
                 continue
-            _, _, s0, s1, s2 = beyond if apart else near
+            _, _, s0, s1, s2 = coefficients(term, apart)
             e = f - apart
             q0, q1, q2 = winners[3 * at], winners[3 * at + 1], winners[3 * at + 2]
             once = e * q0 - q1
@@ -170,72 +155,39 @@ def sum_linked(values, code, start, others, around):
 
 
 @compiled
-def sweep(moments, n_codes, links, per_h, position, margins, powers, factors, around, table):
-    """Add every term of every preferred pair of codes to `table` (S, C * B * 3).
+def sweep(moments, n_codes, links, position, terms, around, table, found):
+    """Add every term of every preferred pair of codes to `table`, and its sums to `found`.
 
-    `moments` are (S, C * B * 3), `around` (3 B,) is scratch; all three may be longer.
-    Returns the value, its error, the sum of the errors of the rows' gradients, and the size of what
-    is added up to the value, in units of scores, and to the gradients. Where all excesses are far
-    below a cell's width, or factors differ in sign, the sizes are far above the results.
+    `moments` and `table` are (S, C * B * 3), `around` (3 B,) is scratch, `terms` (n_terms, 14) and
+    `found` (n_terms, 6).
     """
-    n_cells = len(position)
-    around = around[: 3 * n_cells]
-    winners, losers = moments[0], moments[-1]
-    gains, losses = table[0], table[-1]
-    below_start, below, above_start, above = links
-    h = 1.0 / per_h
-    value = error = slope_error = value_size = slope_size = 0.0
-    is_pair = n_codes == 2 and not len(below_start)
-    clear(around)
-    for code in range(n_codes):
-        own = winners[3 * n_cells * code : 3 * n_cells * (code + 1)]
-        out = gains[3 * n_cells * code : 3 * n_cells * (code + 1)]
-        n = sum_linked(losers, code, below_start, below, around) if len(below_start) else code
-        lower = losers[: 3 * n_cells] if is_pair else around
-        for k in range(len(margins) if n else 0):
-            K = math.floor(margins[k] * per_h)
-            f = margins[k] * per_h - K
-            c, size = factors[k] * (h if powers[k] == 2 else 1.0), abs(factors[k])
-            near, value_off, slope_off = fit(f, powers[k])
-            beyond, value_off_beyond, slope_off_beyond = fit(f - 1.0, powers[k])
-            more, at_border, past_it, counted, slopes = add_winners(
-                own, lower, position, K, f, powers[k], c, near, beyond, out
-            )
-            value += more * h
-            unit = size * h ** (powers[k] - 1)
-            within = 4.0 * (counted + at_border + past_it)  # What places within cells add.
-            value_size += abs(more) * h + unit * h * within
-            slope_size += unit * 2.0 * (abs(slopes) + within)
-            error += unit * h * (value_off * at_border + value_off_beyond * past_it)
-            slope_error += unit * 2.0 * (slope_off * at_border + slope_off_beyond * past_it)
-        if not len(below_start) and not is_pair:
-            add_entries(losers, code, around)
-    clear(around)
-    for code in range(n_codes - 1, -1, -1):
-        n = n_codes - 1 - code
-        if len(above_start):
-            n = sum_linked(winners, code, above_start, above, around)
-        upper = winners[3 * n_cells : 6 * n_cells] if is_pair else around
-        out = losses[3 * n_cells * code : 3 * n_cells * (code + 1)]
-        for k in range(len(margins) if n else 0):
-            K = math.floor(margins[k] * per_h)
-            c = factors[k] * (h if powers[k] == 2 else 1.0)
-            f = margins[k] * per_h - K
-            near, beyond = fit(f, powers[k])[0], fit(f - 1.0, powers[k])[0]
-            add_losers(upper, position, K, f, powers[k], c, near, beyond, out)
-        if not len(above_start) and not is_pair:
-            add_entries(winners, code, around)
-    return value, error, slope_error, value_size, slope_size
+    own, size = moments[0], len(around)
+    for wins in (True, False):
+        start, others = (links[0], links[1]) if wins else (links[2], links[3])
+        partners, out = (moments[-1], table[0]) if wins else (moments[0], table[-1])
+        clear(around)
+        for step in range(n_codes):
+            code = step if wins else n_codes - 1 - step
+            n = sum_linked(partners, code, start, others, around) if len(start) else step
+            low, high = code * size, (code + 1) * size
+            for k in range(len(terms) if n else 0):
+                if wins:
+                    add_winners(own[low:high], around, position, terms[k], out[low:high], found[k])
+                else:
+                    add_losers(around, position, terms[k], out[low:high])
+            if not len(start):
+                add_entries(partners, code, around)
 
 
 @compiled
-def count_partners(others, position, K, f, c, wins, out):
+def count_partners(others, position, term, wins, out):
     """Add 2 c times the sum of the others' values in cells that are counted in to `out` (B,).
 
     `wins`: whether the cells of `out` are the winners', so that others less than K below and all
     above are counted in; else others less than K above and all below. A share of those K and K + 1
     apart is, too.
     """
+    K, f, c = int(term[0]), term[1], term[2]
     n, step = len(position), -1 if wins else 1
     near, beyond = 0.5 * (1.0 + f), 0.5 * f
     total = 0.0
@@ -256,13 +208,12 @@ def count_partners(others, position, K, f, c, wins, out):
 
 
 @compiled
-def sweep_values(values, n_codes, links, per_h, position, margins, factors, around, result):
+def sweep_values(values, n_codes, links, position, terms, around, result):
     """Add 2 c times the sums of the values of each cell's partners to `result`.
 
-    Both are (S, C * B), `around` (B,) is scratch; all three may be longer.
+    Both are (S, C * B), `around` (B,) is scratch; `terms` (n_terms, 3) are K, f and c.
     """
     n_cells = len(position)
-    around = around[:n_cells]
     for wins in (True, False):
         start, others = (links[0], links[1]) if wins else (links[2], links[3])
         partners, out = (values[-1], result[0]) if wins else (values[0], result[-1])
@@ -270,10 +221,8 @@ def sweep_values(values, n_codes, links, per_h, position, margins, factors, arou
         for step in range(n_codes):
             code = step if wins else n_codes - 1 - step
             n = sum_linked(partners, code, start, others, around) if len(start) else step
-            for k in range(len(margins) if n else 0):
-                K = math.floor(margins[k] * per_h)
-                f = margins[k] * per_h - K
+            for k in range(len(terms) if n else 0):
                 here = out[code * n_cells : (code + 1) * n_cells]
-                count_partners(around, position, K, f, factors[k], wins, here)
+                count_partners(around, position, terms[k], wins, here)
             if not len(start):
                 add_entries(partners, code, around)

@@ -18,6 +18,7 @@ its upper half, which stay sorted. So each node is one merge of its halves, pare
 from __future__ import annotations
 
 from pairrank.compiled._jit import compiled
+from pairrank.compiled.layout import gather
 from pairrank.compiled.pair_runs import excess
 from pairrank.compiled.running_sums import add, running_sum
 
@@ -56,12 +57,6 @@ def _split(order, middle, spare):
 
 
 @compiled
-def _gather(values, places, out):
-    for k in range(len(places)):
-        out[k] = values[places[k]]
-
-
-@compiled
 def find_merges(merges, starts, scores, margin, order, places, positions, line, spare):
     """Write the rows of every merge, and their positions in one another.
 
@@ -92,7 +87,7 @@ def find_merges(merges, starts, scores, margin, order, places, positions, line, 
             here[at] = order[low + at]
         for at in range(n - n_a):
             here[n_a + at] = order[high + at]
-        _gather(scores, here, line)
+        gather(scores, here, line)
         found = positions[starts[k] : starts[k] + n]
         find_positions(line[:n_a], line[n_a:n], margin, found[:n_a], found[n_a:])
 
@@ -135,9 +130,9 @@ def sums_over_merges(
         n = n_a + merges[k, 3] - merges[k, 2]
         here, found = places[starts[k] : starts[k] + n], positions[starts[k] : starts[k] + n]
         c = scale[merges[k, 4]]
-        _gather(scores, here, score)
-        _gather(loser, here[:n_a], weight)
-        _gather(winner, here[n_a:], weight[n_a:])
+        gather(scores, here, score)
+        gather(loser, here[:n_a], weight)
+        gather(winner, here[n_a:], weight[n_a:])
         distance_sums(score[:n_a], weight[:n_a], True, squared, counts, distances, squares)
         for i in range(n_a, n):
             p = found[i]
@@ -170,11 +165,11 @@ def values_over_merges(merges, starts, places, positions, scale, winner, loser, 
         n = n_a + merges[k, 3] - merges[k, 2]
         here, found = places[starts[k] : starts[k] + n], positions[starts[k] : starts[k] + n]
         c = scale[merges[k, 4]]
-        _gather(loser, here[:n_a], values)
+        gather(loser, here[:n_a], values)
         running_sum(values[:n_a], True, running)
         for i in range(n_a, n):
             sums[0, here[i]] += c * running[found[i]]
-        _gather(winner, here[n_a:], values)
+        gather(winner, here[n_a:], values)
         running_sum(values[: n - n_a], False, running)
         for j in range(n_a):
             sums[1, here[j]] += c * running[found[j]]

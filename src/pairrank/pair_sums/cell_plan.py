@@ -89,11 +89,6 @@ def weight_of_sides(levels: Levels) -> FloatArray:
     return _NO_WEIGHT if levels.weight is None else levels.weight[np.newaxis]
 
 
-def has_large_queries(levels: Levels) -> bool:
-    """Whether some query is large enough that cells cost less than sorting."""
-    return _large(levels).size > 0
-
-
 def divide(levels: Levels) -> tuple[list[Unit], Levels | None]:
     """Return the units of the large queries, and the preferences that no unit holds.
 

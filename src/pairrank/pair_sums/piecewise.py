@@ -44,7 +44,7 @@ class PiecewiseSum:
     to K apart are counted in, others are not. Running sums over cells and levels then give each
     cell a polynomial whose value at t is the gradient. Only pairs exactly K and K + 1 cells apart
     can be on either side of the margin. Their max(0, m - d) is replaced by a polynomial of both
-    places, `compiled.cell_sweeps.fit`, which is off by a known part of h at most. Their weights are
+    places, `cell_tables.fit`, which is off by a known part of h at most. Their weights are
     known, so the error is computed with the sum. Small levels are merged into bands, and cells are
     wider where a table of them would be large; then `sharpen` sums exactly.
 

@@ -62,14 +62,11 @@ class Part:
         self.levels, self.plan = levels, plan_of(levels, by_pairs=by_pairs)
         scale = np.asarray(levels.pair_scale, dtype=np.float64)
         self.scale = np.ascontiguousarray(np.broadcast_to(scale, levels.n_queries))
-
-    def sides(self) -> tuple[FloatArray, FloatArray]:
-        """Return the weights of rows as winners and as losers, (n_kept,)."""
-        winner, loser = self.levels.sides
+        winner, loser = levels.sides
         if winner is None or loser is None:
-            ones = np.ones(self.levels.row_of.size)
-            return ones, ones
-        return winner, loser
+            winner = loser = np.ones(levels.row_of.size)
+        self.sides = winner, loser
+        """The weights of rows as winners and as losers, (n_kept,)."""
 
 
 class PartState:
@@ -78,13 +75,12 @@ class PartState:
     def __init__(self, part: Part, scores: FloatArray, margin: float) -> None:
         self.part, plan = part, part.plan
         self.scores = scores[part.levels.row_of]
-        size, n_rows = int(plan.starts[-1]), self.scores.size
+        size = int(plan.starts[-1])
         self._places, self._positions = np.empty((2, size), dtype=np.int32)
         self._longest = int(np.diff(plan.starts).max(initial=0))
         if size:
-            order, spare = np.empty((2, n_rows), dtype=np.int32)
-            line, here = np.empty((2, n_rows)), np.arange(n_rows, dtype=np.int32)
-            sort_segments(self.scores, here, plan.segments, line[0], order, line[1], spare)
+            order = np.empty(self.scores.size, dtype=np.int32)
+            sort_segments(self.scores, plan.segments, order)
             find_merges(
                 plan.merges, plan.starts, self.scores, margin, order, self._places,
                 self._positions, np.empty(self._longest), np.empty(self._longest, np.int32),
@@ -151,7 +147,7 @@ class SortedState:
         """Add the rows' gradients to those in the user's order, (n_rows,); return the value."""
 
         def add(state: PartState) -> float:
-            winner, loser = state.part.sides()
+            winner, loser = state.part.sides
             value, total = 0.0, np.zeros(winner.size)
             for hinge in self.hinges:
                 cost, sums = state.sums(hinge, hinge.factor, winner, loser, counted=False)
