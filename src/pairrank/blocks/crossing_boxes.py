@@ -212,10 +212,6 @@ class BoxTable:
         """Bound on the sum of the errors of the rows' gradients."""
         return 2.0 * self.error
 
-    def of_block(self, index: int) -> BoxTable:
-        """Return the table, which all blocks need."""
-        return self
-
     def gradient(self, index: int, rows: OwnRows) -> FloatArray:
         """Return the rows' gradients; O(rows). NaN where the value is infinite."""
         query, result = self.made_by.query, np.zeros(rows.scores.size)
@@ -304,10 +300,6 @@ class BoxProduct:
     shift: float
     one: FloatArray
     less: FloatArray
-
-    def of_block(self, index: int) -> BoxProduct:
-        """Return the product, which all blocks need."""
-        return self
 
     def product(self, index: int, rows: OwnRows, values: FloatArray) -> FloatArray:
         """Return the rows' entries; O(rows)."""

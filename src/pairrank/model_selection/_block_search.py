@@ -15,8 +15,7 @@ from pairrank.blocks import RowBlocks, refuse_given
 from pairrank.blocks._contracts import RowBlock
 from pairrank.blocks.differences import prepare_differences
 from pairrank.blocks.sampled import origin_of
-from pairrank.blocks.square_sums import merge_square_sums, square_sums
-from pairrank.estimators._block_differences import LARGEST_EQUATIONS
+from pairrank.blocks.square_sums import LARGEST_EQUATIONS, merge_square_sums, square_sums
 from pairrank.estimators._blocks import described, fit_on_passes
 from pairrank.estimators._rows import columns_of
 from pairrank.exceptions import PairrankError
