@@ -147,11 +147,12 @@ def test_the_hinge_is_within_the_stated_gaps(whole, n_labels):
     assert wanted.objective_ - wanted.gap_ <= found.objective_ + rounding
 
 
-def test_a_default_fit_reads_the_rows_few_times():
+def test_a_default_fit_reads_the_rows_few_times(monkeypatch):
     """One pass for the catalog, one for zero and the start, one per Newton step.
 
     Where queries cross blocks, each evaluation takes a second one.
     """
+    monkeypatch.setattr(catalog, "SAMPLE_ROWS", 50_000)
     X, y, qid = rows_of(9, n_rows=30_000, n_queries=300)
     for ranker in (RankSVM(), RankNCG()):
         passes = cut_rows(X, y, [9000, 17_000], qid=qid)

@@ -75,8 +75,7 @@ class CellsOfLevels:
             return CellMoments.without_grid()
         unit = _unit(self.query, rows, weight)
         moments = UnitSum(unit, term_arrays(self.terms), scores, grid).moments()
-        n_added = scores.size + rows.n_additions
-        additions = float(n_added if weight.size else moments[..., 0].max())
+        additions = float(scores.size if weight.size else moments[..., 0].max())
         used = most_used(margins, cells * finer, most)
         return CellMoments(grid.per_h, grid.position, moments, additions, most, used).limited()
 

@@ -10,9 +10,6 @@ from numpy.typing import NDArray
 from pairrank._protocols import FloatArray
 from pairrank.blocks._contracts import BlockLayout
 
-_STRIP = 256
-"""So many weights are added one by one; the sums of strips are added in pairs."""
-
 
 class OwnRows(NamedTuple):
     """The rows of a block that one part of a crossing sum has; fields as in `BlockLayout`."""
@@ -22,8 +19,6 @@ class OwnRows(NamedTuple):
     level: NDArray[np.int32]
     label: FloatArray
     weight: FloatArray
-    n_additions: int = 0
-    """The rounded additions in each weight, where a row stands for several."""
 
 
 class Part(Protocol):
@@ -88,58 +83,4 @@ def rows_at(layout: BlockLayout, scores: FloatArray, places: slice) -> OwnRows:
         layout.level[places] if layout.level.size else layout.level,
         layout.label[places] if layout.label.size else layout.label,
         layout.weight[:, places],
-    )
-
-
-def has_one_score(rows: OwnRows) -> bool:
-    """Whether all rows of few levels have the same score, as where weights are zero."""
-    scores = rows.scores
-    if not (rows.level.size and scores.size) or scores[0] != scores[-1]:
-        return False
-    return bool(scores.min() == scores.max())
-
-
-def grouped(rows: OwnRows) -> OwnRows:
-    """Return a row for each level, of one query and one score, with the weight of its rows."""
-    counts = np.bincount(rows.level)
-    level = np.flatnonzero(counts).astype(np.int32)
-    if not len(rows.weight):
-        return _like(rows, level, counts[np.newaxis, level].astype(np.float64))
-    strip = max(_STRIP, counts.size)
-    n_strips = -(-rows.level.size // strip)
-    place = rows.level.astype(np.intp) * n_strips + np.arange(rows.level.size) // strip
-    size = counts.size * n_strips
-    sums = [np.bincount(place, side, size).reshape(-1, n_strips).sum(1) for side in rows.weight]
-    # numpy adds up to eight runs of sixteen numbers one by one, and then in pairs
-    n_additions = strip + 24 + n_strips.bit_length()
-    return _like(rows, level, np.array(sums)[:, level])._replace(n_additions=n_additions)
-
-
-def gradient_of_levels(table: PartTable, index: int, rows: OwnRows) -> FloatArray:
-    """Return the gradients of rows of one query and one score, from one row for each level."""
-    n_levels, n_sides = int(rows.level.max()) + 1, max(1, len(rows.weight))
-    level = np.arange(n_levels, dtype=np.int32)
-
-    def by_row(side: int) -> FloatArray:
-        ones = np.zeros((n_sides, n_levels))
-        ones[side] = 1.0
-        found = table.gradient(index, _like(rows, level, ones)).take(rows.level)
-        if len(rows.weight):
-            found *= rows.weight[side]
-        return found
-
-    result = by_row(0)
-    for side in range(1, n_sides):
-        result += by_row(side)
-    return result
-
-
-def _like(rows: OwnRows, level: NDArray[np.int32], weight: FloatArray) -> OwnRows:
-    """Return rows of the same query and score."""
-    return OwnRows(
-        np.full(level.size, rows.scores[0]),
-        np.full(level.size, rows.query[0]),
-        level,
-        rows.label[:0],
-        weight,
     )

@@ -13,14 +13,7 @@ from pairrank._protocols import FloatArray, PairLoss, PiecewisePolynomial, Sigmo
 from pairrank.blocks._contracts import BlockLayout
 from pairrank.blocks.crossing_boxes import BoxedLevels
 from pairrank.blocks.crossing_cells import CellsOfLevels
-from pairrank.blocks.crossing_parts import (
-    OwnRows,
-    Part,
-    gradient_of_levels,
-    grouped,
-    has_one_score,
-    rows_at,
-)
+from pairrank.blocks.crossing_parts import OwnRows, Part, rows_at
 from pairrank.blocks.crossing_queries import MomentQuery
 from pairrank.blocks.crossing_squares import SquaredResiduals
 from pairrank.pair_sums._bound import as_scores, no_curvature
@@ -80,11 +73,10 @@ class BlockedSum:
 
     def summary(self, index: int, scores: FloatArray, layout: BlockLayout) -> Parts:
         """Return what other blocks must know of a block's crossing rows, (n_crossing,) scores."""
-        summaries = {}
-        for k, _, rows in _rows_of(self.numbers, scores, layout):
-            given = grouped(rows) if has_one_score(rows) else rows
-            summaries[k] = self.parts[k].summary(index, given)
-        return summaries
+        return {
+            k: self.parts[k].summary(index, rows)
+            for k, _, rows in _rows_of(self.numbers, scores, layout)
+        }
 
     def finish(self, merged: Parts) -> BlockedTable:
         """Return value, errors and gradients from the merged summary of all blocks."""
@@ -141,10 +133,7 @@ class BlockedTable:
         """Return the gradients of a block's crossing rows at their scores, (n_crossing,)."""
         result = np.zeros(layout.rows.size)
         for k, places, rows in _rows_of(self.numbers, scores, layout):
-            if has_one_score(rows):
-                result[places] = gradient_of_levels(self.parts[k], index, rows)
-            else:
-                result[places] = self.parts[k].gradient(index, rows)
+            result[places] = self.parts[k].gradient(index, rows)
         return result
 
     def curvature(self) -> BlockedCurvature:

@@ -104,7 +104,7 @@ class Problem:
             at_zero = squares.at(np.zeros(self.preferences.n_rows))
             return np.asarray(at_zero.curvature().diagonal())
         assert not isinstance(self.preferences, Differences)
-        return float(self.loss.phi(np.zeros(1), order=2)[0]) * wins_plus(1.0, self.preferences)
+        return float(self.loss.phi(np.zeros(1), order=2)[0]) * degrees_of(self.preferences)
 
     @property
     def some_rows(self) -> Design:
@@ -124,7 +124,7 @@ class Problem:
         assert isinstance(self.design, Design)
         preferences, step = self.preferences, slice(None, None, self.stride)
         if self.stride == 1 or not isinstance(preferences, Levels):
-            return Design(self.design.X[step]), wins_plus(1.0, preferences)[step].copy()
+            return Design(self.design.X[step]), degrees_of(preferences)[step].copy()
         rows, X = preferences.row_of[step], self.design.X
         some = X[rows] if self.design.is_sparse else rows_at(X, rows)
         return Design(some), preferences.degrees_at(step)
@@ -161,12 +161,12 @@ class Problem:
         return InverseDiagonal(spread_of_features(design, degree), self.factor, self.penalty)
 
 
-def wins_plus(factor: float, preferences: Preferences | Differences) -> FloatArray:
-    """Return the weight that each row wins plus `factor` times that it loses, (n_rows,)."""
+def degrees_of(preferences: Preferences | Differences) -> FloatArray:
+    """Return the weight of the preferences that each row is in, (n_rows,)."""
     if isinstance(preferences, Levels):
-        return preferences.wins_plus(factor)
+        return preferences.wins_plus(1.0)
     wins, losses = preferences.wins_and_losses()
-    return wins + factor * losses
+    return wins + losses
 
 
 class RowSums:
